@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# A room may still be empty; a target may not. Replaces an empty list by one empty source.
+macro(tracesmith_or_empty list_name)
+    if(NOT ${list_name})
+        file(WRITE ${PROJECT_BINARY_DIR}/empty.c "typedef int tracesmith_empty_translation_unit;\n")
+        set(${list_name} ${PROJECT_BINARY_DIR}/empty.c)
+    endif()
+endmacro()
+
+# tracesmith_find_library(<name> <pkg-config module> <header> <Debian package>)
+# defines tracesmith::<name>, by pkg-config where there is one, else by looking for header and library.
+function(tracesmith_find_library name module header package)
+    add_library(tracesmith_${name} INTERFACE)
+    add_library(tracesmith::${name} ALIAS tracesmith_${name})
+    if(PKG_CONFIG_FOUND)
+        pkg_check_modules(${name} IMPORTED_TARGET ${module})
+        if(${name}_FOUND)
+            target_link_libraries(tracesmith_${name} INTERFACE PkgConfig::${name})
+            return()
+        endif()
+    endif()
+    find_path(TRACESMITH_${name}_INCLUDE ${header})
+    find_library(TRACESMITH_${name}_LIBRARY ${name})
+    if(NOT TRACESMITH_${name}_INCLUDE OR NOT TRACESMITH_${name}_LIBRARY)
+        message(FATAL_ERROR "${header} or its library was not found (Debian: ${package}; ./dev build installs it)")
+    endif()
+    target_include_directories(tracesmith_${name} SYSTEM INTERFACE ${TRACESMITH_${name}_INCLUDE})
+    target_link_libraries(tracesmith_${name} INTERFACE ${TRACESMITH_${name}_LIBRARY})
+endfunction()
+
+# tracesmith_add_agent(<api>): agents/<api>/*.c become lib/tracesmith/libtracesmith-<api>.so.
+function(tracesmith_add_agent api)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/agents/${api}/*.c)
+    if(NOT sources)
+        return()
+    endif()
+    add_library(tracesmith_${api} MODULE ${sources})
+    target_include_directories(tracesmith_${api} PRIVATE ${PROJECT_SOURCE_DIR}/agents/${api})
+    target_link_libraries(tracesmith_${api} PRIVATE tracesmith_agent_runtime)
+    # -Bsymbolic: our own calls reach our own functions, not those of the program or another layer.
+    # --exclude-libs: nothing of the runtime is exported.
+    target_link_options(tracesmith_${api} PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+    set_target_properties(tracesmith_${api} PROPERTIES
+        PREFIX lib OUTPUT_NAME tracesmith-${api} LIBRARY_OUTPUT_DIRECTORY ${TRACESMITH_AGENT_DIR})
+    install(TARGETS tracesmith_${api} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tracesmith)
+endfunction()
+
+# tracesmith_find_opencl(): sets TRACESMITH_OPENCL_LIBRARY (the loader) for programs that are OpenCL
+# programs themselves: examples and test programs. Nothing we install links it.
+function(tracesmith_find_opencl)
+    find_library(TRACESMITH_OPENCL_LIBRARY OpenCL DOC "The OpenCL loader, for the examples and test programs")
+endfunction()
+
+# tracesmith_add_opencl_program(<target> <source>...): an OpenCL program that knows nothing of us.
+function(tracesmith_add_opencl_program target)
+    add_executable(${target} ${ARGN})
+    target_include_directories(${target} SYSTEM PRIVATE ${TRACESMITH_CL_HEADERS})
+    target_compile_definitions(${target} PRIVATE CL_TARGET_OPENCL_VERSION=300)
+    target_link_libraries(${target} PRIVATE
+        tracesmith_flags ${TRACESMITH_OPENCL_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
+endfunction()
+
+# tracesmith_add_examples(): examples/<name>/*.c become build/examples/<name>. A folder whose sources
+# include <CL/...> is an OpenCL program; it is left out where there is no OpenCL. One that includes
+# "tracesmith/..." or <tracesmith/...> links the library.
+function(tracesmith_add_examples)
+    tracesmith_find_opencl()
+    file(GLOB folders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*)
+    foreach(folder IN LISTS folders)
+        file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+        if(NOT sources)
+            continue()
+        endif()
+        get_filename_component(name ${folder} NAME)
+        set(uses_cl OFF)
+        set(uses_us OFF)
+        foreach(source IN LISTS sources)
+            file(STRINGS ${source} cl_lines REGEX "#[ ]*include[ ]*<CL/")
+            file(STRINGS ${source} our_lines REGEX "#[ ]*include[ ]*[<\"]tracesmith/")
+            if(cl_lines)
+                set(uses_cl ON)
+            endif()
+            if(our_lines)
+                set(uses_us ON)
+            endif()
+        endforeach()
+        if(uses_cl AND NOT (TRACESMITH_CL_HEADERS AND TRACESMITH_OPENCL_LIBRARY))
+            message(STATUS "examples/${name} left out: no OpenCL loader or headers")
+            continue()
+        endif()
+        set(target example_${name})
+        if(uses_cl)
+            tracesmith_add_opencl_program(${target} ${sources})
+        else()
+            add_executable(${target} ${sources})
+            target_link_libraries(${target} PRIVATE tracesmith_flags Threads::Threads m)
+        endif()
+        if(uses_us)
+            target_link_libraries(${target} PRIVATE tracesmith)
+        endif()
+        set_target_properties(${target} PROPERTIES
+            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+    endforeach()
+endfunction()

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+include(CMakePackageConfigHelpers)
+
+install(TARGETS tracesmith EXPORT TraceSmithTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/tracesmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/TraceSmith)
+install(EXPORT TraceSmithTargets NAMESPACE TraceSmith:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/TraceSmithConfig.cmake.in ${PROJECT_BINARY_DIR}/TraceSmithConfig.cmake
+    INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TraceSmithConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TraceSmithConfig.cmake ${PROJECT_BINARY_DIR}/TraceSmithConfigVersion.cmake
+    DESTINATION ${package_dir})
+
+configure_file(cmake/tracesmith.pc.in ${PROJECT_BINARY_DIR}/tracesmith.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tracesmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
