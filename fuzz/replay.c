@@ -10,8 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int replay_file(const char *path, size_t size)
-{
+static int replay_file(const char *path, size_t size) {
     int result = -1;
     uint8_t *data = NULL;
     FILE *file = fopen(path, "rb");
@@ -37,8 +36,7 @@ done:
 }
 
 // Returns how many inputs were fed, or -1.
-static long replay(const char *path)
-{
+static long replay(const char *path) {
     struct stat st;
     if (stat(path, &st)) {
         perror(path);
@@ -66,8 +64,7 @@ static long replay(const char *path)
     return total;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 2) {
         fprintf(stderr, "usage: %s FILE-OR-FOLDER...\n", argv[0]);
         return 2;
