@@ -73,6 +73,8 @@ function(tracesmith_add_examples)
             continue()
         endif()
         get_filename_component(name ${folder} NAME)
+        # What a source includes decides how it is linked, so an edit configures anew.
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
         set(uses_cl OFF)
         set(uses_us OFF)
         foreach(source IN LISTS sources)

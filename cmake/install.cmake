@@ -14,5 +14,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/TraceSmithConfigVersion.c
 install(FILES ${PROJECT_BINARY_DIR}/TraceSmithConfig.cmake ${PROJECT_BINARY_DIR}/TraceSmithConfigVersion.cmake
     DESTINATION ${package_dir})
 
+file(RELATIVE_PATH TRACESMITH_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" TRACESMITH_PREFIX_FROM_PC "${TRACESMITH_PREFIX_FROM_PC}")
 configure_file(cmake/tracesmith.pc.in ${PROJECT_BINARY_DIR}/tracesmith.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tracesmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Functions that have no place here: unbounded copies, shells, predictable temporary names, parsers without errors,
+# hidden state; and, in code that lives in somebody else's process, whatever could end or garble that process.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cd "${TRACESMITH_SOURCE_DIR:-$here/../..}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+unbounded='strcpy strcat stpcpy sprintf vsprintf gets strncpy strncat alloca scanf sscanf fscanf'
+shells='system popen'
+names='mktemp tmpnam tempnam tmpfile'
+careless='atoi atol atoll atof strtok rand srand asctime ctime gmtime localtime'
+everywhere="$unbounded $shells $names $careless"
+in_agents="$everywhere exit _exit _Exit quick_exit abort assert raise printf fprintf puts fputs perror signal sigaction"
+
+# search NAMES DIR...
+search() {
+    names=$1
+    shift
+    : >"$work/files"
+    for dir in "$@"; do
+        [ ! -d "$dir" ] || find "$dir" -type f -name '*.[ch]' >>"$work/files"
+    done
+    [ ! -s "$work/files" ] || tr '\n' '\0' <"$work/files" | xargs -0 awk -v banned="$names" -f "$here/banned.awk"
+}
+
+mkdir "$work/planted"
+cat >"$work/planted/good.c" <<'C'
+// sprintf(a, b) in a comment, /* system() */
+/* strcpy(a,
+   strcpy(b, c)); */
+const char *text = "call system(\"x\") now";
+int my_system(int a) { return layer->system(a) + layer.popen(1) + snprintf(0, 0, "%c", '"'); }
+C
+search "$everywhere" "$work/planted" || {
+    echo "self-test: good code was refused"
+    exit 1
+}
+for call in 'strcpy(a, b)' 'if (system ("x"))' 'x = (char)atoi(s)' '"sprintf" + sprintf(a)' '/* c */ gets(a)'; do
+    printf '%s;\n' "$call" >"$work/planted/bad.c"
+    if search "$everywhere" "$work/planted" >/dev/null; then
+        echo "self-test: $call was not found"
+        exit 1
+    fi
+done
+
+failed=0
+search "$everywhere" src cli examples || failed=1
+search "$in_agents" agents || failed=1
+[ "$failed" -eq 0 ]

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The library exports tsmith_* with a version and nothing else, and everything its headers declare. An agent exports
+# only what its loader looks for, and needs nothing but libc: whatever else it brought into a stranger's process
+# could meet the stranger's own.
+set -eu
+: "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+fail() {
+    echo "$*"
+    failures=$((failures + 1))
+}
+
+# exports FILE: the names it defines for others, without their versions; version nodes themselves left out.
+exports() {
+    nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u
+}
+
+library=$TRACESMITH_BUILD_DIR/lib/libtracesmith.so.0
+exports "$library" >"$work/exported"
+[ -s "$work/exported" ] || fail "libtracesmith.so.0 exports nothing"
+if grep -v '^tsmith_' "$work/exported"; then
+    fail "libtracesmith.so.0 exports the names above, which are not tsmith_*"
+fi
+if nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@?TRACESMITH_/' | grep .; then
+    fail "the symbols above have no version"
+fi
+readelf -d "$library" | grep -q 'SONAME.*\[libtracesmith\.so\.0\]' || fail "the SONAME is not libtracesmith.so.0"
+
+# What the headers promise: the name before the first parenthesis of a TSMITH_API declaration.
+cat "$TRACESMITH_SOURCE_DIR"/include/tracesmith/*.h | sed 's|//.*||' | tr '\n' ' ' |
+    grep -o 'TSMITH_API[^;({]*(' | sed -n 's/.*[^a-z0-9_]\(tsmith_[a-z0-9_]*\) *($/\1/p' | sort -u >"$work/declared"
+[ -s "$work/declared" ] || fail "no TSMITH_API declaration was found"
+comm -23 "$work/declared" "$work/exported" >"$work/missing"
+if [ -s "$work/missing" ]; then
+    cat "$work/missing"
+    fail "the headers declare the functions above, the library has none"
+fi
+comm -13 "$work/declared" "$work/exported" >"$work/secret"
+if [ -s "$work/secret" ]; then
+    cat "$work/secret"
+    fail "the library exports the functions above, no header declares them"
+fi
+
+for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
+    [ -f "$agent" ] || continue
+    case ${agent##*/} in
+    libtracesmith-opencl*.so) entry='cl[A-Z][A-Za-z]*' ;;
+    *)
+        fail "${agent##*/}: say in this test what it may export"
+        continue
+        ;;
+    esac
+    exports "$agent" >"$work/agent"
+    [ -s "$work/agent" ] || fail "${agent##*/} exports nothing: its loader cannot find it"
+    if grep -vxE "$entry" "$work/agent"; then
+        fail "${agent##*/} exports the names above"
+    fi
+    if [ -z "${TRACESMITH_SANITIZE-}" ] &&
+        readelf -d "$agent" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+        grep -vE '^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux.*)$'; then
+        fail "${agent##*/} needs the libraries above"
+    fi
+done
+[ "$failures" -eq 0 ]
