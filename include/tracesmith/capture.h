@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording another program: a session directory, the program with the agents injected, and the source of
+// what they record. `tracesmith profile` is this and a file writer.
+#ifndef TRACESMITH_CAPTURE_H
+#define TRACESMITH_CAPTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What a full ring does with events. X(NAME, number, "name", "doc")
+#define TSMITH_OVERFLOW_TABLE(X)                                                                             \
+    X(DROP_NEWEST, 0, "drop-newest",                                                                         \
+      "keep what was recorded first; count what comes while the ring is full")                               \
+    X(DROP_OLDEST, 1, "drop-oldest", "keep what was recorded last; count what is overwritten")               \
+    X(BLOCK, 2, "block", "let the program wait until there is room; nothing is lost")
+
+typedef enum tsmith_overflow {
+#define TSMITH_OVERFLOW_ENUM(NAME, number, name, doc) TSMITH_OVERFLOW_##NAME = number,
+    TSMITH_OVERFLOW_TABLE(TSMITH_OVERFLOW_ENUM)
+#undef TSMITH_OVERFLOW_ENUM
+} tsmith_overflow;
+
+typedef struct tsmith_capture tsmith_capture;
+
+typedef struct tsmith_capture_options {
+    size_t size;         // sizeof(tsmith_capture_options)
+    size_t buffer_bytes; // of the ring of each thread; 0: the default (4 MiB)
+    tsmith_overflow overflow;
+    const char *const *apis; // which agents to inject, by name ("opencl"); NULL: all there are
+    size_t api_count;
+    const char *agent_directory; // where the agents are; NULL: beside the library, or TRACESMITH_AGENT_DIR
+    const char *session_root; // where the session directory is made; NULL: /dev/shm, else TMPDIR, else /tmp
+} tsmith_capture_options;
+
+// Makes the session directory (0700, unpredictable name). `options` may be NULL.
+TSMITH_API tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
+                                               tsmith_error *error);
+// Starts the program with the agents injected (argv is NULL-terminated; argv[0] is looked up in PATH).
+// NOT_FOUND or PERMISSION when it cannot be run, as a shell would see it.
+TSMITH_API tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv,
+                                              tsmith_error *error);
+// The live source: next() returns AGAIN after at most ~50 ms without news, END when the program has ended and
+// all it left is drained. Destroying the capture destroys it.
+TSMITH_API tsmith_source *tsmith_capture_source(tsmith_capture *capture);
+// Hands a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
+TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number);
+// After END: the program's wait status as waitpid gives it.
+TSMITH_API int tsmith_capture_wait_status(const tsmith_capture *capture);
+// Which APIs were seen in use by name, and by how many processes; false past the last index.
+TSMITH_API int tsmith_capture_api_seen(const tsmith_capture *capture, size_t index, const char **name,
+                                       uint32_t *processes);
+TSMITH_API const char *tsmith_capture_directory(const tsmith_capture *capture);
+// Ends the recording; the session directory is removed when everything in it was delivered, else kept for
+// recover.
+TSMITH_API void tsmith_capture_destroy(tsmith_capture *capture);
+
+// A source over a session directory whose collector is gone (killed, full disk): all that was committed.
+// tsmith_capture_is_session tells whether a directory is one.
+TSMITH_API tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out,
+                                                tsmith_error *error);
+TSMITH_API int tsmith_capture_is_session(const char *directory);
+
+TSMITH_API const char *tsmith_overflow_name(tsmith_overflow overflow);
+TSMITH_API int tsmith_overflow_find(const char *name, tsmith_overflow *out);
+
+// ---- devices
+
+// Calls `each` for every device an agent finds, described in `dictionary` terms. MISSING when no API is
+// there, with how to get one in the error. Queries run in this process through the agents' own loaders.
+TSMITH_API tsmith_status tsmith_devices_enumerate(const char *agent_directory, tsmith_dictionary *into,
+                                                  tsmith_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trace's events refer to: strings, processes, devices, tracks, clocks, attributes, fields of its own.
+//
+// A dictionary only grows: ids are dense, given in order, and never change their meaning. A source owns one
+// and adds to it before it delivers a batch that needs it; a consumer that remembers how many entries of each
+// table it has seen picks up the new ones by id. Id 0 of strings is the empty string; id 0 of every other
+// table is "unknown" and is never described.
+//
+// Pointers handed out stay valid until the dictionary is destroyed. One thread at a time.
+#ifndef TRACESMITH_DICTIONARY_H
+#define TRACESMITH_DICTIONARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/schema.h"
+#include "tracesmith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsmith_dictionary tsmith_dictionary;
+
+// A string as it is in the trace: any bytes, also NUL and invalid UTF-8; followed by a NUL that is not
+// counted.
+typedef struct tsmith_string {
+    const char *bytes;
+    size_t length;
+} tsmith_string;
+
+typedef struct tsmith_process {
+    uint64_t pid;
+    uint64_t parent_pid;
+    int64_t start; // ns on the trace clock when it was first seen
+    uint32_t name; // string: executable
+    uint32_t command_line;
+    uint32_t host; // string: host name
+} tsmith_process;
+
+typedef struct tsmith_device {
+    uint32_t name; // strings
+    uint32_t vendor;
+    uint32_t driver;  // driver or platform and its version
+    uint32_t api;     // "opencl", "cuda", ...
+    uint32_t type;    // "cpu", "gpu", "accelerator"
+    uint32_t process; // the process that reported it (0: the machine)
+    uint64_t memory_bytes;
+    uint32_t compute_units;
+    uint32_t clock_mhz;
+} tsmith_device;
+
+// X(NAME, number, "name", "doc")
+#define TSMITH_TRACK_KIND_TABLE(X)                                                                           \
+    X(THREAD, 1, "thread", "a host thread")                                                                  \
+    X(QUEUE, 2, "queue", "a queue (stream) of a device")                                                     \
+    X(COPY_ENGINE, 3, "copy_engine", "a copy engine of a device")                                            \
+    X(COUNTER, 4, "counter", "a counter")                                                                    \
+    X(PROCESS, 5, "process", "what belongs to a process as a whole: memory objects, its start and end")      \
+    X(LOSS, 6, "loss", "the loss ledger of a process")                                                       \
+    X(CUSTOM, 7, "custom", "a row the program or an importer named")
+
+typedef enum tsmith_track_kind {
+    TSMITH_TRACK_KIND_NONE = 0,
+#define TSMITH_TRACK_KIND_ENUM(NAME, number, name, doc) TSMITH_TRACK_##NAME = number,
+    TSMITH_TRACK_KIND_TABLE(TSMITH_TRACK_KIND_ENUM)
+#undef TSMITH_TRACK_KIND_ENUM
+} tsmith_track_kind;
+
+enum {                                       // tsmith_track.flags
+    TSMITH_TRACK_OUT_OF_ORDER = 1u << 0,     // commands of this queue may run in any order and side by side
+    TSMITH_TRACK_PROGRAM_PROFILED = 1u << 1, // the program itself had asked for profiling of this queue
+    TSMITH_TRACK_SIMULATED = 1u << 2         // its events come from a test double
+};
+
+// One row of the timeline.
+typedef struct tsmith_track {
+    uint8_t kind; // tsmith_track_kind
+    uint8_t reserved;
+    uint16_t flags;
+    uint32_t name;    // string
+    uint32_t process; // ids of the dictionary, 0 when it belongs to none
+    uint32_t device;
+    uint32_t parent; // track it is shown under, or 0
+    uint32_t reserved2;
+    uint64_t tid;     // host thread id
+    uint64_t context; // the API's objects, numbered per process
+    uint64_t queue;
+} tsmith_track;
+
+// A clock other than the trace clock, and what is known of it.
+typedef struct tsmith_clock {
+    uint32_t name;    // string: "CLOCK_REALTIME", "tsc", "opencl device 1", ...
+    uint32_t process; // 0 when it is the machine's
+    uint32_t device;  // 0 when it is no device's
+    uint32_t reserved;
+} tsmith_clock;
+
+// One calibration: when the clock showed `clock_time` (its own unit), the trace clock showed `trace_time`,
+// give or take `error` ns.
+typedef struct tsmith_clock_pair {
+    uint32_t clock;
+    uint32_t reserved;
+    int64_t clock_time;
+    int64_t trace_time;
+    int64_t error;
+} tsmith_clock_pair;
+
+// A fact about the whole trace: "command", "tool.version", "host", "wall_clock_start_ns", "simulated", ...
+typedef struct tsmith_attribute {
+    uint32_t key; // strings
+    uint32_t value;
+} tsmith_attribute;
+
+// A field the trace brings with it; its number is TSMITH_FIELD_DYNAMIC + its id.
+typedef struct tsmith_dynamic_field {
+    uint32_t name; // strings
+    uint32_t unit;
+    uint32_t type; // tsmith_type
+    uint32_t reserved;
+} tsmith_dynamic_field;
+
+TSMITH_API tsmith_status tsmith_dictionary_create(tsmith_dictionary **out);
+TSMITH_API void tsmith_dictionary_destroy(tsmith_dictionary *dictionary);
+
+// The id of these bytes, adding them when they are new. 0 for the empty string, and when memory or the 2^32-2
+// ids are exhausted (tsmith_dictionary_failed then tells).
+TSMITH_API uint32_t tsmith_dictionary_intern(tsmith_dictionary *dictionary, const char *bytes, size_t length);
+TSMITH_API uint32_t tsmith_dictionary_intern_cstr(tsmith_dictionary *dictionary, const char *text);
+// Appends bytes as the next id even if they are there already: what a reader needs to keep a file's own ids.
+TSMITH_API uint32_t tsmith_dictionary_append_string(tsmith_dictionary *dictionary, const char *bytes,
+                                                    size_t length);
+// The string; {"", 0} for an id that is not there.
+TSMITH_API tsmith_string tsmith_dictionary_string(const tsmith_dictionary *dictionary, uint32_t id);
+// True once an addition failed for want of memory.
+TSMITH_API int tsmith_dictionary_failed(const tsmith_dictionary *dictionary);
+
+// For each table: add (the id, or 0 when memory is exhausted), get (NULL for an id that is not there), and
+// the number of ids given including 0, so that valid ids are 1 .. count-1.
+#define TSMITH_DICTIONARY_TABLES(X)                                                                          \
+    X(process, tsmith_process)                                                                               \
+    X(device, tsmith_device)                                                                                 \
+    X(track, tsmith_track)                                                                                   \
+    X(clock, tsmith_clock)                                                                                   \
+    X(clock_pair, tsmith_clock_pair)                                                                         \
+    X(attribute, tsmith_attribute)                                                                           \
+    X(dynamic_field, tsmith_dynamic_field)
+#define TSMITH_DICTIONARY_DECLARE(name, type)                                                                \
+    TSMITH_API uint32_t tsmith_dictionary_add_##name(tsmith_dictionary *dictionary, const type *entry);      \
+    TSMITH_API const type *tsmith_dictionary_##name(const tsmith_dictionary *dictionary, uint32_t id);       \
+    TSMITH_API uint32_t tsmith_dictionary_##name##_count(const tsmith_dictionary *dictionary);
+TSMITH_DICTIONARY_TABLES(TSMITH_DICTIONARY_DECLARE)
+#undef TSMITH_DICTIONARY_DECLARE
+TSMITH_API uint32_t tsmith_dictionary_string_count(const tsmith_dictionary *dictionary);
+
+// Replaces the entry of a track: the only change there is (a thread learns its name late). Sinks that have
+// written it already may keep the first form.
+TSMITH_API void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name);
+
+// The number of a dynamic field of this name and type, adding it when it is new; 0 when memory is exhausted.
+TSMITH_API uint32_t tsmith_dictionary_field(tsmith_dictionary *dictionary, const char *name, tsmith_type type,
+                                            const char *unit);
+// Describes any field, of the schema or dynamic. False when it is not there.
+TSMITH_API int tsmith_dictionary_describe_field(const tsmith_dictionary *dictionary, uint32_t field,
+                                                tsmith_field_info *out);
+// The value of an attribute by key; {NULL, 0} when there is none. The last one added wins.
+TSMITH_API tsmith_string tsmith_dictionary_find_attribute(const tsmith_dictionary *dictionary,
+                                                          const char *key);
+TSMITH_API void tsmith_dictionary_set_attribute(tsmith_dictionary *dictionary, const char *key,
+                                                const char *value);
+
+TSMITH_API const char *tsmith_track_kind_name(tsmith_track_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

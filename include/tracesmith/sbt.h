@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// SBT, TraceSmith's own file: writing it, opening it, asking it for a window. The format is
+// docs/sbt-format.md.
+#ifndef TRACESMITH_SBT_H
+#define TRACESMITH_SBT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/dictionary.h"
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- writing
+
+typedef struct tsmith_sbt_write_options {
+    size_t size;           // sizeof(tsmith_sbt_write_options)
+    int compression_level; // zstd level of byte planes; 0: the default
+    int no_index;          // leave the index out (a stream to a pipe)
+    int exclusive;         // fail when the file exists instead of replacing it
+} tsmith_sbt_write_options;
+
+// A sink that writes a file. What was written before a crash is readable: frames are whole or not there. The
+// file is created with mode 0600. Two runs over the same batches give the same bytes. `options` may be NULL.
+TSMITH_API tsmith_status tsmith_sbt_writer_open(const char *path, const tsmith_sbt_write_options *options,
+                                                tsmith_sink **out, tsmith_error *error);
+// The same into a descriptor (a pipe, a socket), which the writer does not close.
+TSMITH_API tsmith_status tsmith_sbt_writer_open_fd(int fd, const tsmith_sbt_write_options *options,
+                                                   tsmith_sink **out, tsmith_error *error);
+
+// ---- reading
+
+typedef struct tsmith_sbt tsmith_sbt;
+
+// Opens a file and reads its header and, where there is one, its index; without one the frames are walked. A
+// file that ends early or has damaged frames opens all the same (see tsmith_sbt_summary); one that is not
+// SBT, or of a newer major version, does not. Handles of one file in several threads are independent.
+TSMITH_API tsmith_status tsmith_sbt_open(const char *path, tsmith_sbt **out, tsmith_error *error);
+TSMITH_API void tsmith_sbt_close(tsmith_sbt *trace);
+
+// All that the file's events refer to; read on first use. Lives as long as the trace.
+TSMITH_API tsmith_status tsmith_sbt_dictionary(tsmith_sbt *trace, const tsmith_dictionary **out,
+                                               tsmith_error *error);
+
+// What is known without decoding any event.
+typedef struct tsmith_sbt_summary {
+    uint32_t version_major, version_minor;
+    int complete;              // ended properly: the END frame is there and no frame is damaged
+    uint64_t bytes;            // size of the file
+    uint64_t frames;           // readable ones
+    uint64_t damaged_frames;   // found by their checksum and left out
+    uint64_t unknown_frames;   // of a newer minor version, skipped
+    uint64_t first_bad_offset; // of a damaged or missing part, UINT64_MAX when there is none
+    uint64_t events;
+    int64_t first_start; // ns on the trace clock; both 0 when there are no events
+    int64_t last_end;
+    uint64_t kinds[TSMITH_KIND_LIMIT];  // events by kind
+    uint64_t lost[TSMITH_REASON_LIMIT]; // events lost, by reason (sum of LOST of the loss events)
+} tsmith_sbt_summary;
+
+TSMITH_API tsmith_status tsmith_sbt_summarize(tsmith_sbt *trace, tsmith_sbt_summary *out,
+                                              tsmith_error *error);
+
+// Which events a scan yields. A zeroed one with `size` set means everything.
+typedef struct tsmith_scan {
+    size_t size;
+    int has_window; // only batches that touch [from, to] ns on the trace clock (whole batches: the reader of
+    int64_t from, to;       // them compares times where it matters)
+    const uint32_t *tracks; // only these tracks; NULL: all
+    size_t track_count;
+    const uint32_t *fields; // decode only these columns (start and kind always come); NULL: all
+    size_t field_count;
+    uint32_t kinds; // bit per tsmith_kind: skip batches that have none of them; 0: all
+} tsmith_scan;
+
+// A source over the file, in the order of its frames (per track by start time). Several may be open at once,
+// each with its own place; they are destroyed before the trace is closed. `scan` may be NULL.
+TSMITH_API tsmith_status tsmith_sbt_scan(tsmith_sbt *trace, const tsmith_scan *scan, tsmith_source **out,
+                                         tsmith_error *error);
+
+// Totals per name, from the aggregate frames: no event is decoded.
+typedef struct tsmith_aggregate {
+    uint32_t name; // string id
+    uint8_t kind;
+    uint64_t count;
+    uint64_t total, min, max; // ns of duration over the events that have one
+} tsmith_aggregate;
+
+// All (kind, name) totals of the file, largest total first; *out is freed with free().
+TSMITH_API tsmith_status tsmith_sbt_aggregates(tsmith_sbt *trace, tsmith_aggregate **out, size_t *count,
+                                               tsmith_error *error);
+
+// ---- repairing
+
+typedef struct tsmith_sbt_recovery {
+    uint64_t frames_kept;
+    uint64_t frames_lost; // known to have been there
+    uint64_t bytes_skipped;
+    uint64_t events_kept;
+} tsmith_sbt_recovery;
+
+// Writes what is readable of a truncated or damaged file into a new, complete one, with the loss as an event.
+TSMITH_API tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired,
+                                            tsmith_sbt_recovery *out, tsmith_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

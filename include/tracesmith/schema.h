@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary: every kind of event and every field an event can have, described once.
+//
+// From these tables come the batch columns, the columns of the file, the names in JSON and CSV, the option
+// values of `view -t`, and docs/events.md (a test compares). Adding a kind or a field is one line. Numbers
+// are stored in files: they are never changed and never used again.
+#ifndef TRACESMITH_SCHEMA_H
+#define TRACESMITH_SCHEMA_H
+
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// X(NAME, number, "name", "one line of documentation")
+#define TSMITH_KIND_TABLE(X)                                                                                 \
+    X(KERNEL, 1, "kernel", "a kernel ran on a device")                                                       \
+    X(MEMCPY, 2, "memcpy", "bytes were moved: read, write, copy, map, unmap, migrate")                       \
+    X(MEMSET, 3, "memset", "memory was filled with a pattern")                                               \
+    X(ALLOC, 4, "alloc", "a memory object was created")                                                      \
+    X(FREE, 5, "free", "a memory object was given back")                                                     \
+    X(API, 6, "api", "a call of the GPU API by the program")                                                 \
+    X(SYNC, 7, "sync", "somebody waited: a host thread for device work, or a queue for other commands")      \
+    X(EVENT_RECORD, 8, "event_record", "an event or marker was recorded in a queue")                         \
+    X(MARKER, 9, "marker", "an instant the program marked")                                                  \
+    X(RANGE, 10, "range", "a stretch of a host thread the program named")                                    \
+    X(COLLECTIVE, 11, "collective", "a collective communication operation")                                  \
+    X(COUNTER, 12, "counter", "a value of a counter at an instant")                                          \
+    X(COMPILE, 13, "compile", "a program or kernel was compiled")                                            \
+    X(GRAPH_LAUNCH, 14, "graph_launch", "a captured graph was launched as a whole")                          \
+    X(FRAME, 15, "frame", "a frame was presented")                                                           \
+    X(OVERHEAD, 16, "overhead", "time taken by the profiling itself")                                        \
+    X(HOST_FUNCTION, 17, "host_function",                                                                    \
+      "a host function ran: a native kernel, or an instrumented function")                                   \
+    X(SAMPLE, 18, "sample", "a periodic sample of where code was")                                           \
+    X(LOSS, 19, "loss", "something was not recorded: how many, from when to when, and why")                  \
+    X(OBJECT, 20, "object", "a context, queue or program was created or destroyed")                          \
+    X(PROCESS, 21, "process", "a process started or ended")
+
+typedef enum tsmith_kind {
+    TSMITH_KIND_NONE = 0,
+#define TSMITH_KIND_ENUM(NAME, number, name, doc) TSMITH_KIND_##NAME = number,
+    TSMITH_KIND_TABLE(TSMITH_KIND_ENUM)
+#undef TSMITH_KIND_ENUM
+        TSMITH_KIND_LIMIT = 22 // one past the last
+} tsmith_kind;
+
+// How a field's values are held in a batch column.
+// X(NAME, number, C type, "what it is")
+#define TSMITH_TYPE_TABLE(X)                                                                                 \
+    X(TIME, 1, int64_t, "nanoseconds on the trace clock")                                                    \
+    X(I64, 2, int64_t, "signed integer")                                                                     \
+    X(U64, 3, uint64_t, "unsigned integer")                                                                  \
+    X(U32, 4, uint32_t, "unsigned integer")                                                                  \
+    X(U8, 5, uint8_t, "small unsigned integer")                                                              \
+    X(F64, 6, double, "IEEE 754 double")                                                                     \
+    X(STRING, 7, uint32_t, "id of a string of the dictionary")                                               \
+    X(TRACK, 8, uint32_t, "id of a track of the dictionary")                                                 \
+    X(KIND, 9, uint8_t, "tsmith_kind")                                                                       \
+    X(OPERATION, 10, uint8_t, "tsmith_operation")                                                            \
+    X(DIRECTION, 11, uint8_t, "tsmith_direction")                                                            \
+    X(REASON, 12, uint8_t, "tsmith_reason")                                                                  \
+    X(BOOL, 13, uint8_t, "0 or 1")                                                                           \
+    X(LIST, 14, uint64_t, "a list of unsigned integers per event")
+
+typedef enum tsmith_type {
+#define TSMITH_TYPE_ENUM(NAME, number, ctype, doc) TSMITH_TYPE_##NAME = number,
+    TSMITH_TYPE_TABLE(TSMITH_TYPE_ENUM)
+#undef TSMITH_TYPE_ENUM
+        TSMITH_TYPE_LIMIT = 15
+} tsmith_type;
+
+// X(NAME, number, "name", TYPE, "unit", "one line of documentation")
+#define TSMITH_FIELD_TABLE(X)                                                                                \
+    X(START, 1, "start", TIME, "ns", "when it began, or the instant it happened; every event has one")       \
+    X(DURATION, 2, "duration", I64, "ns", "how long it lasted; an instant has none")                         \
+    X(KIND, 3, "kind", KIND, "", "what kind of event it is; every event has one")                            \
+    X(NAME, 4, "name", STRING, "", "kernel, function, range or counter name")                                \
+    X(CORRELATION, 5, "correlation", U64, "", "same number on an API call and the device work it made")      \
+    X(QUEUED, 6, "queued", TIME, "ns", "when the command was put into its queue")                            \
+    X(SUBMITTED, 7, "submitted", TIME, "ns", "when the driver handed the command to the device")             \
+    X(COMPLETED, 8, "completed", TIME, "ns", "when the command and its children were complete")              \
+    X(HOST_TRACK, 9, "host_track", TRACK, "", "the host thread that made the call")                          \
+    X(QUEUE_TRACK, 10, "queue_track", TRACK, "", "the queue a call or wait is about")                        \
+    X(OPERATION, 11, "operation", OPERATION, "",                                                             \
+      "which operation exactly (read, copy_rect, finish, create...)")                                        \
+    X(DIRECTION, 12, "direction", DIRECTION, "", "from where to where bytes moved")                          \
+    X(BYTES, 13, "bytes", U64, "bytes", "bytes moved, filled, allocated or freed")                           \
+    X(GLOBAL_X, 14, "global_x", U64, "work-items", "global size, first dimension")                           \
+    X(GLOBAL_Y, 15, "global_y", U64, "work-items", "global size, second dimension; none for 1-D")            \
+    X(GLOBAL_Z, 16, "global_z", U64, "work-items", "global size, third dimension; none for 1-D and 2-D")     \
+    X(LOCAL_X, 17, "local_x", U64, "work-items", "work-group (block) size; none when the driver chose it")   \
+    X(LOCAL_Y, 18, "local_y", U64, "work-items", "work-group (block) size, second dimension")                \
+    X(LOCAL_Z, 19, "local_z", U64, "work-items", "work-group (block) size, third dimension")                 \
+    X(OFFSET_X, 20, "offset_x", U64, "work-items", "global offset; none when the program gave none")         \
+    X(OFFSET_Y, 21, "offset_y", U64, "work-items", "global offset, second dimension")                        \
+    X(OFFSET_Z, 22, "offset_z", U64, "work-items", "global offset, third dimension")                         \
+    X(WAITS, 23, "waits", LIST, "", "correlation ids of the commands this one was told to wait for")         \
+    X(OBJECT, 24, "object", U64, "", "the memory object, context, queue or program it is about")             \
+    X(SOURCE, 25, "source", U64, "", "memory object read from")                                              \
+    X(DESTINATION, 26, "destination", U64, "", "memory object written to")                                   \
+    X(PARENT, 27, "parent", U64, "", "object this one is a part of (sub-buffer) or belongs to (program)")    \
+    X(FLAGS, 28, "flags", U64, "", "the API's own flags, as the program gave them")                          \
+    X(LIVE_BYTES, 29, "live_bytes", U64, "bytes",                                                            \
+      "bytes alive in the process after this allocation or free")                                            \
+    X(RESULT, 30, "result", I64, "", "what the call returned, or the exit status of a process")              \
+    X(BLOCKING, 31, "blocking", BOOL, "", "the call waited for the command to complete")                     \
+    X(VALUE, 32, "value", F64, "", "value of a counter")                                                     \
+    X(CATEGORY, 33, "category", STRING, "", "category or domain")                                            \
+    X(TEXT, 34, "text", STRING, "", "a message: build options, why something was lost")                      \
+    X(LOST, 35, "lost", U64, "events", "how many events were not recorded")                                  \
+    X(REASON, 36, "reason", REASON, "", "why they were not recorded")                                        \
+    X(INFERRED, 37, "inferred", BOOL, "", "derived from other times and not seen directly")                  \
+    X(STACK, 38, "stack", U32, "", "id of the host call stack")                                              \
+    X(SAMPLER_PERIOD, 39, "sampler_period", U64, "ns", "period of the sampler")                              \
+    X(PRIORITY, 40, "priority", I64, "", "priority of a queue or stream")
+
+typedef enum tsmith_field {
+    TSMITH_FIELD_NONE = 0,
+#define TSMITH_FIELD_ENUM(NAME, number, name, type, unit, doc) TSMITH_FIELD_##NAME = number,
+    TSMITH_FIELD_TABLE(TSMITH_FIELD_ENUM)
+#undef TSMITH_FIELD_ENUM
+        TSMITH_FIELD_LIMIT = 41,
+    // Fields a trace brings with it (attributes with no column of their own) are numbered from here, per
+    // trace.
+    TSMITH_FIELD_DYNAMIC = 4096
+} tsmith_field;
+
+// X(NAME, number, "name", "doc"): what exactly an event did; which ones occur depends on its kind.
+#define TSMITH_OPERATION_TABLE(X)                                                                            \
+    X(READ, 1, "read", "device memory to host memory")                                                       \
+    X(WRITE, 2, "write", "host memory to device memory")                                                     \
+    X(COPY, 3, "copy", "memory object to memory object")                                                     \
+    X(FILL, 4, "fill", "pattern to memory object")                                                           \
+    X(MAP, 5, "map", "made visible to the host")                                                             \
+    X(UNMAP, 6, "unmap", "given back from the host")                                                         \
+    X(MIGRATE, 7, "migrate", "moved to another device")                                                      \
+    X(READ_RECT, 8, "read_rect", "rectangular read")                                                         \
+    X(WRITE_RECT, 9, "write_rect", "rectangular write")                                                      \
+    X(COPY_RECT, 10, "copy_rect", "rectangular copy")                                                        \
+    X(READ_IMAGE, 11, "read_image", "image to host memory")                                                  \
+    X(WRITE_IMAGE, 12, "write_image", "host memory to image")                                                \
+    X(COPY_IMAGE, 13, "copy_image", "image to image")                                                        \
+    X(FILL_IMAGE, 14, "fill_image", "color to image")                                                        \
+    X(COPY_IMAGE_TO_BUFFER, 15, "copy_image_to_buffer", "image to buffer")                                   \
+    X(COPY_BUFFER_TO_IMAGE, 16, "copy_buffer_to_image", "buffer to image")                                   \
+    X(MAP_IMAGE, 17, "map_image", "image made visible to the host")                                          \
+    X(SVM_COPY, 18, "svm_copy", "shared virtual memory copy")                                                \
+    X(SVM_FILL, 19, "svm_fill", "shared virtual memory fill")                                                \
+    X(SVM_MAP, 20, "svm_map", "shared virtual memory made visible to the host")                              \
+    X(SVM_UNMAP, 21, "svm_unmap", "shared virtual memory given back from the host")                          \
+    X(SVM_MIGRATE, 22, "svm_migrate", "shared virtual memory moved to another device")                       \
+    X(SVM_FREE, 23, "svm_free", "shared virtual memory freed in queue order")                                \
+    X(NDRANGE, 32, "ndrange", "kernel over a range of work-items")                                           \
+    X(TASK, 33, "task", "kernel with one work-item")                                                         \
+    X(NATIVE, 34, "native", "host function run by the queue")                                                \
+    X(MARKER, 48, "marker", "completes when what it waits for has")                                          \
+    X(BARRIER, 49, "barrier", "later commands wait until it completes")                                      \
+    X(FINISH, 50, "finish", "host waited for a whole queue (stream)")                                        \
+    X(WAIT, 51, "wait", "host waited for events")                                                            \
+    X(BLOCKING_CALL, 52, "blocking_call", "host waited inside a blocking transfer")                          \
+    X(DEVICE_SYNC, 53, "device_sync", "host waited for a whole device")                                      \
+    X(CREATE_CONTEXT, 64, "create_context", "context created")                                               \
+    X(DESTROY_CONTEXT, 65, "destroy_context", "context destroyed")                                           \
+    X(CREATE_QUEUE, 66, "create_queue", "queue (stream) created")                                            \
+    X(DESTROY_QUEUE, 67, "destroy_queue", "queue (stream) destroyed")                                        \
+    X(CREATE_PROGRAM, 68, "create_program", "program created")                                               \
+    X(DESTROY_PROGRAM, 69, "destroy_program", "program destroyed")                                           \
+    X(CREATE_KERNEL, 70, "create_kernel", "kernel object created")                                           \
+    X(DESTROY_KERNEL, 71, "destroy_kernel", "kernel object destroyed")                                       \
+    X(BUFFER, 80, "buffer", "memory object is a buffer")                                                     \
+    X(SUB_BUFFER, 81, "sub_buffer", "memory object is a part of a buffer and owns no bytes")                 \
+    X(IMAGE, 82, "image", "memory object is an image")                                                       \
+    X(SVM, 83, "svm", "shared virtual memory")                                                               \
+    X(PIPE, 84, "pipe", "memory object is a pipe")                                                           \
+    X(BUILD, 96, "build", "program compiled and linked")                                                     \
+    X(COMPILE, 97, "compile", "program compiled")                                                            \
+    X(LINK, 98, "link", "programs linked")                                                                   \
+    X(FIRST_LAUNCH, 99, "first_launch", "compiled for its first launch")                                     \
+    X(PROCESS_START, 112, "process_start", "process started, or was first seen")                             \
+    X(PROCESS_EXIT, 113, "process_exit", "process ended by itself")                                          \
+    X(PROCESS_KILLED, 114, "process_killed", "process was ended by a signal")
+
+typedef enum tsmith_operation {
+    TSMITH_OPERATION_NONE = 0,
+#define TSMITH_OPERATION_ENUM(NAME, number, name, doc) TSMITH_OPERATION_##NAME = number,
+    TSMITH_OPERATION_TABLE(TSMITH_OPERATION_ENUM)
+#undef TSMITH_OPERATION_ENUM
+} tsmith_operation;
+
+// X(NAME, number, "name", "doc")
+#define TSMITH_DIRECTION_TABLE(X)                                                                            \
+    X(HOST_TO_DEVICE, 1, "h2d", "host to device")                                                            \
+    X(DEVICE_TO_HOST, 2, "d2h", "device to host")                                                            \
+    X(DEVICE_TO_DEVICE, 3, "d2d", "within a device")                                                         \
+    X(HOST_TO_HOST, 4, "h2h", "host to host")                                                                \
+    X(PEER_TO_PEER, 5, "p2p", "device to another device")
+
+typedef enum tsmith_direction {
+    TSMITH_DIRECTION_NONE = 0,
+#define TSMITH_DIRECTION_ENUM(NAME, number, name, doc) TSMITH_DIRECTION_##NAME = number,
+    TSMITH_DIRECTION_TABLE(TSMITH_DIRECTION_ENUM)
+#undef TSMITH_DIRECTION_ENUM
+} tsmith_direction;
+
+// Why something is missing. X(NAME, number, "name", "doc")
+#define TSMITH_REASON_TABLE(X)                                                                               \
+    X(RING_FULL, 1, "ring_full", "the ring was full and the newest events were dropped")                     \
+    X(OVERWRITTEN, 2, "overwritten", "the ring was full and the oldest events were dropped")                 \
+    X(NO_TIMING, 3, "no_timing", "the driver gave no times for a command")                                   \
+    X(NO_COMPLETION, 4, "no_completion", "a command was launched and its completion was never seen")         \
+    X(PROCESS_DIED, 5, "process_died", "the process ended while recording; its last record may be missing")  \
+    X(NO_MEMORY, 6, "no_memory", "no memory or no space for a ring")                                         \
+    X(CORRUPT, 7, "corrupt", "recorded bytes were damaged")                                                  \
+    X(TABLE_FULL, 8, "table_full", "a table of names, tracks or pending commands was full")                  \
+    X(UNTRACED, 9, "untraced", "a command of a kind that cannot be traced")                                  \
+    X(VENDOR_DROPPED, 10, "vendor_dropped", "the vendor's own tracing dropped records")                      \
+    X(STILL_RUNNING, 11, "still_running", "the process was still running when the recording ended")          \
+    X(DISK_FULL, 12, "disk_full", "the trace could not be written any further")                              \
+    X(UNMATCHED, 13, "unmatched", "a range was begun and not ended, or ended and not begun")
+
+typedef enum tsmith_reason {
+    TSMITH_REASON_NONE = 0,
+#define TSMITH_REASON_ENUM(NAME, number, name, doc) TSMITH_REASON_##NAME = number,
+    TSMITH_REASON_TABLE(TSMITH_REASON_ENUM)
+#undef TSMITH_REASON_ENUM
+        TSMITH_REASON_LIMIT = 14
+} tsmith_reason;
+
+// One row of the field table (a dynamic field is described by the dictionary in the same form).
+typedef struct tsmith_field_info {
+    uint32_t field; // number: tsmith_field, or TSMITH_FIELD_DYNAMIC and up
+    tsmith_type type;
+    const char *name; // as in JSON, CSV and SQL
+    const char *unit; // "" when it has none
+    const char *doc;
+} tsmith_field_info;
+
+// The rows of the tables, by number; NULL for a number that is not there. Static storage. Any thread.
+TSMITH_API const tsmith_field_info *tsmith_field_describe(uint32_t field);
+TSMITH_API const char *tsmith_kind_name(tsmith_kind kind);
+TSMITH_API const char *tsmith_kind_doc(tsmith_kind kind);
+TSMITH_API const char *tsmith_operation_name(tsmith_operation operation);
+TSMITH_API const char *tsmith_direction_name(tsmith_direction direction);
+TSMITH_API const char *tsmith_reason_name(tsmith_reason reason);
+TSMITH_API const char *tsmith_reason_doc(tsmith_reason reason);
+TSMITH_API const char *tsmith_type_name(tsmith_type type);
+
+// By name; 0 (…_NONE) when there is no such name.
+TSMITH_API tsmith_kind tsmith_kind_find(const char *name);
+TSMITH_API uint32_t tsmith_field_find(const char *name);
+
+// Bytes of one value of a type in a batch column (for LIST: of one element), 0 for an unknown type.
+TSMITH_API uint32_t tsmith_type_size(tsmith_type type);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emitting from your own program: start a session, emit from any number of threads, stop, and there is a
+// file.
+//
+//     tsmith_session *session;
+//     tsmith_session_start(&(tsmith_session_options){.size = sizeof(tsmith_session_options), .path =
+//     "my.sbt"},
+//                          &session, NULL);
+//     uint32_t step = tsmith_session_name(session, "step");
+//     tsmith_range_begin(session, step);
+//     ...
+//     tsmith_range_end(session);
+//     tsmith_session_stop(session, NULL, NULL);
+//
+// Emitting takes no lock and makes no system call: the first emission of a thread maps its ring. A NULL
+// session makes every emission a no-op, so that call sites need no condition. Emitting while another thread
+// stops the session is counted, not undefined.
+#ifndef TRACESMITH_SESSION_H
+#define TRACESMITH_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/capture.h"
+#include "tracesmith/export.h"
+#include "tracesmith/schema.h"
+#include "tracesmith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsmith_session tsmith_session;
+
+typedef struct tsmith_session_options {
+    size_t size;         // sizeof(tsmith_session_options)
+    const char *path;    // file to write
+    size_t buffer_bytes; // ring of each thread; 0: the default (4 MiB)
+    tsmith_overflow overflow;
+    const char *session_root; // as in tsmith_capture_options
+} tsmith_session_options;
+
+// emitted = kept + dropped holds at every moment after the session has stopped.
+typedef struct tsmith_session_statistics {
+    uint64_t emitted;
+    uint64_t kept;
+    uint64_t dropped; // by overflow, want of memory, or emission after the stop
+    uint64_t threads; // rings made
+    int64_t duration; // ns
+} tsmith_session_statistics;
+
+// One session at a time per process may be live per tsmith_session; several sessions may be.
+TSMITH_API tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith_session **out,
+                                              tsmith_error *error);
+// Drains every ring, finishes the file and frees the session. `statistics` may be NULL. The session is gone
+// even when this fails (a full disk): what was written stays readable.
+TSMITH_API tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statistics *statistics,
+                                             tsmith_error *error);
+// Live figures; exact only after the stop.
+TSMITH_API void tsmith_session_statistics_get(const tsmith_session *session, tsmith_session_statistics *out);
+
+// Registers a name, counter or category once; emissions take its id. 0 when the table of names is full (such
+// events have no name). Any thread; takes a lock.
+TSMITH_API uint32_t tsmith_session_name(tsmith_session *session, const char *name);
+// A row of the timeline of its own (a simulated device, a queue of the program), for tsmith_emit.
+TSMITH_API uint32_t tsmith_session_track(tsmith_session *session, const char *name);
+
+// Host ranges nest per thread.
+TSMITH_API void tsmith_range_begin(tsmith_session *session, uint32_t name);
+TSMITH_API void tsmith_range_end(tsmith_session *session);
+TSMITH_API void tsmith_mark(tsmith_session *session, uint32_t name);
+TSMITH_API void tsmith_count(tsmith_session *session, uint32_t counter, double value);
+
+// A value of one field, for events with metadata. `field` is a tsmith_field or what tsmith_session_field
+// gave.
+typedef struct tsmith_value {
+    uint32_t field;
+    uint64_t bits; // as in tsmith_batch_get; strings by tsmith_session_name
+} tsmith_value;
+
+// A field of the program's own, by name and type (I64, U64, F64, STRING, BOOL).
+TSMITH_API uint32_t tsmith_session_field(tsmith_session *session, const char *name, tsmith_type type,
+                                         const char *unit);
+// A whole event with up to TSMITH_EMIT_MAX_VALUES values, on a track of tsmith_session_track or 0 for the
+// calling thread's. Times are ns of tsmith_session_now; duration < 0 makes it an instant.
+#define TSMITH_EMIT_MAX_VALUES 32
+TSMITH_API void tsmith_emit(tsmith_session *session, tsmith_kind kind, uint32_t track, uint32_t name,
+                            int64_t start, int64_t duration, const tsmith_value *values, size_t value_count);
+// The trace clock, in ns.
+TSMITH_API int64_t tsmith_session_now(const tsmith_session *session);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

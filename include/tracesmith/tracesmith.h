@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole public API.
+#ifndef TRACESMITH_TRACESMITH_H
+#define TRACESMITH_TRACESMITH_H
+
+#include "tracesmith/batch.h"
+#include "tracesmith/capture.h"
+#include "tracesmith/dictionary.h"
+#include "tracesmith/profiler.h"
+#include "tracesmith/sbt.h"
+#include "tracesmith/schema.h"
+#include "tracesmith/session.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+#include "tracesmith/version.h"
+
+#endif

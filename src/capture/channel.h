@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A channel: what one process records in one session. It holds the process's own table of strings, tracks,
+// devices and shapes (an append-only shared file, never lost to a full ring) and one ring per thread that
+// emits.
+//
+// Used inside other people's programs: nothing here aborts, exits, prints, or raises a signal; what cannot be
+// recorded is counted. Registering (channel_*) takes a lock and may make system calls: do it when objects are
+// created, not per event. Emitting (ring_*) does neither.
+//
+// fork: the child's channel is dead until channel_after_fork_child has made it afresh (pthread_atfork does).
+#ifndef CAPTURE_CHANNEL_H
+#define CAPTURE_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/record.h"
+#include "capture/ring.h"
+#include "tracesmith/dictionary.h"
+#include "tracesmith/status.h"
+
+#define CHANNEL_ENVIRONMENT "TRACESMITH_SESSION" // the session directory, inherited by children
+
+struct channel;
+
+// Attaches the calling process to a session, under the name of an API ("opencl", "session"). Fails quietly (a
+// status, nothing else) when the directory is no live session. The channel lives until channel_close, or for
+// the life of the process.
+tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out);
+void channel_close(struct channel *channel);
+
+// Whether recording is on at the moment. One relaxed load: the test of an idle agent.
+bool channel_armed(const struct channel *channel);
+// Whether ticks of this session are the TSC (for clock_tick).
+bool channel_tick_is_tsc(const struct channel *channel);
+
+// Registering. Ids are local to the channel, dense from 1; 0 means the table is full (counted as a loss) and
+// reads as "unknown". Strings are interned. Entries take local ids of strings, devices and tracks.
+uint32_t channel_string(struct channel *channel, const char *bytes, size_t length);
+uint32_t channel_string_cstr(struct channel *channel, const char *text);
+uint32_t channel_device(struct channel *channel, const tsmith_device *device);
+uint32_t channel_track(struct channel *channel, const tsmith_track *track); // process is filled in
+uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit);
+uint16_t channel_shape(struct channel *channel, const struct record_shape *shape);
+
+// A correlation id that no other call of this process has; never 0.
+uint64_t channel_correlation(struct channel *channel);
+
+// The calling thread's ring, made at its first call (system calls then; later calls are a thread-local load).
+// NULL when there is none to be had (counted), or after a fork until the channel is made afresh.
+struct ring *channel_ring(struct channel *channel);
+// The track of the calling thread, 0 when it has no ring.
+uint32_t channel_thread_track(struct channel *channel);
+
+// Counts events that never reached a ring: a LOSS event of this reason comes into the trace.
+void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count);
+
+#endif

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariants: `columns[0 .. column_count)` are those of this batch, in ascending order of field; the memory
+// of others is kept in `spare` for the next batch. Every column has room for `capacity` rows. A column under
+// construction has a bitmap unless it was added without one; `valid_count` says how many rows have a value,
+// and a column in which every row has one is shown without a bitmap. START and KIND are there in every batch
+// that was built row by row.
+#include "event/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "event/sort.h"
+
+enum { FIRST_CAPACITY = 64 };
+
+struct column {
+    uint32_t field;
+    tsmith_type type;
+    uint32_t size;        // bytes of a value
+    uint32_t valid_count; // rows with a value
+    bool every;           // added without a bitmap: every row has a value
+    void *values;
+    size_t value_capacity; // in bytes
+    uint64_t *valid;
+    size_t valid_capacity; // in words
+    uint32_t *offsets;
+    size_t offset_capacity;
+    uint32_t list_total; // elements of a LIST so far
+    uint32_t list_rows;  // offsets written so far: rows 0 .. list_rows-1 are closed
+};
+
+struct tsmith_batch {
+    uint32_t track;
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t column_count;
+    int64_t first_start, last_end;
+    struct column *columns;
+    size_t column_capacity;
+    struct column *spare;
+    size_t spare_count, spare_capacity;
+    uint16_t index[TSMITH_FIELD_LIMIT]; // of a schema field: its column's index + 1, or 0
+    void *scratch;                      // for sorting
+    size_t scratch_capacity;
+};
+
+tsmith_status tsmith_batch_create(tsmith_batch **out) {
+    *out = calloc(1, sizeof **out);
+    return *out ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+static void free_column(struct column *column) {
+    free(column->values);
+    free(column->valid);
+    free(column->offsets);
+}
+
+void tsmith_batch_destroy(tsmith_batch *batch) {
+    if (!batch)
+        return;
+    for (uint32_t i = 0; i < batch->column_count; i++)
+        free_column(&batch->columns[i]);
+    for (size_t i = 0; i < batch->spare_count; i++)
+        free_column(&batch->spare[i]);
+    free(batch->columns);
+    free(batch->spare);
+    free(batch->scratch);
+    free(batch);
+}
+
+void tsmith_batch_reset(tsmith_batch *batch, uint32_t track) {
+    for (uint32_t i = 0; i < batch->column_count; i++) {
+        void *spare = batch->spare;
+        if (array_reserve(&spare, &batch->spare_capacity, batch->spare_count + 1, sizeof *batch->spare)) {
+            batch->spare = spare;
+            batch->spare[batch->spare_count++] = batch->columns[i];
+        } else {
+            free_column(&batch->columns[i]);
+        }
+    }
+    batch->column_count = 0;
+    batch->track = track;
+    batch->count = 0;
+    batch->first_start = batch->last_end = 0;
+    memset(batch->index, 0, sizeof batch->index);
+}
+
+// ---- columns
+
+static bool reserve_bytes(void **values, size_t *capacity, size_t bytes) {
+    return array_reserve(values, capacity, bytes, 1);
+}
+
+// Room for `rows` rows in every array of the column but the elements of a list.
+static bool reserve_rows(struct column *column, uint32_t rows) {
+    if (column->type != TSMITH_TYPE_LIST &&
+        !reserve_bytes(&column->values, &column->value_capacity, (size_t)rows * column->size))
+        return false;
+    if (column->type == TSMITH_TYPE_LIST) {
+        void *offsets = column->offsets;
+        if (!array_reserve(&offsets, &column->offset_capacity, (size_t)rows + 1, sizeof *column->offsets))
+            return false;
+        column->offsets = offsets;
+    }
+    if (!column->every) {
+        size_t had = column->valid_capacity;
+        void *valid = column->valid;
+        if (!array_reserve(&valid, &column->valid_capacity, batch_bitmap_words(rows), sizeof *column->valid))
+            return false;
+        column->valid = valid;
+        memset(column->valid + had, 0, (column->valid_capacity - had) * sizeof *column->valid);
+    }
+    return true;
+}
+
+// A spare column of the same type if there is one: the same fields come again batch after batch.
+static struct column take_spare(tsmith_batch *batch, uint32_t field, tsmith_type type) {
+    size_t found = SIZE_MAX;
+    for (size_t i = batch->spare_count; i-- > 0;) {
+        if (batch->spare[i].type == type) {
+            found = i;
+            if (batch->spare[i].field == field)
+                break;
+        }
+    }
+    if (found == SIZE_MAX)
+        return (struct column){.field = field, .type = type, .size = tsmith_type_size(type)};
+    struct column taken = batch->spare[found];
+    batch->spare[found] = batch->spare[--batch->spare_count];
+    if (taken.valid)
+        memset(taken.valid, 0, taken.valid_capacity * sizeof *taken.valid);
+    taken.field = field;
+    taken.valid_count = taken.list_total = taken.list_rows = 0;
+    taken.every = false;
+    return taken;
+}
+
+static struct column *find_column(const tsmith_batch *batch, uint32_t field) {
+    if (field < TSMITH_FIELD_LIMIT) {
+        uint16_t index = batch->index[field];
+        return index ? &batch->columns[index - 1] : NULL;
+    }
+    for (uint32_t i = batch->column_count; i-- > 0 && batch->columns[i].field >= field;)
+        if (batch->columns[i].field == field)
+            return &batch->columns[i];
+    return NULL;
+}
+
+static struct column *insert_column(tsmith_batch *batch, uint32_t field, tsmith_type type, bool every) {
+    void *columns = batch->columns;
+    if (tsmith_type_size(type) == 0 || batch->column_count >= UINT16_MAX - 1 ||
+        !array_reserve(&columns, &batch->column_capacity, batch->column_count + (size_t)1,
+                       sizeof *batch->columns))
+        return NULL;
+    batch->columns = columns;
+    struct column made = take_spare(batch, field, type);
+    made.every = every;
+    if (!reserve_rows(&made, batch->capacity ? batch->capacity : FIRST_CAPACITY)) {
+        free_column(&made);
+        return NULL;
+    }
+    uint32_t at = batch->column_count;
+    while (at > 0 && batch->columns[at - 1].field > field)
+        at--;
+    memmove(&batch->columns[at + 1], &batch->columns[at],
+            (batch->column_count - at) * sizeof *batch->columns);
+    batch->columns[at] = made;
+    batch->column_count++;
+    for (uint32_t i = at; i < batch->column_count && batch->columns[i].field < TSMITH_FIELD_LIMIT; i++)
+        batch->index[batch->columns[i].field] = (uint16_t)(i + 1);
+    return &batch->columns[at];
+}
+
+static bool reserve_batch_rows(tsmith_batch *batch, uint32_t rows) {
+    if (rows <= batch->capacity)
+        return true;
+    uint32_t grown = batch->capacity ? batch->capacity : FIRST_CAPACITY;
+    while (grown < rows)
+        grown *= 2;
+    for (uint32_t i = 0; i < batch->column_count; i++)
+        if (!reserve_rows(&batch->columns[i], grown))
+            return false;
+    batch->capacity = grown;
+    return true;
+}
+
+// ---- whole columns
+
+tsmith_status batch_begin_columns(tsmith_batch *batch, uint32_t track, uint32_t count) {
+    if (count > TSMITH_BATCH_MAX)
+        return TSMITH_ERROR_LIMIT;
+    tsmith_batch_reset(batch, track);
+    if (!reserve_batch_rows(batch, count))
+        return TSMITH_ERROR_NO_MEMORY;
+    batch->count = count;
+    return TSMITH_OK;
+}
+
+void *batch_add_column(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t **valid) {
+    if (type == TSMITH_TYPE_LIST || find_column(batch, field))
+        return NULL;
+    struct column *column = insert_column(batch, field, type, valid == NULL);
+    if (!column)
+        return NULL;
+    if (valid)
+        *valid = column->valid;
+    return column->values;
+}
+
+uint64_t *batch_add_list_column(tsmith_batch *batch, uint32_t field, uint32_t total, uint32_t **offsets,
+                                uint64_t **valid) {
+    struct column *column =
+        find_column(batch, field) ? NULL : insert_column(batch, field, TSMITH_TYPE_LIST, valid == NULL);
+    if (!column ||
+        !reserve_bytes(&column->values, &column->value_capacity, (size_t)(total + 1) * sizeof(uint64_t)))
+        return NULL;
+    *offsets = column->offsets;
+    if (valid)
+        *valid = column->valid;
+    column->list_total = total;
+    column->list_rows = batch->count;
+    return column->values;
+}
+
+void batch_set_bounds(tsmith_batch *batch, int64_t first_start, int64_t last_end) {
+    batch->first_start = first_start;
+    batch->last_end = last_end;
+}
+
+// ---- row by row
+
+static void store(struct column *column, uint32_t row, uint64_t bits) {
+    switch (column->size) {
+    case 1:
+        ((uint8_t *)column->values)[row] = (uint8_t)bits;
+        break;
+    case 4:
+        ((uint32_t *)column->values)[row] = (uint32_t)bits;
+        break;
+    default:
+        ((uint64_t *)column->values)[row] = bits;
+    }
+    uint64_t bit = (uint64_t)1 << (row % 64);
+    column->valid_count += !(column->valid[row / 64] & bit);
+    column->valid[row / 64] |= bit;
+}
+
+uint32_t tsmith_batch_append(tsmith_batch *batch, tsmith_kind kind, int64_t start) {
+    if (batch->count >= TSMITH_BATCH_MAX || !reserve_batch_rows(batch, batch->count + 1))
+        return UINT32_MAX;
+    struct column *starts = find_column(batch, TSMITH_FIELD_START);
+    if (!starts && !insert_column(batch, TSMITH_FIELD_START, TSMITH_TYPE_TIME, false))
+        return UINT32_MAX;
+    struct column *kinds = find_column(batch, TSMITH_FIELD_KIND);
+    if (!kinds && !insert_column(batch, TSMITH_FIELD_KIND, TSMITH_TYPE_KIND, false))
+        return UINT32_MAX;
+    uint32_t row = batch->count++;
+    store(find_column(batch, TSMITH_FIELD_START), row, (uint64_t)start);
+    store(find_column(batch, TSMITH_FIELD_KIND), row, kind);
+    return row;
+}
+
+static struct column *column_for_set(tsmith_batch *batch, uint32_t field, tsmith_type type) {
+    struct column *column = find_column(batch, field);
+    return column ? column : insert_column(batch, field, type, false);
+}
+
+tsmith_status tsmith_batch_set_dynamic(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t bits) {
+    if (batch->count == 0 || type == TSMITH_TYPE_LIST || tsmith_type_size(type) == 0)
+        return TSMITH_ERROR_INVALID_ARGUMENT;
+    struct column *column = column_for_set(batch, field, type);
+    if (!column)
+        return TSMITH_ERROR_NO_MEMORY;
+    if (column->type != type)
+        return TSMITH_ERROR_INVALID_ARGUMENT;
+    store(column, batch->count - 1, bits);
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_batch_set(tsmith_batch *batch, uint32_t field, uint64_t bits) {
+    struct column *column = field < TSMITH_FIELD_LIMIT ? find_column(batch, field) : NULL;
+    if (column && column->size && column->type != TSMITH_TYPE_LIST && batch->count) {
+        store(column, batch->count - 1, bits);
+        return TSMITH_OK;
+    }
+    const tsmith_field_info *info = tsmith_field_describe(field);
+    return info ? tsmith_batch_set_dynamic(batch, field, info->type, bits) : TSMITH_ERROR_INVALID_ARGUMENT;
+}
+
+// Rows up to `row` that had no list get an empty one.
+static void close_list_rows(struct column *column, uint32_t row) {
+    for (; column->list_rows <= row; column->list_rows++)
+        column->offsets[column->list_rows] = column->list_total;
+}
+
+tsmith_status tsmith_batch_set_list(tsmith_batch *batch, uint32_t field, const uint64_t *values,
+                                    uint32_t count) {
+    if (batch->count == 0)
+        return TSMITH_ERROR_INVALID_ARGUMENT;
+    struct column *column = column_for_set(batch, field, TSMITH_TYPE_LIST);
+    if (!column)
+        return TSMITH_ERROR_NO_MEMORY;
+    uint32_t row = batch->count - 1;
+    if (column->type != TSMITH_TYPE_LIST || column->list_rows > row ||
+        count > UINT32_MAX - column->list_total)
+        return TSMITH_ERROR_INVALID_ARGUMENT;
+    size_t needed = ((size_t)column->list_total + count + 1) * sizeof *values;
+    if (!reserve_bytes(&column->values, &column->value_capacity, needed))
+        return TSMITH_ERROR_NO_MEMORY;
+    close_list_rows(column, row);
+    if (count)
+        memcpy((uint64_t *)column->values + column->list_total, values, count * sizeof *values);
+    column->list_total += count;
+    column->valid[row / 64] |= (uint64_t)1 << (row % 64);
+    column->valid_count++;
+    return TSMITH_OK;
+}
+
+// ---- finishing
+
+static bool is_sorted(const int64_t *starts, uint32_t count) {
+    for (uint32_t row = 1; row < count; row++)
+        if (starts[row] < starts[row - 1])
+            return false;
+    return true;
+}
+
+static void permute_values(struct column *column, const uint32_t *order, uint32_t count, void *into) {
+    if (column->size == 1) {
+        for (uint32_t row = 0; row < count; row++)
+            ((uint8_t *)into)[row] = ((const uint8_t *)column->values)[order[row]];
+    } else if (column->size == 4) {
+        for (uint32_t row = 0; row < count; row++)
+            ((uint32_t *)into)[row] = ((const uint32_t *)column->values)[order[row]];
+    } else {
+        for (uint32_t row = 0; row < count; row++)
+            ((uint64_t *)into)[row] = ((const uint64_t *)column->values)[order[row]];
+    }
+    memcpy(column->values, into, (size_t)count * column->size);
+}
+
+static void permute_list(struct column *column, const uint32_t *order, uint32_t count, void *into) {
+    uint64_t *values = into;
+    uint32_t *offsets = (uint32_t *)(values + column->list_total);
+    uint32_t total = 0;
+    for (uint32_t row = 0; row < count; row++) {
+        uint32_t from = column->offsets[order[row]];
+        uint32_t length = column->offsets[order[row] + 1] - from;
+        offsets[row] = total;
+        memcpy(values + total, (const uint64_t *)column->values + from, length * sizeof *values);
+        total += length;
+    }
+    offsets[count] = total;
+    memcpy(column->values, values, total * sizeof *values);
+    memcpy(column->offsets, offsets, (count + (size_t)1) * sizeof *offsets);
+}
+
+static void permute_valid(struct column *column, const uint32_t *order, uint32_t count, uint64_t *into) {
+    memset(into, 0, batch_bitmap_words(count) * sizeof *into);
+    for (uint32_t row = 0; row < count; row++)
+        into[row / 64] |= (column->valid[order[row] / 64] >> (order[row] % 64) & 1) << (row % 64);
+    memcpy(column->valid, into, batch_bitmap_words(count) * sizeof *into);
+}
+
+// Scratch: the order, the sort's own half, and room for the largest column while it is moved.
+static tsmith_status sort_rows(tsmith_batch *batch, const int64_t *starts) {
+    size_t rows = batch->count, largest = (rows + 64) * sizeof(uint64_t);
+    for (uint32_t i = 0; i < batch->column_count; i++) {
+        const struct column *column = &batch->columns[i];
+        size_t bytes = column->list_total * sizeof(uint64_t) + (rows + 1) * sizeof(uint32_t);
+        largest = bytes > largest ? bytes : largest;
+    }
+    size_t order_bytes = (2 * rows * sizeof(uint32_t) + 63) & ~(size_t)63;
+    if (!reserve_bytes(&batch->scratch, &batch->scratch_capacity, order_bytes + largest))
+        return TSMITH_ERROR_NO_MEMORY;
+    uint32_t *order = batch->scratch;
+    void *into = (char *)batch->scratch + order_bytes;
+    sort_order_by_time(starts, batch->count, order, order + rows);
+    for (uint32_t i = 0; i < batch->column_count; i++) {
+        struct column *column = &batch->columns[i];
+        if (column->type == TSMITH_TYPE_LIST)
+            permute_list(column, order, batch->count, into);
+        else
+            permute_values(column, order, batch->count, into);
+        if (!column->every)
+            permute_valid(column, order, batch->count, into);
+    }
+    return TSMITH_OK;
+}
+
+static int64_t last_end(const tsmith_batch *batch, const int64_t *starts) {
+    int64_t last = starts[batch->count - 1];
+    const struct column *durations = find_column(batch, TSMITH_FIELD_DURATION);
+    for (uint32_t row = 0; durations && row < batch->count; row++) {
+        int64_t end;
+        bool has = durations->every || (durations->valid[row / 64] >> (row % 64) & 1);
+        if (has && !__builtin_add_overflow(starts[row], ((const int64_t *)durations->values)[row], &end) &&
+            end > last)
+            last = end;
+    }
+    return last;
+}
+
+tsmith_status tsmith_batch_finish(tsmith_batch *batch) {
+    batch->first_start = batch->last_end = 0;
+    if (batch->count == 0)
+        return TSMITH_OK;
+    for (uint32_t i = 0; i < batch->column_count; i++)
+        if (batch->columns[i].type == TSMITH_TYPE_LIST)
+            close_list_rows(&batch->columns[i], batch->count);
+    const struct column *column = find_column(batch, TSMITH_FIELD_START);
+    if (!column)
+        return TSMITH_ERROR_INVALID_ARGUMENT;
+    const int64_t *starts = column->values;
+    if (!is_sorted(starts, batch->count)) {
+        tsmith_status status = sort_rows(batch, starts);
+        if (status != TSMITH_OK)
+            return status;
+    }
+    batch->first_start = starts[0];
+    batch->last_end = last_end(batch, starts);
+    return TSMITH_OK;
+}
+
+// ---- reading
+
+uint32_t tsmith_batch_count(const tsmith_batch *batch) {
+    return batch->count;
+}
+
+uint32_t tsmith_batch_track(const tsmith_batch *batch) {
+    return batch->track;
+}
+
+int64_t tsmith_batch_first_start(const tsmith_batch *batch) {
+    return batch->first_start;
+}
+
+int64_t tsmith_batch_last_end(const tsmith_batch *batch) {
+    return batch->last_end;
+}
+
+uint32_t tsmith_batch_column_count(const tsmith_batch *batch) {
+    return batch->column_count;
+}
+
+static tsmith_column view(const tsmith_batch *batch, const struct column *column) {
+    bool every = column->every || column->valid_count == batch->count;
+    return (tsmith_column){column->field,  column->type,
+                           batch->count,   every ? NULL : column->valid,
+                           column->values, column->type == TSMITH_TYPE_LIST ? column->offsets : NULL};
+}
+
+tsmith_column tsmith_batch_column_at(const tsmith_batch *batch, uint32_t index) {
+    return view(batch, &batch->columns[index]);
+}
+
+int tsmith_batch_column(const tsmith_batch *batch, uint32_t field, tsmith_column *out) {
+    const struct column *column = find_column(batch, field);
+    if (!column)
+        return 0;
+    *out = view(batch, column);
+    return 1;
+}
+
+int tsmith_batch_get(const tsmith_batch *batch, uint32_t field, uint32_t row, uint64_t *out) {
+    const struct column *column = find_column(batch, field);
+    if (!column || column->type == TSMITH_TYPE_LIST || row >= batch->count)
+        return 0;
+    if (!column->every && !(column->valid[row / 64] >> (row % 64) & 1))
+        return 0;
+    switch (column->size) {
+    case 1:
+        *out = ((const uint8_t *)column->values)[row];
+        break;
+    case 4:
+        *out = ((const uint32_t *)column->values)[row];
+        break;
+    default:
+        *out = ((const uint64_t *)column->values)[row];
+    }
+    return 1;
+}

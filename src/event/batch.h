@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filling whole columns of a batch at once: for the file reader and importers. Row by row:
+// tracesmith/batch.h.
+#ifndef EVENT_BATCH_H
+#define EVENT_BATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracesmith/batch.h"
+
+// Empties the batch and gives it `count` rows (at most TSMITH_BATCH_MAX) of `track`, with no column yet.
+tsmith_status batch_begin_columns(tsmith_batch *batch, uint32_t track, uint32_t count);
+
+// Adds a column; returns its values, uninitialised, to be filled by the caller for every row, or NULL when
+// memory is exhausted or the field is there already. With `valid` not NULL the column gets a bitmap, all
+// clear, handed out there.
+void *batch_add_column(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t **valid);
+
+// Adds a LIST column of `total` elements over all rows; the caller fills offsets (count+1, ascending from 0
+// to total) and the values returned.
+uint64_t *batch_add_list_column(tsmith_batch *batch, uint32_t field, uint32_t total, uint32_t **offsets,
+                                uint64_t **valid);
+
+// States the bounds of the filled rows (tsmith_batch_finish computes them; a reader knows them from the
+// frame).
+void batch_set_bounds(tsmith_batch *batch, int64_t first_start, int64_t last_end);
+
+// Words of a validity bitmap of `rows` rows.
+static inline uint32_t batch_bitmap_words(uint32_t rows) {
+    return (rows + 63) / 64;
+}
+
+#endif

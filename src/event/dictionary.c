@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariants: entry 0 of every table exists and is all zero ("unknown"); the hash table holds ids of strings
+// that were interned, at most half full, with a power of two of slots; bytes never move (arena), entries may
+// (arrays), which is why getters of entries hand out pointers into chunks that never move either.
+#include "tracesmith/dictionary.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/hash.h"
+
+enum { CHUNK_ENTRIES = 256 };
+
+// A table of entries of one size: chunks that never move, so that a pointer handed out stays good.
+struct table {
+    unsigned char **chunks;
+    size_t chunk_capacity;
+    uint32_t count;
+};
+
+struct tsmith_dictionary {
+    struct arena arena;
+    tsmith_string *strings;
+    size_t string_capacity;
+    uint32_t string_count;
+    uint32_t *slots; // ids of interned strings, 0: empty
+    uint32_t slot_count, slots_used;
+    bool failed;
+#define TABLE(name, type) struct table name##_table;
+    TSMITH_DICTIONARY_TABLES(TABLE)
+#undef TABLE
+};
+
+static void *table_at(const struct table *table, uint32_t id, size_t size) {
+    return table->chunks[id / CHUNK_ENTRIES] + (id % CHUNK_ENTRIES) * size;
+}
+
+// The id of the copy of `entry`, UINT32_MAX when memory or ids are exhausted.
+static uint32_t table_add(struct table *table, struct arena *arena, const void *entry, size_t size) {
+    if (table->count == UINT32_MAX)
+        return UINT32_MAX;
+    size_t chunk = table->count / CHUNK_ENTRIES;
+    if (table->count % CHUNK_ENTRIES == 0) {
+        void *chunks = table->chunks;
+        if (!array_reserve(&chunks, &table->chunk_capacity, chunk + 1, sizeof *table->chunks))
+            return UINT32_MAX;
+        table->chunks = chunks;
+        table->chunks[chunk] = arena_take(arena, size * CHUNK_ENTRIES, sizeof(uint64_t));
+        if (!table->chunks[chunk])
+            return UINT32_MAX;
+    }
+    memcpy(table_at(table, table->count, size), entry, size);
+    return table->count++;
+}
+
+static uint32_t add_string(tsmith_dictionary *dictionary, const char *bytes, size_t length) {
+    void *strings = dictionary->strings;
+    if (dictionary->string_count == UINT32_MAX ||
+        !array_reserve(&strings, &dictionary->string_capacity, dictionary->string_count + (size_t)1,
+                       sizeof *dictionary->strings))
+        return UINT32_MAX;
+    dictionary->strings = strings;
+    char *copy = arena_copy(&dictionary->arena, bytes, length);
+    if (!copy)
+        return UINT32_MAX;
+    dictionary->strings[dictionary->string_count] = (tsmith_string){copy, length};
+    return dictionary->string_count++;
+}
+
+tsmith_status tsmith_dictionary_create(tsmith_dictionary **out) {
+    *out = NULL;
+    tsmith_dictionary *made = calloc(1, sizeof *made);
+    if (!made)
+        return TSMITH_ERROR_NO_MEMORY;
+    bool ok = add_string(made, "", 0) == 0;
+#define UNKNOWN(name, type)                                                                                  \
+    ok = ok && table_add(&made->name##_table, &made->arena, &(type){0}, sizeof(type)) == 0;
+    TSMITH_DICTIONARY_TABLES(UNKNOWN)
+#undef UNKNOWN
+    if (!ok) {
+        tsmith_dictionary_destroy(made);
+        return TSMITH_ERROR_NO_MEMORY;
+    }
+    *out = made;
+    return TSMITH_OK;
+}
+
+void tsmith_dictionary_destroy(tsmith_dictionary *dictionary) {
+    if (!dictionary)
+        return;
+    arena_finish(&dictionary->arena);
+#define FREE(name, type) free(dictionary->name##_table.chunks);
+    TSMITH_DICTIONARY_TABLES(FREE)
+#undef FREE
+    free(dictionary->strings);
+    free(dictionary->slots);
+    free(dictionary);
+}
+
+// ---- strings
+
+static bool same_string(tsmith_string string, const char *bytes, size_t length) {
+    return string.length == length && memcmp(string.bytes, bytes, length) == 0;
+}
+
+// The slot that holds these bytes, or the empty one where they belong.
+static uint32_t *find_slot(const tsmith_dictionary *dictionary, const char *bytes, size_t length) {
+    uint32_t mask = dictionary->slot_count - 1;
+    uint32_t at = (uint32_t)hash_bytes(bytes, length) & mask;
+    while (dictionary->slots[at] && !same_string(dictionary->strings[dictionary->slots[at]], bytes, length))
+        at = (at + 1) & mask;
+    return &dictionary->slots[at];
+}
+
+static bool grow_slots(tsmith_dictionary *dictionary) {
+    uint32_t *old = dictionary->slots;
+    uint32_t old_count = dictionary->slot_count;
+    if (old_count > UINT32_MAX / 4)
+        return false;
+    uint32_t grown = old_count ? old_count * 2 : 256;
+    uint32_t *slots = calloc(grown, sizeof *slots);
+    if (!slots)
+        return false;
+    dictionary->slots = slots;
+    dictionary->slot_count = grown;
+    for (uint32_t i = 0; i < old_count; i++) {
+        if (old[i]) {
+            tsmith_string string = dictionary->strings[old[i]];
+            *find_slot(dictionary, string.bytes, string.length) = old[i];
+        }
+    }
+    free(old);
+    return true;
+}
+
+static bool make_slot_room(tsmith_dictionary *dictionary) {
+    return dictionary->slots_used < dictionary->slot_count / 2 || grow_slots(dictionary);
+}
+
+uint32_t tsmith_dictionary_intern(tsmith_dictionary *dictionary, const char *bytes, size_t length) {
+    if (length == 0)
+        return 0;
+    if (!make_slot_room(dictionary)) {
+        dictionary->failed = true;
+        return 0;
+    }
+    uint32_t *slot = find_slot(dictionary, bytes, length);
+    if (*slot)
+        return *slot;
+    uint32_t id = add_string(dictionary, bytes, length);
+    if (id == UINT32_MAX) {
+        dictionary->failed = true;
+        return 0;
+    }
+    *slot = id;
+    dictionary->slots_used++;
+    return id;
+}
+
+uint32_t tsmith_dictionary_intern_cstr(tsmith_dictionary *dictionary, const char *text) {
+    return text ? tsmith_dictionary_intern(dictionary, text, strlen(text)) : 0;
+}
+
+uint32_t tsmith_dictionary_append_string(tsmith_dictionary *dictionary, const char *bytes, size_t length) {
+    uint32_t id = make_slot_room(dictionary) ? add_string(dictionary, bytes, length) : UINT32_MAX;
+    if (id == UINT32_MAX) {
+        dictionary->failed = true;
+        return 0;
+    }
+    uint32_t *slot = find_slot(dictionary, bytes, length);
+    if (length && !*slot) {
+        *slot = id;
+        dictionary->slots_used++;
+    }
+    return id;
+}
+
+tsmith_string tsmith_dictionary_string(const tsmith_dictionary *dictionary, uint32_t id) {
+    return dictionary->strings[id < dictionary->string_count ? id : 0];
+}
+
+uint32_t tsmith_dictionary_string_count(const tsmith_dictionary *dictionary) {
+    return dictionary->string_count;
+}
+
+int tsmith_dictionary_failed(const tsmith_dictionary *dictionary) {
+    return dictionary->failed;
+}
+
+// ---- the other tables
+
+#define DEFINE(name, type)                                                                                   \
+    uint32_t tsmith_dictionary_add_##name(tsmith_dictionary *dictionary, const type *entry) {                \
+        uint32_t id = table_add(&dictionary->name##_table, &dictionary->arena, entry, sizeof *entry);        \
+        if (id != UINT32_MAX)                                                                                \
+            return id;                                                                                       \
+        dictionary->failed = true;                                                                           \
+        return 0;                                                                                            \
+    }                                                                                                        \
+    const type *tsmith_dictionary_##name(const tsmith_dictionary *dictionary, uint32_t id) {                 \
+        const struct table *table = &dictionary->name##_table;                                               \
+        return id && id < table->count ? table_at(table, id, sizeof(type)) : NULL;                           \
+    }                                                                                                        \
+    uint32_t tsmith_dictionary_##name##_count(const tsmith_dictionary *dictionary) {                         \
+        return dictionary->name##_table.count;                                                               \
+    }
+TSMITH_DICTIONARY_TABLES(DEFINE)
+#undef DEFINE
+
+void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name) {
+    const struct table *table = &dictionary->track_table;
+    if (track && track < table->count)
+        ((tsmith_track *)table_at(table, track, sizeof(tsmith_track)))->name = name;
+}
+
+// ---- dynamic fields
+
+uint32_t tsmith_dictionary_field(tsmith_dictionary *dictionary, const char *name, tsmith_type type,
+                                 const char *unit) {
+    uint32_t name_id = tsmith_dictionary_intern_cstr(dictionary, name);
+    uint32_t count = tsmith_dictionary_dynamic_field_count(dictionary);
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(dictionary, id);
+        if (field->name == name_id && field->type == (uint32_t)type)
+            return TSMITH_FIELD_DYNAMIC + id;
+    }
+    tsmith_dynamic_field field = {
+        .name = name_id, .unit = tsmith_dictionary_intern_cstr(dictionary, unit), .type = (uint32_t)type};
+    uint32_t id = tsmith_dictionary_add_dynamic_field(dictionary, &field);
+    return id ? TSMITH_FIELD_DYNAMIC + id : 0;
+}
+
+int tsmith_dictionary_describe_field(const tsmith_dictionary *dictionary, uint32_t field,
+                                     tsmith_field_info *out) {
+    const tsmith_field_info *known = tsmith_field_describe(field);
+    if (known) {
+        *out = *known;
+        return 1;
+    }
+    const tsmith_dynamic_field *dynamic =
+        field > TSMITH_FIELD_DYNAMIC
+            ? tsmith_dictionary_dynamic_field(dictionary, field - TSMITH_FIELD_DYNAMIC)
+            : NULL;
+    if (!dynamic)
+        return 0;
+    *out = (tsmith_field_info){field, (tsmith_type)dynamic->type,
+                               tsmith_dictionary_string(dictionary, dynamic->name).bytes,
+                               tsmith_dictionary_string(dictionary, dynamic->unit).bytes, ""};
+    return 1;
+}
+
+// ---- attributes
+
+tsmith_string tsmith_dictionary_find_attribute(const tsmith_dictionary *dictionary, const char *key) {
+    for (uint32_t id = tsmith_dictionary_attribute_count(dictionary); id-- > 1;) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
+        if (same_string(tsmith_dictionary_string(dictionary, attribute->key), key, strlen(key)))
+            return tsmith_dictionary_string(dictionary, attribute->value);
+    }
+    return (tsmith_string){NULL, 0};
+}
+
+void tsmith_dictionary_set_attribute(tsmith_dictionary *dictionary, const char *key, const char *value) {
+    tsmith_attribute attribute = {tsmith_dictionary_intern_cstr(dictionary, key),
+                                  tsmith_dictionary_intern_cstr(dictionary, value)};
+    (void)tsmith_dictionary_add_attribute(dictionary, &attribute);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracesmith/schema.h"
+
+#include <string.h>
+
+#include "tracesmith/dictionary.h"
+
+static const tsmith_field_info fields[TSMITH_FIELD_LIMIT] = {
+#define ROW(NAME, number, name, type, unit, doc) [number] = {number, TSMITH_TYPE_##type, name, unit, doc},
+    TSMITH_FIELD_TABLE(ROW)
+#undef ROW
+};
+
+const tsmith_field_info *tsmith_field_describe(uint32_t field) {
+    return field < TSMITH_FIELD_LIMIT && fields[field].name ? &fields[field] : NULL;
+}
+
+uint32_t tsmith_field_find(const char *name) {
+    for (uint32_t field = 1; field < TSMITH_FIELD_LIMIT; field++)
+        if (fields[field].name && strcmp(fields[field].name, name) == 0)
+            return field;
+    return TSMITH_FIELD_NONE;
+}
+
+#define NAME_CASE(NAME, number, name, doc)                                                                   \
+    case number:                                                                                             \
+        return name;
+#define DOC_CASE(NAME, number, name, doc)                                                                    \
+    case number:                                                                                             \
+        return doc;
+
+const char *tsmith_kind_name(tsmith_kind kind) {
+    switch ((int)kind) { TSMITH_KIND_TABLE(NAME_CASE) }
+    return NULL;
+}
+
+const char *tsmith_kind_doc(tsmith_kind kind) {
+    switch ((int)kind) { TSMITH_KIND_TABLE(DOC_CASE) }
+    return NULL;
+}
+
+tsmith_kind tsmith_kind_find(const char *name) {
+    for (int kind = 1; kind < TSMITH_KIND_LIMIT; kind++) {
+        const char *candidate = tsmith_kind_name((tsmith_kind)kind);
+        if (candidate && strcmp(candidate, name) == 0)
+            return (tsmith_kind)kind;
+    }
+    return TSMITH_KIND_NONE;
+}
+
+const char *tsmith_operation_name(tsmith_operation operation) {
+    switch ((int)operation) { TSMITH_OPERATION_TABLE(NAME_CASE) }
+    return NULL;
+}
+
+const char *tsmith_direction_name(tsmith_direction direction) {
+    switch ((int)direction) { TSMITH_DIRECTION_TABLE(NAME_CASE) }
+    return NULL;
+}
+
+const char *tsmith_reason_name(tsmith_reason reason) {
+    switch ((int)reason) { TSMITH_REASON_TABLE(NAME_CASE) }
+    return NULL;
+}
+
+const char *tsmith_reason_doc(tsmith_reason reason) {
+    switch ((int)reason) { TSMITH_REASON_TABLE(DOC_CASE) }
+    return NULL;
+}
+
+const char *tsmith_track_kind_name(tsmith_track_kind kind) {
+    switch ((int)kind) { TSMITH_TRACK_KIND_TABLE(NAME_CASE) }
+    return NULL;
+}
+
+static const struct {
+    const char *name;
+    uint32_t size;
+} types[TSMITH_TYPE_LIMIT] = {
+#define ROW(NAME, number, ctype, doc) [number] = {#NAME, sizeof(ctype)},
+    TSMITH_TYPE_TABLE(ROW)
+#undef ROW
+};
+
+const char *tsmith_type_name(tsmith_type type) {
+    return type > 0 && type < TSMITH_TYPE_LIMIT ? types[type].name : NULL;
+}
+
+uint32_t tsmith_type_size(tsmith_type type) {
+    return type > 0 && type < TSMITH_TYPE_LIMIT ? types[type].size : 0;
+}
