@@ -1,0 +1,195 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/fresh-root.sh [COMMAND...]: what a new user meets. Makes a Debian 12 root with nothing in it
+# (debootstrap --variant=minbase), puts the checkout there and nothing else, and runs in it ./dev demo and ./dev test
+# as root, then the tests again as an ordinary user; or COMMAND instead of all that.
+#
+# Needs root, debootstrap and the right to mount; without them it says so and exits 77. The host's apt configuration
+# for Debian (mirror, proxy, expiry) goes along, so that it works where the host's own apt works.
+# TRACESMITH_FRESH_CACHE=DIR keeps the bare root there as a tar file for the next time.
+set -eu
+
+suite=bookworm
+root=$(cd "$(dirname "$0")/.." && pwd)
+say() { printf 'fresh root: %s\n' "$*"; }
+skip() {
+    say "skipped: $*"
+    exit 77
+}
+
+# In a mount and process namespace of its own, every mount and process is gone when it ends, however it ends.
+if [ "${TRACESMITH_FRESH_INSIDE-}" != 1 ]; then
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    command -v debootstrap >/dev/null 2>&1 || skip "needs debootstrap (apt-get install debootstrap)"
+    unshare --mount --pid --fork true 2>/dev/null || skip "this machine does not let root mount"
+    target=$(mktemp -d "${TMPDIR:-/var/tmp}/tracesmith-fresh.XXXXXX")
+    chmod 755 "$target"
+    child=
+    finish() {
+        [ -z "$child" ] || kill "$child" 2>/dev/null || true
+        # What still runs in the namespace is dying; once may be too early.
+        rm -rf --one-file-system "$target" 2>/dev/null || {
+            sleep 1
+            rm -rf --one-file-system "$target"
+        }
+    }
+    trap finish EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    # From here to wait, so that a signal is heard at once and the namespace ends with us.
+    TRACESMITH_FRESH_INSIDE=1 TRACESMITH_FRESH_TARGET=$target \
+        unshare --mount --propagation private --pid --fork --kill-child "$0" "$@" &
+    child=$!
+    code=0
+    wait "$child" || code=$?
+    child=
+    exit "$code"
+fi
+target=${TRACESMITH_FRESH_TARGET:?}
+
+# The host's Debian mirror: the first address that its apt sources name for this suite.
+mirror=$(
+    for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+        [ ! -f "$list" ] || awk -v s="$suite" '$1 == "deb" {
+            sub(/\[[^]]*\] */, "")
+            if ($3 == s) print $2
+        }' "$list"
+    done
+    for list in /etc/apt/sources.list.d/*.sources; do
+        [ ! -f "$list" ] || awk -v s="$suite" '
+            /^URIs:/ { uri = $2 }
+            /^Suites:/ { for (i = 2; i <= NF; i++) if ($i == s) found = 1 }
+            /^[ \t]*$/ { if (found && uri) print uri; uri = ""; found = 0 }
+            END { if (found && uri) print uri }' "$list"
+    done
+)
+mirror=$(printf '%s\n' "$mirror" | head -n 1)
+mirror=${mirror:-http://deb.debian.org/debian}
+
+# apt's proxy, for debootstrap, which does not read apt's configuration.
+if [ -z "${http_proxy-}" ]; then
+    proxy=$(apt-config dump --format '%v%n' Acquire::http::Proxy 2>/dev/null | head -n 1)
+    [ -z "$proxy" ] || export http_proxy="$proxy"
+fi
+
+bare_root() {
+    cached=${TRACESMITH_FRESH_CACHE:+$TRACESMITH_FRESH_CACHE/$suite-minbase.tar}
+    if [ -n "$cached" ] && [ -f "$cached" ]; then
+        tar -xf "$cached" -C "$target"
+        return
+    fi
+    if ! debootstrap --variant=minbase "$suite" "$target" "$mirror" >"$target.log" 2>&1; then
+        tail -n 20 "$target.log"
+        rm -f "$target.log"
+        say "debootstrap failed"
+        exit 1
+    fi
+    rm -f "$target.log"
+    if [ -n "$cached" ]; then
+        mkdir -p "${cached%/*}"
+        tar -cf "$cached.new" -C "$target" . && mv "$cached.new" "$cached"
+    fi
+}
+
+# Only what concerns Debian's own archive: other archives and hooks of the host have no place in a fresh root.
+copy_apt_configuration() {
+    for list in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+        if [ -f "$list" ] && grep -qF "$mirror" "$list"; then
+            rm -f "$target/etc/apt/sources.list"
+            break
+        fi
+    done
+    for list in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+        if [ -f "$list" ] && grep -qF "$mirror" "$list"; then
+            cp "$list" "$target$list"
+        fi
+    done
+    for conf in /etc/apt/apt.conf /etc/apt/apt.conf.d/*; do
+        if [ -f "$conf" ] && grep -q 'Acquire::' "$conf" && ! grep -q 'Invoke' "$conf"; then
+            cp "$conf" "$target$conf"
+        fi
+    done
+    cp -r /etc/apt/trusted.gpg.d/. "$target/etc/apt/trusted.gpg.d/" 2>/dev/null || true
+    for file in /etc/resolv.conf /etc/hosts; do
+        [ ! -f "$file" ] || cat "$file" >"$target$file"
+    done
+}
+
+copy_checkout() {
+    mkdir "$target/root/tracesmith"
+    if git -C "$root" -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
+        # Tracked files as they are now; one that was deleted and not yet committed is passed over.
+        git -C "$root" -c safe.directory='*' ls-files -z |
+            tar -C "$root" --null -T - --ignore-failed-read -cf - 2>/dev/null |
+            tar -C "$target/root/tracesmith" --no-same-owner -xf -
+    else
+        tar -C "$root" --exclude='./build*' -cf - . | tar -C "$target/root/tracesmith" --no-same-owner -xf -
+    fi
+}
+
+# What every machine has and a bare folder has not.
+mount_system() {
+    mount -t proc proc "$target/proc"
+    mount -t sysfs -o ro sysfs "$target/sys" 2>/dev/null || mount --rbind -o ro /sys "$target/sys"
+    mkdir -p "$target/dev/shm" "$target/dev/pts"
+    mount -t tmpfs -o mode=1777 tmpfs "$target/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts "$target/dev/pts" 2>/dev/null || true
+    if [ ! -c "$target/dev/null" ]; then
+        for node in null zero full random urandom tty; do
+            : >"$target/dev/$node"
+            mount --bind "/dev/$node" "$target/dev/$node"
+        done
+    fi
+}
+
+inside() {
+    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 \
+        ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
+        chroot "$target" sh -c 'cd /root/tracesmith && exec "$@"' sh "$@"
+}
+
+# step NAME COMMAND...
+step() {
+    name=$1
+    shift
+    before=$(date +%s)
+    if "$@"; then
+        say "$name: $(($(date +%s) - before)) s"
+    else
+        code=$?
+        say "$name FAILED (exit $code) after $(($(date +%s) - before)) s"
+        exit 1
+    fi
+}
+
+demo() {
+    inside ./dev demo
+    [ -s "$target/root/tracesmith/build/demo/image_pipeline.sbt" ] || {
+        say "the demo left no trace file"
+        return 1
+    }
+}
+
+# The same tests without a root's rights; what they need is there by now.
+test_as_user() {
+    inside useradd -m tester
+    inside cp -r /root/tracesmith /home/tester/tracesmith
+    inside rm -rf /home/tester/tracesmith/build
+    inside chown -R tester /home/tester/tracesmith
+    inside su - tester -c 'cd tracesmith && ./dev test'
+}
+
+say "Debian $suite from $mirror"
+step "bare root" bare_root
+step "apt configuration" copy_apt_configuration
+step "checkout" copy_checkout
+step "mounts" mount_system
+if [ $# -gt 0 ]; then
+    step "$*" inside "$@"
+    exit 0
+fi
+step "./dev lists its verbs" inside sh -c './dev | grep -q demo'
+step "./dev demo" demo
+step "./dev test" inside ./dev test
+step "./dev test as a user" test_as_user
+say "passed"
