@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tracesmith/dictionary.h"
+
+static void interning_gives_each_string_one_id(void **state) {
+    (void)state;
+    enum { STRINGS = 20000 };
+    static uint32_t ids[STRINGS];
+    tsmith_dictionary *dictionary;
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    char text[32];
+    for (int i = 0; i < STRINGS; i++) {
+        (void)snprintf(text, sizeof text, "kernel_%d", i);
+        ids[i] = tsmith_dictionary_intern_cstr(dictionary, text);
+        assert_int_equal(ids[i], (uint32_t)i + 1);
+    }
+    for (int i = 0; i < STRINGS; i++) {
+        (void)snprintf(text, sizeof text, "kernel_%d", i);
+        assert_int_equal(tsmith_dictionary_intern_cstr(dictionary, text), ids[i]);
+        assert_string_equal(tsmith_dictionary_string(dictionary, ids[i]).bytes, text);
+    }
+    assert_int_equal(tsmith_dictionary_string_count(dictionary), STRINGS + 1);
+    assert_int_equal(tsmith_dictionary_intern_cstr(dictionary, ""), 0);
+    assert_int_equal(tsmith_dictionary_intern_cstr(dictionary, NULL), 0);
+    tsmith_dictionary_destroy(dictionary);
+}
+
+static void strings_keep_any_bytes(void **state) {
+    (void)state;
+    tsmith_dictionary *dictionary;
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    uint32_t with_nul = tsmith_dictionary_intern(dictionary, "a\0b\xff", 4);
+    uint32_t shorter = tsmith_dictionary_intern(dictionary, "a", 1);
+    assert_int_not_equal(with_nul, shorter);
+    assert_int_equal(tsmith_dictionary_string(dictionary, with_nul).length, 4);
+    assert_memory_equal(tsmith_dictionary_string(dictionary, with_nul).bytes, "a\0b\xff", 5);
+    assert_int_equal(tsmith_dictionary_string(dictionary, 99).length, 0);
+    uint32_t twice = tsmith_dictionary_append_string(dictionary, "a", 1);
+    assert_int_not_equal(twice, shorter);
+    assert_int_equal(tsmith_dictionary_intern(dictionary, "a", 1), shorter);
+    tsmith_dictionary_destroy(dictionary);
+}
+
+static void entries_stay_where_they_are(void **state) {
+    (void)state;
+    tsmith_dictionary *dictionary;
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    assert_null(tsmith_dictionary_track(dictionary, 0));
+    assert_int_equal(tsmith_dictionary_track_count(dictionary), 1);
+    uint32_t first = tsmith_dictionary_add_track(dictionary, &(tsmith_track){.tid = 7});
+    const tsmith_track *pointer = tsmith_dictionary_track(dictionary, first);
+    for (uint64_t i = 0; i < 100000; i++)
+        assert_int_equal(tsmith_dictionary_add_track(dictionary, &(tsmith_track){.tid = i}), i + 2);
+    assert_ptr_equal(tsmith_dictionary_track(dictionary, first), pointer);
+    assert_int_equal(pointer->tid, 7);
+    assert_int_equal(tsmith_dictionary_track(dictionary, 100001)->tid, 99999);
+    assert_null(tsmith_dictionary_track(dictionary, 100002));
+    tsmith_dictionary_destroy(dictionary);
+}
+
+static void fields_and_attributes_are_found_by_name(void **state) {
+    (void)state;
+    tsmith_dictionary *dictionary;
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    uint32_t depth = tsmith_dictionary_field(dictionary, "depth", TSMITH_TYPE_U64, "levels");
+    assert_true(depth > TSMITH_FIELD_DYNAMIC);
+    assert_int_equal(tsmith_dictionary_field(dictionary, "depth", TSMITH_TYPE_U64, "levels"), depth);
+    assert_int_not_equal(tsmith_dictionary_field(dictionary, "depth", TSMITH_TYPE_STRING, ""), depth);
+    tsmith_field_info info;
+    assert_true(tsmith_dictionary_describe_field(dictionary, depth, &info));
+    assert_string_equal(info.name, "depth");
+    assert_string_equal(info.unit, "levels");
+    assert_int_equal(info.type, TSMITH_TYPE_U64);
+    assert_true(tsmith_dictionary_describe_field(dictionary, TSMITH_FIELD_BYTES, &info));
+    assert_string_equal(info.name, "bytes");
+    assert_false(tsmith_dictionary_describe_field(dictionary, depth + 10, &info));
+    assert_null(tsmith_dictionary_find_attribute(dictionary, "host").bytes);
+    tsmith_dictionary_set_attribute(dictionary, "host", "one");
+    tsmith_dictionary_set_attribute(dictionary, "host", "two");
+    assert_string_equal(tsmith_dictionary_find_attribute(dictionary, "host").bytes, "two");
+    tsmith_dictionary_destroy(dictionary);
+}
+
+// Every row of the tables is found by its number and its name, and no two rows share one.
+static void schema_is_consistent(void **state) {
+    (void)state;
+    for (uint32_t field = 1; field < TSMITH_FIELD_LIMIT; field++) {
+        const tsmith_field_info *info = tsmith_field_describe(field);
+        assert_non_null(info);
+        assert_int_equal(tsmith_field_find(info->name), field);
+        assert_true(tsmith_type_size(info->type) > 0);
+        assert_true(strlen(info->doc) > 10);
+    }
+    for (int kind = 1; kind < TSMITH_KIND_LIMIT; kind++)
+        assert_int_equal(tsmith_kind_find(tsmith_kind_name((tsmith_kind)kind)), kind);
+    for (int reason = 1; reason < TSMITH_REASON_LIMIT; reason++)
+        assert_non_null(tsmith_reason_doc((tsmith_reason)reason));
+    assert_null(tsmith_field_describe(TSMITH_FIELD_LIMIT));
+    assert_null(tsmith_kind_name((tsmith_kind)TSMITH_KIND_LIMIT));
+    assert_int_equal(tsmith_type_size((tsmith_type)99), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interning_gives_each_string_one_id),
+        cmocka_unit_test(strings_keep_any_bytes),
+        cmocka_unit_test(entries_stay_where_they_are),
+        cmocka_unit_test(fields_and_attributes_are_found_by_name),
+        cmocka_unit_test(schema_is_consistent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
