@@ -23,8 +23,8 @@ if [ "${TRACESMITH_FRESH_INSIDE-}" != 1 ]; then
     command -v debootstrap >/dev/null 2>&1 || skip "needs debootstrap (apt-get install debootstrap)"
     unshare --mount --pid --fork true 2>/dev/null || skip "this machine does not let root mount"
     target=$(mktemp -d "${TMPDIR:-/var/tmp}/tracesmith-fresh.XXXXXX")
-    chmod 755 "$target"
     child=
+    # shellcheck disable=SC2317 # called by the trap
     finish() {
         [ -z "$child" ] || kill "$child" 2>/dev/null || true
         # What still runs in the namespace is dying; once may be too early.
@@ -181,6 +181,7 @@ test_as_user() {
 
 say "Debian $suite from $mirror"
 step "bare root" bare_root
+chmod 755 "$target" # apt and the tests run as other users, too
 step "apt configuration" copy_apt_configuration
 step "checkout" copy_checkout
 step "mounts" mount_system
