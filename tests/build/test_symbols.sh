@@ -29,9 +29,14 @@ if nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@?TRACESMITH_/' |
 fi
 readelf -d "$library" | grep -q 'SONAME.*\[libtracesmith\.so\.0\]' || fail "the SONAME is not libtracesmith.so.0"
 
-# What the headers promise: the name before the first parenthesis of a TSMITH_API declaration.
-cat "$TRACESMITH_SOURCE_DIR"/include/tracesmith/*.h | sed 's|//.*||' | tr '\n' ' ' |
-    grep -o 'TSMITH_API[^;({]*(' | sed -n 's/.*[^a-z0-9_]\(tsmith_[a-z0-9_]*\) *($/\1/p' | sort -u >"$work/declared"
+# What the headers promise: in the preprocessed headers (some declarations come from macros), the name before the
+# first parenthesis after TSMITH_API's attribute.
+for header in "$TRACESMITH_SOURCE_DIR"/include/tracesmith/*.h; do
+    echo "#include <tracesmith/${header##*/}>"
+done | "${CC:-cc}" -E -P -I"$TRACESMITH_SOURCE_DIR/include" -x c - | tr '\n' ' ' |
+    sed 's/__attribute__((visibility("default")))/\n&/g' |
+    sed -n 's/^__attribute__((visibility("default")))[^(;]*[^a-z0-9_]\(tsmith_[a-z0-9_]*\) *(.*/\1/p' |
+    sort -u >"$work/declared"
 [ -s "$work/declared" ] || fail "no TSMITH_API declaration was found"
 comm -23 "$work/declared" "$work/exported" >"$work/missing"
 if [ -s "$work/missing" ]; then
