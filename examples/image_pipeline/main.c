@@ -40,7 +40,7 @@ struct result {
 
 static const char usage[] =
     "usage: image_pipeline [options]\n"
-    "  -n, --frames N       develop N frames (default 48)\n"
+    "  -n, --frames N       develop N frames (default 96)\n"
     "  -s, --size WxH       of W by H pixels (default 1024x576)\n"
     "      --devices N      on at most N devices of the platform (default 2)\n"
     "      --verify N       check every Nth frame on the host, 0 for none (default 8)\n"
@@ -80,7 +80,7 @@ static struct options parse(int argc, char **argv) {
         {"output", required_argument, NULL, 'o'},  {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
-    struct options options = {.frames = 48, .size = {1024, 576}, .devices = 2, .verify_every = 8};
+    struct options options = {.frames = 96, .size = {1024, 576}, .devices = 2, .verify_every = 8};
     for (int option; (option = getopt_long(argc, argv, "n:s:o:h", known, NULL)) != -1;) {
         switch (option) {
         case 'n':
