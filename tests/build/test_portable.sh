@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Everything that is installed compiles for aarch64, without a warning, where the cross compiler is there.
+set -eu
+cd "${TRACESMITH_SOURCE_DIR:-$(dirname "$0")/../..}"
+cross=aarch64-linux-gnu-gcc
+command -v $cross >/dev/null 2>&1 || {
+    echo "skipped: no $cross (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"
+    exit 77
+}
+failures=0
+for source in src/*/*.c agents/*/*.c cli/*.c; do
+    [ -f "$source" ] || continue
+    # -idirafter: headers that are the same everywhere (zstd, OpenCL) come from the host.
+    if ! $cross -std=gnu11 -D_GNU_SOURCE -DNDEBUG -O2 -fPIC -Wall -Wextra -Wconversion -Werror -Iinclude -Isrc \
+        -I"$(dirname "$source")" -idirafter /usr/include -c -o /dev/null "$source"; then
+        echo "$source does not compile for aarch64"
+        failures=$((failures + 1))
+    fi
+done
+[ "$failures" -eq 0 ]
