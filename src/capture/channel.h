@@ -7,7 +7,7 @@
 // recorded is counted. Registering (channel_*) takes a lock and may make system calls: do it when objects are
 // created, not per event. Emitting (ring_*) does neither.
 //
-// fork: the child's channel is dead until channel_after_fork_child has made it afresh (pthread_atfork does).
+// fork: the child gets a channel of its own, with the same ids, when it first uses it.
 #ifndef CAPTURE_CHANNEL_H
 #define CAPTURE_CHANNEL_H
 
@@ -28,7 +28,14 @@ struct channel;
 // status, nothing else) when the directory is no live session. The channel lives until channel_close, or for
 // the life of the process.
 tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out);
+// The process is ending or the API is over: hands over what the rings hold and says that nothing more comes.
+// Threads that emit all the same do no harm. The struct stays, its memory in the session goes with the
+// process.
 void channel_close(struct channel *channel);
+// After channel_close and the last drain, in a process that lives on: gives back all memory but the struct.
+void channel_detach(struct channel *channel);
+// Where this process itself has the rings file of that device and inode mapped; NULL when it has not.
+struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode);
 
 // Whether recording is on at the moment. One relaxed load: the test of an idle agent.
 bool channel_armed(const struct channel *channel);
@@ -47,9 +54,31 @@ uint16_t channel_shape(struct channel *channel, const struct record_shape *shape
 // A correlation id that no other call of this process has; never 0.
 uint64_t channel_correlation(struct channel *channel);
 
+// What the event path compares: a thread's ring is good as long as the channel still has the id it had when
+// the ring was made. A fork or a close changes the id.
+struct channel_gate {
+    _Atomic uint64_t id; // first in struct channel
+};
+struct channel_here {
+    uint64_t id;
+    struct ring *ring;
+    struct ring_owner *owners; // all rings of this thread
+    uint32_t backoff;          // calls to let go after a ring could not be made
+};
+// initial-exec: an access is one instruction and can never allocate; small enough for the room libc keeps for
+// libraries that are loaded late.
+extern __thread struct channel_here channel_here
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+struct ring *channel_ring_slow(struct channel *channel);
+
 // The calling thread's ring, made at its first call (system calls then; later calls are a thread-local load).
-// NULL when there is none to be had (counted), or after a fork until the channel is made afresh.
-struct ring *channel_ring(struct channel *channel);
+// NULL when there is none to be had; that call is counted as one lost event.
+static inline struct ring *channel_ring(struct channel *channel) {
+    const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
+    if (__builtin_expect(channel_here.id == atomic_load_explicit(&gate->id, memory_order_relaxed), 1))
+        return channel_here.ring;
+    return channel_ring_slow(channel);
+}
 // The track of the calling thread, 0 when it has no ring.
 uint32_t channel_thread_track(struct channel *channel);
 

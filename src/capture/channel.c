@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a channel in its process: open, threads coming and going, fork, close.
+//
+//     OPEN --fork, in the child--> FORKED --first use--> OPEN (own files, same ids) or DEAD
+//     OPEN --close--> CLOSED --detach--> CLOSED, without memory in the session
+//
+// Locks: registry_lock, then a channel's lock. The event path takes neither. A struct channel is never freed:
+// a thread may be about to look at its gate.
+#include "capture/channel_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tracesmith/capture.h"
+
+__thread struct channel_here channel_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct channel *registry;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_key;
+static bool thread_key_made;
+static _Atomic uint64_t last_id;
+
+static const uint32_t RING_BACKOFF = 1024; // calls
+
+// ---- threads
+
+// Under the channel's lock. The ring is the calling thread's.
+static void ring_part(struct ring_owner *owner) {
+    struct channel *channel = owner->channel;
+    channel->threads--;
+    if (channel->state == CHANNEL_OPEN) {
+        ring_leave(&owner->ring);
+        return;
+    }
+    ring_free(&owner->ring);
+    if (channel->detached && channel->threads == 0)
+        ring_pool_unmap(&channel->pool);
+}
+
+static void thread_end(void *unused) {
+    (void)unused;
+    struct ring_owner *owner = channel_here.owners;
+    memset(&channel_here, 0, sizeof channel_here);
+    while (owner) {
+        struct ring_owner *next = owner->next;
+        struct channel *channel = owner->channel;
+        pthread_mutex_lock(&channel->lock);
+        ring_part(owner);
+        pthread_mutex_unlock(&channel->lock);
+        owner = next;
+    }
+}
+
+// Rings of this thread whose channel is over.
+static void drop_stale_rings(void) {
+    struct ring_owner **at = &channel_here.owners;
+    while (*at) {
+        struct ring_owner *owner = *at;
+        struct channel *channel = owner->channel;
+        pthread_mutex_lock(&channel->lock);
+        bool stale = owner->channel_id != atomic_load(&channel->gate.id);
+        if (stale) {
+            *at = owner->next;
+            ring_part(owner);
+        }
+        pthread_mutex_unlock(&channel->lock);
+        if (!stale)
+            at = &owner->next;
+    }
+}
+
+// ---- fork
+
+static void before_fork(void) {
+    pthread_mutex_lock(&registry_lock);
+    for (struct channel *channel = registry; channel; channel = channel->next)
+        pthread_mutex_lock(&channel->lock);
+}
+
+static void after_fork_parent(void) {
+    for (struct channel *channel = registry; channel; channel = channel->next)
+        pthread_mutex_unlock(&channel->lock);
+    pthread_mutex_unlock(&registry_lock);
+}
+
+static void after_fork_child(void) {
+    // The rings of all threads are the parent's; this process must not touch them again.
+    memset(&channel_here, 0, sizeof channel_here);
+    for (struct channel *channel = registry; channel; channel = channel->next) {
+        if (channel->state == CHANNEL_OPEN) {
+            channel->state = CHANNEL_FORKED;
+            channel->threads = 0;
+            atomic_store(&channel->gate.id, 0);
+        }
+        pthread_mutex_unlock(&channel->lock);
+    }
+    pthread_mutex_unlock(&registry_lock);
+}
+
+static void prepare_process(void) {
+    thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+// ---- files
+
+static uint64_t process_start_time(void) {
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    char *at = strrchr(text, ')'); // the name before it may hold anything
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static struct layout_control *map_control(const char *directory) {
+    struct layout_control *control = NULL;
+    char path[PATH_BYTES];
+    struct stat status;
+    int fd = -1;
+    if ((size_t)snprintf(path, sizeof path, "%s/" LAYOUT_CONTROL_NAME, directory) < sizeof path)
+        fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &status) || status.st_size < (off_t)LAYOUT_PAGE)
+        goto done;
+    // The first page has all that the recording side reads.
+    void *at = mmap(NULL, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        goto done;
+    control = at;
+    if (control->magic != LAYOUT_CONTROL_MAGIC || control->version != LAYOUT_VERSION ||
+        atomic_load_explicit(&control->state, memory_order_acquire) != LAYOUT_SESSION_OPEN ||
+        control->sub_buffer_bytes % LAYOUT_PAGE || control->sub_buffer_bytes < 2 * 8 * RECORD_MAX_WORDS ||
+        control->ring_sub_buffers < 2 || control->ring_sub_buffers > RING_QUOTA_MAX) {
+        munmap(at, LAYOUT_PAGE);
+        control = NULL;
+    }
+done:
+    if (fd >= 0)
+        close(fd);
+    return control;
+}
+
+// Makes the two files under a name nobody has. Sets path, rings_path, head, pool.
+static bool make_files(struct channel *channel) {
+    unsigned long long start = process_start_time();
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        char path[PATH_BYTES - sizeof LAYOUT_CHANNEL_SUFFIX];
+        int length = snprintf(path, sizeof path, "%s/%d-%llu-%s-%u", channel->directory, (int)getpid(), start,
+                              channel->api, attempt);
+        if (length < 0 || (size_t)length >= sizeof path)
+            return false;
+        snprintf(channel->path, sizeof channel->path, "%s" LAYOUT_CHANNEL_SUFFIX, path);
+        snprintf(channel->rings_path, sizeof channel->rings_path, "%s" LAYOUT_RINGS_SUFFIX, path);
+        if (!ring_pool_open(&channel->pool, channel->rings_path, channel->control)) {
+            if (errno == EEXIST)
+                continue;
+            return false;
+        }
+        if (channel_table_create(channel))
+            break;
+        ring_pool_unmap(&channel->pool);
+        unlink(channel->rings_path);
+        return false;
+    }
+    if (!channel->head)
+        return false;
+    channel->head->version = LAYOUT_VERSION;
+    channel->head->bytes = sizeof(struct layout_channel);
+    channel->head->pid = (uint64_t)getpid();
+    channel->head->parent_pid = (uint64_t)getppid();
+    channel->head->start_time = start;
+    channel->head->attached = clock_trace_now();
+    memcpy(channel->head->api, channel->api, sizeof channel->head->api);
+    atomic_store(&channel->head->state, LAYOUT_CHANNEL_OPEN);
+    return true;
+}
+
+static void publish(struct channel *channel) {
+    // The magic makes the file valid; before, the collector passes over it.
+    atomic_thread_fence(memory_order_release);
+    *(volatile uint64_t *)&channel->head->magic = LAYOUT_CHANNEL_MAGIC;
+    atomic_fetch_add_explicit(&channel->control->generation, 1, memory_order_release);
+    atomic_store(&channel->gate.id, atomic_fetch_add(&last_id, 1) + 1);
+    channel->state = CHANNEL_OPEN;
+}
+
+static uint32_t read_string(struct channel *channel, const char *path) {
+    char text[PATH_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    if (fd >= 0)
+        close(fd);
+    while (length > 0 && text[length - 1] == '\0')
+        length--;
+    for (ssize_t i = 0; i < length; i++)
+        if (text[i] == '\0')
+            text[i] = ' ';
+    return length > 0 ? channel_table_string(channel, text, (size_t)length) : 0;
+}
+
+static void describe_process(struct channel *channel) {
+    char text[PATH_BYTES];
+    ssize_t length = readlink("/proc/self/exe", text, sizeof text);
+    channel->head->name = length > 0 ? channel_table_string(channel, text, (size_t)length) : 0;
+    channel->head->command_line = read_string(channel, "/proc/self/cmdline");
+    if (gethostname(text, sizeof text) == 0)
+        channel->head->host = channel_table_string(channel, text, strnlen(text, sizeof text));
+}
+
+tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out) {
+    tsmith_status status = TSMITH_ERROR_STATE;
+    int saved = errno;
+    *out = NULL;
+    pthread_once(&once, prepare_process);
+    struct channel *channel = calloc(1, sizeof *channel);
+    if (!channel)
+        return TSMITH_ERROR_NO_MEMORY;
+    pthread_mutex_init(&channel->lock, NULL);
+    channel->control = map_control(session_directory);
+    if (!thread_key_made || !channel->control || strlen(api) >= sizeof channel->api ||
+        strlen(session_directory) >= sizeof channel->directory)
+        goto fail;
+    memcpy(channel->directory, session_directory, strlen(session_directory) + 1);
+    memcpy(channel->api, api, strlen(api));
+    status = TSMITH_ERROR_NO_SPACE;
+    if (!make_files(channel))
+        goto fail;
+    describe_process(channel);
+    pthread_mutex_lock(&registry_lock);
+    publish(channel);
+    channel->next = registry;
+    registry = channel;
+    pthread_mutex_unlock(&registry_lock);
+    *out = channel;
+    errno = saved;
+    return TSMITH_OK;
+fail:
+    if (channel->control)
+        munmap(channel->control, LAYOUT_PAGE);
+    free(channel);
+    errno = saved;
+    return status;
+}
+
+// In a child, at its first use, under the lock: own files, with the entries that its objects already refer
+// to.
+static void revive(struct channel *channel) {
+    channel->state = CHANNEL_DEAD;
+    ring_pool_unmap(&channel->pool);
+    struct layout_channel *parent = channel->head;
+    channel->head = NULL;
+    if (atomic_load(&channel->control->state) != LAYOUT_SESSION_OPEN || !make_files(channel)) {
+        channel->head = parent; // for counting; shared with the parent, whose loss it is then
+        return;
+    }
+    channel->head->name = parent->name;
+    channel->head->command_line = parent->command_line;
+    channel->head->host = parent->host;
+    munmap(parent, LAYOUT_PAGE);
+    publish(channel);
+}
+
+bool channel_lock(struct channel *channel) {
+    pthread_mutex_lock(&channel->lock);
+    if (channel->state == CHANNEL_FORKED)
+        revive(channel);
+    return channel->state == CHANNEL_OPEN;
+}
+
+void channel_unlock(struct channel *channel) {
+    pthread_mutex_unlock(&channel->lock);
+}
+
+void channel_close(struct channel *channel) {
+    if (!channel)
+        return;
+    pthread_mutex_lock(&channel->lock);
+    if (channel->state == CHANNEL_OPEN) {
+        // The calling thread's ring is handed over; those of others stay as they are and are read up to what
+        // they have committed: their threads may be writing right now.
+        if (channel_here.id == atomic_load(&channel->gate.id) && channel_here.ring)
+            ring_finish(channel_here.ring);
+        for (struct ring_owner *idle = channel->pool.idle; idle; idle = idle->next)
+            ring_finish(&idle->ring);
+        atomic_store(&channel->gate.id, CHANNEL_CLOSED_ID);
+        atomic_store_explicit(&channel->head->state, LAYOUT_CHANNEL_CLOSED, memory_order_release);
+        channel->state = CHANNEL_CLOSED;
+    } else if (channel->state == CHANNEL_FORKED) {
+        channel->state = CHANNEL_DEAD; // never used in this process: the files are the parent's
+    }
+    pthread_mutex_unlock(&channel->lock);
+}
+
+void channel_detach(struct channel *channel) {
+    pthread_mutex_lock(&channel->lock);
+    if (channel->state == CHANNEL_CLOSED && !channel->detached) {
+        channel->detached = true;
+        while (channel->pool.idle) {
+            struct ring_owner *idle = channel->pool.idle;
+            channel->pool.idle = idle->next;
+            ring_free(&idle->ring);
+        }
+        channel_table_detach(channel);
+        if (channel->threads == 0)
+            ring_pool_unmap(&channel->pool);
+        else
+            ring_pool_detach(&channel->pool);
+        // Read by late emitters: a page of zeros says closed, disarmed.
+        mmap(channel->control, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+             -1, 0);
+    }
+    pthread_mutex_unlock(&channel->lock);
+}
+
+bool channel_armed(const struct channel *channel) {
+    return atomic_load_explicit(&channel->control->armed, memory_order_relaxed) != 0;
+}
+
+bool channel_tick_is_tsc(const struct channel *channel) {
+    return channel->control->tick_is_tsc != 0;
+}
+
+uint64_t channel_correlation(struct channel *channel) {
+    return atomic_fetch_add_explicit(&channel->correlation, 1, memory_order_relaxed) + 1;
+}
+
+// ---- the thread's ring
+
+// Under the lock.
+static uint32_t make_thread_track(struct channel *channel) {
+    char name[17] = {0};
+    prctl(PR_GET_NAME, name, 0, 0, 0);
+    tsmith_track track = {.kind = TSMITH_TRACK_THREAD,
+                          .name = channel_table_string(channel, name, strnlen(name, sizeof name)),
+                          .tid = (uint64_t)syscall(SYS_gettid)};
+    return channel_table_add(channel, LAYOUT_ENTRY_TRACK, &track, sizeof track);
+}
+
+static struct ring *make_ring(struct channel *channel) {
+    struct ring *ring = NULL;
+    drop_stale_rings();
+    if (!channel_lock(channel))
+        goto done;
+    uint64_t id = atomic_load(&channel->gate.id);
+    for (struct ring_owner *owner = channel_here.owners; owner && !ring; owner = owner->next)
+        if (owner->channel == channel)
+            ring = &owner->ring;
+    if (!ring) {
+        ring = ring_open(&channel->pool, make_thread_track(channel));
+        if (!ring)
+            goto done;
+        ring->owner->channel = channel;
+        ring->owner->channel_id = id;
+        ring->owner->next = channel_here.owners;
+        channel_here.owners = ring->owner;
+        channel->threads++;
+        pthread_setspecific(thread_key, channel); // any value: it makes thread_end run
+    }
+    channel_here.ring = ring;
+    channel_here.id = id;
+done:
+    channel_unlock(channel);
+    return ring;
+}
+
+struct ring *channel_ring_slow(struct channel *channel) {
+    int saved = errno;
+    struct ring *ring = NULL;
+    if (atomic_load_explicit(&channel->gate.id, memory_order_relaxed) == CHANNEL_CLOSED_ID) {
+        // Late: nothing to make.
+    } else if (channel_here.backoff > 0) {
+        channel_here.backoff--;
+    } else {
+        ring = make_ring(channel);
+        channel_here.backoff = ring ? 0 : RING_BACKOFF;
+    }
+    if (!ring)
+        channel_lose(channel, TSMITH_REASON_NO_MEMORY, 1);
+    errno = saved;
+    return ring;
+}
+
+uint32_t channel_thread_track(struct channel *channel) {
+    struct ring *ring = channel_ring(channel);
+    return ring ? ring->owner->thread_track : 0;
+}
+
+struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode) {
+    struct ring_pool *found = NULL;
+    pthread_mutex_lock(&registry_lock);
+    for (struct channel *channel = registry; channel && !found; channel = channel->next)
+        if (channel->state == CHANNEL_OPEN && channel->pool.device == device && channel->pool.inode == inode)
+            found = &channel->pool;
+    pthread_mutex_unlock(&registry_lock);
+    return found;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What channel.c and channel_table.c share.
+#ifndef CAPTURE_CHANNEL_PRIVATE_H
+#define CAPTURE_CHANNEL_PRIVATE_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "capture/channel.h"
+#include "capture/layout.h"
+#include "capture/ring_pool.h"
+
+#define PATH_BYTES 4096
+#define CHANNEL_CLOSED_ID UINT64_MAX
+
+enum channel_state { CHANNEL_DEAD = 0, CHANNEL_OPEN, CHANNEL_FORKED, CHANNEL_CLOSED };
+
+struct channel_interned {
+    uint32_t id; // 0: the place is empty
+    uint32_t hash;
+    uint64_t offset; // of the string's entry
+};
+
+struct channel {
+    struct channel_gate gate;
+    struct layout_control *control; // its first page
+    struct layout_channel *head;    // the file's first page
+    _Atomic uint64_t correlation;
+    pthread_mutex_t lock; // all below
+    enum channel_state state;
+    bool detached;
+    uint32_t threads; // rings that threads hold
+    struct ring_pool pool;
+    char *entries; // mapped, `entries_bytes` long
+    uint64_t entries_bytes;
+    uint64_t entries_used;
+    struct channel_interned *interned; // open addressing, a power of two places
+    size_t interned_places;
+    uint32_t counts[8]; // entries by type
+    struct channel *next;
+    char api[32];
+    char directory[PATH_BYTES - 256];
+    char path[PATH_BYTES];
+    char rings_path[PATH_BYTES];
+};
+
+static_assert(offsetof(struct channel, gate) == 0, "channel_ring looks at the gate first");
+
+// Locks, and gives a forked child its own files first. False when nothing is recorded any more; unlock in any
+// case.
+bool channel_lock(struct channel *channel);
+void channel_unlock(struct channel *channel);
+
+// The table, under the lock. Creating it copies the entries of the table there was (a parent's).
+bool channel_table_create(struct channel *channel);
+void channel_table_detach(struct channel *channel);
+uint32_t channel_table_string(struct channel *channel, const char *bytes, size_t length);
+uint32_t channel_table_add(struct channel *channel, uint32_t type, const void *payload, size_t bytes);
+
+#endif
