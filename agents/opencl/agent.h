@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The OpenCL agent: a layer between a program that knows nothing of us and its OpenCL driver.
+//
+// Rules inside somebody else's process, for every file of this folder
+//   1. Nothing the program can see changes: no result, error code, output parameter, object, property,
+//   reference
+//      count, event state or order of callbacks. What we add (profiling on queues, events on commands,
+//      references on events) is hidden again where the program can ask for it (query.c).
+//   2. The event path (an enqueue, a wait, a release of an event) takes no lock, allocates nothing, makes no
+//   system
+//      call, prints nothing. Creating objects may: their drivers do far more.
+//   3. Nothing here ends the process, raises or handles a signal. What cannot be recorded is counted
+//      (channel_lose), and the call goes on as if we were not there.
+//   4. The driver is only called where the program has just called it, or from the control thread
+//   (pending.c), never
+//      from a destructor: by then it may be gone.
+//   5. A call that arrives while the agent itself is inside the driver (a callback that runs in our release)
+//   is
+//      passed on unrecorded: agent_thread.busy.
+//   6. After fork the child owns nothing of the parent's: commands in flight are forgotten, never touched.
+//
+// How a command goes (files): the wrapper (transfer.c, launch.c, ...) calls the driver between two ticks,
+// giving it an event of ours where the program wants none -> command.c writes the API event into the thread's
+// ring and what is known of the command into the thread's pending list -> pending.c asks the driver for its
+// times once it is complete and writes the device event.
+#ifndef OPENCL_AGENT_H
+#define OPENCL_AGENT_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl_icd.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "calls.h"
+#include "capture/channel.h"
+
+#define AGENT_API "opencl"
+
+// One number per function of the API that is intercepted.
+enum call_id {
+    CALL_NONE,
+#define CALL_ENUM(name) CALL_##name,
+    OPENCL_CALLS(CALL_ENUM)
+#undef CALL_ENUM
+        CALL_LIMIT
+};
+
+// The process's one agent. Written while it attaches, before any call can come; read only afterwards.
+struct agent {
+    struct channel *channel; // NULL: no session, every call goes straight on
+    bool tsc;
+    cl_icd_dispatch next; // the driver, or the layer below us
+};
+extern struct agent agent;
+
+// What a thread has of its own. `busy` is rule 5.
+struct agent_thread {
+    struct pending_list *list;
+    uint32_t busy;
+};
+extern __thread struct agent_thread agent_thread __attribute__((tls_model("initial-exec")));
+
+// Whether this call is to be recorded: the whole cost of an idle agent.
+static inline bool agent_on(void) {
+    return agent.channel && channel_armed(agent.channel) && !agent_thread.busy;
+}
+
+static inline uint64_t agent_tick(void) {
+    return clock_tick(agent.tsc);
+}
+
+// The string ids of function and operation names, interned at their first use.
+uint32_t agent_call_name(enum call_id call);
+uint32_t agent_operation_name(tsmith_operation operation);
+
+// The wrappers, of the driver's own types.
+#define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) layer_##name;
+OPENCL_CALLS(CALL_DECLARE)
+#undef CALL_DECLARE
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h.
+#include "command.h"
+
+#include <string.h>
+
+#include "events.h"
+#include "pending.h"
+
+static uint64_t result_word(cl_int result) {
+    return (uint64_t)(int64_t)result;
+}
+
+static void call_write(const struct call *call, cl_int result, enum blocking blocking) {
+    struct ring *ring = channel_ring(agent.channel);
+    const uint32_t words = blocking == BLOCKING_NEVER ? 6 : 7;
+    uint64_t *at = ring ? ring_reserve(ring, words) : NULL;
+    if (!at)
+        return;
+    at[0] = record_head(blocking == BLOCKING_NEVER ? shapes.call : shapes.call_blocking, words,
+                        agent_call_name(call->function));
+    at[1] = call->start;
+    at[2] = call->end;
+    at[3] = call->correlation;
+    at[4] = call->queue ? call->queue->queue.track : 0;
+    at[5] = result_word(result);
+    if (blocking != BLOCKING_NEVER)
+        at[6] = blocking == BLOCKING_YES;
+    ring_commit(ring, words);
+}
+
+void call_record(struct call *call, cl_int result) {
+    if (!call->end)
+        call->end = agent_tick();
+    call_write(call, result, BLOCKING_NEVER);
+}
+
+bool command_begin(struct command *command, enum call_id function, cl_command_queue queue,
+                   enum blocking blocking, cl_event *event) {
+    if (!agent_on())
+        return false;
+    command->call = call_begin(function);
+    command->call.queue = object_find(OBJECT_QUEUE, queue);
+    command->own = NULL;
+    command->event = event ? event : &command->own;
+    command->blocking = blocking;
+    command->class = CLASS_MARKER;
+    command->operation = TSMITH_OPERATION_MARKER;
+    command->first_launch = false;
+    command->name = 0;
+    command->body_words = BODY_FIXED;
+    return true;
+}
+
+void command_plain(struct command *command, enum device_class class, tsmith_operation operation) {
+    command->class = class;
+    command->operation = operation;
+}
+
+void command_copy(struct command *command, tsmith_operation operation, tsmith_direction direction,
+                  uint64_t bytes, cl_mem source, cl_mem destination) {
+    command_plain(command, CLASS_COPY, operation);
+    command->body[BODY_FIXED] = direction;
+    command->body[BODY_FIXED + 1] = bytes;
+    command->body[BODY_FIXED + 2] = object_number(object_find(OBJECT_MEMORY, source));
+    command->body[BODY_FIXED + 3] = object_number(object_find(OBJECT_MEMORY, destination));
+    command->body[BODY_FIXED + 4] = 0;
+    command->body_words = BODY_FIXED + 5;
+}
+
+void command_map(struct command *command, tsmith_operation operation, cl_map_flags flags, uint64_t bytes,
+                 cl_mem memory) {
+    // A region that is mapped to be overwritten need not be moved to the host.
+    const bool moves = !(flags & CL_MAP_WRITE_INVALIDATE_REGION);
+    command_copy(command, operation, moves ? TSMITH_DIRECTION_DEVICE_TO_HOST : TSMITH_DIRECTION_NONE, bytes,
+                 memory, NULL);
+    command->body[BODY_FIXED + 4] = flags;
+}
+
+void command_fill(struct command *command, tsmith_operation operation, uint64_t bytes, cl_mem destination) {
+    command_plain(command, CLASS_FILL, operation);
+    command->body[BODY_FIXED] = bytes;
+    command->body[BODY_FIXED + 1] = object_number(object_find(OBJECT_MEMORY, destination));
+    command->body_words = BODY_FIXED + 2;
+}
+
+static void body_finish(struct command *command) {
+    command->body[0] = command->call.correlation;
+    command->body[1] = channel_thread_track(agent.channel);
+    command->body[2] = command->name ? command->name : agent_operation_name(command->operation);
+    command->body[3] = command->operation;
+}
+
+// Hands a command in flight over; `event` is ours, or the program's.
+static void command_follow(struct command *command, cl_event event, cl_uint wait_count,
+                           const cl_event *waits) {
+    const struct call *call = &command->call;
+    const bool program_has_it = command->event != &command->own;
+    if (program_has_it)
+        agent.next.clRetainEvent(event);
+    body_finish(command);
+    const struct pending_command pending = {
+        .event = event,
+        .queue = call->queue,
+        .class = command->class,
+        .held = program_has_it,
+        .first_launch = command->first_launch,
+        .not_before = call->start,
+        .not_after = call->end,
+        .body_words = command->body_words,
+        .body = command->body,
+        .wait_count = waits ? wait_count : 0,
+        .waits = waits,
+    };
+    // The entry of a held event is made first: once it is pushed, the control thread may take it.
+    const bool known = !program_has_it || events_add(event, call->correlation, true);
+    if (call->queue && known && pending_push(&pending))
+        return;
+    channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+    if (program_has_it && known)
+        events_unhold(event, call->correlation);
+    agent.next.clReleaseEvent(event);
+}
+
+cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits) {
+    struct call *call = &command->call;
+    call->correlation = channel_correlation(agent.channel);
+    call_write(call, result, command->blocking);
+    if (result != CL_SUCCESS || !*command->event)
+        return result;
+    if (call->queue)
+        atomic_store_explicit(&call->queue->queue.busy, true, memory_order_relaxed);
+    command_follow(command, *command->event, wait_count, waits);
+    if (command->blocking == BLOCKING_YES) {
+        sync_record(call, TSMITH_OPERATION_BLOCKING_CALL, 0, NULL);
+        pending_reap_own();
+    }
+    return result;
+}
+
+cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wait_count,
+                             const cl_event *waits) {
+    struct call *call = &command->call;
+    const bool listed = waits && wait_count;
+    const uint32_t fixed = 1 + UNTIMED_WORDS + command->body_words;
+    call->correlation = channel_correlation(agent.channel);
+    call_write(call, result, command->blocking);
+    if (result != CL_SUCCESS || !call->queue)
+        return result;
+    channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
+    struct ring *ring = channel_ring(agent.channel);
+    uint64_t *at = ring ? ring_reserve(ring, fixed + (listed ? events_list_room(wait_count) : 0)) : NULL;
+    if (!at)
+        return result;
+    body_finish(command);
+    const uint32_t words = fixed + (listed ? events_list(at + fixed, wait_count, waits) : 0);
+    at[0] = record_head(shapes.untimed[command->class][listed], words, call->queue->queue.track);
+    at[1] = call->end;
+    at[2] = 0;
+    at[3] = 1;
+    memcpy(at + 1 + UNTIMED_WORDS, command->body, command->body_words * 8);
+    ring_commit(ring, words);
+    return result;
+}
+
+void sync_record(const struct call *call, tsmith_operation operation, uint32_t wait_count,
+                 const cl_event *waits) {
+    enum { FIXED = 6 };
+    struct ring *ring = channel_ring(agent.channel);
+    uint64_t *at = ring ? ring_reserve(ring, FIXED + (wait_count ? events_list_room(wait_count) : 0)) : NULL;
+    if (!at)
+        return;
+    uint32_t words = FIXED;
+    if (wait_count)
+        words += events_list(at + FIXED, wait_count, waits);
+    at[0] = record_head(shapes.sync[wait_count != 0], words, agent_call_name(call->function));
+    at[1] = call->start;
+    at[2] = call->end;
+    at[3] = operation;
+    at[4] = call->queue ? call->queue->queue.track : 0;
+    at[5] = call->correlation;
+    ring_commit(ring, words);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of the API, as its wrapper sees it, and what is written of it. Rules: agent.h.
+//
+// A wrapper of an enqueue looks like this:
+//     struct command command;
+//     if (!command_begin(&command, CALL_clEnqueueReadBuffer, queue, blocking, event))
+//         return agent.next.clEnqueueReadBuffer(...);             // not recorded
+//     const cl_int result = agent.next.clEnqueueReadBuffer(..., command.event);
+//     command_returned(&command, result);
+//     command_copy(&command, ...);                               // what it was
+//     return command_end(&command, result, wait_count, waits);
+// A call that enqueues nothing uses struct call alone.
+#ifndef OPENCL_COMMAND_H
+#define OPENCL_COMMAND_H
+
+#include "agent.h"
+#include "objects.h"
+#include "shapes.h"
+
+struct call {
+    uint64_t start;
+    uint64_t end;
+    uint64_t correlation; // 0: none
+    struct object *queue; // or NULL
+    enum call_id function;
+};
+
+static inline struct call call_begin(enum call_id function) {
+    return (struct call){.function = function, .start = agent_tick()};
+}
+
+// The API event of a call that has returned (sets call->end if it is not yet).
+void call_record(struct call *call, cl_int result);
+
+enum blocking { BLOCKING_NEVER, BLOCKING_NO, BLOCKING_YES }; // NEVER: the function has no such argument
+
+static inline enum blocking blocking_of(cl_bool blocking) {
+    return blocking ? BLOCKING_YES : BLOCKING_NO;
+}
+
+struct command {
+    struct call call;
+    cl_event *event; // what the driver is to fill: the program's place, or `own`
+    cl_event own;
+    enum blocking blocking;
+    enum device_class class;
+    tsmith_operation operation;
+    bool first_launch;
+    uint32_t name;
+    uint32_t body_words;
+    uint64_t body[BODY_MAX];
+};
+
+// False: this call is not to be recorded. `event` is the program's, may be NULL.
+bool command_begin(struct command *command, enum call_id function, cl_command_queue queue,
+                   enum blocking blocking, cl_event *event);
+
+// Right after the driver returned.
+static inline void command_returned(struct command *command) {
+    command->call.end = agent_tick();
+}
+
+// What the command was; one of these between command_returned and command_end. Without one: a marker.
+void command_kernel(struct command *command, tsmith_operation operation, cl_kernel kernel, cl_uint dimensions,
+                    const size_t *offset, const size_t *global, const size_t *local);
+void command_copy(struct command *command, tsmith_operation operation, tsmith_direction direction,
+                  uint64_t bytes, cl_mem source, cl_mem destination);
+void command_map(struct command *command, tsmith_operation operation, cl_map_flags flags, uint64_t bytes,
+                 cl_mem memory);
+void command_fill(struct command *command, tsmith_operation operation, uint64_t bytes, cl_mem destination);
+void command_plain(struct command *command, enum device_class class, tsmith_operation operation);
+
+// The same for a function that gives no event: the command is recorded without times.
+cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wait_count,
+                             const cl_event *waits);
+
+// Writes the API event, hands the command over to pending.c, and after a blocking call the SYNC event.
+// Returns `result`.
+cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits);
+
+// Somebody waited, for all of a queue or for these commands; `call` has its ends.
+void sync_record(const struct call *call, tsmith_operation operation, uint32_t wait_count,
+                 const cl_event *waits);
+
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts and queues. Rules: agent.h.
+//
+// A queue is made with profiling switched on, whatever the program asked for; that it is, and that its
+// properties are not the program's, is hidden by query.c. A driver that refuses gets the program's own
+// properties: the commands of that queue then have no times.
+#include <string.h>
+
+#include "command.h"
+#include "object_event.h"
+#include "pending.h"
+
+// ---- contexts
+
+static cl_context context_made(struct call *call, cl_context context, cl_int result, cl_int *error) {
+    struct object *object =
+        context && result == CL_SUCCESS ? object_add(OBJECT_CONTEXT, context, NULL) : NULL;
+    object_record(call, TSMITH_OPERATION_CREATE_CONTEXT, result, object);
+    if (error)
+        *error = result;
+    return context;
+}
+
+cl_context layer_clCreateContext(const cl_context_properties *properties, cl_uint count,
+                                 const cl_device_id *devices,
+                                 void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                                 void *user_data, cl_int *error) {
+    struct call call = call_begin(CALL_clCreateContext);
+    cl_int result = CL_SUCCESS;
+    cl_context context = agent.next.clCreateContext(properties, count, devices, notify, user_data, &result);
+    return context_made(&call, context, result, error);
+}
+
+cl_context layer_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
+                                         void(CL_CALLBACK *notify)(const char *, const void *, size_t,
+                                                                   void *),
+                                         void *user_data, cl_int *error) {
+    struct call call = call_begin(CALL_clCreateContextFromType);
+    cl_int result = CL_SUCCESS;
+    cl_context context = agent.next.clCreateContextFromType(properties, type, notify, user_data, &result);
+    return context_made(&call, context, result, error);
+}
+
+cl_int layer_clRetainContext(cl_context context) {
+    const cl_int result = agent.next.clRetainContext(context);
+    struct object *object = object_find(OBJECT_CONTEXT, context);
+    if (object && result == CL_SUCCESS)
+        object_retain(object);
+    return result;
+}
+
+cl_int layer_clReleaseContext(cl_context context) {
+    struct call call = call_begin(CALL_clReleaseContext);
+    struct object *object = object_find(OBJECT_CONTEXT, context);
+    if (object && object_is_last(object))
+        pending_reap_all(true); // what we hold of its events would keep it alive
+    const bool last = object && object_release(object);
+    const cl_int result = agent.next.clReleaseContext(context);
+    if (last)
+        object_end(&call, TSMITH_OPERATION_DESTROY_CONTEXT, object);
+    return result;
+}
+
+// ---- queues
+
+static uint32_t queue_track(const struct object *queue, bool program_profiles) {
+    char name[32] = "queue ";
+    char digits[24];
+    size_t used = strlen(name);
+    size_t count = 0;
+    for (uint64_t n = queue->number; n || !count; n /= 10)
+        digits[count++] = (char)('0' + n % 10);
+    while (count)
+        name[used++] = digits[--count];
+    const tsmith_track track = {
+        .kind = TSMITH_TRACK_QUEUE,
+        .flags = (uint16_t)((queue->queue.out_of_order ? TSMITH_TRACK_OUT_OF_ORDER : 0) |
+                            (program_profiles ? TSMITH_TRACK_PROGRAM_PROFILED : 0)),
+        .name = channel_string(agent.channel, name, used),
+        .device = queue->queue.device ? queue->queue.device->device.id : 0,
+        .context = queue->parent_number,
+        .queue = queue->number,
+    };
+    return channel_track(agent.channel, &track);
+}
+
+static struct object *queue_add(cl_command_queue queue, cl_context context, cl_device_id device,
+                                cl_command_queue_properties asked, bool hidden) {
+    struct object *object_of_device = object_device(device);
+    struct object *object = object_add(OBJECT_QUEUE, queue, object_find(OBJECT_CONTEXT, context));
+    if (!object)
+        return NULL;
+    object->queue.device = object_of_device;
+    object->queue.hidden = hidden;
+    object->queue.out_of_order = asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    object->queue.track = queue_track(object, asked & CL_QUEUE_PROFILING_ENABLE);
+    return object;
+}
+
+// Whether a driver may have refused for the sake of what we added.
+static bool refused_properties(cl_int result) {
+    return result == CL_INVALID_QUEUE_PROPERTIES || result == CL_INVALID_VALUE ||
+           result == CL_INVALID_PROPERTY;
+}
+
+cl_command_queue layer_clCreateCommandQueue(cl_context context, cl_device_id device,
+                                            cl_command_queue_properties properties, cl_int *error) {
+    struct call call = call_begin(CALL_clCreateCommandQueue);
+    bool hidden = !(properties & CL_QUEUE_PROFILING_ENABLE);
+    cl_int result = CL_SUCCESS;
+    cl_command_queue queue =
+        agent.next.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, &result);
+    if (!queue && hidden && refused_properties(result)) {
+        hidden = false;
+        result = CL_SUCCESS;
+        queue = agent.next.clCreateCommandQueue(context, device, properties, &result);
+    }
+    struct object *object = queue ? queue_add(queue, context, device, properties, hidden) : NULL;
+    object_record(&call, TSMITH_OPERATION_CREATE_QUEUE, result, object);
+    if (error)
+        *error = result;
+    return queue;
+}
+
+struct property_list {
+    cl_queue_properties values[QUEUE_PROPERTIES_MAX + 2];
+    uint32_t count; // of the program's own, the final 0 included; 0 without a list
+    cl_command_queue_properties asked;
+    bool changed;
+};
+
+// The program's list with profiling switched on. Left alone: lists longer than any in use, and queues on the
+// device.
+static struct property_list properties_with_profiling(const cl_queue_properties *program) {
+    struct property_list list = {.count = 0};
+    uint32_t at = 0;
+    uint32_t place = UINT32_MAX;
+    for (; program && program[at]; at += 2) {
+        if (at + 2 >= QUEUE_PROPERTIES_MAX)
+            return (struct property_list){.count = 0};
+        if (program[at] == CL_QUEUE_PROPERTIES && place == UINT32_MAX)
+            place = at + 1;
+        list.values[at] = program[at];
+        list.values[at + 1] = program[at + 1];
+    }
+    list.count = program ? at + 1 : 0;
+    if (place == UINT32_MAX) {
+        list.values[at] = CL_QUEUE_PROPERTIES;
+        list.values[at + 1] = 0;
+        place = at + 1;
+        at += 2;
+    }
+    list.values[at] = 0;
+    list.asked = list.values[place];
+    list.changed = !(list.asked & (CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_ON_DEVICE));
+    list.values[place] |= CL_QUEUE_PROFILING_ENABLE;
+    return list;
+}
+
+cl_command_queue layer_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                                          const cl_queue_properties *properties,
+                                                          cl_int *error) {
+    struct call call = call_begin(CALL_clCreateCommandQueueWithProperties);
+    struct property_list list = properties_with_profiling(properties);
+    cl_int result = CL_SUCCESS;
+    cl_command_queue queue = agent.next.clCreateCommandQueueWithProperties(
+        context, device, list.changed ? list.values : properties, &result);
+    if (!queue && list.changed && refused_properties(result)) {
+        list.changed = false;
+        result = CL_SUCCESS;
+        queue = agent.next.clCreateCommandQueueWithProperties(context, device, properties, &result);
+    }
+    struct object *object = queue ? queue_add(queue, context, device, list.asked, list.changed) : NULL;
+    if (object && list.changed) {
+        object->queue.has_properties = true;
+        object->queue.property_count = list.count;
+        if (list.count)
+            memcpy(object->queue.properties, properties, list.count * sizeof *properties);
+    }
+    object_record(&call, TSMITH_OPERATION_CREATE_QUEUE, result, object);
+    if (error)
+        *error = result;
+    return queue;
+}
+
+cl_int layer_clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_properties properties,
+                                       cl_bool enable, cl_command_queue_properties *old) {
+    struct object *object = object_find(OBJECT_QUEUE, queue);
+    if (!object)
+        return agent.next.clSetCommandQueueProperty(queue, properties, enable, old);
+    // Our profiling stays on whatever the program sets.
+    const bool was_hidden = object->queue.hidden;
+    const cl_command_queue_properties forwarded =
+        enable ? properties : properties & ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
+    const cl_int result = agent.next.clSetCommandQueueProperty(queue, forwarded, enable, old);
+    if (result != CL_SUCCESS)
+        return result;
+    if (old && was_hidden)
+        *old &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
+    if (properties & CL_QUEUE_PROFILING_ENABLE)
+        object->queue.hidden = !enable;
+    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+        object->queue.out_of_order = enable;
+    return result;
+}
+
+cl_int layer_clRetainCommandQueue(cl_command_queue queue) {
+    const cl_int result = agent.next.clRetainCommandQueue(queue);
+    struct object *object = object_find(OBJECT_QUEUE, queue);
+    if (object && result == CL_SUCCESS)
+        object_retain(object);
+    return result;
+}
+
+cl_int layer_clReleaseCommandQueue(cl_command_queue queue) {
+    struct call call = call_begin(CALL_clReleaseCommandQueue);
+    struct object *object = object_find(OBJECT_QUEUE, queue);
+    if (object && object_is_last(object))
+        pending_reap_all(true); // what we hold of its events would keep it alive
+    const bool last = object && object_release(object);
+    const cl_int result = agent.next.clReleaseCommandQueue(queue);
+    if (last)
+        object_end(&call, TSMITH_OPERATION_DESTROY_QUEUE, object);
+    return result;
+}

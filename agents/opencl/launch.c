@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels, native kernels, markers and barriers. Rules: agent.h.
+#include "command.h"
+
+// Whether this is the first launch of the kernel for this work-group size on this device. Remembers one
+// launch per kernel object and a set of all there were; a full set says "no".
+static bool is_first_launch(struct kernel *kernel, uint64_t program, uint64_t device,
+                            const uint64_t size[3]) {
+    enum { SET = 1 << 14, PROBES = 32 };
+    static _Atomic uint64_t set[SET];
+    uint64_t hash = 0x9e3779b97f4a7c15u ^ device;
+    const uint64_t parts[] = {program, kernel->name, size[0], size[1], size[2]};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        hash = (hash ^ parts[i]) * 0xff51afd7ed558ccdu ^ hash >> 29;
+    hash |= 1; // 0 is an empty place
+    if (atomic_load_explicit(&kernel->last_launch, memory_order_relaxed) == hash)
+        return false;
+    atomic_store_explicit(&kernel->last_launch, hash, memory_order_relaxed);
+    for (uint64_t i = 0; i < PROBES; i++) {
+        _Atomic uint64_t *place = &set[((hash >> 32) + i) & (SET - 1)];
+        uint64_t found = 0;
+        if (atomic_compare_exchange_strong(place, &found, hash))
+            return true;
+        if (found == hash)
+            return false;
+    }
+    return false;
+}
+
+static void sizes_put(uint64_t *to, cl_uint dimensions, const size_t *from) {
+    for (cl_uint i = 0; i < 3; i++)
+        to[i] = from && i < dimensions ? from[i] : 0;
+}
+
+void command_kernel(struct command *command, tsmith_operation operation, cl_kernel kernel, cl_uint dimensions,
+                    const size_t *offset, const size_t *global, const size_t *local) {
+    struct object *object = object_find(OBJECT_KERNEL, kernel);
+    const struct object *device = command->call.queue ? command->call.queue->queue.device : NULL;
+    uint64_t *body = command->body + BODY_FIXED;
+    command->operation = operation;
+    command->name = object ? object->kernel.name : 0;
+    if (dimensions == 1 && !offset && global) {
+        command->class = CLASS_KERNEL_1D;
+        body[0] = global[0];
+        body[1] = local ? local[0] : 0;
+        command->body_words = BODY_FIXED + 2;
+    } else {
+        command->class = CLASS_KERNEL;
+        sizes_put(body, dimensions, global);
+        sizes_put(body + 3, dimensions, local);
+        sizes_put(body + 6, dimensions, offset);
+        command->body_words = BODY_FIXED + 9;
+    }
+    if (object && device && device->device.compiles_at_launch) {
+        // Without a local size the driver chooses one for the global size.
+        uint64_t size[3];
+        sizes_put(size, dimensions, local ? local : global);
+        command->first_launch = is_first_launch(&object->kernel, object->parent_number, device->number, size);
+    }
+}
+
+cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                    const size_t *offset, const size_t *global, const size_t *local,
+                                    cl_uint count, const cl_event *waits, cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueNDRangeKernel, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
+                                                 waits, event);
+    const cl_int result = agent.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                                            count, waits, command.event);
+    command_returned(&command);
+    command_kernel(&command, TSMITH_OPERATION_NDRANGE, kernel, dimensions, offset, global, local);
+    return command_end(&command, result, count, waits);
+}
+
+cl_int layer_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *waits,
+                           cl_event *event) {
+    static const size_t one[] = {1};
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueTask, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueTask(queue, kernel, count, waits, event);
+    const cl_int result = agent.next.clEnqueueTask(queue, kernel, count, waits, command.event);
+    command_returned(&command);
+    command_kernel(&command, TSMITH_OPERATION_TASK, kernel, 1, NULL, one, one);
+    return command_end(&command, result, count, waits);
+}
+
+cl_int layer_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
+                                   void *arguments, size_t argument_bytes, cl_uint memory_count,
+                                   const cl_mem *memory, const void **places, cl_uint count,
+                                   const cl_event *waits, cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueNativeKernel, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueNativeKernel(queue, function, arguments, argument_bytes, memory_count,
+                                                memory, places, count, waits, event);
+    const cl_int result =
+        agent.next.clEnqueueNativeKernel(queue, function, arguments, argument_bytes, memory_count, memory,
+                                         places, count, waits, command.event);
+    command_returned(&command);
+    command_plain(&command, CLASS_HOST, TSMITH_OPERATION_NATIVE);
+    return command_end(&command, result, count, waits);
+}
+
+// The marker without a wait list has no form without an event: NULL is an error there, and stays one.
+cl_int layer_clEnqueueMarker(cl_command_queue queue, cl_event *event) {
+    struct command command;
+    if (!event || !command_begin(&command, CALL_clEnqueueMarker, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueMarker(queue, event);
+    const cl_int result = agent.next.clEnqueueMarker(queue, command.event);
+    command_returned(&command);
+    return command_end(&command, result, 0, NULL);
+}
+
+cl_int layer_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *waits,
+                                         cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueMarkerWithWaitList, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueMarkerWithWaitList(queue, count, waits, event);
+    const cl_int result = agent.next.clEnqueueMarkerWithWaitList(queue, count, waits, command.event);
+    command_returned(&command);
+    return command_end(&command, result, count, waits);
+}
+
+cl_int layer_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *waits,
+                                          cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueBarrierWithWaitList, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueBarrierWithWaitList(queue, count, waits, event);
+    const cl_int result = agent.next.clEnqueueBarrierWithWaitList(queue, count, waits, command.event);
+    command_returned(&command);
+    command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER);
+    return command_end(&command, result, count, waits);
+}
+
+// The old barriers give no event: their call is recorded, their times are not to be had.
+cl_int layer_clEnqueueBarrier(cl_command_queue queue) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueBarrier, queue, BLOCKING_NEVER, NULL))
+        return agent.next.clEnqueueBarrier(queue);
+    const cl_int result = agent.next.clEnqueueBarrier(queue);
+    command_returned(&command);
+    command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER);
+    return command_end_eventless(&command, result, 0, NULL);
+}
+
+cl_int layer_clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_event *waits) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueWaitForEvents, queue, BLOCKING_NEVER, NULL))
+        return agent.next.clEnqueueWaitForEvents(queue, count, waits);
+    const cl_int result = agent.next.clEnqueueWaitForEvents(queue, count, waits);
+    command_returned(&command);
+    command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER);
+    return command_end_eventless(&command, result, count, waits);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h. Invariants: map.h.
+#include "map.h"
+
+#include <sys/mman.h>
+
+enum { KEY_FILLING = 1 };
+
+bool map_init(struct map *map, uint32_t log2_buckets) {
+    const size_t bytes = ((size_t)1 << log2_buckets) * MAP_SLOTS * sizeof(struct map_slot);
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    map->slots = memory;
+    map->shift = 64 - log2_buckets;
+    return true;
+}
+
+bool map_put(struct map *map, const void *key, uint64_t value) {
+    _Atomic uint64_t *place = map_slot(map, key);
+    if (place) {
+        atomic_store_explicit(place, value, memory_order_release);
+        return true;
+    }
+    if (!map->slots || !key)
+        return false;
+    struct map_slot *slot = map_bucket(map, key);
+    for (uint32_t i = 0; i < MAP_SLOTS; i++) {
+        uintptr_t empty = 0;
+        if (atomic_load_explicit(&slot[i].key, memory_order_relaxed) != 0 ||
+            !atomic_compare_exchange_strong(&slot[i].key, &empty, KEY_FILLING))
+            continue;
+        atomic_store_explicit(&slot[i].value, value, memory_order_relaxed);
+        atomic_store_explicit(&slot[i].key, (uintptr_t)key, memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+void map_remove(struct map *map, const void *key) {
+    if (!map->slots || !key)
+        return;
+    struct map_slot *slot = map_bucket(map, key);
+    for (uint32_t i = 0; i < MAP_SLOTS; i++) {
+        if (atomic_load_explicit(&slot[i].key, memory_order_relaxed) == (uintptr_t)key) {
+            atomic_store_explicit(&slot[i].key, 0, memory_order_release);
+            return;
+        }
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h. Invariants: objects.h.
+#include "objects.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "map.h"
+
+enum { LOG2_BUCKETS = 14, SLAB_OBJECTS = 64 };
+
+static struct map table;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;      // guards free_lists
+static pthread_mutex_t describing = PTHREAD_MUTEX_INITIALIZER; // one thread at a time asks about a device
+static struct object *free_lists[OBJECT_TYPES];
+static _Atomic uint64_t numbers[OBJECT_TYPES];
+
+bool objects_init(void) {
+    return map_init(&table, LOG2_BUCKETS);
+}
+
+void objects_after_fork_child(void) {
+    pthread_mutex_init(&mutex, NULL);
+    pthread_mutex_init(&describing, NULL);
+}
+
+// A new slab of entries; called with the mutex held.
+static void slab_add(enum object_type type) {
+    struct object *slab =
+        mmap(NULL, SLAB_OBJECTS * sizeof *slab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (slab == MAP_FAILED)
+        return;
+    for (uint32_t i = SLAB_OBJECTS; i-- > 0;) {
+        slab[i].next_free = free_lists[type];
+        free_lists[type] = &slab[i];
+    }
+}
+
+static struct object *entry_take(enum object_type type) {
+    pthread_mutex_lock(&mutex);
+    if (!free_lists[type])
+        slab_add(type);
+    struct object *object = free_lists[type];
+    if (object)
+        free_lists[type] = object->next_free;
+    pthread_mutex_unlock(&mutex);
+    return object;
+}
+
+void object_recycle(struct object *object) {
+    pthread_mutex_lock(&mutex);
+    object->next_free = free_lists[object->type];
+    free_lists[object->type] = object;
+    pthread_mutex_unlock(&mutex);
+}
+
+struct object *object_add(enum object_type type, const void *key, const struct object *parent) {
+    struct object *object = entry_take(type);
+    if (!object) {
+        channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
+        return NULL;
+    }
+    memset(object, 0, sizeof *object);
+    object->key = key;
+    object->type = type;
+    object->parent_number = object_number(parent);
+    object->number = atomic_fetch_add(&numbers[type], 1) + 1;
+    atomic_store(&object->references, 1);
+    if (!map_put(&table, key, (uint64_t)(uintptr_t)object)) {
+        object_recycle(object);
+        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+        return NULL;
+    }
+    return object;
+}
+
+struct object *object_find(enum object_type type, const void *key) {
+    struct object *object = (struct object *)(uintptr_t)map_get(&table, key);
+    return object && object->type == type ? object : NULL;
+}
+
+void object_retain(struct object *object) {
+    atomic_fetch_add_explicit(&object->references, 1, memory_order_relaxed);
+}
+
+bool object_is_last(const struct object *object) {
+    return atomic_load(&object->references) == 1;
+}
+
+bool object_release(struct object *object) {
+    if (atomic_fetch_sub(&object->references, 1) != 1)
+        return false;
+    // Out of the table before the driver frees it: the next object may have the same address.
+    map_remove(&table, object->key);
+    return true;
+}
+
+static uint32_t device_string(cl_device_id device, cl_device_info what) {
+    char text[256] = "";
+    if (agent.next.clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS)
+        return 0;
+    return channel_string_cstr(agent.channel, text);
+}
+
+// "Platform name, driver version".
+static uint32_t device_driver(cl_device_id device, bool *compiles_at_launch) {
+    cl_platform_id platform = NULL;
+    char text[512] = "";
+    char version[128] = "";
+    if (agent.next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) ==
+        CL_SUCCESS)
+        agent.next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, 256, text, NULL);
+    agent.next.clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof version - 1, version, NULL);
+    *compiles_at_launch = strcmp(text, "Portable Computing Language") == 0;
+    const size_t used = strlen(text);
+    const size_t more = strlen(version);
+    if (used && more && used + more + 3 < sizeof text) {
+        memcpy(text + used, ", ", 2);
+        memcpy(text + used + 2, version, more + 1);
+    }
+    return channel_string_cstr(agent.channel, text);
+}
+
+static const char *device_type(cl_device_type type) {
+    if (type & CL_DEVICE_TYPE_GPU)
+        return "gpu";
+    if (type & CL_DEVICE_TYPE_ACCELERATOR)
+        return "accelerator";
+    return type & CL_DEVICE_TYPE_CPU ? "cpu" : "";
+}
+
+static void device_describe(cl_device_id id, struct device *out) {
+    cl_device_type type = 0;
+    cl_ulong bytes = 0;
+    cl_uint units = 0;
+    cl_uint clock = 0;
+    agent.next.clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    agent.next.clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    agent.next.clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+    agent.next.clGetDeviceInfo(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
+    const tsmith_device device = {
+        .name = device_string(id, CL_DEVICE_NAME),
+        .vendor = device_string(id, CL_DEVICE_VENDOR),
+        .driver = device_driver(id, &out->compiles_at_launch),
+        .api = channel_string_cstr(agent.channel, AGENT_API),
+        .type = channel_string_cstr(agent.channel, device_type(type)),
+        .memory_bytes = bytes,
+        .compute_units = units,
+        .clock_mhz = clock,
+    };
+    out->id = channel_device(agent.channel, &device);
+}
+
+struct object *object_device(cl_device_id id) {
+    struct object *object = object_find(OBJECT_DEVICE, id);
+    if (object || !id)
+        return object;
+    pthread_mutex_lock(&describing);
+    object = object_find(OBJECT_DEVICE, id);
+    if (!object) {
+        struct device device = {0};
+        device_describe(id, &device);
+        object = object_add(OBJECT_DEVICE, id, NULL);
+        if (object)
+            object->device = device;
+    }
+    pthread_mutex_unlock(&describing);
+    return object;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the agent knows of the program's objects: contexts, queues, programs, kernels, memory, devices. Rules:
+// agent.h.
+//
+// An entry is added when the driver has made the object and goes when the program has given back its last
+// reference: the agent counts the program's own retains and releases, and asks the driver for nothing.
+// Lookups take no lock. Entries are recycled as the same type, never unmapped: one read just after its end is
+// stale, not wrong memory.
+#ifndef OPENCL_OBJECTS_H
+#define OPENCL_OBJECTS_H
+
+#include "agent.h"
+
+enum object_type {
+    OBJECT_CONTEXT,
+    OBJECT_QUEUE,
+    OBJECT_PROGRAM,
+    OBJECT_KERNEL,
+    OBJECT_MEMORY,
+    OBJECT_DEVICE,
+    OBJECT_TYPES
+};
+
+struct device {
+    uint32_t id;             // in the channel's table
+    bool compiles_at_launch; // PoCL: a kernel is compiled for a work-group size when it is first launched
+                             // with it
+};
+
+#define QUEUE_PROPERTIES_MAX 16u
+
+struct queue {
+    uint32_t track;
+    struct object *device;
+    bool hidden;         // profiling is on because of us: not to be seen by the program
+    bool has_properties; // made by clCreateCommandQueueWithProperties: the program's list is below
+    bool out_of_order;
+    bool no_complete_time;     // the driver knows no CL_PROFILING_COMMAND_COMPLETE
+    atomic_bool busy;          // commands were enqueued since the last clFinish
+    _Atomic uint64_t scan;     // pending.c: the scan in which a command of it was found unfinished
+    _Atomic uint64_t last_end; // device time at which its newest command seen ended
+    uint32_t property_count;
+    cl_queue_properties properties[QUEUE_PROPERTIES_MAX];
+};
+
+struct kernel {
+    uint32_t name;
+    _Atomic uint64_t last_launch; // hash of device and work-group size of the newest launch
+};
+
+struct memory {
+    struct object *whole;       // of a sub-buffer or an image over a buffer: holds a reference of it
+    tsmith_operation operation; // what it is: TSMITH_OPERATION_BUFFER, ...
+    uint64_t bytes;
+    uint64_t
+        owned; // bytes that count as allocated: 0 for parts of another object and for the program's memory
+    uint64_t element_size; // of an image
+    uint64_t flags;
+};
+
+struct object {
+    const void *key;
+    uint64_t parent_number; // context of a queue or program, program of a kernel, buffer of a sub-buffer
+    struct object *next_free;
+    uint64_t number; // per type, from 1
+    _Atomic int32_t references;
+    enum object_type type;
+    union {
+        struct device device;
+        struct queue queue;
+        struct kernel kernel;
+        struct memory memory;
+    };
+};
+
+bool objects_init(void);
+void objects_after_fork_child(void);
+
+// Adds an object that has one reference; NULL when there is no room (counted). `parent` may be NULL.
+struct object *object_add(enum object_type type, const void *key, const struct object *parent);
+// The object of that type, or NULL when it is not known.
+struct object *object_find(enum object_type type, const void *key);
+void object_retain(struct object *object);
+// Takes one reference away. True when it was the last: the object is out of the table and the caller's to
+// report; object_recycle then gives the entry back.
+bool object_release(struct object *object);
+// Whether the next release is the last.
+bool object_is_last(const struct object *object);
+void object_recycle(struct object *object);
+
+static inline uint64_t object_number(const struct object *object) {
+    return object ? object->number : 0;
+}
+
+// The device's entry, made at its first use by asking the driver.
+struct object *object_device(cl_device_id device);
+
+#endif

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h. Invariants and states: pending.h.
+#include "pending.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "control.h"
+#include "events.h"
+
+enum {
+    LIST_WORDS_FIRST = 1 << 13, // 64 KiB: some 300 commands
+    LIST_WORDS_MAX = 1 << 23,   // 64 MiB
+    PATIENCE = 2000,            // yields
+};
+
+enum entry_state { ENTRY_PENDING, ENTRY_DONE, ENTRY_PAD };
+
+struct entry {
+    uint32_t words; // of the entry
+    uint8_t state;
+    uint8_t class;
+    bool held;
+    bool first_launch;
+    bool has_waits;
+    uint32_t track;
+    cl_event event;
+    struct object *queue;
+    uint64_t not_before;
+    uint64_t not_after;
+    uint64_t body[]; // words - ENTRY_WORDS
+};
+enum { ENTRY_WORDS = sizeof(struct entry) / 8 };
+
+struct pending_list {
+    _Atomic uint64_t head; // words since the beginning; index = & (capacity - 1)
+    _Atomic uint64_t tail;
+    uint64_t *words;
+    uint64_t capacity;
+    uint32_t since_reap; // commands appended since the owner last looked
+    _Atomic uint32_t locked;
+    _Atomic uint32_t owned; // by a living thread
+    struct pending_list *next;
+};
+
+static struct pending_list *_Atomic lists; // all there ever were; entries are never taken out
+static _Atomic uint64_t scans;
+static _Atomic uint64_t reapers;   // at work now
+static _Atomic uint64_t reap_ends; // how many have finished
+static pthread_key_t thread_end;
+static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+
+static struct entry *entry_at(const struct pending_list *list, uint64_t position) {
+    return (struct entry *)(void *)(list->words + (position & (list->capacity - 1)));
+}
+
+// ---- lists and threads
+
+static void list_give_back(void *list) {
+    atomic_store_explicit(&((struct pending_list *)list)->owned, 0, memory_order_release);
+}
+
+static void thread_end_make(void) {
+    pthread_key_create(&thread_end, list_give_back);
+}
+
+static uint64_t *words_map(uint64_t count) {
+    void *memory =
+        mmap(NULL, count * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static struct pending_list *list_make(void) {
+    struct pending_list *list =
+        mmap(NULL, sizeof *list, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (list == MAP_FAILED)
+        return NULL;
+    list->words = words_map(LIST_WORDS_FIRST);
+    if (!list->words) {
+        munmap(list, sizeof *list);
+        return NULL;
+    }
+    list->capacity = LIST_WORDS_FIRST;
+    list->owned = 1;
+    list->next = atomic_load(&lists);
+    while (!atomic_compare_exchange_weak(&lists, &list->next, list))
+        ;
+    return list;
+}
+
+// The calling thread's list, made or taken over from a thread that has ended at its first command.
+static struct pending_list *list_own(void) {
+    if (agent_thread.list)
+        return agent_thread.list;
+    struct pending_list *list = atomic_load(&lists);
+    for (; list; list = list->next) {
+        uint32_t free = 0;
+        if (atomic_compare_exchange_strong(&list->owned, &free, 1))
+            break;
+    }
+    if (!list)
+        list = list_make();
+    if (list) {
+        pthread_once(&thread_end_once, thread_end_make);
+        pthread_setspecific(thread_end, list);
+        agent_thread.list = list;
+        control_start();
+    }
+    return list;
+}
+
+static bool list_try(struct pending_list *list) {
+    uint32_t free = 0;
+    return atomic_load_explicit(&list->locked, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong_explicit(&list->locked, &free, 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+static bool list_wait(struct pending_list *list) {
+    for (int i = 0; i < PATIENCE; i++) {
+        if (list_try(list))
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+static void list_unlock(struct pending_list *list) {
+    atomic_store_explicit(&list->locked, 0, memory_order_release);
+}
+
+// ---- finishing
+
+struct times {
+    cl_ulong queued, submitted, start, end, complete;
+};
+
+static bool time_get(cl_event event, cl_profiling_info what, cl_ulong *out) {
+    return agent.next.clGetEventProfilingInfo(event, what, sizeof *out, out, NULL) == CL_SUCCESS;
+}
+
+static bool times_get(cl_event event, struct queue *queue, struct times *times) {
+    if (!time_get(event, CL_PROFILING_COMMAND_END, &times->end) ||
+        !time_get(event, CL_PROFILING_COMMAND_START, &times->start) ||
+        !time_get(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted) ||
+        !time_get(event, CL_PROFILING_COMMAND_QUEUED, &times->queued))
+        return false;
+    times->complete = 0;
+    if (!queue->no_complete_time && !time_get(event, CL_PROFILING_COMMAND_COMPLETE, &times->complete))
+        queue->no_complete_time = true;
+    return true;
+}
+
+static bool times_plausible(const struct times *times) {
+    return times->start != 0 && times->end >= times->start;
+}
+
+// A kernel's first launch waited for the compiler between its submission (or its queue's last end) and its
+// start.
+static void write_first_launch(struct ring *ring, const struct entry *entry, const struct times *times) {
+    enum { WORDS = 8, AT_LEAST = 1000000 }; // ns; below that it is scheduling
+    const uint64_t last_end = atomic_load_explicit(&entry->queue->queue.last_end, memory_order_relaxed);
+    const uint64_t from = times->submitted > last_end ? times->submitted : last_end;
+    if (times->start < from + AT_LEAST)
+        return;
+    uint64_t *at = ring_reserve(ring, WORDS);
+    if (!at)
+        return;
+    at[0] = record_head(shapes.first_launch, WORDS, entry->track);
+    at[1] = from;
+    at[2] = times->start;
+    at[3] = TSMITH_OPERATION_FIRST_LAUNCH;
+    at[4] = entry->body[2]; // name
+    at[5] = entry->body[0]; // correlation
+    at[6] = entry->body[1]; // host track
+    at[7] = 1;
+    ring_commit(ring, WORDS);
+}
+
+static void write_timed(struct ring *ring, const struct entry *entry, const struct times *times) {
+    const uint32_t body = entry->words - ENTRY_WORDS;
+    const uint32_t words = 1 + TIMED_WORDS + body;
+    uint64_t *at = ring_reserve(ring, words);
+    if (!at)
+        return;
+    at[0] = record_head(shapes.timed[entry->class][entry->has_waits], words, entry->track);
+    at[1] = times->start;
+    at[2] = times->end;
+    at[3] = times->queued;
+    at[4] = times->submitted;
+    at[5] = times->complete;
+    at[6] = entry->not_before;
+    at[7] = entry->not_after;
+    memcpy(at + 8, entry->body, body * 8);
+    ring_commit(ring, words);
+}
+
+static void write_untimed(struct ring *ring, const struct entry *entry, cl_int status) {
+    const uint32_t body = entry->words - ENTRY_WORDS;
+    const uint32_t words = 1 + UNTIMED_WORDS + body;
+    uint64_t *at = ring_reserve(ring, words);
+    if (!at)
+        return;
+    at[0] = record_head(shapes.untimed[entry->class][entry->has_waits], words, entry->track);
+    at[1] = entry->not_after;
+    at[2] = (uint64_t)(int64_t)status;
+    at[3] = 1;
+    memcpy(at + 4, entry->body, body * 8);
+    ring_commit(ring, words);
+}
+
+static void entry_record(const struct entry *entry, const struct times *times, cl_int status) {
+    struct ring *ring = channel_ring(agent.channel);
+    struct queue *queue = &entry->queue->queue;
+    if (!times)
+        channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
+    if (!ring)
+        return;
+    if (!times) {
+        write_untimed(ring, entry, status);
+        return;
+    }
+    if (entry->first_launch)
+        write_first_launch(ring, entry, times);
+    write_timed(ring, entry, times);
+    if (times->end > atomic_load_explicit(&queue->last_end, memory_order_relaxed))
+        atomic_store_explicit(&queue->last_end, times->end, memory_order_relaxed);
+}
+
+// Records the entry if its command is complete. False when it is not.
+static bool entry_finish(struct entry *entry) {
+    struct times times;
+    cl_int status = CL_COMPLETE;
+    const bool timed = times_get(entry->event, &entry->queue->queue, &times);
+    if (!timed) {
+        if (agent.next.clGetEventInfo(entry->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                      NULL) != CL_SUCCESS)
+            status = CL_COMPLETE; // it will never tell
+        if (status > CL_COMPLETE)
+            return false;
+    }
+    entry_record(entry, timed && times_plausible(&times) ? &times : NULL, status);
+    entry->state = ENTRY_DONE;
+    if (entry->held)
+        events_unhold(entry->event, entry->body[0]);
+    agent.next.clReleaseEvent(entry->event);
+    return true;
+}
+
+// Finishes what is complete, up to `limit` unfinished ones seen. The list is locked. In a queue that runs in
+// order, nothing after an unfinished command is complete: its entries are passed over without asking.
+static void list_finish(struct pending_list *list, uint32_t limit) {
+    const uint64_t scan = atomic_fetch_add_explicit(&scans, 1, memory_order_relaxed) + 1;
+    const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&list->head, memory_order_relaxed);
+    bool all_before = true;
+    for (uint64_t at = head; at != tail && limit;) {
+        struct entry *entry = entry_at(list, at);
+        if (entry->state == ENTRY_PENDING) {
+            struct queue *queue = &entry->queue->queue;
+            if (atomic_load_explicit(&queue->scan, memory_order_relaxed) == scan || !entry_finish(entry)) {
+                if (!queue->out_of_order)
+                    atomic_store_explicit(&queue->scan, scan, memory_order_relaxed);
+                all_before = false;
+                limit--;
+            }
+        }
+        at += entry->words;
+        if (all_before)
+            head = at;
+    }
+    atomic_store_explicit(&list->head, head, memory_order_release);
+}
+
+static bool list_empty(const struct pending_list *list) {
+    return atomic_load_explicit(&list->head, memory_order_acquire) ==
+           atomic_load_explicit(&list->tail, memory_order_acquire);
+}
+
+static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
+    if (list_empty(list) || !(patient ? list_wait(list) : list_try(list)))
+        return;
+    agent_thread.busy++;
+    atomic_fetch_add(&reapers, 1);
+    list_finish(list, limit);
+    if (list == agent_thread.list) {
+        list->since_reap = 0;
+        if (list_empty(list)) { // begin at the front again: the same few cache lines are used over and over
+            atomic_store(&list->head, 0);
+            atomic_store(&list->tail, 0);
+        }
+    }
+    atomic_fetch_add(&reap_ends, 1);
+    atomic_fetch_sub(&reapers, 1);
+    agent_thread.busy--;
+    list_unlock(list);
+}
+
+void pending_reap_own(void) {
+    if (agent_thread.list)
+        list_reap(agent_thread.list, UINT32_MAX, false);
+}
+
+void pending_reap_all(bool patient) {
+    if (agent_thread.busy)
+        return;
+    for (struct pending_list *list = atomic_load(&lists); list; list = list->next)
+        list_reap(list, UINT32_MAX, patient);
+}
+
+uint64_t pending_epoch(void) {
+    const uint64_t ends = atomic_load(&reap_ends);
+    return ends * 2 + (atomic_load(&reapers) != 0);
+}
+
+uint64_t pending_abandon(void) {
+    uint64_t left = 0;
+    for (struct pending_list *list = atomic_load(&lists); list; list = list->next) {
+        if (!list_try(list))
+            continue;
+        const uint64_t tail = atomic_load(&list->tail);
+        for (uint64_t at = atomic_load(&list->head); at != tail; at += entry_at(list, at)->words)
+            left += entry_at(list, at)->state == ENTRY_PENDING;
+        atomic_store(&list->head, tail);
+        list_unlock(list);
+    }
+    return left;
+}
+
+void pending_after_fork_child(void) {
+    for (struct pending_list *list = atomic_load(&lists); list; list = list->next) {
+        atomic_store(&list->head, 0);
+        atomic_store(&list->tail, 0);
+        atomic_store(&list->locked, 0);
+        atomic_store(&list->owned, list == agent_thread.list);
+    }
+    atomic_store(&reapers, 0);
+    agent_thread.busy = 0;
+    control_after_fork_child();
+}
+
+// ---- appending
+
+// Twice the room, the entries moved to its front. Only the owner calls it.
+static bool list_grow(struct pending_list *list) {
+    if (list->capacity >= LIST_WORDS_MAX || !list_wait(list))
+        return false;
+    uint64_t *words = words_map(list->capacity * 2);
+    if (words) {
+        const uint64_t tail = atomic_load(&list->tail);
+        uint64_t used = 0;
+        for (uint64_t at = atomic_load(&list->head); at != tail;) {
+            const struct entry *entry = entry_at(list, at);
+            at += entry->words;
+            if (entry->state != ENTRY_PENDING)
+                continue;
+            memcpy(words + used, entry, entry->words * 8);
+            used += entry->words;
+        }
+        munmap(list->words, list->capacity * 8);
+        list->words = words;
+        list->capacity *= 2;
+        atomic_store(&list->head, 0);
+        atomic_store(&list->tail, used);
+    }
+    list_unlock(list);
+    return words != NULL;
+}
+
+// Room for `words` in one piece, at the tail; NULL when there is none. Pads over the end of the ring.
+static struct entry *list_room(struct pending_list *list, uint32_t words) {
+    const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_relaxed);
+    const uint64_t head = atomic_load_explicit(&list->head, memory_order_acquire);
+    const uint64_t to_end = list->capacity - (tail & (list->capacity - 1));
+    const uint64_t pad = to_end < words ? to_end : 0;
+    if (tail - head + pad + words > list->capacity)
+        return NULL;
+    struct entry *entry = entry_at(list, tail);
+    if (pad) {
+        entry->words = (uint32_t)pad; // fits into one word, as does `state`
+        entry->state = ENTRY_PAD;
+        atomic_store_explicit(&list->tail, tail + pad, memory_order_release);
+        entry = entry_at(list, tail + pad);
+    }
+    return entry;
+}
+
+static struct entry *list_reserve(struct pending_list *list, uint32_t words) {
+    struct entry *entry = list_room(list, words);
+    if (entry)
+        return entry;
+    list_reap(list, UINT32_MAX, false);
+    while (!(entry = list_room(list, words)) && list_grow(list))
+        ;
+    return entry;
+}
+
+// Looking often costs; looking seldom lets commands pile up where the program does not wait.
+static void reap_sometimes(struct pending_list *list) {
+    enum { EVERY = 256, LOOK = 16 };
+    if (++list->since_reap >= EVERY) {
+        list->since_reap = 0;
+        list_reap(list, LOOK, false);
+    }
+}
+
+bool pending_push(const struct pending_command *command) {
+    struct pending_list *list = list_own();
+    if (!list)
+        return false;
+    const uint32_t waits = command->wait_count;
+    const uint32_t room = ENTRY_WORDS + command->body_words + (waits ? events_list_room(waits) : 0);
+    struct entry *entry = list_reserve(list, room);
+    if (!entry)
+        return false;
+    uint32_t words = ENTRY_WORDS + command->body_words;
+    memcpy(entry->body, command->body, command->body_words * 8);
+    if (waits)
+        words += events_list(entry->body + command->body_words, waits, command->waits);
+    entry->words = words;
+    entry->state = ENTRY_PENDING;
+    entry->class = (uint8_t)command->class;
+    entry->held = command->held;
+    entry->first_launch = command->first_launch;
+    entry->has_waits = waits != 0;
+    entry->event = command->event;
+    entry->queue = command->queue;
+    entry->track = command->queue->queue.track;
+    entry->not_before = command->not_before;
+    entry->not_after = command->not_after;
+    const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_relaxed);
+    atomic_store_explicit(&list->tail, tail + words, memory_order_release);
+    reap_sometimes(list);
+    return true;
+}

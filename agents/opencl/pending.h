@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands in flight: enqueued, and their times not yet asked for. Rules: agent.h.
+//
+// Each thread has a list of the commands it enqueued, a ring of variable-length entries. Its thread alone
+// appends
+// (`tail`). Entries are finished by whoever holds the list's lock: the owner inside its own waiting calls,
+// any thread before it lets an object go or asks for a reference count, the control thread every few ms. The
+// lock is a flag that is tried, never waited for on the event path: a failed try leaves the entries to the
+// next.
+//
+//     appended (tail, release) --holder: the command is complete--> DONE --holder: all before it are too-->
+//     gone (head)
+//
+// Entries may finish in any order (several queues); `head` follows the first unfinished one.
+//
+// The control thread is for programs that never wait. It is made at the first command, blocks every signal,
+// and ends in the exit handler, which gives it a bounded time for a last pass: a driver that hangs there
+// keeps nobody waiting. What is still in flight when the library goes is counted as NO_COMPLETION.
+#ifndef OPENCL_PENDING_H
+#define OPENCL_PENDING_H
+
+#include "agent.h"
+#include "objects.h"
+#include "shapes.h"
+
+// What is known of a command when its enqueue returns.
+struct pending_command {
+    cl_event event;       // with a reference of ours
+    struct object *queue; // never NULL
+    enum device_class class;
+    bool held;           // the program has the event too
+    bool first_launch;   // a kernel that the driver may have had to compile
+    uint64_t not_before; // ticks around the enqueue
+    uint64_t not_after;
+    uint32_t body_words;
+    const uint64_t *body; // shapes.h
+    uint32_t wait_count;
+    const cl_event *waits;
+};
+
+// Takes the command over, its reference included: it is recorded and the event released once complete. False
+// when there is no room: the caller keeps the reference.
+bool pending_push(const struct pending_command *command);
+
+// Records what is complete of the calling thread's list; of all lists. `patient` waits a short while for a
+// list that somebody else is at: for calls that let objects go, so that what we hold of them is given back
+// before.
+void pending_reap_own(void);
+void pending_reap_all(bool patient);
+
+// Counts the passes that have ended, twice; odd while one is at work. The same even number before and after
+// means that in between nothing of ours was released.
+uint64_t pending_epoch(void);
+
+// Forgets everything in flight, without touching the driver; how many commands that were.
+uint64_t pending_abandon(void);
+void pending_after_fork_child(void);
+
+#endif

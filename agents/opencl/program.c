@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs, their builds, kernels. Rules: agent.h.
+//
+// A build is a COMPILE event on the thread that asked for it, from the call to its return. One that the
+// program asks to be notified of may go on after the return: its event ends, and is written, where the
+// notification comes.
+#include <string.h>
+#include <sys/mman.h>
+
+#include "command.h"
+#include "object_event.h"
+
+// ---- programs
+
+static cl_program program_made(struct call *call, cl_context context, cl_program program, cl_int result,
+                               cl_int *error) {
+    struct object *object = NULL;
+    if (program && result == CL_SUCCESS)
+        object = object_add(OBJECT_PROGRAM, program, object_find(OBJECT_CONTEXT, context));
+    object_record(call, TSMITH_OPERATION_CREATE_PROGRAM, result, object);
+    if (error)
+        *error = result;
+    return program;
+}
+
+cl_program layer_clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings,
+                                           const size_t *lengths, cl_int *error) {
+    struct call call = call_begin(CALL_clCreateProgramWithSource);
+    cl_int result = CL_SUCCESS;
+    cl_program program = agent.next.clCreateProgramWithSource(context, count, strings, lengths, &result);
+    return program_made(&call, context, program, result, error);
+}
+
+cl_program layer_clCreateProgramWithBinary(cl_context context, cl_uint count, const cl_device_id *devices,
+                                           const size_t *lengths, const unsigned char **binaries,
+                                           cl_int *statuses, cl_int *error) {
+    struct call call = call_begin(CALL_clCreateProgramWithBinary);
+    cl_int result = CL_SUCCESS;
+    cl_program program =
+        agent.next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, &result);
+    return program_made(&call, context, program, result, error);
+}
+
+cl_program layer_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count,
+                                                   const cl_device_id *devices, const char *names,
+                                                   cl_int *error) {
+    struct call call = call_begin(CALL_clCreateProgramWithBuiltInKernels);
+    cl_int result = CL_SUCCESS;
+    cl_program program =
+        agent.next.clCreateProgramWithBuiltInKernels(context, count, devices, names, &result);
+    return program_made(&call, context, program, result, error);
+}
+
+cl_program layer_clCreateProgramWithIL(cl_context context, const void *il, size_t length, cl_int *error) {
+    struct call call = call_begin(CALL_clCreateProgramWithIL);
+    cl_int result = CL_SUCCESS;
+    cl_program program = agent.next.clCreateProgramWithIL(context, il, length, &result);
+    return program_made(&call, context, program, result, error);
+}
+
+cl_int layer_clRetainProgram(cl_program program) {
+    const cl_int result = agent.next.clRetainProgram(program);
+    struct object *object = object_find(OBJECT_PROGRAM, program);
+    if (object && result == CL_SUCCESS)
+        object_retain(object);
+    return result;
+}
+
+cl_int layer_clReleaseProgram(cl_program program) {
+    struct call call = call_begin(CALL_clReleaseProgram);
+    struct object *object = object_find(OBJECT_PROGRAM, program);
+    const bool last = object && object_release(object);
+    const cl_int result = agent.next.clReleaseProgram(program);
+    if (last)
+        object_end(&call, TSMITH_OPERATION_DESTROY_PROGRAM, object);
+    return result;
+}
+
+// ---- builds
+
+typedef void(CL_CALLBACK *notify_function)(cl_program program, void *user_data);
+
+// A build somebody waits for. Slots are taken and given back by one exchange; when all are in use the
+// program's own function goes to the driver as it is, and the COMPILE event ends with the call.
+struct build {
+    atomic_bool taken;
+    notify_function notify;
+    void *user_data;
+    struct call call;
+    tsmith_operation operation;
+    uint32_t options;
+};
+static struct build builds[64];
+
+static struct build *build_take(notify_function notify, void *user_data, const struct call *call,
+                                tsmith_operation operation, uint32_t options) {
+    for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
+        if (atomic_exchange(&builds[i].taken, true))
+            continue;
+        builds[i].notify = notify;
+        builds[i].user_data = user_data;
+        builds[i].call = *call;
+        builds[i].operation = operation;
+        builds[i].options = options;
+        return &builds[i];
+    }
+    return NULL;
+}
+
+static void compile_write(const struct call *call, tsmith_operation operation, cl_program program,
+                          cl_int result, uint32_t options) {
+    enum { WORDS = 7 };
+    struct ring *ring = channel_ring(agent.channel);
+    uint64_t *at = ring && agent_on() ? ring_reserve(ring, WORDS) : NULL;
+    if (!at)
+        return;
+    at[0] = record_head(shapes.compile, WORDS, agent_call_name(call->function));
+    at[1] = call->start;
+    at[2] = call->end;
+    at[3] = operation;
+    at[4] = object_number(object_find(OBJECT_PROGRAM, program));
+    at[5] = (uint64_t)(int64_t)result;
+    at[6] = options;
+    ring_commit(ring, WORDS);
+}
+
+static void CL_CALLBACK build_done(cl_program program, void *slot) {
+    struct build *build = slot;
+    const notify_function notify = build->notify;
+    void *user_data = build->user_data;
+    struct call call = build->call;
+    call.end = agent_tick();
+    // The result is the call's where it was synchronous; here only the program may ask for it.
+    compile_write(&call, build->operation, program, CL_SUCCESS, build->options);
+    atomic_store(&build->taken, false);
+    notify(program, user_data);
+}
+
+static uint32_t options_string(const char *options) {
+    return options && *options ? channel_string_cstr(agent.channel, options) : 0;
+}
+
+cl_int layer_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
+                            const char *options, notify_function notify, void *user_data) {
+    if (!agent_on())
+        return agent.next.clBuildProgram(program, count, devices, options, notify, user_data);
+    struct call call = call_begin(CALL_clBuildProgram);
+    const uint32_t text = options_string(options);
+    struct build *build = notify ? build_take(notify, user_data, &call, TSMITH_OPERATION_BUILD, text) : NULL;
+    const cl_int result = agent.next.clBuildProgram(program, count, devices, options,
+                                                    build ? build_done : notify, build ? build : user_data);
+    call_record(&call, result);
+    if (!build)
+        compile_write(&call, TSMITH_OPERATION_BUILD, program, result, text);
+    return result;
+}
+
+cl_int layer_clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices,
+                              const char *options, cl_uint header_count, const cl_program *headers,
+                              const char **names, notify_function notify, void *user_data) {
+    if (!agent_on())
+        return agent.next.clCompileProgram(program, count, devices, options, header_count, headers, names,
+                                           notify, user_data);
+    struct call call = call_begin(CALL_clCompileProgram);
+    const uint32_t text = options_string(options);
+    struct build *build =
+        notify ? build_take(notify, user_data, &call, TSMITH_OPERATION_COMPILE, text) : NULL;
+    const cl_int result =
+        agent.next.clCompileProgram(program, count, devices, options, header_count, headers, names,
+                                    build ? build_done : notify, build ? build : user_data);
+    call_record(&call, result);
+    if (!build)
+        compile_write(&call, TSMITH_OPERATION_COMPILE, program, result, text);
+    return result;
+}
+
+cl_program layer_clLinkProgram(cl_context context, cl_uint count, const cl_device_id *devices,
+                               const char *options, cl_uint program_count, const cl_program *programs,
+                               notify_function notify, void *user_data, cl_int *error) {
+    struct call call = call_begin(CALL_clLinkProgram);
+    const uint32_t text = agent_on() ? options_string(options) : 0;
+    struct build *build =
+        notify && agent_on() ? build_take(notify, user_data, &call, TSMITH_OPERATION_LINK, text) : NULL;
+    cl_int result = CL_SUCCESS;
+    cl_program program =
+        agent.next.clLinkProgram(context, count, devices, options, program_count, programs,
+                                 build ? build_done : notify, build ? build : user_data, &result);
+    // A link that fails can still give a program object, for its log.
+    struct object *object =
+        program ? object_add(OBJECT_PROGRAM, program, object_find(OBJECT_CONTEXT, context)) : NULL;
+    object_record(&call, TSMITH_OPERATION_CREATE_PROGRAM, result, object);
+    if (!build)
+        compile_write(&call, TSMITH_OPERATION_LINK, program, result, text);
+    if (error)
+        *error = result;
+    return program;
+}
+
+// ---- kernels
+
+static void kernel_add(cl_kernel kernel, cl_program program, const char *name) {
+    struct object *object = object_add(OBJECT_KERNEL, kernel, object_find(OBJECT_PROGRAM, program));
+    if (object)
+        object->kernel.name = channel_string_cstr(agent.channel, name);
+}
+
+// A kernel whose name must be asked for. Names that do not fit are cut.
+static void kernel_add_unnamed(cl_kernel kernel, cl_program program) {
+    char name[4096];
+    size_t size = 0;
+    if (agent.next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, &size) != CL_SUCCESS)
+        name[0] = '\0';
+    if (!program)
+        agent.next.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    kernel_add(kernel, program, name);
+}
+
+cl_kernel layer_clCreateKernel(cl_program program, const char *name, cl_int *error) {
+    struct call call = call_begin(CALL_clCreateKernel);
+    cl_int result = CL_SUCCESS;
+    cl_kernel kernel = agent.next.clCreateKernel(program, name, &result);
+    if (agent_on())
+        call_record(&call, result);
+    if (kernel && result == CL_SUCCESS)
+        kernel_add(kernel, program, name);
+    if (error)
+        *error = result;
+    return kernel;
+}
+
+cl_int layer_clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count) {
+    struct call call = call_begin(CALL_clCreateKernelsInProgram);
+    cl_uint made = 0;
+    const cl_int result = agent.next.clCreateKernelsInProgram(program, room, kernels, &made);
+    if (agent_on())
+        call_record(&call, result);
+    for (cl_uint i = 0; result == CL_SUCCESS && kernels && i < made; i++)
+        kernel_add_unnamed(kernels[i], program);
+    if (count && result == CL_SUCCESS)
+        *count = made;
+    return result;
+}
+
+cl_kernel layer_clCloneKernel(cl_kernel source, cl_int *error) {
+    struct call call = call_begin(CALL_clCloneKernel);
+    cl_int result = CL_SUCCESS;
+    cl_kernel kernel = agent.next.clCloneKernel(source, &result);
+    if (agent_on())
+        call_record(&call, result);
+    if (kernel && result == CL_SUCCESS)
+        kernel_add_unnamed(kernel, NULL);
+    if (error)
+        *error = result;
+    return kernel;
+}
+
+cl_int layer_clRetainKernel(cl_kernel kernel) {
+    const cl_int result = agent.next.clRetainKernel(kernel);
+    struct object *object = object_find(OBJECT_KERNEL, kernel);
+    if (object && result == CL_SUCCESS)
+        object_retain(object);
+    return result;
+}
+
+cl_int layer_clReleaseKernel(cl_kernel kernel) {
+    struct object *object = object_find(OBJECT_KERNEL, kernel);
+    const bool last = object && object_release(object);
+    const cl_int result = agent.next.clReleaseKernel(kernel);
+    if (last)
+        object_recycle(object);
+    return result;
+}

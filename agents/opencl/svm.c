@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared virtual memory. Rules: agent.h. The form of a wrapper: command.h.
+#include "command.h"
+#include "memory.h"
+
+static void command_svm_migrate(struct command *command, cl_uint count, const size_t *sizes,
+                                cl_mem_migration_flags flags) {
+    uint64_t bytes = 0; // a size of 0 means the whole allocation: not known here
+    for (cl_uint i = 0; sizes && i < count; i++)
+        bytes += sizes[i];
+    const bool to_host = flags & CL_MIGRATE_MEM_OBJECT_HOST;
+    command_copy(command, TSMITH_OPERATION_SVM_MIGRATE,
+                 to_host ? TSMITH_DIRECTION_DEVICE_TO_HOST : TSMITH_DIRECTION_NONE, bytes, NULL, NULL);
+    command->body[BODY_FIXED + 4] = flags;
+}
+
+void *layer_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
+    struct call call = call_begin(CALL_clSVMAlloc);
+    void *pointer = agent.next.clSVMAlloc(context, flags, size, alignment);
+    memory_created(&call, TSMITH_OPERATION_SVM, pointer,
+                   pointer ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE, NULL,
+                   (struct memory){.bytes = size, .owned = size, .flags = flags});
+    return pointer;
+}
+
+void layer_clSVMFree(cl_context context, void *pointer) {
+    struct call call = call_begin(CALL_clSVMFree);
+    struct object *object = memory_forget(pointer);
+    agent.next.clSVMFree(context, pointer);
+    memory_freed(&call, object);
+}
+
+// The memory goes when the command runs; it is counted as given back when the program said so.
+static void svm_free_queued(struct command *command, cl_int result, cl_uint count, void **pointers) {
+    command_plain(command, CLASS_FREE, TSMITH_OPERATION_SVM_FREE);
+    for (cl_uint i = 0; result == CL_SUCCESS && pointers && i < count; i++) {
+        struct call call = command->call;
+        memory_freed(&call, memory_forget(pointers[i]));
+    }
+}
+
+cl_int layer_clEnqueueSVMFree(cl_command_queue queue, cl_uint pointer_count, void **pointers,
+                              void(CL_CALLBACK *free_function)(cl_command_queue, cl_uint, void **, void *),
+                              void *user_data, cl_uint count, const cl_event *waits, cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueSVMFree, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueSVMFree(queue, pointer_count, pointers, free_function, user_data, count,
+                                           waits, event);
+    const cl_int result = agent.next.clEnqueueSVMFree(queue, pointer_count, pointers, free_function,
+                                                      user_data, count, waits, command.event);
+    command_returned(&command);
+    svm_free_queued(&command, result, pointer_count, pointers);
+    return command_end(&command, result, count, waits);
+}
+
+cl_int layer_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
+                                size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueSVMMemcpy, queue, blocking_of(blocking), event))
+        return agent.next.clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, waits, event);
+    const cl_int result =
+        agent.next.clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, waits, command.event);
+    command_returned(&command);
+    command_copy(&command, TSMITH_OPERATION_SVM_COPY, TSMITH_DIRECTION_NONE, size, NULL, NULL);
+    return command_end(&command, result, count, waits);
+}
+
+cl_int layer_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size,
+                                 size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueSVMMemFill, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size, count, waits, event);
+    const cl_int result =
+        agent.next.clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size, count, waits, command.event);
+    command_returned(&command);
+    command_fill(&command, TSMITH_OPERATION_SVM_FILL, size, NULL);
+    return command_end(&command, result, count, waits);
+}
+
+cl_int layer_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer,
+                             size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueSVMMap, queue, blocking_of(blocking), event))
+        return agent.next.clEnqueueSVMMap(queue, blocking, flags, pointer, size, count, waits, event);
+    const cl_int result =
+        agent.next.clEnqueueSVMMap(queue, blocking, flags, pointer, size, count, waits, command.event);
+    command_returned(&command);
+    command_map(&command, TSMITH_OPERATION_SVM_MAP, flags, size, NULL);
+    return command_end(&command, result, count, waits);
+}
+
+cl_int layer_clEnqueueSVMUnmap(cl_command_queue queue, void *pointer, cl_uint count, const cl_event *waits,
+                               cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueSVMUnmap, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueSVMUnmap(queue, pointer, count, waits, event);
+    const cl_int result = agent.next.clEnqueueSVMUnmap(queue, pointer, count, waits, command.event);
+    command_returned(&command);
+    command_copy(&command, TSMITH_OPERATION_SVM_UNMAP, TSMITH_DIRECTION_HOST_TO_DEVICE, 0, NULL, NULL);
+    return command_end(&command, result, count, waits);
+}
+
+cl_int layer_clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint pointer_count, const void **pointers,
+                                    const size_t *sizes, cl_mem_migration_flags flags, cl_uint count,
+                                    const cl_event *waits, cl_event *event) {
+    struct command command;
+    if (!command_begin(&command, CALL_clEnqueueSVMMigrateMem, queue, BLOCKING_NEVER, event))
+        return agent.next.clEnqueueSVMMigrateMem(queue, pointer_count, pointers, sizes, flags, count, waits,
+                                                 event);
+    const cl_int result = agent.next.clEnqueueSVMMigrateMem(queue, pointer_count, pointers, sizes, flags,
+                                                            count, waits, command.event);
+    command_returned(&command);
+    command_svm_migrate(&command, pointer_count, sizes, flags);
+    return command_end(&command, result, count, waits);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting, user events, and the program's references on events. Rules: agent.h.
+//
+// A call that waits is an API event, and a SYNC event beside it when there was something to wait for: a queue
+// in which commands were enqueued since it was last finished, an event that was not complete when the call
+// came.
+#include "command.h"
+#include "events.h"
+#include "pending.h"
+
+cl_int layer_clFinish(cl_command_queue queue) {
+    if (!agent_on())
+        return agent.next.clFinish(queue);
+    struct call call = call_begin(CALL_clFinish);
+    call.queue = object_find(OBJECT_QUEUE, queue);
+    const bool busy = call.queue && atomic_exchange(&call.queue->queue.busy, false);
+    const cl_int result = agent.next.clFinish(queue);
+    call_record(&call, result);
+    if (busy && result == CL_SUCCESS)
+        sync_record(&call, TSMITH_OPERATION_FINISH, 0, NULL);
+    pending_reap_own();
+    return result;
+}
+
+static bool any_unfinished(cl_uint count, const cl_event *events) {
+    for (cl_uint i = 0; events && i < count; i++) {
+        cl_int status = CL_COMPLETE;
+        if (agent.next.clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                      NULL) != CL_SUCCESS)
+            return false; // not an event: the driver will say so
+        if (status > CL_COMPLETE)
+            return true;
+    }
+    return false;
+}
+
+cl_int layer_clWaitForEvents(cl_uint count, const cl_event *events) {
+    if (!agent_on())
+        return agent.next.clWaitForEvents(count, events);
+    struct call call = call_begin(CALL_clWaitForEvents);
+    const bool waits = any_unfinished(count, events);
+    const cl_int result = agent.next.clWaitForEvents(count, events);
+    call_record(&call, result);
+    if (waits)
+        sync_record(&call, TSMITH_OPERATION_WAIT, count, events);
+    pending_reap_own();
+    return result;
+}
+
+cl_int layer_clFlush(cl_command_queue queue) {
+    if (!agent_on())
+        return agent.next.clFlush(queue);
+    struct call call = call_begin(CALL_clFlush);
+    call.queue = object_find(OBJECT_QUEUE, queue);
+    const cl_int result = agent.next.clFlush(queue);
+    call_record(&call, result);
+    return result;
+}
+
+// A user event has a number of its own, that of its creation and of the call that sets it.
+cl_event layer_clCreateUserEvent(cl_context context, cl_int *error) {
+    if (!agent_on())
+        return agent.next.clCreateUserEvent(context, error);
+    struct call call = call_begin(CALL_clCreateUserEvent);
+    cl_int result = CL_SUCCESS;
+    cl_event event = agent.next.clCreateUserEvent(context, &result);
+    call.correlation = channel_correlation(agent.channel);
+    call_record(&call, result);
+    if (event && result == CL_SUCCESS)
+        events_add(event, call.correlation, false);
+    if (error)
+        *error = result;
+    return event;
+}
+
+cl_int layer_clSetUserEventStatus(cl_event event, cl_int status) {
+    if (!agent_on())
+        return agent.next.clSetUserEventStatus(event, status);
+    struct call call = call_begin(CALL_clSetUserEventStatus);
+    call.correlation = events_correlation(event);
+    const cl_int result = agent.next.clSetUserEventStatus(event, status);
+    call_record(&call, result);
+    return result;
+}
+
+cl_int layer_clRetainEvent(cl_event event) {
+    const cl_int result = agent.next.clRetainEvent(event);
+    if (result == CL_SUCCESS)
+        events_retain(event);
+    return result;
+}
+
+cl_int layer_clReleaseEvent(cl_event event) {
+    events_release(event);
+    return agent.next.clReleaseEvent(event);
+}
