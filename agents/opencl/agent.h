@@ -83,6 +83,9 @@ static inline uint64_t agent_tick(void) {
 uint32_t agent_call_name(enum call_id call);
 uint32_t agent_operation_name(tsmith_operation operation);
 
+// "gpu", "accelerator", "cpu" or "".
+const char *agent_device_type(cl_device_type type);
+
 // The wrappers, of the driver's own types.
 #define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) layer_##name;
 OPENCL_CALLS(CALL_DECLARE)

@@ -95,4 +95,17 @@
     X(clGetExtensionFunctionAddress)                                                                         \
     X(clGetExtensionFunctionAddressForPlatform)
 
+// Not intercepted, but asked by the agent itself; and clGetPlatformIDs, with which preload.c starts the
+// loader.
+#define OPENCL_ASKED(X)                                                                                      \
+    X(clGetPlatformIDs)                                                                                      \
+    X(clGetPlatformInfo)                                                                                     \
+    X(clGetDeviceInfo)                                                                                       \
+    X(clGetMemObjectInfo)                                                                                    \
+    X(clGetImageInfo)                                                                                        \
+    X(clGetKernelInfo)
+
+// What preload.c asks of the layer (clGetLayerInfo): a cl_uint, whether a loader has initialised it.
+#define LAYER_INFO_IN_USE 0x5453u
+
 #endif

@@ -22,8 +22,6 @@
 
 #define LAYER_EXPORT __attribute__((visibility("default")))
 #define LAYER_NAME "TraceSmith"
-// What preload/preload.c asks to learn whether a loader got here before it.
-#define LAYER_INFO_IN_USE 0x5453u
 
 struct agent agent;
 __thread struct agent_thread agent_thread;
@@ -55,6 +53,14 @@ uint32_t agent_operation_name(tsmith_operation operation) {
     return (size_t)operation < sizeof ids / sizeof *ids
                ? intern_once(&ids[operation], tsmith_operation_name(operation))
                : 0;
+}
+
+const char *agent_device_type(cl_device_type type) {
+    if (type & CL_DEVICE_TYPE_GPU)
+        return "gpu";
+    if (type & CL_DEVICE_TYPE_ACCELERATOR)
+        return "accelerator";
+    return type & CL_DEVICE_TYPE_CPU ? "cpu" : "";
 }
 
 static void after_fork_child(void) {

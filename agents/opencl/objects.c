@@ -122,14 +122,6 @@ static uint32_t device_driver(cl_device_id device, bool *compiles_at_launch) {
     return channel_string_cstr(agent.channel, text);
 }
 
-static const char *device_type(cl_device_type type) {
-    if (type & CL_DEVICE_TYPE_GPU)
-        return "gpu";
-    if (type & CL_DEVICE_TYPE_ACCELERATOR)
-        return "accelerator";
-    return type & CL_DEVICE_TYPE_CPU ? "cpu" : "";
-}
-
 static void device_describe(cl_device_id id, struct device *out) {
     cl_device_type type = 0;
     cl_ulong bytes = 0;
@@ -144,7 +136,7 @@ static void device_describe(cl_device_id id, struct device *out) {
         .vendor = device_string(id, CL_DEVICE_VENDOR),
         .driver = device_driver(id, &out->compiles_at_launch),
         .api = channel_string_cstr(agent.channel, AGENT_API),
-        .type = channel_string_cstr(agent.channel, device_type(type)),
+        .type = channel_string_cstr(agent.channel, agent_device_type(type)),
         .memory_bytes = bytes,
         .compute_units = units,
         .clock_mhz = clock,

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an agent's library exports for us, beside what its API's loader looks for.
+#ifndef CAPTURE_AGENT_H
+#define CAPTURE_AGENT_H
+
+#include <stdint.h>
+
+// A device of the agent's API. Strings live until `each` returns; "" when the API does not tell.
+struct agent_device {
+    const char *api; // "opencl"
+    const char *platform;
+    const char *name;
+    const char *vendor;
+    const char *driver; // its version
+    const char *type;   // "cpu", "gpu", "accelerator"
+    uint64_t memory_bytes;
+    uint32_t compute_units;
+    uint32_t clock_mhz;
+};
+
+// Calls `each` for every device of the API on this machine, loading the API's own loader into the calling
+// process. Returns how many there were, or AGENT_DEVICES_NO_LOADER when the API is not installed. Called in a
+// process of ours, never in a recorded one.
+#define AGENT_DEVICES_SYMBOL "tracesmith_agent_devices"
+#define AGENT_DEVICES_NO_LOADER (-1)
+typedef int agent_devices_function(void (*each)(void *context, const struct agent_device *device),
+                                   void *context);
+
+#endif
