@@ -63,8 +63,14 @@ typedef struct tsmith_sbt_summary {
     uint64_t lost[TSMITH_REASON_LIMIT]; // events lost, by reason (sum of LOST of the loss events)
 } tsmith_sbt_summary;
 
+// Of a complete file this reads nothing more than opening did: damage is then only known of frames that were read
+// before (by a scan, or by tsmith_sbt_verify).
 TSMITH_API tsmith_status tsmith_sbt_summarize(tsmith_sbt *trace, tsmith_sbt_summary *out,
                                               tsmith_error *error);
+
+// Reads every frame and checks its checksum (some GB/s), so that the summary knows of all damage. OK also when there is
+// some; an error only when the file cannot be read.
+TSMITH_API tsmith_status tsmith_sbt_verify(tsmith_sbt *trace, tsmith_error *error);
 
 // Which events a scan yields. A zeroed one with `size` set means everything.
 typedef struct tsmith_scan {

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: Apache-2.0
+// Only what is asked for is decoded, and what that depends on: a time may be kept relative to another one,
+// START to the end of the event before. A column is in one of these states:
+//
+//     FRESH -> BUSY -> DONE       decoded; `values` has one element per row, 0 where there is none
+//                   -> SKIPPED    not readable by this version: left out, and so is what is relative to it
+//                   -> (damage)   the whole frame is given up; so it is when a BUSY column is needed (a
+//                   cycle)
+//
+// A column that was asked for is decoded into the batch, any other into scratch memory.
+#include <string.h>
+
+#include "event/batch.h"
+#include "sbt/column.h"
+
+enum column_state { FRESH, BUSY, DONE, SKIPPED };
+
+struct stored_column {
+    uint32_t field;
+    uint8_t type, validity, transform;
+    uint32_t argument, reference;
+    struct input validity_bytes, value_bytes;
+    enum column_state state;
+    bool wanted;
+    bool readable;         // field, type and validity encoding are known
+    uint32_t count;        // values that exist
+    const uint64_t *valid; // NULL: every row; made with the validity
+    bool has_validity;     // `count` and `valid` are set
+    void *values;
+};
+
+struct decoding {
+    const struct frame_header *header;
+    const struct column_request *request;
+    struct scratch *scratch;
+    tsmith_batch *batch;
+    uint32_t rows;
+    struct stored_column *columns;
+    uint32_t column_count;
+    const int64_t *end; // start + duration by row; made on first use
+    unsigned depth;     // columns that wait for the one being decoded
+};
+
+// ---- the directory
+
+static bool type_is_known(const struct decoding *decoding, uint32_t field, uint8_t type) {
+    if (tsmith_type_size((tsmith_type)type) == 0)
+        return false;
+    if (field <= TSMITH_FIELD_DYNAMIC) {
+        const tsmith_field_info *info = tsmith_field_describe(field);
+        return info && info->type == (tsmith_type)type;
+    }
+    // Without its row in the dictionary (a damaged frame) a field has lost its name, not its values.
+    const tsmith_dynamic_field *known =
+        decoding->request->dictionary
+            ? tsmith_dictionary_dynamic_field(decoding->request->dictionary, field - TSMITH_FIELD_DYNAMIC)
+            : NULL;
+    return !known || known->type == 0 || known->type == type;
+}
+
+static bool is_wanted(const struct column_request *request, uint32_t field) {
+    if (!request->fields || field == TSMITH_FIELD_START || field == TSMITH_FIELD_KIND)
+        return true;
+    for (size_t i = 0; i < request->field_count; i++)
+        if (request->fields[i] == field)
+            return true;
+    return false;
+}
+
+static bool read_entry(struct decoding *decoding, struct input *in, struct stored_column *column,
+                       uint32_t *value_length, uint32_t *validity_length) {
+    bool ok = input_count(in, UINT32_MAX, &column->field) && input_u8(in, &column->type) &&
+              input_u8(in, &column->validity);
+    if (ok && column->validity >= VALIDITY_SAME && column->validity <= VALIDITY_ZSTD)
+        ok = input_count(in, UINT32_MAX, &column->argument);
+    ok = ok && input_u8(in, &column->transform);
+    if (ok && (column->transform & TRANSFORM_MASK) == TRANSFORM_RELATIVE)
+        ok = input_count(in, UINT32_MAX, &column->reference);
+    *validity_length = column->validity == VALIDITY_BITMAP ? (decoding->rows + 7) / 8
+                       : column->validity >= VALIDITY_RUNS ? column->argument
+                                                           : 0;
+    return ok && input_count(in, SBT_MAX_PAYLOAD, value_length);
+}
+
+static bool read_directory(struct decoding *decoding, struct input *in) {
+    if (!input_count(in, SBT_MAX_COLUMNS, &decoding->column_count))
+        return false;
+    uint32_t count = decoding->column_count;
+    struct lengths {
+        uint32_t validity, values;
+    } *lengths = scratch_take(decoding->scratch, count * sizeof *lengths);
+    decoding->columns = scratch_take(decoding->scratch, count * sizeof *decoding->columns);
+    if (!lengths || !decoding->columns)
+        return false;
+    memset(decoding->columns, 0, count * sizeof *decoding->columns);
+    for (uint32_t i = 0; i < count; i++) {
+        struct stored_column *column = &decoding->columns[i];
+        if (!read_entry(decoding, in, column, &lengths[i].values, &lengths[i].validity) ||
+            (i && column->field <= decoding->columns[i - 1].field))
+            return false;
+        column->readable = column->validity <= VALIDITY_ZSTD && column->field != 0 &&
+                           type_is_known(decoding, column->field, column->type);
+        column->wanted = column->readable && is_wanted(decoding->request, column->field);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!input_part(in, lengths[i].validity, &decoding->columns[i].validity_bytes) ||
+            !input_part(in, lengths[i].values, &decoding->columns[i].value_bytes))
+            return false;
+    return input_left(in) == 0;
+}
+
+static struct stored_column *find_column(const struct decoding *decoding, uint32_t field) {
+    uint32_t from = 0, to = decoding->column_count;
+    while (from < to) {
+        uint32_t middle = (from + to) / 2;
+        if (decoding->columns[middle].field < field)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < decoding->column_count && decoding->columns[from].field == field ? &decoding->columns[from]
+                                                                                   : NULL;
+}
+
+// ---- which rows have a value
+
+static bool read_runs(uint64_t *words, uint32_t rows, struct input in) {
+    uint32_t at = 0;
+    bool has = false;
+    while (input_left(&in)) {
+        uint32_t length;
+        if (!input_count(&in, rows - at, &length))
+            return false;
+        for (uint32_t end = at + length; has && at < end; at++)
+            words[at / 64] |= (uint64_t)1 << at % 64;
+        at += has ? 0 : length;
+        has = !has;
+    }
+    return at == rows;
+}
+
+static enum unpack_result read_validity(struct decoding *decoding, struct stored_column *column) {
+    if (column->has_validity)
+        return UNPACK_OK;
+    column->has_validity = true;
+    column->count = decoding->rows;
+    if (column->validity == VALIDITY_ALL)
+        return UNPACK_OK;
+    if (column->validity == VALIDITY_SAME) {
+        if (column->argument >= (uint32_t)(column - decoding->columns))
+            return UNPACK_DAMAGED;
+        struct stored_column *other = &decoding->columns[column->argument];
+        if (other->validity == VALIDITY_SAME)
+            return UNPACK_DAMAGED;
+        if (other->validity > VALIDITY_ZSTD)
+            return UNPACK_UNKNOWN;
+        enum unpack_result result = read_validity(decoding, other);
+        column->valid = other->valid;
+        column->count = other->count;
+        return result;
+    }
+    uint32_t count = batch_bitmap_words(decoding->rows);
+    size_t bytes = (decoding->rows + (size_t)7) / 8;
+    uint64_t *words = scratch_take(decoding->scratch, count * sizeof *words);
+    if (!words)
+        return UNPACK_DAMAGED;
+    memset(words, 0, count * sizeof *words);
+    if (column->validity == VALIDITY_BITMAP)
+        memcpy(words, column->validity_bytes.at, bytes);
+    else if (column->validity == VALIDITY_RUNS ? !read_runs(words, decoding->rows, column->validity_bytes)
+                                               : !unpack_zstd(column->validity_bytes, words, bytes))
+        return UNPACK_DAMAGED;
+    if (decoding->rows % 64 && words[count - 1] >> decoding->rows % 64)
+        return UNPACK_DAMAGED;
+    column->count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        column->count += (uint32_t)__builtin_popcountll(words[i]);
+    column->valid = words;
+    return UNPACK_OK;
+}
+
+// ---- values
+
+static void *take_values(struct decoding *decoding, const struct stored_column *column) {
+    size_t size = (size_t)decoding->rows * tsmith_type_size((tsmith_type)column->type);
+    if (!column->wanted)
+        return scratch_take(decoding->scratch, size);
+    if (!scratch_charge(decoding->scratch, size))
+        return NULL;
+    uint64_t *valid;
+    void *values = batch_add_column(decoding->batch, column->field, (tsmith_type)column->type,
+                                    column->valid ? &valid : NULL);
+    if (values && column->valid)
+        memcpy(valid, column->valid, batch_bitmap_words(decoding->rows) * sizeof *valid);
+    return values;
+}
+
+// Numbers of a newer version that have no name here read as 0, so that nobody indexes a table with them.
+static uint8_t known_number(uint8_t type, uint8_t value) {
+    switch (type) {
+    case TSMITH_TYPE_KIND:
+        return tsmith_kind_name((tsmith_kind)value) && value < TSMITH_KIND_LIMIT ? value : 0;
+    case TSMITH_TYPE_OPERATION:
+        return tsmith_operation_name((tsmith_operation)value) ? value : 0;
+    case TSMITH_TYPE_DIRECTION:
+        return tsmith_direction_name((tsmith_direction)value) ? value : 0;
+    case TSMITH_TYPE_REASON:
+        return tsmith_reason_name((tsmith_reason)value) && value < TSMITH_REASON_LIMIT ? value : 0;
+    case TSMITH_TYPE_BOOL:
+        return value != 0;
+    default:
+        return value;
+    }
+}
+
+static void store_bytes(uint8_t *out, const uint64_t *values, uint32_t count, uint8_t type) {
+    uint8_t last = (uint8_t)values[0], known = known_number(type, last);
+    for (uint32_t i = 0; i < count; i++) {
+        if ((uint8_t)values[i] != last) {
+            last = (uint8_t)values[i];
+            known = known_number(type, last);
+        }
+        out[i] = known;
+    }
+}
+
+static void store(const struct stored_column *column, uint32_t at, const uint64_t *values, uint32_t count) {
+    switch (tsmith_type_size((tsmith_type)column->type)) {
+    case 1:
+        store_bytes((uint8_t *)column->values + at, values, count, column->type);
+        break;
+    case 4:
+        for (uint32_t i = 0; i < count; i++)
+            ((uint32_t *)column->values)[at + i] = (uint32_t)values[i];
+        break;
+    default:
+        memcpy((uint64_t *)column->values + at, values, count * sizeof *values);
+    }
+}
+
+// Values stand densely at the front: from the last to the first they go to their rows.
+#define SPREAD(type)                                                                                         \
+    do {                                                                                                     \
+        type *values = column->values;                                                                       \
+        uint32_t next = column->count;                                                                       \
+        for (uint32_t row = rows; row-- > 0;)                                                                \
+            values[row] = column->valid[row / 64] >> row % 64 & 1 ? values[--next] : 0;                      \
+    } while (0)
+
+static void spread(const struct stored_column *column, uint32_t rows) {
+    switch (tsmith_type_size((tsmith_type)column->type)) {
+    case 1:
+        SPREAD(uint8_t);
+        break;
+    case 4:
+        SPREAD(uint32_t);
+        break;
+    default:
+        SPREAD(uint64_t);
+    }
+}
+
+static void to_doubles(uint64_t *values, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        double value = (double)(int64_t)values[i];
+        memcpy(&values[i], &value, sizeof value);
+    }
+}
+
+static enum unpack_result decode_column(struct decoding *decoding, struct stored_column *column);
+
+static enum unpack_result decode_needed(struct decoding *decoding, uint32_t field, uint8_t type,
+                                        struct stored_column **out) {
+    *out = find_column(decoding, field);
+    if (!*out)
+        return UNPACK_OK;
+    if (!(*out)->readable)
+        return UNPACK_UNKNOWN;
+    return (*out)->type == type ? decode_column(decoding, *out) : UNPACK_DAMAGED;
+}
+
+static enum unpack_result find_end(struct decoding *decoding, const int64_t **out) {
+    struct stored_column *start, *duration;
+    enum unpack_result result = decode_needed(decoding, TSMITH_FIELD_START, TSMITH_TYPE_TIME, &start);
+    if (result == UNPACK_OK)
+        result = decode_needed(decoding, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64, &duration);
+    if (result == UNPACK_OK && !decoding->end) {
+        uint64_t *end = scratch_take(decoding->scratch, decoding->rows * sizeof *end);
+        if (!end)
+            return UNPACK_DAMAGED;
+        memcpy(end, start->values, decoding->rows * sizeof *end);
+        for (uint32_t row = 0; duration && row < decoding->rows; row++)
+            end[row] += ((const uint64_t *)duration->values)[row];
+        decoding->end = (const int64_t *)end;
+    }
+    *out = decoding->end;
+    return result;
+}
+
+static enum unpack_result find_reference(struct decoding *decoding, const struct stored_column *column,
+                                         const int64_t **out) {
+    if (column->reference == 0)
+        return find_end(decoding, out);
+    struct stored_column *other, *start;
+    enum unpack_result result = decode_needed(decoding, column->reference, TSMITH_TYPE_TIME, &other);
+    if (result != UNPACK_OK || !other)
+        return other ? result : UNPACK_DAMAGED;
+    *out = other->values;
+    if (!other->valid)
+        return UNPACK_OK;
+    result = decode_needed(decoding, TSMITH_FIELD_START, TSMITH_TYPE_TIME, &start);
+    int64_t *filled = scratch_take(decoding->scratch, decoding->rows * sizeof *filled);
+    if (result != UNPACK_OK || !filled)
+        return result != UNPACK_OK ? result : UNPACK_DAMAGED;
+    for (uint32_t row = 0; row < decoding->rows; row++)
+        filled[row] = other->valid[row / 64] >> row % 64 & 1 ? ((const int64_t *)other->values)[row]
+                                                             : ((const int64_t *)start->values)[row];
+    *out = filled;
+    return UNPACK_OK;
+}
+
+// DELTA and GAP: each value follows from the one before.
+static bool decode_chain(const struct stored_column *column, struct stream *stream, uint64_t first,
+                         const uint64_t *durations) {
+    uint64_t values[SBT_VECTOR], previous = first;
+    bool integral = (column->transform & TRANSFORM_INTEGRAL) != 0;
+    values[0] = first;
+    if (integral)
+        to_doubles(values, 1);
+    store(column, 0, values, 1);
+    for (uint32_t at = 1; at < column->count;) {
+        uint32_t count = unpack_next(stream, values);
+        if (count == 0)
+            return false;
+        if (durations)
+            for (uint32_t i = 0; i < count; i++)
+                values[i] += durations[at - 1 + i];
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = previous += values[i];
+        if (integral)
+            to_doubles(values, count);
+        store(column, at, values, count);
+        at += count;
+    }
+    return true;
+}
+
+static bool decode_each(const struct stored_column *column, struct stream *stream, uint64_t origin) {
+    uint64_t values[SBT_VECTOR];
+    for (uint32_t at = 0; at < column->count;) {
+        uint32_t count = unpack_next(stream, values);
+        if (count == 0)
+            return false;
+        if (origin)
+            for (uint32_t i = 0; i < count; i++)
+                values[i] += origin;
+        if (column->transform & TRANSFORM_INTEGRAL)
+            to_doubles(values, count);
+        store(column, at, values, count);
+        at += count;
+    }
+    return true;
+}
+
+static enum unpack_result decode_scalar(struct decoding *decoding, struct stored_column *column) {
+    unsigned transform = column->transform & TRANSFORM_MASK;
+    bool integral = (column->transform & TRANSFORM_INTEGRAL) != 0;
+    if (transform > TRANSFORM_RELATIVE || column->transform >> 5)
+        return UNPACK_UNKNOWN;
+    if ((transform == TRANSFORM_GAP && column->field != TSMITH_FIELD_START) ||
+        (transform == TRANSFORM_RELATIVE && column->type != TSMITH_TYPE_TIME) ||
+        (integral && (column->type != TSMITH_TYPE_F64 || transform > TRANSFORM_DELTA)))
+        return UNPACK_DAMAGED;
+    enum unpack_result result = UNPACK_OK;
+    const int64_t *reference = NULL;
+    struct stored_column *duration = NULL;
+    if (transform == TRANSFORM_RELATIVE)
+        result = find_reference(decoding, column, &reference);
+    else if (transform == TRANSFORM_GAP)
+        result = decode_needed(decoding, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64, &duration);
+    if (result != UNPACK_OK)
+        return result;
+    struct input in = column->value_bytes;
+    struct stream stream = {0};
+    uint64_t origin =
+        column->type == TSMITH_TYPE_TIME && !reference ? (uint64_t)decoding->header->first_start : 0;
+    uint64_t first = 0;
+    bool chain = transform == TRANSFORM_DELTA || transform == TRANSFORM_GAP;
+    if (column->count && chain && !input_zigzag(&in, &first))
+        return UNPACK_DAMAGED;
+    if (column->count > chain)
+        result = unpack_open(&stream, &in, column->count - chain, decoding->scratch);
+    if (result != UNPACK_OK || input_left(&in))
+        return result != UNPACK_OK ? result : UNPACK_DAMAGED;
+    column->values = take_values(decoding, column);
+    if (!column->values)
+        return UNPACK_DAMAGED;
+    if (column->count &&
+        !(chain ? decode_chain(column, &stream, first + origin, duration ? duration->values : NULL)
+                : decode_each(column, &stream, origin)))
+        return UNPACK_DAMAGED;
+    if (column->valid)
+        spread(column, decoding->rows);
+    for (uint32_t row = 0; reference && row < decoding->rows; row++)
+        ((uint64_t *)column->values)[row] += (uint64_t)reference[row];
+    return UNPACK_OK;
+}
+
+static bool fill_offsets(const struct stored_column *column, const uint64_t *lengths, uint32_t rows,
+                         uint32_t total, uint32_t *offsets) {
+    uint64_t used = 0;
+    uint32_t next = 0;
+    for (uint32_t row = 0; row < rows; row++) {
+        offsets[row] = (uint32_t)used;
+        if (!column->valid || column->valid[row / 64] >> row % 64 & 1) {
+            if (lengths[next] > total - used)
+                return false;
+            used += lengths[next++];
+        }
+    }
+    offsets[rows] = (uint32_t)used;
+    return used == total;
+}
+
+static enum unpack_result decode_list(struct decoding *decoding, struct stored_column *column) {
+    struct input in = column->value_bytes;
+    struct stream length_stream, element_stream;
+    uint32_t total = 0;
+    if (column->transform != TRANSFORM_PLAIN)
+        return UNPACK_UNKNOWN;
+    if (!column->wanted)
+        return UNPACK_OK;
+    enum unpack_result result = UNPACK_OK;
+    if (column->count) {
+        if (!input_count(&in, decoding->scratch->left / sizeof(uint64_t), &total))
+            return UNPACK_DAMAGED;
+        result = unpack_open(&length_stream, &in, column->count, decoding->scratch);
+        if (result == UNPACK_OK && total)
+            result = unpack_open(&element_stream, &in, total, decoding->scratch);
+    }
+    if (result != UNPACK_OK || input_left(&in))
+        return result != UNPACK_OK ? result : UNPACK_DAMAGED;
+    uint64_t *lengths = scratch_take(decoding->scratch, column->count * sizeof *lengths);
+    uint64_t *valid = NULL;
+    uint32_t *offsets;
+    if (!lengths || !scratch_charge(decoding->scratch, total * sizeof(uint64_t)))
+        return UNPACK_DAMAGED;
+    uint64_t *elements =
+        batch_add_list_column(decoding->batch, column->field, total, &offsets, column->valid ? &valid : NULL);
+    if (!elements)
+        return UNPACK_DAMAGED;
+    if (valid)
+        memcpy(valid, column->valid, batch_bitmap_words(decoding->rows) * sizeof *valid);
+    if ((column->count && !unpack_all(&length_stream, lengths)) ||
+        !fill_offsets(column, lengths, decoding->rows, total, offsets) ||
+        (total && !unpack_all(&element_stream, elements)))
+        return UNPACK_DAMAGED;
+    for (uint32_t i = 1; i < total; i++)
+        elements[i] += elements[i - 1];
+    return UNPACK_OK;
+}
+
+static enum unpack_result decode_column(struct decoding *decoding, struct stored_column *column) {
+    if (column->state == DONE)
+        return UNPACK_OK;
+    if (column->state == SKIPPED)
+        return UNPACK_UNKNOWN;
+    if (column->state == BUSY || decoding->depth > SBT_MAX_REFERENCES)
+        return UNPACK_DAMAGED;
+    column->state = BUSY;
+    decoding->depth++;
+    enum unpack_result result = read_validity(decoding, column);
+    if (result == UNPACK_OK)
+        result = column->type == TSMITH_TYPE_LIST ? decode_list(decoding, column)
+                                                  : decode_scalar(decoding, column);
+    decoding->depth--;
+    column->state = result == UNPACK_UNKNOWN ? SKIPPED : DONE;
+    return result;
+}
+
+// ---- the frame as a whole
+
+// What every consumer relies on: ascending starts from where the header says, no end beyond what it says.
+static bool check_times(const struct decoding *decoding) {
+    const struct stored_column *start = find_column(decoding, TSMITH_FIELD_START);
+    const struct stored_column *duration = find_column(decoding, TSMITH_FIELD_DURATION);
+    const int64_t *starts = start->values;
+    bool ascending = starts[0] == decoding->header->first_start;
+    for (uint32_t row = 1; row < decoding->rows; row++)
+        ascending &= starts[row] >= starts[row - 1];
+    bool within = starts[decoding->rows - 1] <= decoding->header->last_end;
+    if (duration && duration->state == DONE && duration->type == TSMITH_TYPE_I64) {
+        const int64_t *lengths = duration->values;
+        for (uint32_t row = 0; row < decoding->rows; row++) {
+            int64_t end;
+            within &=
+                __builtin_add_overflow(starts[row], lengths[row], &end) || end <= decoding->header->last_end;
+        }
+    }
+    return ascending && within;
+}
+
+static bool has_events_basics(const struct decoding *decoding) {
+    const struct stored_column *start = find_column(decoding, TSMITH_FIELD_START);
+    const struct stored_column *kind = find_column(decoding, TSMITH_FIELD_KIND);
+    return start && kind && start->validity == VALIDITY_ALL && kind->validity == VALIDITY_ALL &&
+           start->readable && kind->readable;
+}
+
+bool columns_decode(struct input payload, const struct frame_header *header,
+                    const struct column_request *request, struct scratch *scratch, tsmith_batch *batch,
+                    uint32_t *unknown) {
+    struct decoding decoding = {
+        .header = header, .request = request, .scratch = scratch, .batch = batch, .rows = header->events};
+    scratch_reset(scratch, SBT_MAX_DECODED);
+    if (header->events == 0 || header->events > TSMITH_BATCH_MAX ||
+        batch_begin_columns(batch, header->track, header->events) != TSMITH_OK ||
+        !read_directory(&decoding, &payload) || !has_events_basics(&decoding))
+        return false;
+    for (uint32_t i = 0; i < decoding.column_count; i++) {
+        struct stored_column *column = &decoding.columns[i];
+        enum unpack_result result = column->wanted ? decode_column(&decoding, column) : UNPACK_OK;
+        if (result == UNPACK_DAMAGED || (result == UNPACK_UNKNOWN && (column->field == TSMITH_FIELD_START ||
+                                                                      column->field == TSMITH_FIELD_KIND)))
+            return false;
+        *unknown += !column->readable || result == UNPACK_UNKNOWN;
+    }
+    if (!check_times(&decoding))
+        return false;
+    batch_set_bounds(batch, header->first_start, header->last_end);
+    return true;
+}

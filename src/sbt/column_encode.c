@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+// A column goes through three steps: its values that exist, densely; a transform that makes them small,
+// chosen among a few by trying them on a sample; a packing (pack.c). Times are where the bytes are: they are
+// tried against the previous time, the end of the previous event, and the other times of the same event.
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "event/batch.h"
+#include "sbt/column.h"
+
+enum { TRANSFORM_SAMPLE = 128, MAX_CANDIDATES = 8 };
+
+// What is known of the batch while its columns are encoded.
+struct encoding {
+    struct column_encoder *encoder;
+    const tsmith_batch *batch;
+    uint32_t rows;
+    int64_t origin;
+    const int64_t *start;
+    const int64_t *duration; // 0 where there is none; made on first use
+    const int64_t *end;      // likewise
+    struct mask *masks;      // bitmaps already written
+    uint32_t mask_count;
+};
+
+struct mask {
+    const uint64_t *words;
+    uint32_t index, valid, crc;
+};
+
+// One way to turn a column's values into small integers.
+struct candidate {
+    unsigned transform;
+    uint32_t reference_field;
+    const int64_t *reference; // by row
+};
+
+// A column on its way.
+struct column_work {
+    tsmith_column column;
+    uint32_t count;         // values that exist
+    const uint64_t *values; // densely
+    const uint32_t *rows;   // of each value, NULL: the same
+    uint64_t origin;
+    bool integral;
+};
+
+void column_encoder_finish(struct column_encoder *encoder) {
+    packer_finish(&encoder->packer);
+    free(encoder->directory.bytes);
+    free(encoder->data.bytes);
+    *encoder = (struct column_encoder){0};
+}
+
+static void *take(struct encoding *encoding, size_t size) {
+    return scratch_take(&encoding->encoder->packer.scratch, size);
+}
+
+// ---- which rows have a value
+
+static uint64_t last_word_mask(uint32_t rows) {
+    return rows % 64 ? ((uint64_t)1 << rows % 64) - 1 : ~(uint64_t)0;
+}
+
+static uint32_t count_valid(const uint64_t *valid, uint32_t rows) {
+    uint32_t words = batch_bitmap_words(rows), count = 0;
+    for (uint32_t i = 0; i < words; i++)
+        count += (uint32_t)__builtin_popcountll(i + 1 < words ? valid[i] : valid[i] & last_word_mask(rows));
+    return count;
+}
+
+// The bitmap as runs, beginning without values; 0 when that takes `limit` bytes or more.
+static size_t make_runs(uint8_t *out, size_t limit, const uint64_t *words, uint32_t rows) {
+    size_t used = 0;
+    uint32_t at = 0;
+    bool has = false;
+    while (at < rows) {
+        uint32_t from = at;
+        while (at < rows) {
+            uint64_t word = (has ? ~words[at / 64] : words[at / 64]) >> at % 64;
+            if (word) {
+                at += (uint32_t)__builtin_ctzll(word);
+                break;
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        at = at < rows ? at : rows;
+        if (used + VARINT_MAX > limit)
+            return 0;
+        used += varint_put(out + used, at - from);
+        has = !has;
+    }
+    return used;
+}
+
+static bool write_same_mask(struct encoding *encoding, const uint64_t *words, uint32_t index,
+                            uint32_t valid) {
+    struct output *directory = &encoding->encoder->directory;
+    size_t bytes = batch_bitmap_words(encoding->rows) * sizeof *words;
+    uint32_t crc = crc32c(0, words, bytes);
+    for (uint32_t i = 0; i < encoding->mask_count; i++) {
+        const struct mask *mask = &encoding->masks[i];
+        if (mask->crc == crc && mask->valid == valid && memcmp(mask->words, words, bytes) == 0) {
+            output_u8(directory, VALIDITY_SAME);
+            output_varint(directory, mask->index);
+            return true;
+        }
+    }
+    encoding->masks[encoding->mask_count++] = (struct mask){words, index, valid, crc};
+    return false;
+}
+
+static bool write_validity(struct encoding *encoding, const tsmith_column *column, uint32_t index,
+                           uint32_t valid) {
+    struct output *directory = &encoding->encoder->directory, *data = &encoding->encoder->data;
+    if (valid == encoding->rows) {
+        output_u8(directory, VALIDITY_ALL);
+        return true;
+    }
+    uint32_t count = batch_bitmap_words(encoding->rows);
+    size_t bytes = (encoding->rows + (size_t)7) / 8;
+    uint64_t *words = take(encoding, count * sizeof *words);
+    if (!words)
+        return false;
+    memcpy(words, column->valid, count * sizeof *words);
+    words[count - 1] &= last_word_mask(encoding->rows);
+    if (write_same_mask(encoding, words, index, valid))
+        return true;
+    uint8_t *room = output_room(data, bytes + VARINT_MAX);
+    if (!room)
+        return false;
+    size_t runs = make_runs(room, bytes / 2 + VARINT_MAX, words, encoding->rows);
+    size_t shrunk = 0;
+    if (runs && runs < bytes) {
+        data->length += runs;
+    } else if (bytes >= 64) {
+        shrunk = pack_zstd(&encoding->encoder->packer, data, words, bytes, bytes - bytes / 8);
+    }
+    bool with_runs = runs && runs < bytes;
+    output_u8(directory, with_runs ? VALIDITY_RUNS : shrunk ? VALIDITY_ZSTD : VALIDITY_BITMAP);
+    if (with_runs || shrunk)
+        output_varint(directory, with_runs ? runs : shrunk);
+    else
+        output_bytes(data, words, bytes);
+    return true;
+}
+
+// ---- the values that exist
+
+static bool fill_rows(struct encoding *encoding, struct column_work *work) {
+    uint32_t *rows = take(encoding, work->count * sizeof *rows);
+    if (!rows)
+        return false;
+    uint32_t used = 0;
+    for (uint32_t word = 0; word < batch_bitmap_words(encoding->rows); word++) {
+        uint64_t bits = work->column.valid[word];
+        if (word == encoding->rows / 64)
+            bits &= last_word_mask(encoding->rows);
+        for (; bits; bits &= bits - 1)
+            rows[used++] = word * 64 + (uint32_t)__builtin_ctzll(bits);
+    }
+    work->rows = rows;
+    return true;
+}
+
+#define GATHER(type)                                                                                         \
+    for (uint32_t i = 0; i < work->count; i++)                                                               \
+    values[i] = ((const type *)work->column.values)[work->rows ? work->rows[i] : i]
+
+static bool gather(struct encoding *encoding, struct column_work *work) {
+    uint32_t size = tsmith_type_size(work->column.type);
+    if (!work->rows && size == 8) {
+        work->values = work->column.values;
+        return true;
+    }
+    uint64_t *values = take(encoding, work->count * sizeof *values);
+    if (!values)
+        return false;
+    if (size == 1) {
+        GATHER(uint8_t);
+    } else if (size == 4) {
+        GATHER(uint32_t);
+    } else {
+        GATHER(uint64_t);
+    }
+    work->values = values;
+    return true;
+}
+
+// Doubles that are all whole numbers are kept as integers.
+static bool make_integral(struct encoding *encoding, struct column_work *work) {
+    uint64_t *values = NULL;
+    for (uint32_t i = 0; i < work->count; i++) {
+        double value, back;
+        memcpy(&value, &work->values[i], sizeof value);
+        if (!(value >= -9e15 && value <= 9e15))
+            return true;
+        int64_t whole = (int64_t)value;
+        back = (double)whole;
+        if (memcmp(&value, &back, sizeof value) != 0)
+            return true;
+        if (!values)
+            values = take(encoding, work->count * sizeof *values);
+        if (!values)
+            return false;
+        values[i] = (uint64_t)whole;
+    }
+    work->values = values;
+    work->integral = true;
+    return true;
+}
+
+// ---- transforms
+
+static const int64_t *durations(struct encoding *encoding) {
+    if (encoding->duration)
+        return encoding->duration;
+    tsmith_column column;
+    bool there = tsmith_batch_column(encoding->batch, TSMITH_FIELD_DURATION, &column) != 0;
+    if (there && !column.valid)
+        return encoding->duration = column.values;
+    int64_t *filled = take(encoding, encoding->rows * sizeof *filled);
+    for (uint32_t row = 0; filled && row < encoding->rows; row++)
+        filled[row] = there && tsmith_column_has(&column, row) ? ((const int64_t *)column.values)[row] : 0;
+    return encoding->duration = filled;
+}
+
+static const int64_t *ends(struct encoding *encoding) {
+    const int64_t *duration = durations(encoding);
+    int64_t *end = encoding->end || !duration ? NULL : take(encoding, encoding->rows * sizeof *end);
+    if (!end)
+        return encoding->end;
+    for (uint32_t row = 0; row < encoding->rows; row++)
+        end[row] = (int64_t)((uint64_t)encoding->start[row] + (uint64_t)duration[row]);
+    return encoding->end = end;
+}
+
+// Values of another TIME column by row, START where it has none.
+static const int64_t *reference_values(struct encoding *encoding, const tsmith_column *column) {
+    if (!column->valid)
+        return column->values;
+    int64_t *filled = take(encoding, encoding->rows * sizeof *filled);
+    for (uint32_t row = 0; filled && row < encoding->rows; row++)
+        filled[row] =
+            tsmith_column_has(column, row) ? ((const int64_t *)column->values)[row] : encoding->start[row];
+    return filled;
+}
+
+// Only columns of lower field numbers: references then never form a cycle.
+static uint32_t list_time_candidates(struct encoding *encoding, const tsmith_column *column,
+                                     struct candidate *out) {
+    uint32_t used = 0;
+    out[used++] = (struct candidate){TRANSFORM_DELTA, 0, NULL};
+    if (column->field == TSMITH_FIELD_START) {
+        if (durations(encoding))
+            out[used++] = (struct candidate){TRANSFORM_GAP, 0, NULL};
+        return used;
+    }
+    if (ends(encoding))
+        out[used++] = (struct candidate){TRANSFORM_RELATIVE, 0, ends(encoding)};
+    for (uint32_t i = 0; i < tsmith_batch_column_count(encoding->batch) && used < MAX_CANDIDATES; i++) {
+        tsmith_column other = tsmith_batch_column_at(encoding->batch, i);
+        if (other.field >= column->field || other.field >= TSMITH_FIELD_DYNAMIC)
+            break;
+        const int64_t *values = other.type == TSMITH_TYPE_TIME ? reference_values(encoding, &other) : NULL;
+        if (values)
+            out[used++] = (struct candidate){TRANSFORM_RELATIVE, other.field, values};
+    }
+    return used;
+}
+
+static uint32_t list_candidates(struct encoding *encoding, const struct column_work *work,
+                                struct candidate *out) {
+    if (work->column.type == TSMITH_TYPE_TIME)
+        return list_time_candidates(encoding, &work->column, out);
+    out[0] = (struct candidate){TRANSFORM_PLAIN, 0, NULL};
+    if (tsmith_type_size(work->column.type) == 1 || work->column.field == TSMITH_FIELD_DURATION)
+        return 1;
+    out[1] = (struct candidate){TRANSFORM_DELTA, 0, NULL};
+    return 2;
+}
+
+// The integers of a stretch of a column under a transform. The first value of DELTA and GAP has none (0).
+static void transform(const struct encoding *encoding, const struct column_work *work,
+                      const struct candidate *candidate, uint32_t from, uint32_t count, uint64_t *out) {
+    const uint64_t *values = work->values + from;
+    switch (candidate->transform) {
+    case TRANSFORM_DELTA:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = from + i ? values[i] - work->values[from + i - 1] : 0;
+        break;
+    case TRANSFORM_GAP:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = from + i
+                         ? values[i] - work->values[from + i - 1] - (uint64_t)encoding->duration[from + i - 1]
+                         : 0;
+        break;
+    case TRANSFORM_RELATIVE:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = values[i] - (uint64_t)candidate->reference[work->rows ? work->rows[from + i] : from + i];
+        break;
+    default:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = values[i] - work->origin;
+    }
+}
+
+static struct candidate choose_transform(const struct encoding *encoding, const struct column_work *work,
+                                         const struct candidate *candidates, uint32_t count) {
+    enum { PARTS = 4 };
+    uint64_t sample[TRANSFORM_SAMPLE];
+    uint32_t best = 0;
+    uint64_t best_bits = UINT64_MAX;
+    for (uint32_t i = 0; i < count && count > 1; i++) {
+        uint32_t sampled = 0;
+        if (work->count <= TRANSFORM_SAMPLE) {
+            transform(encoding, work, &candidates[i], 0, work->count, sample);
+            sampled = work->count;
+        }
+        for (uint32_t part = 0; work->count > TRANSFORM_SAMPLE && part < PARTS; part++) {
+            uint32_t size = TRANSFORM_SAMPLE / PARTS;
+            uint32_t from = (uint32_t)((uint64_t)(work->count - size) * part / (PARTS - 1));
+            transform(encoding, work, &candidates[i], from, size, sample + sampled);
+            sampled += size;
+        }
+        // The first value of DELTA and GAP is not in the stream.
+        bool shorter = candidates[i].transform == TRANSFORM_DELTA || candidates[i].transform == TRANSFORM_GAP;
+        uint64_t bits = sampled > shorter ? pack_estimate(sample + shorter, sampled - shorter) : 0;
+        if (bits < best_bits) {
+            best_bits = bits;
+            best = i;
+        }
+    }
+    return candidates[best];
+}
+
+static bool write_values(struct encoding *encoding, struct column_work *work) {
+    struct output *directory = &encoding->encoder->directory, *data = &encoding->encoder->data;
+    struct candidate candidates[MAX_CANDIDATES];
+    uint32_t count = list_candidates(encoding, work, candidates);
+    struct candidate chosen = choose_transform(encoding, work, candidates, count);
+    output_u8(directory, chosen.transform | (work->integral ? TRANSFORM_INTEGRAL : 0));
+    if (chosen.transform == TRANSFORM_RELATIVE)
+        output_varint(directory, chosen.reference_field);
+    uint64_t *small = take(encoding, work->count * sizeof *small);
+    if (!small)
+        return false;
+    transform(encoding, work, &chosen, 0, work->count, small);
+    bool shorter = chosen.transform == TRANSFORM_DELTA || chosen.transform == TRANSFORM_GAP;
+    if (shorter)
+        output_zigzag(data, work->values[0] - work->origin);
+    bool times = work->column.type == TSMITH_TYPE_TIME || work->column.field == TSMITH_FIELD_DURATION;
+    if (work->count > shorter)
+        pack_stream(&encoding->encoder->packer, data, small + shorter, work->count - shorter,
+                    times ? PACK_TIMES : 0);
+    return true;
+}
+
+static bool write_constant(struct encoding *encoding, const struct column_work *work, uint64_t value) {
+    uint64_t small = value - work->origin;
+    output_u8(&encoding->encoder->directory, TRANSFORM_PLAIN);
+    pack_stream(&encoding->encoder->packer, &encoding->encoder->data, &small, 1, 0);
+    return true;
+}
+
+// Most columns of most batches have one value throughout: seen without touching each value by itself.
+static bool is_constant(const tsmith_column *column) {
+    size_t size = tsmith_type_size(column->type);
+    return memcmp(column->values, (const char *)column->values + size, (column->count - (size_t)1) * size) ==
+           0;
+}
+
+static bool write_scalar(struct encoding *encoding, struct column_work *work) {
+    if (work->column.type == TSMITH_TYPE_TIME)
+        work->origin = (uint64_t)encoding->origin;
+    if (!work->rows && is_constant(&work->column)) {
+        uint64_t value = 0;
+        memcpy(&value, work->column.values, tsmith_type_size(work->column.type));
+        return write_constant(encoding, work, value);
+    }
+    if (!gather(encoding, work) || (work->column.type == TSMITH_TYPE_F64 && !make_integral(encoding, work)))
+        return false;
+    return write_values(encoding, work);
+}
+
+static bool write_list(struct encoding *encoding, struct column_work *work) {
+    struct output *data = &encoding->encoder->data;
+    const uint64_t *elements = work->column.values;
+    output_u8(&encoding->encoder->directory, TRANSFORM_PLAIN);
+    uint64_t *lengths = take(encoding, work->count * sizeof *lengths);
+    if (!lengths)
+        return false;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < work->count; i++) {
+        uint32_t row = work->rows ? work->rows[i] : i;
+        lengths[i] = work->column.offsets[row + 1] - work->column.offsets[row];
+        total += lengths[i];
+    }
+    uint64_t *small = total > SBT_MAX_DECODED / sizeof *small ? NULL : take(encoding, total * sizeof *small);
+    if (!small)
+        return false;
+    uint64_t used = 0, previous = 0;
+    for (uint32_t i = 0; i < work->count; i++) {
+        uint32_t from = work->column.offsets[work->rows ? work->rows[i] : i];
+        for (uint64_t element = 0; element < lengths[i]; element++) {
+            uint64_t value = elements[from + element];
+            small[used++] = value - previous;
+            previous = value;
+        }
+    }
+    output_varint(data, total);
+    pack_stream(&encoding->encoder->packer, data, lengths, work->count, 0);
+    if (total)
+        pack_stream(&encoding->encoder->packer, data, small, (uint32_t)total, 0);
+    return true;
+}
+
+static bool write_column(struct encoding *encoding, uint32_t index) {
+    struct output *directory = &encoding->encoder->directory, *data = &encoding->encoder->data;
+    struct column_work work = {.column = tsmith_batch_column_at(encoding->batch, index)};
+    work.count = work.column.valid ? count_valid(work.column.valid, encoding->rows) : encoding->rows;
+    output_varint(directory, work.column.field);
+    output_u8(directory, work.column.type);
+    if (!write_validity(encoding, &work.column, index, work.count))
+        return false;
+    size_t before = data->length;
+    bool ok = true;
+    if (work.count < encoding->rows)
+        ok = fill_rows(encoding, &work);
+    if (!ok)
+        return false;
+    if (work.count == 0)
+        output_u8(directory, TRANSFORM_PLAIN);
+    else
+        ok = work.column.type == TSMITH_TYPE_LIST ? write_list(encoding, &work)
+                                                  : write_scalar(encoding, &work);
+    output_varint(directory, data->length - before);
+    return ok;
+}
+
+// What a reader will need for it: the same count as columns_decode makes.
+static uint64_t decoded_size(const tsmith_batch *batch) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < tsmith_batch_column_count(batch); i++) {
+        tsmith_column column = tsmith_batch_column_at(batch, i);
+        bytes +=
+            (uint64_t)column.count * 8 + (column.offsets ? column.offsets[column.count] * (uint64_t)16 : 0);
+        bytes += column.valid ? (column.count + 63) / 64 * 16 : 0;
+    }
+    return bytes;
+}
+
+static tsmith_status check(const tsmith_batch *batch, tsmith_error *error) {
+    tsmith_column start, kind;
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_START, &start) || start.valid ||
+        !tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind) || kind.valid)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "a batch has events without a start or without a kind");
+    const int64_t *starts = start.values;
+    bool ascending = starts[0] == tsmith_batch_first_start(batch);
+    for (uint32_t row = 1; row < start.count; row++)
+        ascending &= starts[row] >= starts[row - 1];
+    if (!ascending)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "a batch is not in order of time: tsmith_batch_finish was not called");
+    if (tsmith_batch_column_count(batch) > SBT_MAX_COLUMNS || decoded_size(batch) > SBT_MAX_DECODED / 2)
+        return status_set(error, TSMITH_ERROR_LIMIT,
+                          "a batch of %u events with %u columns is too large for one frame: hand over fewer "
+                          "events at a time",
+                          tsmith_batch_count(batch), tsmith_batch_column_count(batch));
+    return TSMITH_OK;
+}
+
+tsmith_status columns_encode(struct column_encoder *encoder, const tsmith_batch *batch, struct output *out,
+                             tsmith_error *error) {
+    tsmith_status status = check(batch, error);
+    if (status != TSMITH_OK)
+        return status;
+    uint32_t columns = tsmith_batch_column_count(batch);
+    scratch_reset(&encoder->packer.scratch, SIZE_MAX);
+    encoder->directory.length = encoder->data.length = 0;
+    tsmith_column start;
+    (void)tsmith_batch_column(batch, TSMITH_FIELD_START, &start);
+    struct encoding encoding = {.encoder = encoder,
+                                .batch = batch,
+                                .rows = tsmith_batch_count(batch),
+                                .origin = tsmith_batch_first_start(batch),
+                                .start = start.values,
+                                .masks =
+                                    scratch_take(&encoder->packer.scratch, columns * sizeof *encoding.masks)};
+    bool ok = encoding.masks != NULL;
+    output_varint(&encoder->directory, columns);
+    for (uint32_t i = 0; ok && i < columns; i++)
+        ok = write_column(&encoding, i);
+    output_bytes(out, encoder->directory.bytes, encoder->directory.length);
+    output_bytes(out, encoder->data.bytes, encoder->data.length);
+    if (!ok || encoder->directory.failed || encoder->data.failed || out->failed)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to encode a batch of %u events",
+                          encoding.rows);
+    return TSMITH_OK;
+}

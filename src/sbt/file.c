@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sbt/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+
+// ---- writing
+
+bool file_write(int fd, const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size) {
+        ssize_t written = write(fd, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0 && errno == EAGAIN) { // a pipe or socket that somebody made non-blocking
+            struct pollfd waiting = {.fd = fd, .events = POLLOUT};
+            (void)poll(&waiting, 1, -1);
+            continue;
+        }
+        if (written <= 0)
+            return false;
+        at += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+// A new file beside `path`, with a name nobody can foresee.
+static int create_beside(const char *path, char *name, size_t name_size) {
+    for (int attempt = 0; attempt < 16; attempt++) {
+        uint64_t number;
+        if (getrandom(&number, sizeof number, 0) != sizeof number)
+            return -1;
+        const char *slash = strrchr(path, '/');
+        int folder = slash ? (int)(slash - path) + 1 : 0;
+        int length =
+            snprintf(name, name_size, "%.*s.%016llx.sbt-new", folder, path, (unsigned long long)number);
+        if (length < 0 || (size_t)length >= name_size) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+// errno survives this.
+static void close_and_remove(int fd, const char *name) {
+    int code = errno;
+    close(fd);
+    unlink(name);
+    errno = code;
+}
+
+static int replace(const char *path, const void *head, size_t head_size) {
+    char name[PATH_MAX];
+    int fd = create_beside(path, name, sizeof name);
+    if (fd < 0)
+        return -1;
+    if (!file_write(fd, head, head_size) || rename(name, path) != 0) {
+        close_and_remove(fd, name);
+        return -1;
+    }
+    return fd;
+}
+
+static int create_exclusive(const char *path, const void *head, size_t head_size) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && !file_write(fd, head, head_size)) {
+        close_and_remove(fd, path);
+        return -1;
+    }
+    return fd;
+}
+
+static int open_special(const char *path, const void *head, size_t head_size) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0 && !file_write(fd, head, head_size)) {
+        int code = errno;
+        close(fd);
+        errno = code;
+        return -1;
+    }
+    return fd;
+}
+
+static const char *create_hint(int code) {
+    switch (code) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return ": choose a folder you may write to";
+    case ENOENT:
+    case ENOTDIR:
+        return ": its folder does not exist";
+    case ENOSPC:
+    case EDQUOT:
+        return ": free some space, or choose another place";
+    case EEXIST:
+        return ": choose another name, or allow it to be replaced";
+    default:
+        return "";
+    }
+}
+
+tsmith_status file_create(const char *path, bool exclusive, const void *head, size_t head_size, int *out,
+                          tsmith_error *error) {
+    struct stat there;
+    char resolved[PATH_MAX];
+    bool exists = stat(path, &there) == 0;
+    if (exists && S_ISDIR(there.st_mode))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "%s is a folder: give the name of a file to write", path);
+    if (exclusive && (!exists || S_ISREG(there.st_mode)))
+        *out = create_exclusive(path, head, head_size);
+    else if (exists && !S_ISREG(there.st_mode))
+        *out = open_special(path, head, head_size);
+    else // a link is followed: what it points to is replaced, not the link
+        *out = replace(realpath(path, resolved) ? resolved : path, head, head_size);
+    if (*out >= 0)
+        return TSMITH_OK;
+    int code = errno;
+    return status_set_errno(error, "%s cannot be written%s", path, create_hint(code));
+}
+
+// ---- reading
+
+enum { FIRST_BYTES_MS = 10000, SILENCE_MS = 60000 };
+
+// An unlinked file in the folder for temporary ones.
+static int open_temporary(void) {
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !*folder)
+        folder = "/tmp";
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    char name[PATH_MAX];
+    if ((size_t)snprintf(name, sizeof name, "%s/tracesmith-XXXXXX", folder) >= sizeof name)
+        return -1;
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(name);
+    return fd;
+}
+
+// The next bytes of a pipe; 0 at its end, -1 with errno set (ETIMEDOUT when nothing came).
+static ssize_t read_pipe(int fd, void *out, size_t size, int patience_ms, bool *had_writer) {
+    for (;;) {
+        struct pollfd waiting = {.fd = fd, .events = POLLIN};
+        int ready = poll(&waiting, 1, patience_ms);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0)
+            errno = ETIMEDOUT;
+        if (ready <= 0)
+            return -1;
+        ssize_t got = read(fd, out, size);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        *had_writer = true;
+        return got;
+    }
+}
+
+static tsmith_status copy_pipe(const char *path, int from, int to, size_t probe,
+                               bool (*accept)(const uint8_t *bytes, size_t size), uint64_t *size,
+                               tsmith_error *error) {
+    uint8_t bytes[1 << 16];
+    size_t held = 0;
+    bool accepted = false, had_writer = false;
+    *size = 0;
+    for (;;) {
+        ssize_t got = read_pipe(from, bytes + held, sizeof bytes - held,
+                                had_writer ? SILENCE_MS : FIRST_BYTES_MS, &had_writer);
+        if (got < 0)
+            return status_set_errno(error, "%s: nothing more came out of this pipe", path);
+        held += (size_t)got;
+        if (!accepted && held < probe && got > 0)
+            continue;
+        if (!accepted && !accept(bytes, held))
+            return status_set_at(error, TSMITH_ERROR_FORMAT, 0, UINT64_MAX,
+                                 "%s: what comes out of this pipe is not an SBT trace", path);
+        accepted = true;
+        if (!file_write(to, bytes, held))
+            return status_set_errno(error, "%s: no room for a temporary copy of this pipe", path);
+        *size += held;
+        held = 0;
+        if (got == 0)
+            return TSMITH_OK;
+    }
+}
+
+static tsmith_status open_pipe(const char *path, int pipe_fd, size_t probe,
+                               bool (*accept)(const uint8_t *bytes, size_t size), int *out, uint64_t *size,
+                               tsmith_error *error) {
+    int copy = open_temporary();
+    if (copy < 0)
+        return status_set_errno(error, "%s: no temporary file for the contents of this pipe", path);
+    tsmith_status status = copy_pipe(path, pipe_fd, copy, probe, accept, size, error);
+    if (status == TSMITH_OK)
+        *out = copy;
+    else
+        close(copy);
+    return status;
+}
+
+tsmith_status file_open(const char *path, size_t probe, bool (*accept)(const uint8_t *bytes, size_t size),
+                        int *out, uint64_t *size, tsmith_error *error) {
+    // Without O_NONBLOCK a pipe that nobody writes to would hold us here.
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return status_set_errno(error, "%s cannot be opened", path);
+    struct stat stat;
+    tsmith_status status = TSMITH_OK;
+    if (fstat(fd, &stat) != 0) {
+        status = status_set_errno(error, "%s cannot be examined", path);
+    } else if (S_ISREG(stat.st_mode)) {
+        *out = fd;
+        *size = (uint64_t)stat.st_size;
+        return TSMITH_OK;
+    } else if (S_ISFIFO(stat.st_mode) || S_ISSOCK(stat.st_mode)) {
+        status = open_pipe(path, fd, probe, accept, out, size, error);
+    } else {
+        status = status_set(error, TSMITH_ERROR_FORMAT, "%s is %s, not a trace", path,
+                            S_ISDIR(stat.st_mode) ? "a folder" : "a device");
+    }
+    close(fd);
+    return status;
+}
+
+int64_t file_read(int fd, uint64_t offset, void *out, size_t size) {
+    size_t got = 0;
+    while (got < size) {
+        ssize_t now = pread(fd, (char *)out + got, size - got, (off_t)(offset + got));
+        if (now < 0 && errno == EINTR)
+            continue;
+        if (now < 0)
+            return -1;
+        if (now == 0)
+            break;
+        got += (size_t)now;
+    }
+    return (int64_t)got;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open trace from inside: what scanning, summing up and recovery share.
+#ifndef SBT_READER_H
+#define SBT_READER_H
+
+#include "sbt/column.h"
+#include "sbt/index.h"
+#include "sbt/totals.h"
+
+struct tsmith_sbt {
+    int fd;
+    char *path;
+    uint64_t size;
+    uint32_t major, minor;
+    bool header_damaged;
+    bool ended;      // a sound END frame is where the file ends
+    bool has_totals; // `totals` are those of the END frame
+    struct totals totals;
+    struct frame_index frames; // every frame whose header is sound, in order of offset
+    uint64_t damaged_regions;  // stretches without a sound header
+    uint64_t damaged_bytes;    // in them and in the torn end
+    uint64_t torn_offset;      // of a frame that the file ends within, or UINT64_MAX
+    uint64_t torn_events;      // what its header says
+    uint64_t damaged_entries;  // of `frames`, found by reading them
+    uint64_t damaged_events;   // in those
+    uint64_t unknown_frames, unknown_columns;
+    uint64_t first_bad;
+    tsmith_dictionary *dictionary; // NULL until it is wanted
+    struct output buffer;          // of the frame read last, for everything but scans
+    struct scratch scratch;
+};
+
+// A frame's payload, sound, in `buffer`. DAMAGED: noted in the trace.
+enum frame_result { FRAME_SOUND, FRAME_DAMAGED, FRAME_FAILED };
+enum frame_result reader_read_frame(tsmith_sbt *trace, size_t entry, struct output *buffer,
+                                    struct frame_header *header, struct input *payload, tsmith_error *error);
+// The sequence in a frame's header; false when it cannot be read.
+bool reader_read_sequence(const tsmith_sbt *trace, size_t entry, uint64_t *out);
+// Notes that a frame, sound as it was, made no sense.
+void reader_note_damage(tsmith_sbt *trace, size_t entry);
+bool reader_is_complete(const tsmith_sbt *trace);
+// TRUNCATED with its message when anything is missing, else END.
+tsmith_status reader_say_end(const tsmith_sbt *trace, tsmith_error *error);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sound frames are carried over as they are, so that nothing in them changes, not even what this version
+// cannot read. Index, totals and aggregates are made anew. What was lost becomes a LOSS event on a track of
+// its own.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/status.h"
+#include "sbt/reader.h"
+#include "sbt/writer.h"
+
+struct recovery {
+    tsmith_sbt *trace;
+    struct sbt_writer *writer;
+    tsmith_batch *batch;
+    struct scratch scratch;
+    uint64_t events, frames;
+};
+
+static tsmith_status carry_events(struct recovery *recovery, size_t at, const struct frame_header *header,
+                                  struct input payload, tsmith_error *error) {
+    static const uint32_t fields[] = {TSMITH_FIELD_DURATION, TSMITH_FIELD_NAME, TSMITH_FIELD_LOST,
+                                      TSMITH_FIELD_REASON};
+    struct column_request request = {fields, sizeof fields / sizeof *fields, NULL};
+    uint32_t unknown = 0;
+    if (!columns_decode(payload, header, &request, &recovery->scratch, recovery->batch, &unknown)) {
+        reader_note_damage(recovery->trace, at);
+        return TSMITH_OK;
+    }
+    recovery->events += header->events;
+    recovery->frames++;
+    return sbt_writer_carry(recovery->writer, header, payload.at, recovery->batch, error);
+}
+
+static tsmith_status carry_frame(struct recovery *recovery, size_t at, tsmith_error *error) {
+    const struct index_entry *entry = &recovery->trace->frames.entries[at];
+    struct frame_header header;
+    struct input payload;
+    // Made anew: the schema is this version's, the others depend on where frames are.
+    if (entry->damaged || entry->type == FRAME_SCHEMA || entry->type == FRAME_AGGREGATE ||
+        entry->type == FRAME_INDEX || entry->type == FRAME_END)
+        return TSMITH_OK;
+    enum frame_result result =
+        reader_read_frame(recovery->trace, at, &recovery->trace->buffer, &header, &payload, error);
+    if (result != FRAME_SOUND)
+        return result == FRAME_FAILED ? TSMITH_ERROR_IO : TSMITH_OK;
+    if (entry->type == FRAME_EVENTS && entry->version == SBT_FRAME_VERSION)
+        return carry_events(recovery, at, &header, payload, error);
+    recovery->frames++;
+    return sbt_writer_carry(recovery->writer, &header, payload.at, NULL, error);
+}
+
+static uint32_t add_loss_track(tsmith_dictionary *dictionary) {
+    tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
+                          .name = tsmith_dictionary_intern_cstr(dictionary, "recovery")};
+    return tsmith_dictionary_add_track(dictionary, &track);
+}
+
+// One event from the end of what is known to the same: nobody can say when the lost ones were, but those of a
+// torn end came last.
+static tsmith_status write_loss(struct recovery *recovery, tsmith_error *error) {
+    const tsmith_sbt *trace = recovery->trace;
+    char text[160];
+    uint64_t lost = trace->damaged_events + trace->torn_events;
+    (void)snprintf(text, sizeof text,
+                   "%" PRIu64 " damaged parts and %" PRIu64 " bytes left out by recovery%s",
+                   trace->damaged_entries + trace->damaged_regions + trace->header_damaged,
+                   trace->damaged_bytes, trace->ended ? "" : "; the recording was cut off");
+    tsmith_dictionary *dictionary = trace->dictionary;
+    tsmith_batch_reset(recovery->batch, add_loss_track(dictionary));
+    uint64_t message = tsmith_dictionary_intern_cstr(dictionary, text);
+    struct totals span = sbt_writer_totals(recovery->writer);
+    bool ok = !tsmith_dictionary_failed(dictionary) &&
+              tsmith_batch_append(recovery->batch, TSMITH_KIND_LOSS, span.first_start) != UINT32_MAX &&
+              tsmith_batch_set(recovery->batch, TSMITH_FIELD_DURATION,
+                               (uint64_t)span.last_end - (uint64_t)span.first_start) == TSMITH_OK &&
+              tsmith_batch_set(recovery->batch, TSMITH_FIELD_REASON, TSMITH_REASON_CORRUPT) == TSMITH_OK &&
+              tsmith_batch_set(recovery->batch, TSMITH_FIELD_TEXT, message) == TSMITH_OK &&
+              (lost == 0 || tsmith_batch_set(recovery->batch, TSMITH_FIELD_LOST, lost) == TSMITH_OK) &&
+              tsmith_batch_finish(recovery->batch) == TSMITH_OK;
+    if (!ok)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", trace->path);
+    return sbt_writer_write(recovery->writer, dictionary, recovery->batch, error);
+}
+
+static tsmith_status carry_all(struct recovery *recovery, tsmith_error *error) {
+    const tsmith_dictionary *dictionary;
+    tsmith_status status = tsmith_sbt_dictionary(recovery->trace, &dictionary, error);
+    for (size_t i = 0; status == TSMITH_OK && i < recovery->trace->frames.count; i++)
+        status = carry_frame(recovery, i, error);
+    if (status == TSMITH_OK)
+        status = sbt_writer_set_dictionary(recovery->writer, dictionary);
+    if (status == TSMITH_OK && !reader_is_complete(recovery->trace))
+        status = write_loss(recovery, error);
+    return status == TSMITH_OK ? sbt_writer_finish(recovery->writer, dictionary, error) : status;
+}
+
+// Writing over what is being read would leave neither.
+static bool is_same_file(const char *a, const char *b) {
+    struct stat left, right;
+    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmith_sbt_recovery *out,
+                                 tsmith_error *error) {
+    struct recovery recovery = {0};
+    *out = (tsmith_sbt_recovery){0};
+    if (is_same_file(damaged, repaired))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "%s cannot be recovered into itself: give another name for the repaired trace",
+                          damaged);
+    tsmith_status status = tsmith_sbt_open(damaged, &recovery.trace, error);
+    if (status == TSMITH_OK && tsmith_batch_create(&recovery.batch) != TSMITH_OK)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", damaged);
+    if (status == TSMITH_OK)
+        status = sbt_writer_create(repaired, NULL, &recovery.writer, error);
+    if (status == TSMITH_OK)
+        status = carry_all(&recovery, error);
+    if (status == TSMITH_OK) {
+        const tsmith_sbt *trace = recovery.trace;
+        uint64_t bad_bytes = trace->damaged_bytes;
+        for (size_t i = 0; i < trace->frames.count; i++)
+            if (trace->frames.entries[i].damaged)
+                bad_bytes += SBT_FRAME_HEADER_SIZE + frame_stored_length(trace->frames.entries[i].length);
+        *out = (tsmith_sbt_recovery){.frames_kept = recovery.frames,
+                                     .frames_lost = trace->damaged_entries + trace->damaged_regions +
+                                                    (trace->torn_offset != UINT64_MAX),
+                                     .bytes_skipped = bad_bytes,
+                                     .events_kept = recovery.events};
+    }
+    sbt_writer_destroy(recovery.writer);
+    tsmith_batch_destroy(recovery.batch);
+    scratch_finish(&recovery.scratch);
+    tsmith_sbt_close(recovery.trace);
+    return status;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source over the frames of a trace that were asked for, one at a time: what it holds at any moment is one
+// frame, packed and unpacked.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "sbt/reader.h"
+
+struct scan {
+    tsmith_sbt *trace;
+    tsmith_scan filter;
+    uint32_t *tracks; // sorted
+    uint32_t *fields;
+    const tsmith_dictionary *dictionary;
+    size_t next; // frame
+    tsmith_batch *batch;
+    struct output buffer;
+    struct scratch scratch;
+};
+
+static int by_number(const void *a, const void *b) {
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static bool is_asked_for(const struct scan *scan, const struct index_entry *entry) {
+    const tsmith_scan *filter = &scan->filter;
+    if (entry->type != FRAME_EVENTS || entry->version != SBT_FRAME_VERSION || entry->damaged)
+        return false;
+    if (filter->has_window && (entry->first_start > filter->to || entry->last_end < filter->from))
+        return false;
+    // Bit 31 stands for every kind from there on, and kinds unknown here are read as 0.
+    uint32_t kinds = filter->kinds & ~1u ? filter->kinds : UINT32_MAX;
+    if (!(entry->kinds & kinds))
+        return false;
+    return !filter->tracks ||
+           bsearch(&entry->track, scan->tracks, filter->track_count, sizeof *scan->tracks, by_number) != NULL;
+}
+
+static tsmith_status scan_next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct scan *scan = self;
+    tsmith_sbt *trace = scan->trace;
+    struct column_request request = {scan->fields, scan->filter.field_count, scan->dictionary};
+    while (scan->next < trace->frames.count) {
+        size_t at = scan->next++;
+        if (!is_asked_for(scan, &trace->frames.entries[at]))
+            continue;
+        struct frame_header header;
+        struct input payload;
+        enum frame_result result = reader_read_frame(trace, at, &scan->buffer, &header, &payload, error);
+        if (result == FRAME_FAILED)
+            return TSMITH_ERROR_IO;
+        if (result == FRAME_DAMAGED)
+            continue;
+        uint32_t unknown = 0;
+        if (columns_decode(payload, &header, &request, &scan->scratch, scan->batch, &unknown)) {
+            trace->unknown_columns += unknown;
+            *out = scan->batch;
+            return TSMITH_OK;
+        }
+        reader_note_damage(trace, at);
+    }
+    return reader_say_end(trace, error);
+}
+
+static const tsmith_dictionary *scan_dictionary(void *self) {
+    return ((struct scan *)self)->dictionary;
+}
+
+static void scan_destroy(void *self) {
+    struct scan *scan = self;
+    tsmith_batch_destroy(scan->batch);
+    scratch_finish(&scan->scratch);
+    free(scan->buffer.bytes);
+    free(scan->tracks);
+    free(scan->fields);
+    free(scan);
+}
+
+// A copy that does not go away with the caller's; NULL for nothing.
+static bool copy_numbers(const uint32_t *numbers, size_t count, uint32_t **out) {
+    *out = NULL;
+    if (!numbers)
+        return true;
+    *out = calloc(count ? count : 1, sizeof **out);
+    if (*out && count)
+        memcpy(*out, numbers, count * sizeof **out);
+    return *out != NULL;
+}
+
+static tsmith_status fill_scan(struct scan *scan, tsmith_error *error) {
+    tsmith_status status = tsmith_sbt_dictionary(scan->trace, &scan->dictionary, error);
+    if (status != TSMITH_OK)
+        return status;
+    if (!copy_numbers(scan->filter.tracks, scan->filter.track_count, &scan->tracks) ||
+        !copy_numbers(scan->filter.fields, scan->filter.field_count, &scan->fields) ||
+        tsmith_batch_create(&scan->batch) != TSMITH_OK)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to read it", scan->trace->path);
+    if (scan->tracks)
+        qsort(scan->tracks, scan->filter.track_count, sizeof *scan->tracks, by_number);
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_sbt_scan(tsmith_sbt *trace, const tsmith_scan *filter, tsmith_source **out,
+                              tsmith_error *error) {
+    static const tsmith_source_ops ops = {scan_next, scan_dictionary, scan_destroy};
+    *out = NULL;
+    struct scan *scan = calloc(1, sizeof *scan);
+    if (!scan)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to read it", trace->path);
+    scan->trace = trace;
+    if (filter)
+        memcpy(&scan->filter, filter,
+               filter->size < sizeof scan->filter ? filter->size : sizeof scan->filter);
+    tsmith_status status = fill_scan(scan, error);
+    if (status == TSMITH_OK && tsmith_source_create(&ops, scan, out) != TSMITH_OK)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to read it", trace->path);
+    if (status != TSMITH_OK)
+        scan_destroy(scan);
+    return status;
+}

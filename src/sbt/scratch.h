@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for one frame at a time: given out piece by piece, taken back all at once, and kept for the next
+// frame, so that decoding frame after frame never goes to the system. It has a limit: what a hostile frame
+// can make us take.
+#ifndef SBT_SCRATCH_H
+#define SBT_SCRATCH_H
+
+#include <stddef.h>
+
+struct scratch_block;
+
+// A zeroed one is valid and empty but has no limit to give from until it is reset.
+struct scratch {
+    struct scratch_block *first, *current;
+    size_t used; // of the current block
+    size_t left; // of the limit
+};
+
+void scratch_reset(struct scratch *scratch, size_t limit);
+// Uninitialised memory with the alignment of uint64_t; NULL when memory or the limit is exhausted.
+void *scratch_take(struct scratch *scratch, size_t size);
+// Counts memory that is taken elsewhere towards the limit; false when it is exhausted.
+int scratch_charge(struct scratch *scratch, size_t size);
+void scratch_finish(struct scratch *scratch);
+
+#endif

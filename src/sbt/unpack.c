@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariants: a stream was checked for shape when it was opened (counts, lengths, decompressed planes), so
+// that unpack_next only has to check what cannot be known before: the vectors of FOR and the indices of
+// DICTIONARY. Streams inside hand out the same number of values in the same steps as the one around them.
+#include <zstd.h>
+
+#include "sbt/packing.h"
+
+bool unpack_zstd(struct input in, void *out, size_t plain) {
+    return ZSTD_decompress(out, plain, in.at, input_left(&in)) == plain;
+}
+
+static enum unpack_result open_nested(struct stream *stream, struct input *in, uint32_t count,
+                                      struct scratch *scratch, unsigned depth);
+
+static enum unpack_result open_child(struct stream **out, struct input *in, uint32_t count,
+                                     struct scratch *scratch, unsigned depth) {
+    *out = scratch_take(scratch, sizeof **out);
+    return *out ? open_nested(*out, in, count, scratch, depth + 1) : UNPACK_DAMAGED;
+}
+
+// A stream inside that is wanted as a whole.
+static enum unpack_result take_child(uint64_t **out, struct input *in, uint32_t count,
+                                     struct scratch *scratch, unsigned depth) {
+    struct stream *child;
+    enum unpack_result result = open_child(&child, in, count, scratch, depth);
+    if (result != UNPACK_OK)
+        return result;
+    *out = scratch_take(scratch, (size_t)count * sizeof **out);
+    return *out && unpack_all(child, *out) ? UNPACK_OK : UNPACK_DAMAGED;
+}
+
+static enum unpack_result open_raw(struct stream *stream) {
+    uint8_t width;
+    if (!input_u8(&stream->body, &width) || (width != 1 && width != 2 && width != 4 && width != 8) ||
+        input_left(&stream->body) != (uint64_t)stream->left * width)
+        return UNPACK_DAMAGED;
+    stream->as.width = width;
+    return UNPACK_OK;
+}
+
+static enum unpack_result open_plane(struct stream *stream, uint32_t index, struct scratch *scratch) {
+    uint8_t encoding, constant;
+    struct input part;
+    uint64_t length;
+    stream->as.planes.plane[index] = NULL;
+    if (!input_u8(&stream->body, &encoding))
+        return UNPACK_DAMAGED;
+    switch (encoding) {
+    case PLANE_CONSTANT:
+        if (!input_u8(&stream->body, &constant))
+            return UNPACK_DAMAGED;
+        stream->as.planes.constants |= (uint64_t)constant << 8 * index;
+        return UNPACK_OK;
+    case PLANE_RAW:
+        if (!input_part(&stream->body, stream->left, &part))
+            return UNPACK_DAMAGED;
+        stream->as.planes.plane[index] = part.at;
+        return UNPACK_OK;
+    case PLANE_ZSTD: {
+        // What is read in steps of eight may read a little past the plane.
+        uint8_t *plane = scratch_take(scratch, stream->left + (size_t)8);
+        if (!plane || !input_varint(&stream->body, &length) || !input_part(&stream->body, length, &part) ||
+            !unpack_zstd(part, plane, stream->left))
+            return UNPACK_DAMAGED;
+        stream->as.planes.plane[index] = plane;
+        return UNPACK_OK;
+    }
+    default:
+        return UNPACK_UNKNOWN;
+    }
+}
+
+static enum unpack_result open_planes(struct stream *stream, struct scratch *scratch) {
+    uint8_t head;
+    if (!input_u8(&stream->body, &head) || !input_zigzag(&stream->body, &stream->base))
+        return UNPACK_DAMAGED;
+    uint32_t count = head & PLANES_COUNT;
+    if (count == 0 || count > 8 || (head & ~(PLANES_COUNT | PLANES_ZIGZAG)))
+        return UNPACK_DAMAGED;
+    stream->as.planes.count = count;
+    stream->as.planes.zigzag = (head & PLANES_ZIGZAG) != 0;
+    stream->as.planes.at = 0;
+    stream->as.planes.constants = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        enum unpack_result result = open_plane(stream, i, scratch);
+        if (result != UNPACK_OK)
+            return result;
+    }
+    return input_left(&stream->body) == 0 ? UNPACK_OK : UNPACK_DAMAGED;
+}
+
+static enum unpack_result open_dictionary(struct stream *stream, struct scratch *scratch, unsigned depth) {
+    if (!input_count(&stream->body, stream->left, &stream->as.dictionary.count) ||
+        stream->as.dictionary.count == 0)
+        return UNPACK_DAMAGED;
+    enum unpack_result result =
+        take_child(&stream->as.dictionary.values, &stream->body, stream->as.dictionary.count, scratch, depth);
+    if (result == UNPACK_OK)
+        result = open_child(&stream->as.dictionary.indices, &stream->body, stream->left, scratch, depth);
+    return result == UNPACK_OK && input_left(&stream->body) ? UNPACK_DAMAGED : result;
+}
+
+static enum unpack_result open_runs(struct stream *stream, struct scratch *scratch, unsigned depth) {
+    if (!input_count(&stream->body, stream->left, &stream->as.runs.count) || stream->as.runs.count == 0)
+        return UNPACK_DAMAGED;
+    uint32_t count = stream->as.runs.count;
+    enum unpack_result result = take_child(&stream->as.runs.values, &stream->body, count, scratch, depth);
+    if (result == UNPACK_OK)
+        result = take_child(&stream->as.runs.lengths, &stream->body, count, scratch, depth);
+    if (result != UNPACK_OK)
+        return result;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (stream->as.runs.lengths[i] >= stream->left)
+            return UNPACK_DAMAGED;
+        total += ++stream->as.runs.lengths[i];
+    }
+    stream->as.runs.at = 0;
+    stream->as.runs.used = 0;
+    return total == stream->left && input_left(&stream->body) == 0 ? UNPACK_OK : UNPACK_DAMAGED;
+}
+
+static enum unpack_result open_tick(struct stream *stream, struct scratch *scratch, unsigned depth) {
+    if (!input_varint(&stream->body, &stream->as.tick.factor) || stream->as.tick.factor < 2)
+        return UNPACK_DAMAGED;
+    enum unpack_result result =
+        open_child(&stream->as.tick.quotient, &stream->body, stream->left, scratch, depth);
+    if (result == UNPACK_OK)
+        result = open_child(&stream->as.tick.remainder, &stream->body, stream->left, scratch, depth);
+    return result == UNPACK_OK && input_left(&stream->body) ? UNPACK_DAMAGED : result;
+}
+
+static enum unpack_result open_nested(struct stream *stream, struct input *in, uint32_t count,
+                                      struct scratch *scratch, unsigned depth) {
+    uint64_t length;
+    if (depth > PACKING_DEPTH || !input_u8(in, &stream->packing) || !input_varint(in, &length) ||
+        !input_part(in, length, &stream->body))
+        return UNPACK_DAMAGED;
+    stream->left = count;
+    stream->base = 0;
+    switch (stream->packing) {
+    case PACKING_CONSTANT:
+        return input_zigzag(&stream->body, &stream->base) && input_left(&stream->body) == 0 ? UNPACK_OK
+                                                                                            : UNPACK_DAMAGED;
+    case PACKING_RAW:
+        return open_raw(stream);
+    case PACKING_FOR:
+        return UNPACK_OK;
+    case PACKING_PLANES:
+        return open_planes(stream, scratch);
+    case PACKING_DICTIONARY:
+        return open_dictionary(stream, scratch, depth);
+    case PACKING_RUNS:
+        return open_runs(stream, scratch, depth);
+    case PACKING_TICK:
+        return open_tick(stream, scratch, depth);
+    default:
+        return UNPACK_UNKNOWN;
+    }
+}
+
+enum unpack_result unpack_open(struct stream *stream, struct input *in, uint32_t count,
+                               struct scratch *scratch) {
+    return open_nested(stream, in, count, scratch, 1);
+}
+
+// ---- handing out
+
+static bool next_for(struct stream *stream, uint64_t *out, uint32_t count) {
+    uint8_t head;
+    uint64_t base;
+    struct input packed;
+    if (!input_u8(&stream->body, &head) || !input_zigzag(&stream->body, &base))
+        return false;
+    unsigned width = head & FOR_WIDTH;
+    if (width > 64 || !input_part(&stream->body, bits_bytes(count, width), &packed))
+        return false;
+    bits_unpack(out, packed.at, count, base, width);
+    if (!(head & FOR_EXCEPTIONS))
+        return true;
+    uint32_t exceptions;
+    if (width > 63 || !input_count(&stream->body, count, &exceptions))
+        return false;
+    uint64_t position = 0;
+    for (uint32_t i = 0; i < exceptions; i++, position++) {
+        uint64_t skipped, high;
+        if (!input_varint(&stream->body, &skipped) || !input_varint(&stream->body, &high) ||
+            skipped >= count - position)
+            return false;
+        position += skipped;
+        out[position] += high << width;
+    }
+    return true;
+}
+
+static void next_raw(struct stream *stream, uint64_t *out, uint32_t count) {
+    const uint8_t *at = stream->body.at;
+    switch (stream->as.width) {
+    case 1:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = at[i];
+        break;
+    case 2:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = bytes_get_u16(at + 2 * (size_t)i);
+        break;
+    case 4:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = bytes_get_u32(at + 4 * (size_t)i);
+        break;
+    default:
+        memcpy(out, at, count * sizeof *out);
+    }
+    stream->body.at += (size_t)count * stream->as.width;
+}
+
+static void next_planes(struct stream *stream, uint64_t *out, uint32_t count) {
+    uint32_t at = stream->as.planes.at;
+    uint64_t constants = stream->as.planes.constants, base = stream->base;
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = constants;
+    for (uint32_t plane = 0; plane < stream->as.planes.count; plane++) {
+        const uint8_t *bytes = stream->as.planes.plane[plane];
+        for (uint32_t i = 0; bytes && i < count; i++)
+            out[i] |= (uint64_t)bytes[at + i] << 8 * plane;
+    }
+    if (stream->as.planes.zigzag) {
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = base + unzigzag(out[i]);
+    } else if (base) {
+        for (uint32_t i = 0; i < count; i++)
+            out[i] += base;
+    }
+    stream->as.planes.at += count;
+}
+
+static bool next_dictionary(struct stream *stream, uint64_t *out) {
+    uint32_t count = unpack_next(stream->as.dictionary.indices, out);
+    for (uint32_t i = 0; i < count; i++) {
+        if (out[i] >= stream->as.dictionary.count)
+            return false;
+        out[i] = stream->as.dictionary.values[out[i]];
+    }
+    return count != 0;
+}
+
+static void next_runs(struct stream *stream, uint64_t *out, uint32_t count) {
+    uint32_t filled = 0;
+    while (filled < count) {
+        uint64_t rest = stream->as.runs.lengths[stream->as.runs.at] - stream->as.runs.used;
+        uint64_t value = stream->as.runs.values[stream->as.runs.at];
+        uint32_t now = rest < count - filled ? (uint32_t)rest : count - filled;
+        for (uint32_t i = 0; i < now; i++)
+            out[filled + i] = value;
+        filled += now;
+        stream->as.runs.used += now;
+        if (now == rest) {
+            stream->as.runs.at++;
+            stream->as.runs.used = 0;
+        }
+    }
+}
+
+static bool next_tick(struct stream *stream, uint64_t *out) {
+    uint64_t remainders[SBT_VECTOR];
+    uint32_t count = unpack_next(stream->as.tick.quotient, out);
+    if (count == 0 || unpack_next(stream->as.tick.remainder, remainders) != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = out[i] * stream->as.tick.factor + remainders[i];
+    return true;
+}
+
+uint32_t unpack_next(struct stream *stream, uint64_t out[SBT_VECTOR]) {
+    uint32_t count = stream->left < SBT_VECTOR ? stream->left : SBT_VECTOR;
+    bool ok = true;
+    switch (stream->packing) {
+    case PACKING_CONSTANT:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = stream->base;
+        break;
+    case PACKING_RAW:
+        next_raw(stream, out, count);
+        break;
+    case PACKING_FOR:
+        ok = next_for(stream, out, count);
+        break;
+    case PACKING_PLANES:
+        next_planes(stream, out, count);
+        break;
+    case PACKING_DICTIONARY:
+        ok = next_dictionary(stream, out);
+        break;
+    case PACKING_RUNS:
+        next_runs(stream, out, count);
+        break;
+    default:
+        ok = next_tick(stream, out);
+    }
+    stream->left -= count;
+    if (stream->left == 0 && stream->packing == PACKING_FOR && input_left(&stream->body))
+        ok = false; // bytes that belong to nothing
+    return ok ? count : 0;
+}
+
+bool unpack_all(struct stream *stream, uint64_t *out) {
+    while (stream->left) {
+        uint32_t count = unpack_next(stream, out);
+        if (count == 0)
+            return false;
+        out += count;
+    }
+    return true;
+}

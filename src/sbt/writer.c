@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariants: `pending` holds whole frames only (but for the one being made at its end), and its first byte
+// belongs at `offset` of the file, where everything before has been written. What the kernel was given is
+// never taken back: a crash between two calls leaves whole frames.
+//
+// A failed write ends the trace: the torn frame is cut off, the file stays readable, and every later call
+// returns the same error (`broken`).
+#include "sbt/writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "sbt/column.h"
+#include "sbt/file.h"
+#include "sbt/index.h"
+#include "sbt/tables.h"
+#include "sbt/totals.h"
+
+enum {
+    DEFAULT_LEVEL = 1,
+    PENDING_LIMIT = 32 << 20,  // of frames that wait for their write call
+    AGGREGATE_LIMIT = 1 << 18, // pairs of kind and name that wait for their frame
+};
+
+struct sbt_writer {
+    int fd;
+    bool owns_fd, with_index;
+    char *path;
+    uint64_t offset, sequence;
+    struct output pending;
+    struct column_encoder encoder;
+    struct table_state tables;
+    struct frame_index index; // of frames since the last INDEX
+    uint64_t index_offset, index_first, index_due;
+    struct aggregates aggregates; // of events since the last AGGREGATE
+    uint64_t aggregates_first;
+    struct totals totals;
+    uint64_t events_written; // of those, in the file
+    bool finished;
+    tsmith_error broken; // status is not OK once a write has failed
+};
+
+// ---- frames
+
+static size_t begin_frame(struct sbt_writer *writer) {
+    size_t at = writer->pending.length;
+    if (output_room(&writer->pending, SBT_FRAME_HEADER_SIZE))
+        writer->pending.length += SBT_FRAME_HEADER_SIZE;
+    return at;
+}
+
+// Pads, checks and lists the frame that was begun at `at`. `header` says what the frame is; the rest is
+// filled in.
+static bool end_frame(struct sbt_writer *writer, size_t at, struct frame_header *header) {
+    if (writer->pending.failed)
+        return false;
+    header->version = SBT_FRAME_VERSION;
+    header->length = writer->pending.length - at - SBT_FRAME_HEADER_SIZE;
+    header->sequence = writer->sequence;
+    size_t zeros = frame_stored_length(header->length) - header->length;
+    uint8_t *end = output_room(&writer->pending, SBT_ALIGNMENT);
+    if (!end || header->length > SBT_MAX_PAYLOAD)
+        return false;
+    memset(end, 0, zeros);
+    writer->pending.length += zeros;
+    header->payload_crc =
+        crc32c(0, writer->pending.bytes + at + SBT_FRAME_HEADER_SIZE, frame_stored_length(header->length));
+    frame_header_put(writer->pending.bytes + at, header);
+    if (header->type != FRAME_INDEX && header->type != FRAME_END &&
+        !index_add(&writer->index, writer->offset + at, header))
+        return false;
+    writer->sequence++;
+    return true;
+}
+
+static tsmith_status no_memory(const struct sbt_writer *writer, tsmith_error *error) {
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", writer->path);
+}
+
+// One write call for everything that is pending.
+static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
+    if (file_write(writer->fd, writer->pending.bytes, writer->pending.length)) {
+        writer->offset += writer->pending.length;
+        writer->pending.length = 0;
+        writer->events_written = writer->totals.events;
+        return TSMITH_OK;
+    }
+    int code = errno;
+    struct stat stat;
+    if (fstat(writer->fd, &stat) == 0 && S_ISREG(stat.st_mode))
+        (void)!ftruncate(writer->fd, (off_t)writer->offset); // best effort: readers cope with a torn frame
+    errno = code;
+    status_set_errno(
+        &writer->broken,
+        "%s: the trace could not be written any further; the %llu events before are readable. %s",
+        writer->path, (unsigned long long)writer->events_written,
+        code == ENOSPC || code == EDQUOT ? "Free some space or write to another place"
+        : code == EFBIG                  ? "Raise the limit of file sizes (ulimit -f)"
+        : code == EPIPE                  ? "Its reader went away"
+                                         : "The system says why");
+    if (error)
+        *error = writer->broken;
+    return writer->broken.status;
+}
+
+static tsmith_status check_open(const struct sbt_writer *writer, tsmith_error *error) {
+    if (writer->broken.status != TSMITH_OK) {
+        if (error)
+            *error = writer->broken;
+        return writer->broken.status;
+    }
+    if (writer->finished)
+        return status_set(error, TSMITH_ERROR_STATE, "%s: this trace is finished already", writer->path);
+    return TSMITH_OK;
+}
+
+// ---- opening
+
+static bool write_head(struct sbt_writer *writer) {
+    uint8_t *head = output_room(&writer->pending, SBT_FILE_HEADER_SIZE);
+    if (!head)
+        return false;
+    file_header_put(head);
+    writer->pending.length = SBT_FILE_HEADER_SIZE;
+    size_t at = begin_frame(writer);
+    tables_write_schema(&writer->encoder.packer, &writer->pending);
+    return end_frame(writer, at, &(struct frame_header){.type = FRAME_SCHEMA});
+}
+
+// A newer caller's options beyond what this library knows are ignored.
+static tsmith_sbt_write_options read_options(const tsmith_sbt_write_options *given) {
+    tsmith_sbt_write_options options = {0};
+    if (given)
+        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    return options;
+}
+
+static tsmith_status make_writer(const char *path, const tsmith_sbt_write_options *options,
+                                 struct sbt_writer **out, tsmith_error *error) {
+    struct sbt_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", path);
+    writer->fd = -1;
+    writer->with_index = !options->no_index;
+    writer->encoder.packer.level = options->compression_level ? options->compression_level : DEFAULT_LEVEL;
+    writer->index_due = SBT_INDEX_EVERY;
+    writer->path = strdup(path);
+    if (!writer->path || !write_head(writer)) {
+        sbt_writer_destroy(writer);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", path);
+    }
+    *out = writer;
+    return TSMITH_OK;
+}
+
+tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options *given,
+                                struct sbt_writer **out, tsmith_error *error) {
+    tsmith_sbt_write_options options = read_options(given);
+    tsmith_status status = make_writer(path, &options, out, error);
+    if (status != TSMITH_OK)
+        return status;
+    struct sbt_writer *writer = *out;
+    writer->owns_fd = true;
+    status = file_create(path, options.exclusive != 0, writer->pending.bytes, writer->pending.length,
+                         &writer->fd, error);
+    if (status != TSMITH_OK) {
+        sbt_writer_destroy(writer);
+        *out = NULL;
+        return status;
+    }
+    writer->offset = writer->pending.length;
+    writer->pending.length = 0;
+    return TSMITH_OK;
+}
+
+static tsmith_status create_fd(int fd, const tsmith_sbt_write_options *given, struct sbt_writer **out,
+                               tsmith_error *error) {
+    tsmith_sbt_write_options options = read_options(given);
+    char name[32];
+    (void)snprintf(name, sizeof name, "descriptor %d", fd);
+    tsmith_status status = make_writer(name, &options, out, error);
+    if (status != TSMITH_OK)
+        return status;
+    (*out)->fd = fd;
+    status = flush(*out, error);
+    if (status != TSMITH_OK) {
+        sbt_writer_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+void sbt_writer_destroy(struct sbt_writer *writer) {
+    if (!writer)
+        return;
+    if (writer->owns_fd && writer->fd >= 0)
+        close(writer->fd);
+    column_encoder_finish(&writer->encoder);
+    table_state_finish(&writer->tables);
+    index_finish(&writer->index);
+    aggregates_finish(&writer->aggregates);
+    free(writer->pending.bytes);
+    free(writer->path);
+    free(writer);
+}
+
+// ---- writing
+
+static tsmith_status write_tables(struct sbt_writer *writer, const tsmith_dictionary *dictionary,
+                                  tsmith_error *error) {
+    tsmith_status status;
+    do {
+        size_t at = begin_frame(writer);
+        size_t empty = writer->pending.length;
+        scratch_reset(&writer->encoder.packer.scratch, SIZE_MAX);
+        status = tables_write(&writer->encoder.packer, &writer->tables, dictionary, &writer->pending, error);
+        if (writer->pending.length == empty)
+            writer->pending.length = at;
+        else if (!end_frame(writer, at,
+                            &(struct frame_header){.type = FRAME_DICTIONARY, .flags = FRAME_CRITICAL}))
+            return no_memory(writer, error);
+        if (status >= 0 && writer->pending.length > PENDING_LIMIT) {
+            tsmith_status flushed = flush(writer, error);
+            if (flushed != TSMITH_OK)
+                return flushed;
+        }
+    } while (status == TSMITH_AGAIN);
+    return status;
+}
+
+static uint32_t kinds_of(const tsmith_batch *batch) {
+    tsmith_column kind;
+    uint32_t kinds = 0;
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind))
+        return 0;
+    const uint8_t *values = kind.values;
+    unsigned last = 256;
+    for (uint32_t row = 0; row < kind.count; row++) {
+        if (values[row] != last) {
+            last = values[row];
+            kinds |= frame_kind_bit(last);
+        }
+    }
+    return kinds;
+}
+
+static bool note_events(struct sbt_writer *writer, const tsmith_batch *batch) {
+    totals_add(&writer->totals, batch);
+    aggregates_add(&writer->aggregates, batch);
+    return !writer->aggregates.failed;
+}
+
+static tsmith_status write_events(struct sbt_writer *writer, const tsmith_batch *batch, tsmith_error *error) {
+    size_t at = begin_frame(writer);
+    tsmith_status status = columns_encode(&writer->encoder, batch, &writer->pending, error);
+    if (status != TSMITH_OK) {
+        writer->pending.length = at;
+        return status;
+    }
+    struct frame_header header = {.type = FRAME_EVENTS,
+                                  .flags = FRAME_CRITICAL,
+                                  .kinds = kinds_of(batch),
+                                  .track = tsmith_batch_track(batch),
+                                  .events = tsmith_batch_count(batch),
+                                  .first_start = tsmith_batch_first_start(batch),
+                                  .last_end = tsmith_batch_last_end(batch)};
+    return end_frame(writer, at, &header) && note_events(writer, batch) ? TSMITH_OK
+                                                                        : no_memory(writer, error);
+}
+
+static bool write_aggregates(struct sbt_writer *writer) {
+    if (writer->aggregates.count) {
+        size_t at = begin_frame(writer);
+        aggregates_write(&writer->aggregates, writer->aggregates_first, &writer->encoder.packer,
+                         &writer->pending);
+        if (!end_frame(writer, at, &(struct frame_header){.type = FRAME_AGGREGATE}))
+            return false;
+        aggregates_clear(&writer->aggregates);
+    }
+    writer->aggregates_first = writer->sequence;
+    return true;
+}
+
+static bool write_index(struct sbt_writer *writer) {
+    if (!writer->with_index) {
+        writer->index.count = 0;
+        return true;
+    }
+    uint64_t offset = writer->offset + writer->pending.length;
+    size_t at = begin_frame(writer);
+    index_write(&writer->index, writer->index_offset, writer->index_first, &writer->pending);
+    if (!end_frame(writer, at, &(struct frame_header){.type = FRAME_INDEX}))
+        return false;
+    writer->index.count = 0;
+    writer->index_offset = offset;
+    writer->index_first = writer->sequence;
+    return true;
+}
+
+// Now and then everything that can be answered without the events is written: totals per name and the index.
+static tsmith_status write_checkpoint(struct sbt_writer *writer, tsmith_error *error) {
+    if (writer->offset < writer->index_due && writer->aggregates.count < AGGREGATE_LIMIT &&
+        writer->index.count < SBT_MAX_FRAMES / 8)
+        return TSMITH_OK;
+    writer->index_due = writer->offset + SBT_INDEX_EVERY;
+    if (!write_aggregates(writer) || !write_index(writer))
+        return no_memory(writer, error);
+    return flush(writer, error);
+}
+
+tsmith_status sbt_writer_write(struct sbt_writer *writer, const tsmith_dictionary *dictionary,
+                               const tsmith_batch *batch, tsmith_error *error) {
+    tsmith_status status = check_open(writer, error);
+    if (status != TSMITH_OK || tsmith_batch_count(batch) == 0)
+        return status;
+    status = write_tables(writer, dictionary, error);
+    if (status == TSMITH_OK)
+        status = write_events(writer, batch, error);
+    // Whatever frames were made are written, also when this batch could not be: their rows count as written.
+    tsmith_status flushed = flush(writer, status == TSMITH_OK ? error : NULL);
+    if (status == TSMITH_OK)
+        status = flushed;
+    return status == TSMITH_OK ? write_checkpoint(writer, error) : status;
+}
+
+tsmith_status sbt_writer_carry(struct sbt_writer *writer, const struct frame_header *header,
+                               const void *payload, const tsmith_batch *batch, tsmith_error *error) {
+    tsmith_status status = check_open(writer, error);
+    if (status != TSMITH_OK)
+        return status;
+    size_t at = begin_frame(writer);
+    struct frame_header carried = *header;
+    output_bytes(&writer->pending, payload, header->length);
+    if (!end_frame(writer, at, &carried) || (batch && !note_events(writer, batch)))
+        return no_memory(writer, error);
+    status = flush(writer, error);
+    return status == TSMITH_OK ? write_checkpoint(writer, error) : status;
+}
+
+tsmith_status sbt_writer_set_dictionary(struct sbt_writer *writer, const tsmith_dictionary *dictionary) {
+    return tables_mark_written(&writer->tables, dictionary) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+struct totals sbt_writer_totals(const struct sbt_writer *writer) {
+    return writer->totals;
+}
+
+static bool write_late_names(struct sbt_writer *writer, const tsmith_dictionary *dictionary) {
+    size_t at = begin_frame(writer);
+    size_t empty = writer->pending.length;
+    tables_write_track_names(&writer->encoder.packer, &writer->tables, dictionary, &writer->pending);
+    if (writer->pending.length != empty)
+        return end_frame(writer, at,
+                         &(struct frame_header){.type = FRAME_DICTIONARY, .flags = FRAME_CRITICAL});
+    writer->pending.length = at;
+    return true;
+}
+
+static bool write_end(struct sbt_writer *writer) {
+    uint64_t offset = writer->offset + writer->pending.length;
+    size_t at = begin_frame(writer);
+    writer->totals.frames = writer->sequence;
+    totals_write_end(&writer->totals, writer->index_offset, offset, &writer->pending);
+    return end_frame(writer, at, &(struct frame_header){.type = FRAME_END});
+}
+
+tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictionary *dictionary,
+                                tsmith_error *error) {
+    tsmith_status status = check_open(writer, error);
+    if (status == TSMITH_OK)
+        status = write_tables(writer, dictionary, error);
+    if (status != TSMITH_OK)
+        return status;
+    if (!write_late_names(writer, dictionary) || !write_aggregates(writer) || !write_index(writer) ||
+        !write_end(writer))
+        return no_memory(writer, error);
+    status = flush(writer, error);
+    writer->finished = true;
+    if (status == TSMITH_OK && writer->owns_fd) {
+        int fd = writer->fd;
+        writer->fd = -1;
+        if (close(fd) != 0) // where a network file system says at last that it has no room
+            status = status_set_errno(error, "%s: the end of the trace could not be written", writer->path);
+    }
+    return status;
+}
+
+// ---- the sink
+
+static tsmith_status sink_write(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                tsmith_error *error) {
+    return sbt_writer_write(self, dictionary, batch, error);
+}
+
+static tsmith_status sink_finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
+    return sbt_writer_finish(self, dictionary, error);
+}
+
+static void sink_destroy(void *self) {
+    sbt_writer_destroy(self);
+}
+
+static tsmith_status make_sink(struct sbt_writer *writer, tsmith_sink **out, tsmith_error *error) {
+    static const tsmith_sink_ops ops = {sink_write, sink_finish, sink_destroy};
+    tsmith_status status = tsmith_sink_create(&ops, writer, out);
+    if (status != TSMITH_OK) {
+        status = no_memory(writer, error);
+        sbt_writer_destroy(writer);
+    }
+    return status;
+}
+
+tsmith_status tsmith_sbt_writer_open(const char *path, const tsmith_sbt_write_options *options,
+                                     tsmith_sink **out, tsmith_error *error) {
+    struct sbt_writer *writer;
+    *out = NULL;
+    tsmith_status status = sbt_writer_create(path, options, &writer, error);
+    return status == TSMITH_OK ? make_sink(writer, out, error) : status;
+}
+
+tsmith_status tsmith_sbt_writer_open_fd(int fd, const tsmith_sbt_write_options *options, tsmith_sink **out,
+                                        tsmith_error *error) {
+    struct sbt_writer *writer;
+    *out = NULL;
+    tsmith_status status = create_fd(fd, options, &writer, error);
+    return status == TSMITH_OK ? make_sink(writer, out, error) : status;
+}
