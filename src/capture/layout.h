@@ -115,9 +115,9 @@ struct layout_entry {
 struct layout_slot {
     _Alignas(64) _Atomic uint64_t ordinal; // records this ring was asked to take, kept or dropped, as of the
                                            // last hand-over or drop
-    _Atomic uint64_t last;   // tick of that
-    _Atomic uint32_t reason; // tsmith_reason of the last drop
-    _Atomic uint32_t in_use; // a thread has it at the moment
+    _Atomic uint64_t last;                 // tick of that
+    _Atomic uint32_t reason;               // tsmith_reason of the last drop
+    _Atomic uint32_t in_use;               // a thread has it at the moment
 };
 
 enum layout_sub_state {

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "event/batch.h"
+#include "event/sort.h"
+
+enum { FIRST_ROWS = 256 };
+
+void builder_init(struct builder *builder, uint32_t track) {
+    memset(builder, 0, sizeof *builder);
+    builder->track = track;
+}
+
+void builder_finish(struct builder *builder) {
+    for (uint32_t i = 0; i < builder->column_count; i++) {
+        free(builder->columns[i].values);
+        free(builder->columns[i].valid);
+        free(builder->columns[i].device);
+    }
+    free(builder->columns);
+    free(builder->elements);
+    free(builder->open);
+    free(builder->order);
+    memset(builder, 0, sizeof *builder);
+}
+
+static bool set_bit(uint64_t *bitmap, uint32_t row) {
+    bitmap[row / 64] |= 1ull << (row % 64);
+    return true;
+}
+
+static bool has_bit(const uint64_t *bitmap, uint32_t row) {
+    return bitmap[row / 64] >> (row % 64) & 1;
+}
+
+static bool grow_bitmap(uint64_t **bitmap, uint32_t from_rows, uint32_t to_rows) {
+    size_t from = from_rows / 64, to = to_rows / 64;
+    uint64_t *grown = realloc(*bitmap, to * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + from, 0, (to - from) * sizeof *grown);
+    *bitmap = grown;
+    return true;
+}
+
+static bool grow_column(struct builder_column *column, uint32_t from, uint32_t to) {
+    uint64_t *values = realloc(column->values, to * sizeof *values);
+    if (!values)
+        return false;
+    column->values = values;
+    return grow_bitmap(&column->valid, from, to) &&
+           (!column->device || grow_bitmap(&column->device, from, to));
+}
+
+static bool grow(struct builder *builder) {
+    uint32_t capacity = builder->capacity ? 2 * builder->capacity : FIRST_ROWS;
+    for (uint32_t i = 0; i < builder->column_count; i++)
+        if (!grow_column(&builder->columns[i], builder->capacity, capacity))
+            return false;
+    builder->capacity = capacity;
+    return true;
+}
+
+static struct builder_column *add_column(struct builder *builder, uint32_t field, tsmith_type type) {
+    void *columns = builder->columns;
+    bool room = array_reserve(&columns, &builder->column_capacity, builder->column_count + 1u,
+                              sizeof *builder->columns);
+    builder->columns = columns;
+    if (!room)
+        return NULL;
+    struct builder_column *column = &builder->columns[builder->column_count];
+    memset(column, 0, sizeof *column);
+    column->field = field;
+    column->type = type;
+    if (!grow_column(column, 0, builder->capacity)) {
+        free(column->values);
+        free(column->valid);
+        return NULL;
+    }
+    builder->column_count++;
+    if (field < TSMITH_FIELD_LIMIT)
+        builder->column_of[field] = (uint16_t)builder->column_count;
+    return column;
+}
+
+static inline struct builder_column *column_for(struct builder *builder, uint32_t field, tsmith_type type) {
+    if (field < TSMITH_FIELD_LIMIT) {
+        uint16_t index = builder->column_of[field];
+        return index ? &builder->columns[index - 1] : add_column(builder, field, type);
+    }
+    for (uint32_t i = 0; i < builder->column_count; i++)
+        if (builder->columns[i].field == field)
+            return &builder->columns[i];
+    return add_column(builder, field, type);
+}
+
+static inline bool set_at(struct builder *builder, uint32_t row, uint32_t field, tsmith_type type,
+                          uint64_t bits) {
+    struct builder_column *column = column_for(builder, field, type);
+    if (!column)
+        return false;
+    column->values[row] = bits;
+    return set_bit(column->valid, row);
+}
+
+bool builder_append(struct builder *builder, tsmith_kind kind, int64_t start) {
+    if (builder->rows == builder->capacity && !grow(builder))
+        return false;
+    uint32_t row = builder->rows;
+    if (!set_at(builder, row, TSMITH_FIELD_START, TSMITH_TYPE_TIME, (uint64_t)start) ||
+        !set_at(builder, row, TSMITH_FIELD_KIND, TSMITH_TYPE_KIND, (uint64_t)kind))
+        return false;
+    builder->rows++;
+    return true;
+}
+
+bool builder_set(struct builder *builder, uint32_t field, tsmith_type type, uint64_t bits) {
+    return set_at(builder, builder->rows - 1, field, type, bits);
+}
+
+bool builder_set_device_time(struct builder *builder, uint32_t field, uint64_t bits) {
+    uint32_t row = builder->rows - 1;
+    struct builder_column *column = column_for(builder, field, TSMITH_TYPE_TIME);
+    if (!column || (!column->device && !grow_bitmap(&column->device, 0, builder->capacity)))
+        return false;
+    column->values[row] = bits;
+    builder->device_times = true;
+    return set_bit(column->valid, row) && set_bit(column->device, row);
+}
+
+bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *values, uint32_t count) {
+    struct builder_column *column = column_for(builder, field, TSMITH_TYPE_LIST);
+    void *elements = builder->elements;
+    bool room = column && array_reserve(&elements, &builder->element_capacity, builder->element_count + count,
+                                        sizeof *builder->elements);
+    builder->elements = elements;
+    if (!room)
+        return false;
+    memcpy(builder->elements + builder->element_count, values, count * sizeof *values);
+    // Where they are and how many, in one value: an element count never reaches 2^48 in a batch.
+    column->values[builder->rows - 1] = (uint64_t)count << 48 | builder->element_count;
+    builder->element_count += count;
+    return set_bit(column->valid, builder->rows - 1);
+}
+
+// ---- ranges
+
+bool builder_open_range(struct builder *builder) {
+    if (builder->open_count == BUILDER_OPEN_MAX) {
+        builder->too_deep++;
+        return true;
+    }
+    void *open = builder->open;
+    bool room =
+        array_reserve(&open, &builder->open_capacity, builder->open_count + 1u, sizeof *builder->open);
+    builder->open = open;
+    if (room)
+        builder->open[builder->open_count++] = builder->rows - 1;
+    return room;
+}
+
+bool builder_close_range(struct builder *builder, int64_t end) {
+    if (builder->too_deep > 0) {
+        builder->too_deep--;
+        return true;
+    }
+    if (builder->open_count == 0)
+        return false;
+    uint32_t row = builder->open[--builder->open_count];
+    int64_t start = (int64_t)builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values[row];
+    return set_at(builder, row, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64,
+                  end > start ? (uint64_t)end - (uint64_t)start : 0);
+}
+
+uint32_t builder_abandon_ranges(struct builder *builder) {
+    uint32_t count = builder->open_count + builder->too_deep;
+    builder->open_count = 0;
+    builder->too_deep = 0;
+    return count;
+}
+
+// ---- flushing
+
+static void move_device_times(struct builder *builder, int64_t offset) {
+    for (uint32_t i = 0; i < builder->column_count && builder->device_times; i++) {
+        struct builder_column *column = &builder->columns[i];
+        for (uint32_t row = 0; column->device && row < builder->rows; row++)
+            if (has_bit(column->device, row))
+                column->values[row] += (uint64_t)offset;
+        if (column->device)
+            memset(column->device, 0, builder->capacity / 8);
+    }
+    builder->device_times = false;
+}
+
+// The rows of the batch in ascending order of start, open ranges left out; their number, UINT32_MAX without
+// memory.
+static uint32_t order_rows(struct builder *builder) {
+    uint32_t *order = realloc(builder->order, 2 * (size_t)builder->capacity * sizeof *order);
+    if (!order)
+        return UINT32_MAX;
+    builder->order = order;
+    const uint64_t *starts = builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values;
+    sort_order_by_time((const int64_t *)starts, builder->rows, order, order + builder->capacity);
+    if (builder->open_count == 0)
+        return builder->rows;
+    uint32_t kept = 0;
+    uint64_t is_open[TSMITH_BATCH_MAX / 64] = {0};
+    for (uint32_t i = 0; i < builder->open_count; i++)
+        set_bit(is_open, builder->open[i]);
+    for (uint32_t i = 0; i < builder->rows; i++)
+        if (!has_bit(is_open, order[i]))
+            order[kept++] = order[i];
+    return kept;
+}
+
+#define COPY_NARROWED(ctype)                                                                                 \
+    for (uint32_t i = 0; i < count; i++)                                                                     \
+    ((ctype *)values)[i] = (ctype)column->values[order[i]]
+
+static bool copy_values(tsmith_batch *batch, const struct builder_column *column, const uint32_t *order,
+                        uint32_t count, bool every) {
+    uint64_t *valid = NULL;
+    void *values = batch_add_column(batch, column->field, column->type, every ? NULL : &valid);
+    if (!values)
+        return false;
+    switch (tsmith_type_size(column->type)) {
+    case 1:
+        COPY_NARROWED(uint8_t);
+        break;
+    case 4:
+        COPY_NARROWED(uint32_t);
+        break;
+    default:
+        COPY_NARROWED(uint64_t);
+    }
+    for (uint32_t i = 0; !every && i < count; i++)
+        if (has_bit(column->valid, order[i]))
+            set_bit(valid, i);
+    return true;
+}
+
+static bool copy_list(tsmith_batch *batch, const struct builder *builder, const struct builder_column *column,
+                      const uint32_t *order, uint32_t count) {
+    uint32_t total = 0;
+    uint64_t *valid = NULL;
+    uint32_t *offsets = NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (has_bit(column->valid, order[i]))
+            total += (uint32_t)(column->values[order[i]] >> 48);
+    uint64_t *values = batch_add_list_column(batch, column->field, total, &offsets, &valid);
+    if (!values)
+        return false;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        offsets[i] = at;
+        if (!has_bit(column->valid, order[i]))
+            continue;
+        uint64_t place = column->values[order[i]];
+        uint32_t length = (uint32_t)(place >> 48);
+        memcpy(values + at, builder->elements + (place & ((1ull << 48) - 1)), length * sizeof *values);
+        at += length;
+        set_bit(valid, i);
+    }
+    offsets[count] = at;
+    return true;
+}
+
+// 0: no row of the batch has a value, 1: some, 2: all.
+static int presence(const struct builder_column *column, const uint32_t *order, uint32_t count,
+                    uint32_t rows) {
+    uint32_t present = 0;
+    if (count == rows) {
+        for (uint32_t word = 0; word < batch_bitmap_words(rows); word++)
+            present += (uint32_t)__builtin_popcountll(column->valid[word]);
+    } else {
+        for (uint32_t i = 0; i < count; i++)
+            present += has_bit(column->valid, order[i]);
+    }
+    return present == 0 ? 0 : present == count ? 2 : 1;
+}
+
+static void state_bounds(tsmith_batch *batch) {
+    tsmith_column start, duration;
+    tsmith_batch_column(batch, TSMITH_FIELD_START, &start);
+    const int64_t *starts = start.values;
+    int64_t last = starts[start.count - 1];
+    if (tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &duration)) {
+        const int64_t *durations = duration.values;
+        for (uint32_t i = 0; i < duration.count; i++) {
+            int64_t end;
+            if (tsmith_column_has(&duration, i) && !__builtin_add_overflow(starts[i], durations[i], &end) &&
+                end > last)
+                last = end;
+        }
+    }
+    batch_set_bounds(batch, starts[0], last);
+}
+
+// Open ranges become the first rows, all else goes.
+static void carry_over(struct builder *builder) {
+    for (uint32_t i = 0; i < builder->column_count; i++) {
+        struct builder_column *column = &builder->columns[i];
+        bool scalar = column->type != TSMITH_TYPE_LIST; // ranges carry no lists
+        uint64_t present[BUILDER_OPEN_MAX / 64] = {0};
+        for (uint32_t row = 0; row < builder->open_count && scalar; row++) {
+            column->values[row] = column->values[builder->open[row]];
+            if (has_bit(column->valid, builder->open[row]))
+                set_bit(present, row);
+        }
+        memset(column->valid, 0, builder->capacity / 8);
+        memcpy(column->valid, present, (builder->open_count + 63) / 64 * sizeof *present);
+    }
+    for (uint32_t row = 0; row < builder->open_count; row++)
+        builder->open[row] = row;
+    builder->rows = builder->open_count;
+    builder->element_count = 0;
+}
+
+tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmith_batch *batch) {
+    if (builder->rows == builder->open_count)
+        return TSMITH_END;
+    move_device_times(builder, device_offset);
+    uint32_t count = order_rows(builder);
+    if (count == UINT32_MAX || batch_begin_columns(batch, builder->track, count))
+        return TSMITH_ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < builder->column_count; i++) {
+        const struct builder_column *column = &builder->columns[i];
+        int present = presence(column, builder->order, count, builder->rows);
+        if (present == 0)
+            continue;
+        bool done = column->type == TSMITH_TYPE_LIST
+                        ? copy_list(batch, builder, column, builder->order, count)
+                        : copy_values(batch, column, builder->order, count, present == 2);
+        if (!done)
+            return TSMITH_ERROR_NO_MEMORY;
+    }
+    state_bounds(batch);
+    carry_over(builder);
+    return TSMITH_OK;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A builder gathers the rows of one track until they are handed on as a batch. Rows come in the order in
+// which they were recorded, which is nearly that of their start times.
+//
+// A range is a row from its beginning on; its duration comes with its end. Rows still open when the builder
+// is flushed are carried over into the next batch.
+#ifndef CAPTURE_BUILDER_H
+#define CAPTURE_BUILDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/batch.h"
+#include "tracesmith/schema.h"
+
+#define BUILDER_OPEN_MAX 1024u // ranges open at once on a thread; deeper ones have no duration
+
+struct builder_column {
+    uint32_t field;
+    tsmith_type type;
+    uint64_t *values; // every type widened; for LIST: end of the row's elements in `elements`
+    uint64_t *valid;  // bitmap; bits of rows not written yet are clear
+    uint64_t *device; // bitmap: rows whose value is a device's time; NULL while there is none
+};
+
+struct builder {
+    uint32_t track;
+    uint32_t rows;
+    uint32_t capacity;
+    uint32_t column_count;
+    struct builder_column *columns;
+    size_t column_capacity;
+    uint16_t column_of[TSMITH_FIELD_LIMIT]; // of a schema field: index + 1
+    uint64_t *elements;                     // of all lists
+    size_t element_count, element_capacity;
+    uint32_t *open; // rows of open ranges, outermost first
+    uint32_t open_count;
+    uint32_t too_deep; // open ranges beyond BUILDER_OPEN_MAX
+    size_t open_capacity;
+    uint32_t *order; // scratch for sorting
+    bool device_times;
+    bool fresh;            // has rows that are in no batch yet; the collector's, as the next two
+    uint64_t first_serial; // of the first sub-buffer that gave a row
+    int64_t opened_at;     // trace time of the first row's arrival
+};
+
+void builder_init(struct builder *builder, uint32_t track);
+void builder_finish(struct builder *builder);
+
+static inline bool builder_full(const struct builder *builder) {
+    return builder->rows >= TSMITH_BATCH_MAX;
+}
+
+// Appends a row. False when memory is exhausted (the builder must not be full).
+bool builder_append(struct builder *builder, tsmith_kind kind, int64_t start);
+// Values of the row appended last. False when memory is exhausted.
+bool builder_set(struct builder *builder, uint32_t field, tsmith_type type, uint64_t bits);
+bool builder_set_device_time(struct builder *builder, uint32_t field, uint64_t bits);
+bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *values, uint32_t count);
+
+// The row appended last begins a range; the innermost open range ends. End gives false when none is open.
+bool builder_open_range(struct builder *builder);
+bool builder_close_range(struct builder *builder, int64_t end);
+// Gives up all open ranges; how many they were.
+uint32_t builder_abandon_ranges(struct builder *builder);
+
+// Moves device times by `offset`, sorts, and fills `batch` with all rows but the open ranges, which stay. END
+// when no row is left for the batch.
+tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmith_batch *batch);
+
+#endif

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording another program, and recovering what a collector that is gone has left.
+//
+// When the program has ended, other processes of its session may still be running (a shell's background job). Those
+// that are on their way out get a moment (LINGER); what is still alive then is noted in the trace as still running, and
+// the recording ends: the program that was asked for is the measure.
+#include "tracesmith/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "capture/collect.h"
+#include "capture/launch.h"
+#include "capture/session_directory.h"
+#include "tracesmith/version.h"
+
+static const int64_t PATIENCE = 50000000; // ns that next() waits for news
+static const int64_t LINGER = 100000000;  // ns
+static const long FIRST_NAP =
+    500000; // ns; doubles up to the longest, so that a busy ring never fills meanwhile
+static const long LONGEST_NAP = 8000000;
+
+struct tsmith_capture {
+    struct session_directory directory;
+    struct collector *collector;
+    tsmith_source *source;
+    struct launch_signals signals;
+    char **environment;
+    tsmith_capture_options options;
+    _Atomic pid_t program; // 0: not started, or reaped
+    bool started;
+    bool ended;
+    int wait_status;
+    int64_t ended_at;
+    bool no_program; // the caller's own process is recorded (a session, a profiler)
+};
+
+const char *tsmith_overflow_name(tsmith_overflow overflow) {
+    switch (overflow) {
+#define NAME_CASE(NAME, number, text, doc)                                                                   \
+    case TSMITH_OVERFLOW_##NAME:                                                                             \
+        return text;
+        TSMITH_OVERFLOW_TABLE(NAME_CASE)
+#undef NAME_CASE
+    }
+    return NULL;
+}
+
+int tsmith_overflow_find(const char *name, tsmith_overflow *out) {
+#define NAME_TEST(NAME, number, text, doc)                                                                   \
+    if (strcmp(name, text) == 0) {                                                                           \
+        *out = TSMITH_OVERFLOW_##NAME;                                                                       \
+        return 1;                                                                                            \
+    }
+    TSMITH_OVERFLOW_TABLE(NAME_TEST)
+#undef NAME_TEST
+    return 0;
+}
+
+// ---- the source
+
+static void reap(struct tsmith_capture *capture) {
+    pid_t pid = atomic_load(&capture->program);
+    int status;
+    if (!capture->started || capture->ended || pid <= 0)
+        return;
+    pid_t got = waitpid(pid, &status, WNOHANG);
+    if (got == 0 || (got < 0 && errno == EINTR))
+        return;
+    atomic_store(&capture->program, 0);
+    capture->ended = true;
+    capture->ended_at = clock_trace_now();
+    capture->wait_status = got == pid ? status : 0;
+    collector_process_ended(capture->collector, (uint64_t)pid, capture->wait_status);
+}
+
+static bool time_to_close(struct tsmith_capture *capture) {
+    return capture->ended && (collector_live_processes(capture->collector) == 0 ||
+                              clock_trace_now() - capture->ended_at > LINGER);
+}
+
+static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct tsmith_capture *capture = self;
+    int64_t begun = clock_trace_now();
+    struct timespec nap = {.tv_nsec = FIRST_NAP};
+    for (;;) {
+        tsmith_status status = collector_next(capture->collector, out, error);
+        if (status == TSMITH_END)
+            session_directory_end(&capture->directory);
+        if (status != TSMITH_AGAIN)
+            return status;
+        reap(capture);
+        if (time_to_close(capture)) {
+            // Nothing new is recorded from here on, so that the drain comes to an end.
+            session_directory_end(&capture->directory);
+            collector_set_closing(capture->collector, true);
+            continue;
+        }
+        if (clock_trace_now() - begun > PATIENCE)
+            return TSMITH_AGAIN;
+        nanosleep(&nap, NULL);
+        nap.tv_nsec = nap.tv_nsec * 2 < LONGEST_NAP ? nap.tv_nsec * 2 : LONGEST_NAP;
+    }
+}
+
+static const tsmith_dictionary *live_dictionary(void *self) {
+    struct tsmith_capture *capture = self;
+    return collector_dictionary(capture->collector);
+}
+
+static const tsmith_source_ops live_ops = {.next = live_next, .dictionary = live_dictionary};
+
+// ---- life
+
+static void describe_session(struct collector *collector, const struct layout_control *control) {
+    char text[256];
+    tsmith_dictionary *dictionary = collector_dictionary(collector);
+    tsmith_dictionary_set_attribute(dictionary, "tool.name", "tracesmith");
+    tsmith_dictionary_set_attribute(dictionary, "tool.version", TSMITH_VERSION_STRING);
+    if (gethostname(text, sizeof text) == 0) {
+        text[sizeof text - 1] = '\0';
+        tsmith_dictionary_set_attribute(dictionary, "host", text);
+    }
+    snprintf(text, sizeof text, "%lld", (long long)control->started_realtime);
+    tsmith_dictionary_set_attribute(dictionary, "wall_clock_start_ns", text);
+    snprintf(text, sizeof text, "%lld", (long long)control->started);
+    tsmith_dictionary_set_attribute(dictionary, "trace_clock_start_ns", text);
+}
+
+tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
+                                    tsmith_error *error) {
+    *out = NULL;
+    struct tsmith_capture *capture = calloc(1, sizeof *capture);
+    if (!capture)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+    if (options)
+        memcpy(&capture->options, options,
+               options->size < sizeof capture->options ? options->size : sizeof capture->options);
+    launch_save_signals(&capture->signals);
+    tsmith_status status = session_directory_create(&capture->directory, options, error);
+    if (status)
+        goto fail;
+    status = collector_create(capture->directory.fd, capture->directory.control, COLLECT_SESSION,
+                              &capture->collector, error);
+    if (status)
+        goto fail_directory;
+    describe_session(capture->collector, capture->directory.control);
+    status = tsmith_source_create(&live_ops, capture, &capture->source);
+    if (status) {
+        status_set(error, status, "no memory for a capture");
+        goto fail_directory;
+    }
+    // Kept as an array: what `options` points to is the caller's.
+    status = launch_environment(&capture->options, capture->directory.path, &capture->environment, error);
+    if (status)
+        goto fail_directory;
+    capture->options.apis = NULL;
+    capture->options.agent_directory = NULL;
+    capture->options.session_root = NULL;
+    *out = capture;
+    return TSMITH_OK;
+fail_directory:
+    tsmith_source_destroy(capture->source);
+    collector_destroy(capture->collector);
+    session_directory_remove(&capture->directory);
+fail:
+    free(capture);
+    return status;
+}
+
+static void describe_command(struct collector *collector, char *const *argv) {
+    size_t bytes = 1;
+    for (char *const *word = argv; *word; word++)
+        bytes += strlen(*word) + 1;
+    char *text = malloc(bytes), *at = text;
+    for (char *const *word = argv; text && *word; word++)
+        at += sprintf(at, "%s%s", word == argv ? "" : " ", *word);
+    if (text)
+        tsmith_dictionary_set_attribute(collector_dictionary(collector), "command", text);
+    free(text);
+}
+
+tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, tsmith_error *error) {
+    pid_t pid = 0;
+    if (!argv || !argv[0])
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no program to run");
+    if (capture->started)
+        return status_set(error, TSMITH_ERROR_STATE, "a capture starts one program");
+    describe_command(capture->collector, argv);
+    tsmith_status status = launch_start(argv, capture->environment, &capture->signals, &pid, error);
+    if (status)
+        return status;
+    atomic_store(&capture->program, pid);
+    capture->started = true;
+    return TSMITH_OK;
+}
+
+tsmith_source *tsmith_capture_source(tsmith_capture *capture) {
+    return capture->source;
+}
+
+void tsmith_capture_signal(tsmith_capture *capture, int signal_number) {
+    pid_t pid = atomic_load(&capture->program);
+    if (pid > 0)
+        kill(pid, signal_number);
+}
+
+int tsmith_capture_wait_status(const tsmith_capture *capture) {
+    return capture->wait_status;
+}
+
+int tsmith_capture_api_seen(const tsmith_capture *capture, size_t index, const char **name,
+                            uint32_t *processes) {
+    return collector_api(capture->collector, index, name, processes);
+}
+
+const char *tsmith_capture_directory(const tsmith_capture *capture) {
+    return capture->directory.path;
+}
+
+void tsmith_capture_destroy(tsmith_capture *capture) {
+    if (!capture)
+        return;
+    session_directory_end(&capture->directory);
+    bool keep = !collector_delivered(capture->collector) && capture->started;
+    tsmith_source_destroy(capture->source);
+    collector_destroy(capture->collector);
+    if (keep)
+        session_directory_close(&capture->directory);
+    else
+        session_directory_remove(&capture->directory);
+    launch_free_environment(capture->environment);
+    free(capture);
+}
+
+// ---- recover
+
+struct recovery {
+    struct session_directory directory;
+    struct collector *collector;
+};
+
+static tsmith_status recovery_next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct recovery *recovery = self;
+    return collector_next(recovery->collector, out, error);
+}
+
+static const tsmith_dictionary *recovery_dictionary(void *self) {
+    struct recovery *recovery = self;
+    return collector_dictionary(recovery->collector);
+}
+
+static void recovery_destroy(void *self) {
+    struct recovery *recovery = self;
+    collector_destroy(recovery->collector);
+    session_directory_close(&recovery->directory);
+    free(recovery);
+}
+
+static const tsmith_source_ops recovery_ops = {recovery_next, recovery_dictionary, recovery_destroy};
+
+tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out, tsmith_error *error) {
+    *out = NULL;
+    struct recovery *recovery = calloc(1, sizeof *recovery);
+    if (!recovery)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to recover a session");
+    tsmith_status status = session_directory_open(&recovery->directory, directory, error);
+    if (status) {
+        free(recovery);
+        return status;
+    }
+    bool same_boot = session_directory_same_boot(&recovery->directory);
+    status = collector_create(recovery->directory.fd, recovery->directory.control,
+                              same_boot ? COLLECT_DEAD : COLLECT_BEFORE_BOOT, &recovery->collector, error);
+    if (!status) {
+        describe_session(recovery->collector, recovery->directory.control);
+        status = tsmith_source_create(&recovery_ops, recovery, out);
+        if (status)
+            status_set(error, status, "no memory to recover a session");
+    }
+    if (status)
+        recovery_destroy(recovery);
+    return status;
+}
+
+int tsmith_capture_is_session(const char *directory) {
+    char path[4096];
+    uint64_t magic = 0;
+    struct stat status;
+    if ((size_t)snprintf(path, sizeof path, "%s/" LAYOUT_CONTROL_NAME, directory) >= sizeof path)
+        return 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    bool is = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+              read(fd, &magic, sizeof magic) == sizeof magic && magic == LAYOUT_CONTROL_MAGIC;
+    close(fd);
+    return is;
+}

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collector's loop. It goes round the channels: in each it scans for sub-buffers, reads them in order,
+// and goes on to the next. Rows gather in one builder per track; a builder is flushed when it is full, when
+// its rows are FLUSH_AFTER old, when a ring is short of sub-buffers because we hold them for that builder,
+// and at the end.
+//
+//     channel: LIVE --process gone, or closing--> GONE --scanned to the end--> DONE (files removed once all
+//     is freed)
+#include "capture/collect.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "capture/collect_private.h"
+
+static const int64_t FLUSH_AFTER = 250000000;    // ns
+static const int64_t PEEK_INTERVAL = 100000000;  // ns between looks at sub-buffers not handed over yet
+static const int64_t CHECK_INTERVAL = 100000000; // ns between looks whether a process lives
+
+// ---- builders
+
+struct builder *collect_builder(struct collector *collector, uint32_t track) {
+    if (track >= collector->builder_count) {
+        uint32_t count = tsmith_dictionary_track_count(collector->dictionary);
+        void *builders = collector->builders;
+        bool room = track < count && array_reserve(&builders, &collector->builder_capacity, count,
+                                                   sizeof *collector->builders);
+        collector->builders = builders;
+        if (!room)
+            return NULL;
+        memset(collector->builders + collector->builder_count, 0,
+               (count - collector->builder_count) * sizeof *collector->builders);
+        collector->builder_count = count;
+    }
+    struct builder *builder = collector->builders[track];
+    if (!builder) {
+        builder = malloc(sizeof *builder);
+        if (!builder) {
+            collector->out_of_memory = true;
+            return NULL;
+        }
+        builder_init(builder, track);
+        collector->builders[track] = builder;
+    }
+    return builder;
+}
+
+struct device_clock *collect_device_clock(struct collector *collector, uint32_t track) {
+    const tsmith_track *entry = tsmith_dictionary_track(collector->dictionary, track);
+    uint32_t count = tsmith_dictionary_device_count(collector->dictionary);
+    if (!entry || entry->device == 0 || entry->device >= count)
+        return NULL;
+    void *devices = collector->devices;
+    bool room = array_reserve(&devices, &collector->device_capacity, count, sizeof *collector->devices);
+    collector->devices = devices;
+    if (!room)
+        return NULL;
+    for (; collector->device_count < count; collector->device_count++)
+        device_clock_init(&collector->devices[collector->device_count], collector->device_count);
+    return &collector->devices[entry->device];
+}
+
+static bool has_fresh_rows(const struct builder *builder) {
+    return builder && builder->rows > builder->open_count;
+}
+
+bool collect_row_allowed(struct collector *collector, struct builder *builder) {
+    if (builder_full(builder)) {
+        collector->due = builder;
+        return false;
+    }
+    if (!builder->fresh) {
+        builder->fresh = true;
+        builder->first_serial = collector->serial;
+        builder->opened_at = collector->now;
+    }
+    return true;
+}
+
+// The builder whose rows have waited longest.
+static struct builder *oldest_builder(const struct collector *collector) {
+    struct builder *oldest = NULL;
+    for (uint32_t i = 0; i < collector->builder_count; i++) {
+        struct builder *builder = collector->builders[i];
+        if (has_fresh_rows(builder) && (!oldest || builder->first_serial < oldest->first_serial))
+            oldest = builder;
+    }
+    return oldest;
+}
+
+static tsmith_status flush(struct collector *collector, struct builder *builder) {
+    struct device_clock *clock =
+        builder->device_times ? collect_device_clock(collector, builder->track) : NULL;
+    int64_t offset = clock ? device_clock_offset(clock, collector->dictionary) : 0;
+    tsmith_status status = builder_flush(builder, offset, collector->batch);
+    if (status == TSMITH_OK)
+        builder->fresh = false;
+    return status;
+}
+
+// ---- freeing sub-buffers
+
+static void wake_waiters(struct layout_control *control) {
+    atomic_fetch_add_explicit(&control->wake, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(&control->waiters, memory_order_seq_cst) > 0)
+        syscall(SYS_futex, &control->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void free_held(struct collector *collector) {
+    uint64_t limit = collector->work.channel ? collector->serial : UINT64_MAX;
+    bool freed = false;
+    for (uint32_t i = 0; i < collector->builder_count; i++) {
+        const struct builder *builder = collector->builders[i];
+        if (builder && builder->fresh && builder->first_serial < limit)
+            limit = builder->first_serial;
+    }
+    while (collector->held_first < collector->held_count) {
+        struct collect_held *held = &collector->held[collector->held_first];
+        if (held->serial >= limit)
+            break;
+        collector->held_first++;
+        held->channel->held--;
+        held->channel->ring_states[held->slot].held--;
+        if (collector->recover)
+            continue;
+        atomic_store_explicit(&layout_sub_at(held->channel->rings, held->sub)->state, LAYOUT_SUB_FREE,
+                              memory_order_release);
+        freed = true;
+    }
+    if (freed)
+        wake_waiters(collector->control);
+}
+
+static bool under_pressure(const struct collector *collector) {
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        const struct collect_channel *channel = collector->channels[i];
+        for (uint32_t slot = 0; channel->held && slot < channel->ring_count; slot++)
+            if (2 * channel->ring_states[slot].held >= collector->control->ring_sub_buffers)
+                return true;
+    }
+    return false;
+}
+
+// ---- channels
+
+static bool known(const struct collector *collector, const char *name) {
+    for (uint32_t i = 0; i < collector->channel_count; i++)
+        if (strcmp(collector->channels[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_channel(struct collector *collector, const char *name) {
+    struct collect_channel *channel = NULL;
+    void *channels = collector->channels;
+    bool room = array_reserve(&channels, &collector->channel_capacity, collector->channel_count + 1u,
+                              sizeof *collector->channels);
+    collector->channels = channels;
+    if (!room) {
+        collector->out_of_memory = true;
+        return;
+    }
+    tsmith_status status = collect_channel_open(collector, name, &channel);
+    if (status == TSMITH_OK)
+        collector->channels[collector->channel_count++] = channel;
+    else if (!collector->recover)
+        collector->rescan =
+            true; // not ready yet, or beyond help; the directory is looked at again now and then
+    else if (status != TSMITH_AGAIN)
+        collector->unreadable++;
+}
+
+static void read_directory(struct collector *collector) {
+    collector->rescan = false;
+    collector->scanned = collector->now;
+    collector->generation = atomic_load_explicit(&collector->control->generation, memory_order_acquire);
+    int fd = openat(collector->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!directory) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    const size_t suffix = sizeof LAYOUT_CHANNEL_SUFFIX - 1;
+    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
+        size_t length = strlen(entry->d_name);
+        if (length <= suffix || strcmp(entry->d_name + length - suffix, LAYOUT_CHANNEL_SUFFIX) != 0)
+            continue;
+        entry->d_name[length - suffix] = '\0';
+        if (!known(collector, entry->d_name))
+            add_channel(collector, entry->d_name);
+    }
+    closedir(directory);
+}
+
+static void look_for_channels(struct collector *collector) {
+    uint32_t generation = atomic_load_explicit(&collector->control->generation, memory_order_acquire);
+    bool again = collector->rescan && collector->now - collector->scanned > CHECK_INTERVAL / 10;
+    if (generation != collector->generation || again || collector->scanned == 0)
+        read_directory(collector);
+}
+
+static void look_whether_gone(struct collector *collector, struct collect_channel *channel) {
+    bool own = channel->local != NULL;
+    if (channel->state != COLLECT_LIVE)
+        return;
+    channel->alive = true;
+    if (!own && (collector->closing || collector->now - channel->checked > CHECK_INTERVAL)) {
+        channel->checked = collector->now;
+        channel->alive = !collector->before_boot && !channel->has_end_status &&
+                         collect_process_alive(channel->pid, channel->start_time);
+    }
+    if (!channel->alive || collector->closing)
+        channel->state = COLLECT_GONE;
+}
+
+static void remove_files(const struct collector *collector, const struct collect_channel *channel) {
+    char path[512];
+    snprintf(path, sizeof path, "%s" LAYOUT_RINGS_SUFFIX, channel->name);
+    unlinkat(collector->directory, path, 0);
+    snprintf(path, sizeof path, "%s" LAYOUT_CHANNEL_SUFFIX, channel->name);
+    unlinkat(collector->directory, path, 0);
+}
+
+static void finish_channel(struct collector *collector, struct collect_channel *channel) {
+    collect_channel_read_table(collector, channel);
+    collect_reported_losses(collector, channel);
+    collect_finish_rings(collector, channel);
+    collect_channel_ended(collector, channel, channel->alive);
+    channel->state = COLLECT_DONE;
+}
+
+// ---- the round
+
+// Goes on reading where it stopped, or begins with what comes next. False at the end of the round.
+static bool advance(struct collector *collector) {
+    if (collector->work.channel) {
+        collect_read(collector);
+        return true;
+    }
+    for (;;) {
+        struct collect_channel *channel =
+            collector->draining < collector->channel_count ? collector->channels[collector->draining] : NULL;
+        if (collect_begin(collector))
+            return true;
+        // What is due is handed out before anything else is done: the builders of the next steps may be full.
+        if (channel && channel->state == COLLECT_GONE && channel->last_scan)
+            finish_channel(collector, channel);
+        if (collector->draining + 1 >= collector->channel_count || collector->channel_count == 0)
+            return false;
+        collector->draining++;
+        channel = collector->channels[collector->draining];
+        if (channel->state == COLLECT_DONE)
+            continue;
+        look_whether_gone(collector, channel);
+        channel->last_scan = channel->state == COLLECT_GONE;
+        collect_channel_read_table(collector, channel);
+        collect_reported_losses(collector, channel);
+        collect_scan(collector, channel, collector->peek || channel->last_scan);
+    }
+}
+
+static void begin_round(struct collector *collector) {
+    collector->now = clock_trace_now();
+    if (!collector->recover) {
+        session_clock_advance(&collector->clock, collector->dictionary);
+        atomic_store_explicit(&collector->control->heartbeat, collector->now, memory_order_relaxed);
+    }
+    look_for_channels(collector);
+    collector->peek = collector->now - collector->peeked > PEEK_INTERVAL;
+    if (collector->peek)
+        collector->peeked = collector->now;
+    collector->round_over = false;
+    collector->progress = false;
+    collector->draining = UINT32_MAX; // the next one is the first
+    collector->found_count = collector->found_next = 0;
+}
+
+static struct builder *due_builder(struct collector *collector) {
+    struct builder *due = collector->due;
+    if (!due && collector->pressure) {
+        due = oldest_builder(collector);
+        if (!due)
+            collector->pressure = false;
+    }
+    return due;
+}
+
+// At the end of a round: what has waited long enough, or everything when this is the end.
+static struct builder *aged_builder(struct collector *collector, bool all) {
+    for (uint32_t i = 0; i < collector->builder_count; i++) {
+        struct builder *builder = collector->builders[i];
+        if (has_fresh_rows(builder) && (all || collector->now - builder->opened_at > FLUSH_AFTER))
+            return builder;
+    }
+    return NULL;
+}
+
+static bool at_the_end(const struct collector *collector) {
+    if (!collector->closing ||
+        atomic_load_explicit(&collector->control->generation, memory_order_acquire) != collector->generation)
+        return false;
+    for (uint32_t i = 0; i < collector->channel_count; i++)
+        if (collector->channels[i]->state != COLLECT_DONE)
+            return false;
+    return true;
+}
+
+static void tidy(struct collector *collector) {
+    for (uint32_t i = 0; i < collector->channel_count && !collector->recover; i++) {
+        struct collect_channel *channel = collector->channels[i];
+        if (channel->state == COLLECT_DONE && channel->held == 0 && !channel->removed) {
+            remove_files(collector, channel);
+            channel->removed = true;
+        }
+    }
+}
+
+tsmith_status collector_next(struct collector *collector, const tsmith_batch **out, tsmith_error *error) {
+    tsmith_status status = TSMITH_OK;
+    // The consumer is back: the last batch is in its hands for good.
+    free_held(collector);
+    collector->pressure = collector->pressure && under_pressure(collector);
+    for (;;) {
+        struct builder *due = due_builder(collector);
+        bool final = collector->round_over && at_the_end(collector);
+        if (!due && collector->round_over)
+            due = aged_builder(collector, final);
+        if (due) {
+            collector->due = NULL;
+            status = flush(collector, due);
+            if (status == TSMITH_OK) {
+                *out = collector->batch;
+                return TSMITH_OK;
+            }
+            if (status != TSMITH_END)
+                break;
+            due->fresh = false;
+        } else if (collector->out_of_memory || tsmith_dictionary_failed(collector->dictionary)) {
+            status = TSMITH_ERROR_NO_MEMORY;
+            break;
+        } else if (collector->round_over) {
+            bool idle = !collector->progress && !collector->closing;
+            free_held(collector);
+            tidy(collector);
+            if (final) {
+                collector->delivered = true;
+                return TSMITH_END;
+            }
+            begin_round(collector);
+            if (idle)
+                return TSMITH_AGAIN;
+        } else {
+            uint64_t serial = collector->serial;
+            collector->round_over = !advance(collector);
+            collector->progress |= collector->serial != serial;
+        }
+    }
+    return status_set(error, status, "the collector is out of memory");
+}
+
+// ---- life
+
+tsmith_status collector_create(int directory, struct layout_control *control, enum collect_mode mode,
+                               struct collector **out, tsmith_error *error) {
+    struct collector *collector = calloc(1, sizeof *collector);
+    if (!collector)
+        goto fail;
+    collector->directory = directory;
+    collector->control = control;
+    collector->recover = mode != COLLECT_SESSION;
+    collector->closing = collector->recover;
+    collector->before_boot = mode == COLLECT_BEFORE_BOOT;
+    collector->draining = UINT32_MAX;
+    if (tsmith_dictionary_create(&collector->dictionary) || tsmith_batch_create(&collector->batch))
+        goto fail;
+    collector->now = clock_trace_now();
+    if (mode == COLLECT_SESSION)
+        session_clock_start(&collector->clock, control);
+    else
+        session_clock_load(&collector->clock, control, mode == COLLECT_DEAD, collector->dictionary);
+    begin_round(collector);
+    *out = collector;
+    return TSMITH_OK;
+fail:
+    collector_destroy(collector);
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the collector");
+}
+
+void collector_destroy(struct collector *collector) {
+    if (!collector)
+        return;
+    for (uint32_t i = 0; i < collector->channel_count; i++)
+        collect_channel_close(collector->channels[i]);
+    for (uint32_t i = 0; i < collector->builder_count; i++) {
+        if (collector->builders[i])
+            builder_finish(collector->builders[i]);
+        free(collector->builders[i]);
+    }
+    free(collector->channels);
+    free(collector->builders);
+    free(collector->devices);
+    free(collector->found);
+    free(collector->held);
+    free(collector->copy);
+    tsmith_batch_destroy(collector->batch);
+    tsmith_dictionary_destroy(collector->dictionary);
+    free(collector);
+}
+
+tsmith_dictionary *collector_dictionary(struct collector *collector) {
+    return collector->dictionary;
+}
+
+void collector_set_closing(struct collector *collector, bool closing) {
+    collector->closing = closing;
+}
+
+void collector_process_ended(struct collector *collector, uint64_t pid, int wait_status) {
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        struct collect_channel *channel = collector->channels[i];
+        if (channel->pid == pid && channel->state == COLLECT_LIVE) {
+            channel->has_end_status = true;
+            channel->end_status = wait_status;
+        }
+    }
+}
+
+uint32_t collector_live_processes(struct collector *collector) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        struct collect_channel *channel = collector->channels[i];
+        bool closed =
+            atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
+        count += channel->state == COLLECT_LIVE && !closed && !channel->has_end_status &&
+                 collect_process_alive(channel->pid, channel->start_time);
+    }
+    return count;
+}
+
+bool collector_delivered(const struct collector *collector) {
+    return collector->delivered;
+}
+
+struct collect_totals collector_totals(const struct collector *collector) {
+    return collector->totals;
+}
+
+bool collector_api(const struct collector *collector, size_t index, const char **name, uint32_t *processes) {
+    size_t seen = 0;
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        const char *api = collector->channels[i]->api;
+        bool first = true;
+        for (uint32_t j = 0; j < i && first; j++)
+            first = strcmp(collector->channels[j]->api, api) != 0;
+        if (!first || seen++ != index)
+            continue;
+        *name = api;
+        *processes = 0;
+        for (uint32_t j = i; j < collector->channel_count; j++)
+            *processes += strcmp(collector->channels[j]->api, api) == 0;
+        return true;
+    }
+    return false;
+}

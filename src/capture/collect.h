@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collector: turns a session directory into batches. It finds the channels of the processes, takes the
+// sub-buffers they hand over, turns records into rows by their shapes, and hands out batches. Live, it runs
+// beside the programs; over a dead directory (recover) the same code reads what is left.
+//
+// Nothing in the directory is believed: a program that scribbles over its files gets a damaged trace, not a
+// crash of the collector. What other processes wrote is copied out (pread) before it is looked at, except the
+// heads of files, whose every word is checked on each use; the sub-buffers of this process itself are read in
+// place.
+//
+// A sub-buffer is freed only when everything that came from it has been handed out in a batch, and the
+// consumer has come back for more: a collector that is killed loses nothing that is not in its sink.
+#ifndef CAPTURE_COLLECT_H
+#define CAPTURE_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/builder.h"
+#include "capture/device_clock.h"
+#include "capture/layout.h"
+#include "capture/record.h"
+#include "capture/ring_pool.h"
+#include "capture/session_clock.h"
+#include "tracesmith/dictionary.h"
+#include "tracesmith/stream.h"
+
+struct collector;
+
+// What a word of a record becomes; a shape, checked and with the dictionary's ids.
+struct collect_step {
+    uint8_t encoding; // enum record_encoding
+    bool zero_is_none;
+    tsmith_type type;
+    uint32_t field;
+};
+struct collect_plan {
+    uint8_t kind;
+    uint8_t role;
+    uint8_t subject;
+    uint8_t step_count;
+    bool list;      // the last step is a list
+    bool tick_only; // one step: START as a tick
+    struct collect_step steps[RECORD_MAX_FIELDS];
+};
+
+// One slot of a channel: the ring of one thread after the other.
+struct collect_ring {
+    uint64_t expected; // ordinal of the next record, if none is lost
+    uint64_t last;     // tick of the end of what was read
+    uint32_t thread;   // dictionary's track
+    uint32_t held;     // sub-buffers taken and not freed yet
+    uint32_t peek_sub; // the sub-buffer read in part, with its sequence; 0: none
+    uint64_t peek_sequence;
+    uint64_t peek_bytes;
+    uint64_t peek_records;
+};
+
+struct collect_ids {
+    uint32_t *items; // local id -> dictionary's; [0] is 0
+    size_t capacity;
+    uint32_t count; // ids there are, 0 included
+};
+
+enum collect_channel_state { COLLECT_LIVE, COLLECT_GONE, COLLECT_DONE };
+
+// One process and API.
+struct collect_channel {
+    char *name; // of the files, without suffix
+    enum collect_channel_state state;
+    bool alive;     // its process, at the last look
+    bool last_scan; // GONE, and the scan being read is the last
+    bool removed;   // its files
+    char api[32];
+    struct layout_channel *head; // mapped
+    struct layout_rings *rings;  // mapped, LAYOUT_DATA_AT bytes
+    int table_fd, rings_fd;
+    struct ring_pool *local; // the channel is this process's: its sub-buffers are read in place
+    uint32_t sub_bytes;
+    uint64_t pid, start_time;
+    uint32_t process; // ids in the dictionary
+    uint32_t process_track, loss_track;
+    uint64_t table_read; // bytes of entries read
+    bool table_bad;
+    struct collect_ids strings, tracks, devices, fields;
+    struct collect_plan *plans; // by shape id; [0] unused
+    uint32_t plan_count;
+    struct collect_ring *ring_states; // by slot
+    size_t ring_capacity;
+    uint32_t ring_count;
+    uint64_t lost_seen[LAYOUT_REASONS];
+    uint32_t lost_reported;
+    uint32_t held;      // sub-buffers taken and not freed yet
+    int64_t checked;    // trace time of the last look whether the process lives
+    int32_t end_status; // wait status, when has_end_status
+    bool has_end_status;
+};
+
+struct collect_totals {
+    uint64_t asked;   // records the programs asked for
+    uint64_t kept;    // of those, read
+    uint64_t dropped; // of those, not recorded or not readable
+    uint64_t rings;
+};
+
+enum collect_mode {
+    COLLECT_SESSION,     // live
+    COLLECT_DEAD,        // recover: `control` is a private copy
+    COLLECT_BEFORE_BOOT, // recover, and the machine was started anew since: its processes and ticks are gone
+};
+
+// Over a session directory. The descriptor and the mapping stay the caller's.
+tsmith_status collector_create(int directory, struct layout_control *control, enum collect_mode mode,
+                               struct collector **out, tsmith_error *error);
+void collector_destroy(struct collector *collector);
+
+// OK with a batch, AGAIN when there is nothing at the moment, END when closing and all has been handed out.
+tsmith_status collector_next(struct collector *collector, const tsmith_batch **out, tsmith_error *error);
+tsmith_dictionary *collector_dictionary(struct collector *collector);
+// No more is to come: what is there is drained, then END. Back to live with `closing` false.
+void collector_set_closing(struct collector *collector, bool closing);
+// How a process ended (waitpid).
+void collector_process_ended(struct collector *collector, uint64_t pid, int wait_status);
+// Processes that record and are alive as far as is known.
+uint32_t collector_live_processes(struct collector *collector);
+bool collector_delivered(const struct collector *collector);
+struct collect_totals collector_totals(const struct collector *collector);
+// The APIs seen, one by one: name and number of processes. False past the last.
+bool collector_api(const struct collector *collector, size_t index, const char **name, uint32_t *processes);
+
+#endif

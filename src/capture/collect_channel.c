@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process's files as the collector sees them, and its table: entries are copied out, checked, and become
+// entries of the dictionary.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "capture/channel.h"
+#include "capture/collect_private.h"
+
+static bool add_id(struct collect_ids *ids, uint32_t id) {
+    void *items = ids->items;
+    if (ids->count == 0)
+        ids->count = 1;
+    bool room = array_reserve(&items, &ids->capacity, ids->count + 1u, sizeof *ids->items);
+    ids->items = items;
+    if (!room)
+        return false;
+    ids->items[0] = 0;
+    ids->items[ids->count++] = id;
+    return true;
+}
+
+static uint32_t find_id(const struct collect_ids *ids, uint32_t local) {
+    return local < ids->count ? ids->items[local] : 0;
+}
+
+// ---- processes
+
+bool collect_process_alive(uint64_t pid, uint64_t start_time) {
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return false;
+    text[length] = '\0';
+    const char *at = strrchr(text, ')'); // the name before it may hold anything
+    if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
+        return false;
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at && strtoull(at, NULL, 10) == start_time;
+}
+
+static void add_process(struct collector *collector, struct collect_channel *channel) {
+    tsmith_dictionary *dictionary = collector->dictionary;
+    tsmith_process process = {.pid = channel->pid,
+                              .parent_pid = channel->head->parent_pid,
+                              .start = channel->head->attached,
+                              .name = find_id(&channel->strings, channel->head->name),
+                              .command_line = find_id(&channel->strings, channel->head->command_line),
+                              .host = find_id(&channel->strings, channel->head->host)};
+    // The same process under another API; a program that replaced itself by another (exec) is not the same.
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        const struct collect_channel *other = collector->channels[i];
+        const tsmith_process *known = tsmith_dictionary_process(dictionary, other->process);
+        if (known && other->pid == channel->pid && other->start_time == channel->start_time &&
+            known->name == process.name) {
+            channel->process = other->process;
+            channel->process_track = other->process_track;
+            channel->loss_track = other->loss_track;
+            return;
+        }
+    }
+    channel->process = tsmith_dictionary_add_process(dictionary, &process);
+    channel->process_track = tsmith_dictionary_add_track(
+        dictionary,
+        &(tsmith_track){.kind = TSMITH_TRACK_PROCESS, .name = process.name, .process = channel->process});
+    channel->loss_track = tsmith_dictionary_add_track(
+        dictionary, &(tsmith_track){.kind = TSMITH_TRACK_LOSS,
+                                    .name = tsmith_dictionary_intern_cstr(dictionary, "loss ledger"),
+                                    .process = channel->process});
+    collect_process_event(collector, channel, TSMITH_OPERATION_PROCESS_START, process.start);
+}
+
+// ---- the table
+
+static bool read_string(struct collector *collector, struct collect_channel *channel, const char *payload,
+                        size_t bytes) {
+    uint32_t length;
+    if (bytes < 8)
+        return false;
+    memcpy(&length, payload, sizeof length);
+    if (length > bytes - 8)
+        return false;
+    return add_id(&channel->strings, tsmith_dictionary_intern(collector->dictionary, payload + 8, length));
+}
+
+static bool read_track(struct collector *collector, struct collect_channel *channel, const char *payload,
+                       size_t bytes) {
+    tsmith_track track;
+    if (bytes < sizeof track)
+        return false;
+    memcpy(&track, payload, sizeof track);
+    track.name = find_id(&channel->strings, track.name);
+    track.device = find_id(&channel->devices, track.device);
+    track.parent = find_id(&channel->tracks, track.parent);
+    track.process = channel->process;
+    track.reserved = 0;
+    track.reserved2 = 0;
+    if (track.kind == TSMITH_TRACK_KIND_NONE || track.kind > TSMITH_TRACK_CUSTOM)
+        track.kind = TSMITH_TRACK_CUSTOM;
+    return add_id(&channel->tracks, tsmith_dictionary_add_track(collector->dictionary, &track));
+}
+
+static bool read_device(struct collector *collector, struct collect_channel *channel, const char *payload,
+                        size_t bytes) {
+    tsmith_device device;
+    if (bytes < sizeof device)
+        return false;
+    memcpy(&device, payload, sizeof device);
+    device.name = find_id(&channel->strings, device.name);
+    device.vendor = find_id(&channel->strings, device.vendor);
+    device.driver = find_id(&channel->strings, device.driver);
+    device.api = find_id(&channel->strings, device.api);
+    device.type = find_id(&channel->strings, device.type);
+    device.process = channel->process;
+    return add_id(&channel->devices, tsmith_dictionary_add_device(collector->dictionary, &device));
+}
+
+static bool read_field(struct collector *collector, struct collect_channel *channel, const char *payload,
+                       size_t bytes) {
+    uint32_t field[4];
+    if (bytes < sizeof field)
+        return false;
+    memcpy(field, payload, sizeof field);
+    if (field[1] == 0 || field[1] >= TSMITH_TYPE_LIMIT || field[1] == TSMITH_TYPE_LIST)
+        return false;
+    tsmith_dictionary *dictionary = collector->dictionary;
+    // A name with a NUL in it is cut there: fields are named by programmers.
+    tsmith_string name = tsmith_dictionary_string(dictionary, find_id(&channel->strings, field[0]));
+    tsmith_string unit = tsmith_dictionary_string(dictionary, find_id(&channel->strings, field[2]));
+    return add_id(&channel->fields,
+                  tsmith_dictionary_field(dictionary, name.bytes, (tsmith_type)field[1], unit.bytes));
+}
+
+// One step of a shape; false when it makes no sense.
+static bool make_step(const struct collector *collector, const struct collect_channel *channel,
+                      const struct record_field *field, struct collect_step *step) {
+    uint8_t encoding = field->encoding & (uint8_t)~RECORD_ZERO_IS_NONE;
+    tsmith_field_info info;
+    *step = (struct collect_step){.encoding = encoding,
+                                  .zero_is_none = (field->encoding & RECORD_ZERO_IS_NONE) != 0};
+    if (encoding == RECORD_NOT_BEFORE || encoding == RECORD_NOT_AFTER)
+        return true;
+    step->field = encoding == RECORD_DYNAMIC ? find_id(&channel->fields, field->field) : field->field;
+    if (step->field == 0 || !tsmith_dictionary_describe_field(collector->dictionary, step->field, &info))
+        return false;
+    step->type = info.type;
+    switch (encoding) {
+    case RECORD_VALUE:
+        return info.type != TSMITH_TYPE_LIST && info.type != TSMITH_TYPE_STRING &&
+               info.type != TSMITH_TYPE_TRACK && step->field != TSMITH_FIELD_KIND;
+    case RECORD_TICK:
+    case RECORD_DEVICE_TIME:
+        return info.type == TSMITH_TYPE_TIME;
+    case RECORD_TICK_END:
+    case RECORD_DEVICE_END:
+        return step->field == TSMITH_FIELD_DURATION;
+    case RECORD_STRING:
+        return info.type == TSMITH_TYPE_STRING;
+    case RECORD_TRACK:
+        return info.type == TSMITH_TYPE_TRACK;
+    case RECORD_DYNAMIC:
+        return info.type != TSMITH_TYPE_LIST;
+    case RECORD_LIST:
+        return info.type == TSMITH_TYPE_LIST;
+    default:
+        return false;
+    }
+}
+
+static bool make_plan(const struct collector *collector, const struct collect_channel *channel,
+                      const struct record_shape *shape, struct collect_plan *plan) {
+    memset(plan, 0, sizeof *plan);
+    if (shape->kind == TSMITH_KIND_NONE || shape->kind >= TSMITH_KIND_LIMIT || shape->role < RECORD_EVENT ||
+        shape->role > RECORD_END || shape->subject < RECORD_SUBJECT_NAME ||
+        shape->subject > RECORD_SUBJECT_TRACK || shape->field_count == 0 ||
+        shape->field_count > RECORD_MAX_FIELDS || shape->fields[0].field != TSMITH_FIELD_START)
+        return false;
+    plan->kind = shape->kind;
+    plan->role = shape->role;
+    plan->subject = shape->subject;
+    plan->step_count = shape->field_count;
+    for (uint8_t i = 0; i < shape->field_count; i++) {
+        if (!make_step(collector, channel, &shape->fields[i], &plan->steps[i]))
+            return false;
+        plan->list |= plan->steps[i].encoding == RECORD_LIST;
+        if (plan->steps[i].encoding == RECORD_LIST && i + 1 != shape->field_count)
+            return false;
+    }
+    plan->tick_only = plan->step_count == 1 && plan->steps[0].encoding == RECORD_TICK;
+    // A range lies on the host's clock.
+    return plan->role == RECORD_EVENT || plan->steps[0].encoding == RECORD_TICK;
+}
+
+static bool read_shape(struct collector *collector, struct collect_channel *channel, const char *payload,
+                       size_t bytes) {
+    struct record_shape shape = {0};
+    size_t head = offsetof(struct record_shape, fields);
+    if (bytes < head)
+        return false;
+    memcpy(&shape, payload, head);
+    size_t needed = shape.field_count * sizeof shape.fields[0];
+    if (shape.field_count > RECORD_MAX_FIELDS || bytes - head < needed ||
+        channel->plan_count >= RECORD_MAX_SHAPES)
+        return false;
+    memcpy(shape.fields, payload + head, needed);
+    struct collect_plan *plan = &channel->plans[channel->plan_count++];
+    // A shape that makes no sense keeps its number; its records are counted as damaged.
+    if (!make_plan(collector, channel, &shape, plan))
+        plan->kind = TSMITH_KIND_NONE;
+    return true;
+}
+
+static bool read_entry(struct collector *collector, struct collect_channel *channel, uint32_t type,
+                       const char *payload, size_t bytes) {
+    // The strings that describe the process come first, and everything else belongs to it.
+    if (type != LAYOUT_ENTRY_STRING && !channel->process)
+        add_process(collector, channel);
+    switch (type) {
+    case LAYOUT_ENTRY_STRING:
+        return read_string(collector, channel, payload, bytes);
+    case LAYOUT_ENTRY_TRACK:
+        return read_track(collector, channel, payload, bytes);
+    case LAYOUT_ENTRY_DEVICE:
+        return read_device(collector, channel, payload, bytes);
+    case LAYOUT_ENTRY_FIELD:
+        return read_field(collector, channel, payload, bytes);
+    case LAYOUT_ENTRY_SHAPE:
+        return read_shape(collector, channel, payload, bytes);
+    default:
+        return false;
+    }
+}
+
+// The bytes [table_read, committed), on the heap; NULL when they are not there.
+static char *read_new_entries(struct collect_channel *channel, uint64_t committed) {
+    uint64_t bytes = committed - channel->table_read;
+    struct stat status;
+    if (fstat(channel->table_fd, &status) || (uint64_t)status.st_size < LAYOUT_ENTRIES_AT ||
+        committed > (uint64_t)status.st_size - LAYOUT_ENTRIES_AT)
+        return NULL;
+    char *text = malloc(bytes);
+    uint64_t done = 0;
+    while (text && done < bytes) {
+        ssize_t got = pread(channel->table_fd, text + done, bytes - done,
+                            (off_t)(LAYOUT_ENTRIES_AT + channel->table_read + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            free(text);
+            return NULL;
+        }
+        done += (uint64_t)got;
+    }
+    return text;
+}
+
+void collect_channel_read_table(struct collector *collector, struct collect_channel *channel) {
+    uint64_t committed = atomic_load_explicit(&channel->head->committed, memory_order_acquire);
+    if (committed <= channel->table_read || channel->table_bad)
+        return;
+    char *text = read_new_entries(channel, committed);
+    uint64_t bytes = committed - channel->table_read;
+    channel->table_bad = !text;
+    for (uint64_t at = 0; text && at < bytes;) {
+        struct layout_entry entry;
+        if (bytes - at < sizeof entry) {
+            channel->table_bad = true;
+            break;
+        }
+        memcpy(&entry, text + at, sizeof entry);
+        if (entry.bytes < sizeof entry || entry.bytes % 8 || entry.bytes > bytes - at ||
+            !read_entry(collector, channel, entry.type, text + at + sizeof entry,
+                        entry.bytes - sizeof entry)) {
+            channel->table_bad = true;
+            break;
+        }
+        at += entry.bytes;
+    }
+    free(text);
+    channel->table_read = committed;
+    if (!channel->process)
+        add_process(collector, channel);
+    if (channel->table_bad)
+        collect_lose(collector, channel, TSMITH_REASON_CORRUPT, 1, channel->head->attached,
+                     channel->head->attached, 0);
+}
+
+// ---- opening
+
+static int open_file(int directory, const char *name, const char *suffix, uint64_t least) {
+    char path[512];
+    struct stat status;
+    if ((size_t)snprintf(path, sizeof path, "%s%s", name, suffix) >= sizeof path)
+        return -1;
+    int fd = openat(directory, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode) || (uint64_t)status.st_size < least)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+// Maps the head of a file; recover gets a private copy, where nothing can change underneath and holes cost
+// nothing.
+static void *map_head(const struct collector *collector, int fd, size_t bytes) {
+    if (!collector->recover) {
+        void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        return at == MAP_FAILED ? NULL : at;
+    }
+    char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return NULL;
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(fd, copy + done, bytes - done, (off_t)done);
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    return copy;
+}
+
+static bool map_files(const struct collector *collector, struct collect_channel *channel) {
+    struct stat status;
+    channel->table_fd = open_file(collector->directory, channel->name, LAYOUT_CHANNEL_SUFFIX, LAYOUT_PAGE);
+    channel->rings_fd = open_file(collector->directory, channel->name, LAYOUT_RINGS_SUFFIX, LAYOUT_DATA_AT);
+    if (channel->table_fd < 0 || channel->rings_fd < 0)
+        return false;
+    channel->head = map_head(collector, channel->table_fd, LAYOUT_PAGE);
+    if (!collector->recover && fstat(channel->rings_fd, &status) == 0)
+        channel->local = channel_local_pool(status.st_dev, status.st_ino);
+    // Of this process itself: the same memory, so that there is one order of things in it (and race detectors
+    // see).
+    channel->rings =
+        channel->local ? channel->local->rings : map_head(collector, channel->rings_fd, LAYOUT_DATA_AT);
+    return channel->head && channel->rings;
+}
+
+tsmith_status collect_channel_open(struct collector *collector, const char *name,
+                                   struct collect_channel **out) {
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    struct collect_channel *channel = calloc(1, sizeof *channel);
+    if (!channel)
+        return status;
+    channel->table_fd = channel->rings_fd = -1;
+    channel->name = strdup(name);
+    channel->plans = calloc(RECORD_MAX_SHAPES, sizeof *channel->plans);
+    if (!channel->name || !channel->plans)
+        goto fail;
+    channel->plan_count = 1;
+    status = TSMITH_ERROR_CORRUPT;
+    if (!map_files(collector, channel))
+        goto fail;
+    uint64_t magic = *(const volatile uint64_t *)&channel->head->magic;
+    atomic_thread_fence(memory_order_acquire);
+    if (magic == 0) {
+        status = TSMITH_AGAIN;
+        goto fail;
+    }
+    if (magic != LAYOUT_CHANNEL_MAGIC || channel->head->version != LAYOUT_VERSION ||
+        channel->rings->magic != LAYOUT_RINGS_MAGIC || channel->rings->version != LAYOUT_VERSION ||
+        channel->rings->sub_buffer_bytes != collector->control->sub_buffer_bytes)
+        goto fail;
+    channel->sub_bytes = collector->control->sub_buffer_bytes;
+    channel->pid = channel->head->pid;
+    channel->start_time = channel->head->start_time;
+    memcpy(channel->api, channel->head->api, sizeof channel->api - 1);
+    collect_channel_read_table(collector, channel);
+    if (!channel->process)
+        add_process(collector, channel);
+    *out = channel;
+    return TSMITH_OK;
+fail:
+    collect_channel_close(channel);
+    return status;
+}
+
+void collect_channel_close(struct collect_channel *channel) {
+    if (channel->head)
+        munmap(channel->head, LAYOUT_PAGE);
+    if (channel->rings && !channel->local)
+        munmap(channel->rings, LAYOUT_DATA_AT);
+    if (channel->table_fd >= 0)
+        close(channel->table_fd);
+    if (channel->rings_fd >= 0)
+        close(channel->rings_fd);
+    free(channel->strings.items);
+    free(channel->tracks.items);
+    free(channel->devices.items);
+    free(channel->fields.items);
+    free(channel->plans);
+    free(channel->ring_states);
+    free(channel->name);
+    free(channel);
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger: what was not recorded, as events on the loss track of the process, and the beginning and end of
+// processes.
+#include <string.h>
+#include <sys/wait.h>
+
+#include "capture/collect_private.h"
+
+// Losses and process events are few, and their place in the order of sub-buffers does not matter: they are
+// allowed to grow a builder beyond what has been taken.
+static struct builder *begin_row(struct collector *collector, uint32_t track, tsmith_kind kind, int64_t at) {
+    struct builder *builder = track ? collect_builder(collector, track) : NULL;
+    if (!builder || builder_full(builder))
+        return NULL;
+    collect_row_allowed(collector, builder);
+    return builder_append(builder, kind, at) ? builder : NULL;
+}
+
+// One damaged or unmatched record after the other makes one row and not thousands.
+static bool add_to_last(struct builder *builder, tsmith_reason reason, uint64_t count, int64_t to,
+                        uint32_t thread) {
+    uint16_t start = builder->column_of[TSMITH_FIELD_START], lost = builder->column_of[TSMITH_FIELD_LOST];
+    uint16_t why = builder->column_of[TSMITH_FIELD_REASON], who = builder->column_of[TSMITH_FIELD_HOST_TRACK];
+    if ((reason != TSMITH_REASON_CORRUPT && reason != TSMITH_REASON_UNMATCHED) || builder->rows == 0 ||
+        !start || !lost || !why || !who || !thread)
+        return false;
+    uint32_t row = builder->rows - 1;
+    int64_t from = (int64_t)builder->columns[start - 1].values[row];
+    if (builder->columns[why - 1].values[row] != (uint64_t)reason ||
+        builder->columns[who - 1].values[row] != thread || to < from)
+        return false;
+    return builder_set(builder, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64, (uint64_t)to - (uint64_t)from) &&
+           builder_set(builder, TSMITH_FIELD_LOST, TSMITH_TYPE_U64,
+                       builder->columns[lost - 1].values[row] + count);
+}
+
+void collect_lose(struct collector *collector, struct collect_channel *channel, tsmith_reason reason,
+                  uint64_t count, int64_t from, int64_t to, uint32_t thread) {
+    // Unmatched records were read; everything else was not.
+    if (reason != TSMITH_REASON_UNMATCHED)
+        collector->totals.dropped += count;
+    struct builder *last = channel->loss_track ? collect_builder(collector, channel->loss_track) : NULL;
+    if (last && add_to_last(last, reason, count, to, thread))
+        return;
+    struct builder *builder = begin_row(collector, channel->loss_track, TSMITH_KIND_LOSS, from);
+    if (!builder)
+        return;
+    builder_set(builder, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64,
+                to > from ? (uint64_t)to - (uint64_t)from : 0);
+    builder_set(builder, TSMITH_FIELD_LOST, TSMITH_TYPE_U64, count);
+    builder_set(builder, TSMITH_FIELD_REASON, TSMITH_TYPE_REASON, (uint64_t)reason);
+    if (thread)
+        builder_set(builder, TSMITH_FIELD_HOST_TRACK, TSMITH_TYPE_TRACK, thread);
+}
+
+void collect_reported_losses(struct collector *collector, struct collect_channel *channel) {
+    uint32_t reported = atomic_load_explicit(&channel->head->lost_reported, memory_order_acquire);
+    if (reported == channel->lost_reported)
+        return;
+    channel->lost_reported = reported;
+    uint64_t first = atomic_load_explicit(&channel->head->lost_first, memory_order_relaxed);
+    uint64_t last = atomic_load_explicit(&channel->head->lost_last, memory_order_relaxed);
+    int64_t from = session_clock_convert(&collector->clock, first);
+    int64_t to = session_clock_convert(&collector->clock, last);
+    for (uint32_t reason = 1; reason < TSMITH_REASON_LIMIT; reason++) {
+        uint64_t lost = atomic_load_explicit(&channel->head->lost[reason], memory_order_relaxed);
+        if (lost > channel->lost_seen[reason]) {
+            collector->totals.asked += lost - channel->lost_seen[reason];
+            collect_lose(collector, channel, (tsmith_reason)reason, lost - channel->lost_seen[reason], from,
+                         to, 0);
+        }
+        channel->lost_seen[reason] = lost;
+    }
+}
+
+void collect_finish_rings(struct collector *collector, struct collect_channel *channel) {
+    uint32_t slots = atomic_load_explicit(&channel->rings->slot_count, memory_order_acquire);
+    for (uint32_t slot = 0; slot < slots && slot < LAYOUT_SLOTS; slot++) {
+        struct layout_slot *at = layout_slot_at(channel->rings, slot);
+        struct collect_ring *ring = collect_ring_of(channel, slot);
+        uint64_t ordinal = atomic_load_explicit(&at->ordinal, memory_order_acquire);
+        if (!ring)
+            continue;
+        if (ordinal > ring->expected) {
+            uint32_t reason = atomic_load_explicit(&at->reason, memory_order_relaxed);
+            uint64_t last = atomic_load_explicit(&at->last, memory_order_relaxed);
+            collect_lose(collector, channel,
+                         reason && reason < TSMITH_REASON_LIMIT ? (tsmith_reason)reason
+                                                                : TSMITH_REASON_OVERWRITTEN,
+                         ordinal - ring->expected,
+                         session_clock_convert(&collector->clock, ring->last ? ring->last : last),
+                         session_clock_convert(&collector->clock, last), ring->thread);
+            ring->expected = ordinal;
+        }
+        collector->totals.asked += ring->expected;
+        struct builder *builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
+        uint32_t open = builder ? builder_abandon_ranges(builder) : 0;
+        int64_t at_end = session_clock_convert(&collector->clock, ring->last);
+        if (open)
+            collect_lose(collector, channel, TSMITH_REASON_UNMATCHED, open, at_end, at_end, ring->thread);
+        collector->totals.rings++;
+    }
+}
+
+void collect_process_event(struct collector *collector, struct collect_channel *channel,
+                           tsmith_operation operation, int64_t at) {
+    const tsmith_process *process = tsmith_dictionary_process(collector->dictionary, channel->process);
+    struct builder *builder = begin_row(collector, channel->process_track, TSMITH_KIND_PROCESS, at);
+    if (!builder || !process)
+        return;
+    builder_set(builder, TSMITH_FIELD_OPERATION, TSMITH_TYPE_OPERATION, (uint64_t)operation);
+    if (process->name)
+        builder_set(builder, TSMITH_FIELD_NAME, TSMITH_TYPE_STRING, process->name);
+    if (operation != TSMITH_OPERATION_PROCESS_START && channel->has_end_status) {
+        int status = channel->end_status;
+        int64_t result = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+        builder_set(builder, TSMITH_FIELD_RESULT, TSMITH_TYPE_I64, (uint64_t)result);
+    }
+}
+
+static uint32_t rings_in_use(struct collect_channel *channel) {
+    uint32_t slots = atomic_load_explicit(&channel->rings->slot_count, memory_order_acquire);
+    uint32_t used = 0;
+    for (uint32_t slot = 0; slot < slots && slot < LAYOUT_SLOTS; slot++)
+        used +=
+            atomic_load_explicit(&layout_slot_at(channel->rings, slot)->in_use, memory_order_relaxed) == 1;
+    return used;
+}
+
+// When the process was last heard of, in a directory whose collector is gone.
+static int64_t last_sign(struct collector *collector, const struct collect_channel *channel) {
+    int64_t last = channel->head->attached;
+    for (uint32_t slot = 0; slot < channel->ring_count; slot++) {
+        int64_t at = session_clock_convert(&collector->clock, channel->ring_states[slot].last);
+        if (channel->ring_states[slot].last && at > last)
+            last = at;
+    }
+    return last;
+}
+
+void collect_channel_ended(struct collector *collector, struct collect_channel *channel, bool alive) {
+    int64_t now = collector->recover ? last_sign(collector, channel) : clock_trace_now();
+    bool closed = atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
+    bool killed = channel->has_end_status && WIFSIGNALED(channel->end_status);
+    uint32_t in_use = rings_in_use(channel);
+    if (!closed && in_use > 0) {
+        // How many is not known. Every thread may have been in the middle of one record, so that is what is
+        // stated.
+        collect_lose(collector, channel, alive ? TSMITH_REASON_STILL_RUNNING : TSMITH_REASON_PROCESS_DIED,
+                     in_use, now, now, 0);
+        collector->totals.dropped -= in_use; // nobody knows that they were asked for
+    }
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        if (collector->channels[i]->process != channel->process)
+            continue;
+        if (collector->channels[i] == channel && !alive)
+            collect_process_event(collector, channel,
+                                  killed ? TSMITH_OPERATION_PROCESS_KILLED : TSMITH_OPERATION_PROCESS_EXIT,
+                                  now);
+        break; // once per process, by its first channel
+    }
+}

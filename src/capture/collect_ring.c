@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// Taking sub-buffers and reading records. The hot path of the collector: one pass over the words, one row per
+// event.
+//
+// Order: within a ring, sub-buffers are read by ascending sequence. A scan looks twice: whatever is FULL in
+// the first look was preceded by sub-buffers that are visible in the second, so nothing older can turn up
+// later.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "capture/collect_private.h"
+
+struct collect_ring *collect_ring_of(struct collect_channel *channel, uint32_t slot) {
+    if (slot >= LAYOUT_SLOTS)
+        return NULL;
+    if (slot >= channel->ring_count) {
+        void *states = channel->ring_states;
+        bool room = array_reserve(&states, &channel->ring_capacity, slot + 1u, sizeof *channel->ring_states);
+        channel->ring_states = states;
+        if (!room)
+            return NULL;
+        memset(channel->ring_states + channel->ring_count, 0,
+               (slot + 1u - channel->ring_count) * sizeof *channel->ring_states);
+        channel->ring_count = slot + 1;
+    }
+    return &channel->ring_states[slot];
+}
+
+// ---- scanning
+
+static bool add_found(struct collector *collector, uint32_t sub, const struct layout_sub *at, bool full) {
+    void *found = collector->found;
+    bool room = array_reserve(&found, &collector->found_capacity, collector->found_count + 1u,
+                              sizeof *collector->found);
+    collector->found = found;
+    if (room)
+        collector->found[collector->found_count++] =
+            (struct collect_found){.sub = sub, .slot = at->slot, .sequence = at->sequence, .full = full};
+    return room;
+}
+
+static int by_ring_and_sequence(const void *left, const void *right) {
+    const struct collect_found *a = left, *b = right;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+static uint32_t sub_count(const struct collect_channel *channel) {
+    uint32_t count = atomic_load_explicit(&channel->rings->sub_count, memory_order_acquire);
+    return count < LAYOUT_SUBS ? count : LAYOUT_SUBS;
+}
+
+bool collect_scan(struct collector *collector, struct collect_channel *channel, bool peek) {
+    uint32_t count = sub_count(channel);
+    bool any = false;
+    collector->found_count = 0;
+    collector->found_next = 0;
+    for (uint32_t i = 0; i < count && !any; i++) {
+        uint32_t state = atomic_load_explicit(&layout_sub_at(channel->rings, i)->state, memory_order_acquire);
+        any = state == LAYOUT_SUB_FULL || (peek && state == LAYOUT_SUB_WRITING) ||
+              (collector->recover && state != LAYOUT_SUB_FREE && state != LAYOUT_SUB_ABSENT);
+    }
+    if (!any)
+        return false;
+    uint64_t *newest = calloc(LAYOUT_SLOTS, sizeof *newest); // sequence, by slot, seen FULL in the first look
+    if (!newest)
+        return false;
+    for (int look = 0; look < 2; look++)
+        for (uint32_t i = 0; i < count; i++) {
+            const struct layout_sub *sub = layout_sub_at(channel->rings, i);
+            uint32_t state = atomic_load_explicit(&sub->state, memory_order_acquire);
+            uint32_t plain = state & ~(uint32_t)LAYOUT_SUB_PEEK;
+            bool full = plain == LAYOUT_SUB_FULL || (collector->recover && plain == LAYOUT_SUB_READING);
+            if (sub->slot >= LAYOUT_SLOTS || !(full || plain == LAYOUT_SUB_WRITING))
+                continue;
+            if (look == 0 && full && sub->sequence > newest[sub->slot])
+                newest[sub->slot] = sub->sequence;
+            // What became FULL between the looks waits for the next scan, as elders might have been missed;
+            // in the last scan there is no next one.
+            bool wanted = full ? channel->state != COLLECT_LIVE || sub->sequence <= newest[sub->slot] : peek;
+            if (look == 1 && wanted)
+                add_found(collector, i, sub, full);
+        }
+    free(newest);
+    if (collector->found_count > 0)
+        qsort(collector->found, collector->found_count, sizeof *collector->found, by_ring_and_sequence);
+    return collector->found_count > 0;
+}
+
+// ---- taking
+
+static const uint64_t *borrow_words(struct collector *collector, const struct collect_channel *channel,
+                                    uint32_t sub, uint64_t bytes) {
+    if (channel->local)
+        return atomic_load_explicit(&channel->local->bases[sub], memory_order_acquire);
+    if (collector->copy_bytes < channel->sub_bytes) {
+        free(collector->copy);
+        collector->copy = malloc(channel->sub_bytes);
+        collector->copy_bytes = collector->copy ? channel->sub_bytes : 0;
+    }
+    uint64_t done = 0;
+    while (collector->copy && done < bytes) {
+        ssize_t got = pread(channel->rings_fd, (char *)collector->copy + done, bytes - done,
+                            (off_t)(layout_data_offset(channel->sub_bytes, sub) + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return NULL;
+        done += (uint64_t)got;
+    }
+    return collector->copy;
+}
+
+static void hold(struct collector *collector, const struct collect_work *work) {
+    void *held = collector->held;
+    if (collector->held_first > 0 && collector->held_first == collector->held_count)
+        collector->held_first = collector->held_count = 0;
+    bool room =
+        array_reserve(&held, &collector->held_capacity, collector->held_count + 1u, sizeof *collector->held);
+    collector->held = held;
+    if (!room) {
+        collector->out_of_memory = true;
+        return;
+    }
+    collector->held[collector->held_count++] = (struct collect_held){
+        .channel = work->channel, .sub = work->sub, .slot = work->slot, .serial = collector->serial};
+    work->channel->held++;
+    struct collect_ring *ring = &work->channel->ring_states[work->slot];
+    ring->held++;
+    if (2 * ring->held >= collector->control->ring_sub_buffers)
+        collector->pressure = true;
+}
+
+// READING, or WRITING|PEEK. False when it is neither any more (drop-oldest has taken it back).
+static bool take(struct collector *collector, struct layout_sub *sub, bool full) {
+    if (collector->recover)
+        return true; // a private copy of a dead process's head
+    uint32_t expected = full ? LAYOUT_SUB_FULL : LAYOUT_SUB_WRITING;
+    uint32_t desired = full ? LAYOUT_SUB_READING : LAYOUT_SUB_WRITING | LAYOUT_SUB_PEEK;
+    return atomic_compare_exchange_strong_explicit(&sub->state, &expected, desired, memory_order_acq_rel,
+                                                   memory_order_acquire);
+}
+
+static void unpeek(struct collector *collector, struct layout_sub *sub) {
+    if (!collector->recover)
+        atomic_fetch_and_explicit(&sub->state, ~(uint32_t)LAYOUT_SUB_PEEK, memory_order_release);
+}
+
+static void switch_thread(struct collector *collector, struct collect_work *work, struct collect_ring *ring,
+                          uint32_t local_track) {
+    const struct collect_ids *tracks = &work->channel->tracks;
+    uint32_t track = local_track < tracks->count ? tracks->items[local_track] : 0;
+    if (track != ring->thread && ring->thread) {
+        struct builder *left = collect_builder(collector, ring->thread);
+        uint32_t open = left ? builder_abandon_ranges(left) : 0;
+        int64_t at = session_clock_convert(&collector->clock, ring->last);
+        if (open)
+            collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, open, at, at, ring->thread);
+    }
+    ring->thread = track;
+    work->builder = track ? collect_builder(collector, track) : NULL;
+}
+
+// What is missing before the sub-buffer that was just taken.
+static void check_gap(struct collector *collector, struct collect_work *work, struct collect_ring *ring) {
+    const struct layout_sub *head = &work->head;
+    uint64_t next = head->first + work->records;
+    if (next > ring->expected) {
+        tsmith_reason reason = head->reason && head->reason < TSMITH_REASON_LIMIT
+                                   ? (tsmith_reason)head->reason
+                                   : TSMITH_REASON_OVERWRITTEN;
+        uint64_t from = ring->last ? ring->last : head->opened;
+        collect_lose(collector, work->channel, reason, next - ring->expected,
+                     session_clock_convert(&collector->clock, from),
+                     session_clock_convert(&collector->clock, head->opened), ring->thread);
+        // Which ends belong to which beginnings is not known any more.
+        struct builder *builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
+        uint32_t open = builder ? builder_abandon_ranges(builder) : 0;
+        int64_t at = session_clock_convert(&collector->clock, head->opened);
+        if (open)
+            collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, open, at, at, ring->thread);
+    }
+    ring->expected = next;
+}
+
+static bool resume_peek(const struct collect_found *found, const struct collect_ring *ring,
+                        struct collect_work *work) {
+    bool same =
+        ring->peek_sequence == found->sequence && ring->peek_sub == found->sub && ring->peek_sequence != 0;
+    work->at = same ? ring->peek_bytes / sizeof(uint64_t) : 0;
+    work->records = same ? ring->peek_records : 0;
+    return same;
+}
+
+// Field by field: the owner may be writing its counts right now.
+static void copy_head(struct layout_sub *to, struct layout_sub *from, bool full) {
+    memset(to, 0, sizeof *to);
+    atomic_store_explicit(&to->records, atomic_load_explicit(&from->records, memory_order_relaxed),
+                          memory_order_relaxed);
+    to->thread_track = from->thread_track;
+    to->reason = from->reason;
+    to->sequence = from->sequence;
+    to->first = from->first;
+    to->opened = from->opened;
+    to->closed = full ? from->closed : 0;
+}
+
+static bool begin(struct collector *collector, const struct collect_found *found) {
+    struct collect_channel *channel = collector->channels[collector->draining];
+    struct collect_work *work = &collector->work;
+    struct layout_sub *sub = layout_sub_at(channel->rings, found->sub);
+    struct collect_ring *ring = collect_ring_of(channel, found->slot);
+    if (!ring || !take(collector, sub, found->full))
+        return false;
+    *work = (struct collect_work){
+        .channel = channel, .sub = found->sub, .slot = found->slot, .taken = found->full};
+    uint64_t committed = atomic_load_explicit(&sub->committed, memory_order_acquire);
+    if (committed > channel->sub_bytes || committed % sizeof(uint64_t))
+        committed = 0;
+    copy_head(&work->head, sub, found->full);
+    bool resumed = resume_peek(found, ring, work);
+    work->end = committed / sizeof(uint64_t);
+    work->words = committed ? borrow_words(collector, channel, found->sub, committed) : NULL;
+    if (!work->words || work->at > work->end)
+        work->at = work->end = 0;
+    collector->serial++;
+    if (found->full)
+        hold(collector, work);
+    // The table has every id these records use: they were registered before.
+    collect_channel_read_table(collector, channel);
+    if (!resumed)
+        switch_thread(collector, work, ring, work->head.thread_track);
+    else
+        work->builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
+    check_gap(collector, work, ring);
+    return true;
+}
+
+bool collect_begin(struct collector *collector) {
+    while (collector->found_next < collector->found_count)
+        if (begin(collector, &collector->found[collector->found_next++]))
+            return true;
+    return false;
+}
+
+static void lose_rest(struct collector *collector, struct collect_work *work, uint64_t asked) {
+    struct collect_ring *ring = &work->channel->ring_states[work->slot];
+    uint64_t lost = asked > work->records ? asked - work->records : 0;
+    int64_t from = session_clock_convert(&collector->clock, work->head.opened);
+    int64_t to = session_clock_convert(&collector->clock, work->head.closed);
+    if (lost)
+        collect_lose(collector, work->channel, TSMITH_REASON_CORRUPT, lost, from, to, ring->thread);
+    work->records += lost;
+}
+
+static void end_work(struct collector *collector) {
+    struct collect_work *work = &collector->work;
+    struct collect_channel *channel = work->channel;
+    struct collect_ring *ring = &channel->ring_states[work->slot];
+    struct layout_sub *sub = layout_sub_at(channel->rings, work->sub);
+    if (work->taken) {
+        // Damaged records leave a difference to what the owner counted; a count beyond what fits is damage
+        // itself.
+        uint64_t asked = atomic_load_explicit(&work->head.records, memory_order_relaxed);
+        lose_rest(collector, work, asked <= channel->sub_bytes / sizeof(uint64_t) ? asked : 0);
+        ring->peek_sequence = 0;
+        ring->last = work->head.closed ? work->head.closed : work->head.opened;
+    } else {
+        ring->peek_sub = work->sub;
+        ring->peek_sequence = work->head.sequence;
+        ring->peek_bytes = work->at * sizeof(uint64_t);
+        ring->peek_records = work->records;
+        unpeek(collector, sub);
+    }
+    ring->expected = work->head.first + work->records;
+    work->channel = NULL;
+}
+
+// ---- records
+
+struct device_bracket {
+    uint64_t first; // device time
+    uint64_t not_before, not_after;
+    bool has_first, has_before, has_after;
+};
+
+static uint32_t map_id(const struct collect_ids *ids, uint64_t local) {
+    return local < ids->count ? ids->items[local] : 0;
+}
+
+static bool set_value(struct collector *collector, struct builder *builder, const struct collect_step *step,
+                      uint64_t word, const uint64_t *start, struct device_bracket *bracket) {
+    switch (step->encoding) {
+    case RECORD_VALUE:
+        return builder_set(builder, step->field, step->type, word);
+    case RECORD_DYNAMIC:
+        if (step->type == TSMITH_TYPE_STRING || step->type == TSMITH_TYPE_TRACK) {
+            const struct collect_channel *channel = collector->work.channel;
+            uint32_t id =
+                map_id(step->type == TSMITH_TYPE_STRING ? &channel->strings : &channel->tracks, word);
+            return !id || builder_set(builder, step->field, step->type, id);
+        }
+        return builder_set(builder, step->field, step->type, word);
+    case RECORD_TICK:
+        return builder_set(builder, step->field, step->type,
+                           (uint64_t)session_clock_convert(&collector->clock, word));
+    case RECORD_TICK_END: {
+        int64_t begun = session_clock_convert(&collector->clock, *start);
+        int64_t end = session_clock_convert(&collector->clock, word);
+        return builder_set(builder, step->field, step->type,
+                           end > begun ? (uint64_t)end - (uint64_t)begun : 0);
+    }
+    case RECORD_DEVICE_TIME:
+        if (!bracket->has_first) {
+            bracket->first = word;
+            bracket->has_first = true;
+        }
+        return builder_set_device_time(builder, step->field, word);
+    case RECORD_DEVICE_END:
+        return builder_set(builder, step->field, step->type, word > *start ? word - *start : 0);
+    case RECORD_STRING: {
+        uint32_t id = map_id(&collector->work.channel->strings, word);
+        return !id || builder_set(builder, step->field, step->type, id);
+    }
+    case RECORD_TRACK: {
+        uint32_t id = map_id(&collector->work.channel->tracks, word);
+        return !id || builder_set(builder, step->field, step->type, id);
+    }
+    case RECORD_NOT_BEFORE:
+        bracket->not_before = word;
+        return bracket->has_before = true;
+    default:
+        bracket->not_after = word;
+        return bracket->has_after = true;
+    }
+}
+
+static bool set_fields(struct collector *collector, struct builder *builder, const struct collect_plan *plan,
+                       const uint64_t *words, uint32_t count, uint64_t start_word) {
+    struct device_bracket bracket = {0};
+    bool done = true;
+    for (uint32_t i = 0; i < plan->step_count && done; i++) {
+        const struct collect_step *step = &plan->steps[i];
+        if (step->encoding == RECORD_LIST) {
+            uint64_t length = words[i];
+            done = length > count - i - 1 || length == 0 ||
+                   builder_set_list(builder, step->field, words + i + 1, (uint32_t)length);
+            break;
+        }
+        if (step->zero_is_none && words[i] == 0)
+            continue;
+        done = set_value(collector, builder, step, words[i], &start_word, &bracket);
+    }
+    if (bracket.has_first && bracket.has_before && bracket.has_after) {
+        struct device_clock *clock = collect_device_clock(collector, builder->track);
+        if (clock)
+            device_clock_observe(clock, (int64_t)bracket.first,
+                                 session_clock_convert(&collector->clock, bracket.not_before),
+                                 session_clock_convert(&collector->clock, bracket.not_after));
+    }
+    return done;
+}
+
+enum outcome { KEPT, DAMAGED, BUILDER_FULL };
+
+static enum outcome end_range(struct collector *collector, uint64_t tick) {
+    struct collect_work *work = &collector->work;
+    int64_t end = session_clock_convert(&collector->clock, tick);
+    if (!work->builder)
+        return DAMAGED;
+    if (!builder_close_range(work->builder, end))
+        collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, 1, end, end,
+                     work->channel->ring_states[work->slot].thread);
+    return KEPT;
+}
+
+// One record of `count` words after its head.
+static enum outcome read_record(struct collector *collector, uint64_t head, const uint64_t *words,
+                                uint32_t count) {
+    struct collect_work *work = &collector->work;
+    struct collect_channel *channel = work->channel;
+    uint32_t shape = head & 0xffff, subject = (uint32_t)(head >> 32);
+    if (shape == 0 || shape >= channel->plan_count)
+        return DAMAGED;
+    const struct collect_plan *plan = &channel->plans[shape];
+    if (plan->kind == TSMITH_KIND_NONE || count < plan->step_count)
+        return DAMAGED;
+    if (plan->role == RECORD_END)
+        return end_range(collector, words[0]);
+    struct builder *builder = work->builder;
+    uint32_t name = 0;
+    if (plan->subject == RECORD_SUBJECT_NAME) {
+        name = map_id(&channel->strings, subject);
+    } else {
+        uint32_t track = map_id(&channel->tracks, subject);
+        builder = track ? collect_builder(collector, track) : NULL;
+    }
+    if (!builder)
+        return DAMAGED;
+    if (!collect_row_allowed(collector, builder))
+        return BUILDER_FULL;
+    int64_t start = plan->steps[0].encoding == RECORD_TICK
+                        ? session_clock_convert(&collector->clock, words[0])
+                        : (int64_t)words[0];
+    bool done = builder_append(builder, (tsmith_kind)plan->kind, start) &&
+                (!name || builder_set(builder, TSMITH_FIELD_NAME, TSMITH_TYPE_STRING, name)) &&
+                (plan->tick_only || set_fields(collector, builder, plan, words, count, words[0])) &&
+                (plan->role != RECORD_BEGIN || builder_open_range(builder));
+    if (!done)
+        collector->out_of_memory = true;
+    return KEPT;
+}
+
+void collect_read(struct collector *collector) {
+    struct collect_work *work = &collector->work;
+    struct collect_ring *ring = &work->channel->ring_states[work->slot];
+    while (work->at < work->end) {
+        if (collector->due)
+            return;
+        uint64_t head = work->words[work->at];
+        uint32_t count = head >> 16 & 0xffff;
+        if (count == 0 || count > work->end - work->at)
+            break; // the rest cannot be read; end_work counts it
+        if ((head & 0xffff) == RECORD_SWITCH) {
+            switch_thread(collector, work, ring, (uint32_t)(head >> 32));
+        } else {
+            enum outcome outcome = read_record(collector, head, work->words + work->at + 1, count - 1);
+            if (outcome == BUILDER_FULL)
+                return;
+            work->records++;
+            if (outcome == KEPT)
+                collector->totals.kept++;
+            else
+                collect_lose(collector, work->channel, TSMITH_REASON_CORRUPT, 1,
+                             session_clock_convert(&collector->clock, work->head.opened),
+                             session_clock_convert(&collector->clock, work->head.opened), ring->thread);
+        }
+        work->at += count;
+    }
+    end_work(collector);
+}

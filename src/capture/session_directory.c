@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/session_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "capture/ring.h"
+
+static const uint64_t DEFAULT_RING = 4u << 20;
+static const uint64_t ROOM_WANTED = 16u << 20;    // a root with less is the second choice
+static const int64_t COLLECTOR_GONE = 5000000000; // ns of silence
+
+static void read_boot_id(char out[40]) {
+    memset(out, 0, 40);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t length = read(fd, out, 39);
+    close(fd);
+    if (length > 0 && out[length - 1] == '\n')
+        out[length - 1] = '\0';
+}
+
+bool session_directory_same_boot(const struct session_directory *directory) {
+    char boot_id[40];
+    read_boot_id(boot_id);
+    return boot_id[0] && memcmp(boot_id, directory->control->boot_id, sizeof boot_id) == 0;
+}
+
+static bool has_room(const char *root) {
+    struct statvfs status;
+    return statvfs(root, &status) == 0 && (uint64_t)status.f_bavail * status.f_frsize >= ROOM_WANTED;
+}
+
+// Tries one root; 0, or errno.
+static int make_in(struct session_directory *directory, const char *root) {
+    int length = snprintf(directory->path, sizeof directory->path, "%s/tracesmith-XXXXXX", root);
+    if (length < 0 || (size_t)length >= sizeof directory->path - 256)
+        return ENAMETOOLONG;
+    return mkdtemp(directory->path) ? 0 : errno; // 0700
+}
+
+static tsmith_status make_directory(struct session_directory *directory, const char *wanted,
+                                    tsmith_error *error) {
+    const char *tmpdir = getenv("TMPDIR");
+    const char *roots[] = {"/dev/shm", tmpdir && tmpdir[0] == '/' ? tmpdir : "/tmp", "/tmp"};
+    if (wanted) {
+        errno = make_in(directory, wanted);
+        return errno ? status_set_errno(error, "cannot make a session directory in %s", wanted) : TSMITH_OK;
+    }
+    // First where there is plenty of room, then anywhere.
+    for (int plenty = 1; plenty >= 0; plenty--)
+        for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
+            if ((!plenty || has_room(roots[i])) && (errno = make_in(directory, roots[i])) == 0)
+                return TSMITH_OK;
+    return status_set_errno(error, "cannot make a session directory in /dev/shm, TMPDIR or /tmp");
+}
+
+static void choose_sizes(struct layout_control *control, size_t buffer_bytes) {
+    uint64_t ring = buffer_bytes ? buffer_bytes : DEFAULT_RING;
+    uint64_t least = 2 * 8 * RECORD_MAX_WORDS; // so that the longest record fills half a sub-buffer
+    // A sixteenth of the ring, as the owner and the collector each have a few; small enough to stay in a cache.
+    uint64_t sub = least;
+    while (sub < ring / 16 && sub < 256 * 1024)
+        sub *= 2;
+    while (ring / sub > RING_QUOTA_MAX && sub < (1u << 30))
+        sub *= 2;
+    uint64_t count = ring / sub;
+    control->sub_buffer_bytes = (uint32_t)sub;
+    control->ring_sub_buffers = (uint32_t)(count < 2 ? 2 : count > RING_QUOTA_MAX ? RING_QUOTA_MAX : count);
+}
+
+static tsmith_status make_control(struct session_directory *directory, const tsmith_capture_options *options,
+                                  tsmith_error *error) {
+    const size_t bytes = sizeof(struct layout_control);
+    tsmith_status status = TSMITH_OK;
+    int fd =
+        openat(directory->fd, LAYOUT_CONTROL_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int failure = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+    void *at = failure ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        errno = failure ? failure : errno;
+        status = status_set_errno(error, "cannot make the session's control file in %s", directory->path);
+        goto done;
+    }
+    struct layout_control *control = at;
+    directory->control = control;
+    control->version = LAYOUT_VERSION;
+    control->bytes = (uint32_t)bytes;
+    control->overflow = (uint32_t)options->overflow;
+    control->tick_is_tsc = clock_tick_is_tsc();
+    choose_sizes(control, options->buffer_bytes);
+    control->started = clock_trace_now();
+    control->started_realtime = clock_now(CLOCK_REALTIME);
+    read_boot_id(control->boot_id);
+    atomic_store(&control->collector_pid, (uint32_t)getpid());
+    atomic_store(&control->heartbeat, control->started);
+    atomic_store(&control->armed, 1);
+    atomic_store(&control->state, LAYOUT_SESSION_OPEN);
+    control->magic = LAYOUT_CONTROL_MAGIC;
+done:
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+tsmith_status session_directory_create(struct session_directory *directory,
+                                       const tsmith_capture_options *options, tsmith_error *error) {
+    tsmith_capture_options chosen = {0};
+    if (options)
+        memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
+    memset(directory, 0, sizeof *directory);
+    directory->fd = -1;
+    if (!tsmith_overflow_name(chosen.overflow))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no overflow policy %d",
+                          (int)chosen.overflow);
+    tsmith_status status = make_directory(directory, chosen.session_root, error);
+    if (status)
+        return status;
+    directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    status = directory->fd < 0
+                 ? status_set_errno(error, "cannot open the session directory %s", directory->path)
+                 : make_control(directory, &chosen, error);
+    if (status)
+        session_directory_remove(directory);
+    return status;
+}
+
+// The control file as a private copy: nothing changes it while it is read, whatever size it pretends to be.
+static struct layout_control *copy_control(int directory) {
+    const size_t bytes = sizeof(struct layout_control);
+    int fd = openat(directory, LAYOUT_CONTROL_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct layout_control *control = at == MAP_FAILED ? NULL : at;
+    for (size_t done = 0; control && done < bytes;) {
+        ssize_t got = pread(fd, (char *)at + done, bytes - done, (off_t)done);
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    close(fd);
+    return control;
+}
+
+static tsmith_status check_control(const struct session_directory *directory, tsmith_error *error) {
+    const struct layout_control *control = directory->control;
+    if (control->magic != LAYOUT_CONTROL_MAGIC)
+        return status_set(error, TSMITH_ERROR_FORMAT, "%s is not a session directory", directory->path);
+    if (control->version != LAYOUT_VERSION)
+        return status_set(
+            error, TSMITH_ERROR_UNSUPPORTED,
+            "the session in %s was made by another version of TraceSmith (layout %u, this one has %u)",
+            directory->path, control->version, LAYOUT_VERSION);
+    if (control->sub_buffer_bytes % LAYOUT_PAGE || control->sub_buffer_bytes < 2 * 8 * RECORD_MAX_WORDS ||
+        control->sub_buffer_bytes > 1u << 30 || control->ring_sub_buffers < 2 ||
+        control->ring_sub_buffers > RING_QUOTA_MAX)
+        return status_set(error, TSMITH_ERROR_CORRUPT, "the control file of the session in %s is damaged",
+                          directory->path);
+    return TSMITH_OK;
+}
+
+static bool collector_lives(const struct session_directory *directory) {
+    const struct layout_control *control = directory->control;
+    int64_t silent = clock_trace_now() - atomic_load(&control->heartbeat);
+    pid_t pid = (pid_t)atomic_load(&control->collector_pid);
+    return session_directory_same_boot(directory) && silent >= 0 && silent < COLLECTOR_GONE && pid > 0 &&
+           kill(pid, 0) == 0;
+}
+
+tsmith_status session_directory_open(struct session_directory *directory, const char *path,
+                                     tsmith_error *error) {
+    tsmith_status status = TSMITH_OK;
+    memset(directory, 0, sizeof *directory);
+    directory->private_copy = true;
+    directory->fd = -1;
+    if (strlen(path) >= sizeof directory->path)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "the name of the session directory is too long");
+    memcpy(directory->path, path, strlen(path) + 1);
+    directory->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory->fd < 0)
+        return status_set_errno(error, "cannot open the session directory %s", path);
+    directory->control = copy_control(directory->fd);
+    if (!directory->control)
+        status = status_set(error, TSMITH_ERROR_FORMAT,
+                            "%s is not a session directory: it has no control file", path);
+    else
+        status = check_control(directory, error);
+    if (!status && collector_lives(directory))
+        status = status_set(
+            error, TSMITH_ERROR_BUSY,
+            "the session in %s is still being collected by process %u; wait for it, or end it first", path,
+            atomic_load(&directory->control->collector_pid));
+    if (status)
+        session_directory_close(directory);
+    return status;
+}
+
+void session_directory_end(struct session_directory *directory) {
+    if (!directory->control || directory->private_copy)
+        return;
+    atomic_store(&directory->control->armed, 0);
+    atomic_store(&directory->control->state, LAYOUT_SESSION_CLOSED);
+}
+
+void session_directory_close(struct session_directory *directory) {
+    if (directory->control)
+        munmap(directory->control, sizeof *directory->control);
+    if (directory->fd >= 0)
+        close(directory->fd);
+    directory->control = NULL;
+    directory->fd = -1;
+}
+
+void session_directory_remove(struct session_directory *directory) {
+    int fd = directory->fd >= 0 ? openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
+    for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
+        unlinkat(directory->fd, entry->d_name, 0);
+    if (listing)
+        closedir(listing);
+    else if (fd >= 0)
+        close(fd);
+    rmdir(directory->path);
+    session_directory_close(directory);
+}
