@@ -36,7 +36,8 @@ function check_ours(header,    room, row, n, list, i, target) {
     room = room_of(FILENAME)
     if (index(header, "tracesmith/") == 1) return
     if (header !~ /\//) {
-        if (!((FILENAME_dir "/" header) in present)) bad("\"" header "\" is not in its own folder; write room/file.h")
+        if (!((FILENAME_dir "/" header) in present) && !((room "/" header) in present))
+            bad("\"" header "\" is not in this room; write room/file.h")
         return
     }
     if (("src/" room_of(header)) == room || room_of(header) == room) return
