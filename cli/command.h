@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of commands and options (commands.c). From it come parsing, --help, the completions, the man
+// pages and docs/commands.md; nothing about an option is written anywhere else.
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { OPTIONS_MAX = 16, OPERANDS_MAX = 4 };
+
+// What a value or operand is, for completion.
+enum value_kind {
+    VALUE_NONE, // free text
+    VALUE_FILE,
+    VALUE_TRACE,   // a .sbt file
+    VALUE_COMMAND, // one of our commands
+    VALUE_PROGRAM  // a program and its arguments
+};
+
+struct option {
+    const char *name;     // without the dashes; NULL ends a list
+    char letter;          // 0: there is no short form
+    const char *argument; // what --help calls the value; NULL: a flag
+    const char *doc;      // one sentence without its end
+    enum value_kind kind;
+    bool list;                             // several words, separated by commas
+    const char *(*word)(size_t index);     // the words allowed, NULL after the last; NULL: any value
+    const char *(*word_doc)(size_t index); // what each means; may be NULL
+};
+
+struct invocation;
+
+struct example {
+    const char *line; // NULL ends a list
+    const char *doc;
+};
+
+struct command {
+    const char *name;     // NULL ends the table
+    const char *operands; // as in the synopsis; NULL: none
+    const char *doc;      // one line
+    const char *about;    // paragraphs, separated by empty lines
+    size_t operands_least;
+    size_t operands_most;
+    enum value_kind operand_kind; // VALUE_PROGRAM: everything from the first operand on is the program's
+    const struct option *options;
+    const struct example *examples;
+    int (*run)(const struct invocation *invocation); // returns the exit code
+};
+
+// One command line, understood.
+struct invocation {
+    const struct command *command;
+    const char *values[OPTIONS_MAX]; // by index into command->options; "" for a flag that is given
+    char *const *operands;           // NULL-terminated
+    size_t operand_count;
+    bool help, version; // asked for by a global option
+};
+
+extern const struct command commands[];
+extern const struct option global_options[];
+
+const struct command *command_find(const char *name);
+// The value of an option of the command, NULL when it was not given.
+const char *invocation_value(const struct invocation *invocation, const char *option);
+static inline bool invocation_flag(const struct invocation *invocation, const char *option) {
+    return invocation_value(invocation, option) != NULL;
+}
+
+// Understands what follows `command` in argv. The words are permuted in place. False after a complaint.
+bool command_parse(const struct command *command, char **words, struct invocation *out);
+// The name nearest to `wrong` among what `name_at` gives (NULL after the last); NULL when none is near.
+const char *nearest(const char *wrong, const char *(*name_at)(size_t index));
+const char *command_name_at(size_t index);
+
+// Splits a comma list given for an option and hands over the index of each word; false after a complaint.
+bool option_each_word(const struct option *option, const char *list,
+                      void (*each)(void *context, size_t index), void *context);
+const struct option *command_option(const struct command *command, const char *name);
+
+// The commands, each in its own file.
+int command_profile(const struct invocation *invocation);
+int command_view(const struct invocation *invocation);
+int command_info(const struct invocation *invocation);
+int command_recover(const struct invocation *invocation);
+int command_devices(const struct invocation *invocation);
+int command_benchmark(const struct invocation *invocation);
+int command_version(const struct invocation *invocation);
+int command_help(const struct invocation *invocation);
+
+#endif

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith info`: what a trace holds, from its summary and its tables; no event is decoded. What is in the tables is
+// shown at once; whether the file is whole, and its totals, only after every frame's checksum was verified.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "terminal.h"
+#include "trace.h"
+
+enum { ROWS_MOST = 24, LABEL_COLUMNS = 14 };
+
+#define BOLD "\x1b[1m"
+#define RED "\x1b[31m"
+#define PLAIN "\x1b[0m"
+
+static double bytes_per_event(const struct trace *trace) {
+    return trace->summary.events ? (double)trace->summary.bytes / (double)trace->summary.events : 0;
+}
+
+// ---- clocks
+
+// What is known of one clock: how often it was compared with the trace clock, and how well.
+struct clock_bounds {
+    uint64_t pairs;
+    int64_t worst, best; // error bounds, ns
+};
+
+static struct clock_bounds *measure_clocks(const tsmith_dictionary *dictionary) {
+    uint32_t count = tsmith_dictionary_clock_count(dictionary);
+    struct clock_bounds *bounds = calloc((size_t)count + 1, sizeof *bounds);
+    for (uint32_t i = 1; bounds && i < tsmith_dictionary_clock_pair_count(dictionary); i++) {
+        const tsmith_clock_pair *pair = tsmith_dictionary_clock_pair(dictionary, i);
+        if (pair->clock >= count)
+            continue;
+        struct clock_bounds *clock = &bounds[pair->clock];
+        clock->worst = !clock->pairs || pair->error > clock->worst ? pair->error : clock->worst;
+        clock->best = !clock->pairs || pair->error < clock->best ? pair->error : clock->best;
+        clock->pairs++;
+    }
+    return bounds;
+}
+
+// ---- JSON
+
+static void add_json_clocks(struct text *text, const struct trace *trace) {
+    const tsmith_dictionary *dictionary = trace->dictionary;
+    struct clock_bounds *bounds = measure_clocks(dictionary);
+    text_add_cstr(text, "\"clocks\":[");
+    for (uint32_t id = 1; bounds && id < tsmith_dictionary_clock_count(dictionary); id++) {
+        const tsmith_clock *clock = tsmith_dictionary_clock(dictionary, id);
+        text_add_format(text, "%s{\"id\":%u,\"name\":", id > 1 ? ",\n" : "\n", id);
+        text_add_json(text, trace_string(trace, clock->name));
+        text_add_format(text, ",\"process\":%u,\"device\":%u,\"pairs\":%" PRIu64, clock->process,
+                        clock->device, bounds[id].pairs);
+        if (bounds[id].pairs)
+            text_add_format(text, ",\"error_ns\":{\"least\":%" PRId64 ",\"most\":%" PRId64 "}",
+                            bounds[id].best, bounds[id].worst);
+        text_add_char(text, '}');
+    }
+    text_add_char(text, ']');
+    free(bounds);
+}
+
+static void add_json_attributes(struct text *text, const struct trace *trace) {
+    text_add_cstr(text, "\"attributes\":[");
+    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(trace->dictionary); id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(trace->dictionary, id);
+        text_add_cstr(text, id > 1 ? ",\n{\"key\":" : "\n{\"key\":");
+        text_add_json(text, trace_string(trace, attribute->key));
+        text_add_cstr(text, ",\"value\":");
+        text_add_json(text, trace_string(trace, attribute->value));
+        text_add_char(text, '}');
+    }
+    text_add_char(text, ']');
+}
+
+// A fact about the trace under a name of its own; null when the trace does not say.
+static void add_json_fact(struct text *text, const struct trace *trace, const char *member, const char *key) {
+    tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, key);
+    text_add_format(text, "\"%s\":", member);
+    if (value.bytes)
+        text_add_json(text, value);
+    else
+        text_add_cstr(text, "null");
+    text_add_cstr(text, ",");
+}
+
+// Checks every frame, so that "complete" can be said.
+static int verify(struct trace *trace, bool quick) {
+    tsmith_error error;
+    tsmith_status status = quick ? TSMITH_OK : tsmith_sbt_verify(trace->file, &error);
+    if (status < 0)
+        complain("%s", error.message);
+    trace_refresh(trace);
+    return exit_code_of_input(status);
+}
+
+static int write_json(struct trace *trace, bool quick) {
+    struct text text = {0};
+    const tsmith_sbt_summary *summary = &trace->summary;
+    bool first = true;
+    text_add_char(&text, '{');
+    add_json_fact(&text, trace, "command", "command");
+    add_json_fact(&text, trace, "host", "host");
+    add_json_fact(&text, trace, "tool_version", "tool.version");
+    add_json_attributes(&text, trace);
+    text_add_cstr(&text, ",\n");
+    trace_add_json_tables(&text, trace);
+    text_add_cstr(&text, ",\n");
+    add_json_clocks(&text, trace);
+    text_add_cstr(&text, ",\n");
+    output_text(&text);
+    int code = output_flush() ? verify(trace, quick) : EXIT_DONE;
+    trace_add_json_head(&text, trace);
+    text_add_format(&text, ",\"events\":%" PRIu64 ",\"kinds\":{", summary->events);
+    for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++) {
+        if (!summary->kinds[kind])
+            continue;
+        text_add_format(&text, "%s\"%s\":%" PRIu64, first ? "" : ",", tsmith_kind_name((tsmith_kind)kind),
+                        summary->kinds[kind]);
+        first = false;
+    }
+    text_add_format(&text, "},\"bytes\":%" PRIu64 ",\"bytes_per_event\":", summary->bytes);
+    text_add_f64(&text, bytes_per_event(trace));
+    text_add_format(&text, ",\"frames\":%" PRIu64 ",\"verified\":%s,", summary->frames,
+                    quick || code != EXIT_DONE ? "false" : "true");
+    trace_add_json_state(&text, trace);
+    text_add_cstr(&text, "}\n");
+    output_text(&text);
+    text_finish(&text);
+    return code;
+}
+
+// ---- text
+
+static void label(struct text *line, const char *name) {
+    text_add_cstr(line, terminal_color() ? BOLD : "");
+    text_add_cstr(line, name);
+    text_add_cstr(line, terminal_color() ? PLAIN : "");
+    text_pad_right(line, strlen(name), LABEL_COLUMNS);
+}
+
+static void end_line(struct text *line) {
+    text_add_char(line, '\n');
+    output_text(line);
+}
+
+static void write_fact(const struct trace *trace, const char *name, const char *key) {
+    struct text line = {0};
+    tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, key);
+    if (value.length) {
+        label(&line, name);
+        text_add_safe(&line, value, 0);
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
+static void write_started(const struct trace *trace) {
+    struct text line = {0};
+    tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, "wall_clock_start_ns");
+    char date[64];
+    struct tm parts;
+    time_t seconds = value.length ? (time_t)(strtoll(value.bytes, NULL, 10) / 1000000000) : 0;
+    if (seconds > 0 && localtime_r(&seconds, &parts) &&
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &parts)) {
+        label(&line, "recorded");
+        text_add_cstr(&line, date);
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
+static void write_kinds(const struct trace *trace) {
+    struct text line = {0};
+    label(&line, "events");
+    text_add_count(&line, trace->summary.events);
+    end_line(&line);
+    for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++) {
+        if (!trace->summary.kinds[kind])
+            continue;
+        const char *name = tsmith_kind_name((tsmith_kind)kind);
+        text_add_repeat(&line, ' ', LABEL_COLUMNS);
+        size_t from = line.length;
+        text_add_count(&line, trace->summary.kinds[kind]);
+        text_pad_left(&line, from, 14);
+        text_add_format(&line, "  %-14s %s", name, tsmith_kind_doc((tsmith_kind)kind));
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
+static void write_file(const struct trace *trace) {
+    struct text line = {0};
+    const tsmith_sbt_summary *summary = &trace->summary;
+    label(&line, "file");
+    text_add_safe(&line, text_string(trace->path), 0);
+    text_add_format(&line, ", SBT %u.%u, ", summary->version_major, summary->version_minor);
+    text_add_bytes(&line, (double)summary->bytes);
+    if (summary->events)
+        text_add_format(&line, ", %.2f bytes per event", bytes_per_event(trace));
+    end_line(&line);
+    text_finish(&line);
+}
+
+static void write_state(const struct trace *trace, bool quick) {
+    struct text line = {0};
+    label(&line, "state");
+    if (!trace->is_whole && terminal_color())
+        text_add_cstr(&line, RED);
+    text_add_cstr(&line, trace->is_whole                 ? "complete"
+                         : trace->summary.damaged_frames ? "damaged: see below"
+                                                         : "not complete: see below");
+    if (!trace->is_whole && terminal_color())
+        text_add_cstr(&line, PLAIN);
+    if (trace->is_whole)
+        text_add_cstr(&line, quick ? " (its checksums were not verified)" : ", every checksum is right");
+    end_line(&line);
+    text_finish(&line);
+}
+
+static void write_duration(const struct trace *trace) {
+    struct text line = {0};
+    label(&line, "duration");
+    text_add_duration(&line, trace_duration(trace));
+    end_line(&line);
+    text_finish(&line);
+}
+
+static void write_lost(const struct trace *trace) {
+    struct text line = {0};
+    uint64_t total = trace_lost(trace);
+    label(&line, "lost");
+    if (total && terminal_color())
+        text_add_cstr(&line, RED);
+    if (total)
+        text_add_count(&line, total);
+    else
+        text_add_cstr(&line, "nothing");
+    if (total && terminal_color())
+        text_add_cstr(&line, PLAIN);
+    end_line(&line);
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
+        if (!trace->summary.lost[reason])
+            continue;
+        text_add_repeat(&line, ' ', LABEL_COLUMNS);
+        size_t from = line.length;
+        text_add_count(&line, trace->summary.lost[reason]);
+        text_pad_left(&line, from, 14);
+        text_add_format(&line, "  %-14s %s", tsmith_reason_name((tsmith_reason)reason),
+                        tsmith_reason_doc((tsmith_reason)reason));
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
+static void add_process(struct text *line, const struct trace *trace, uint32_t id) {
+    const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, id);
+    text_add_format(line, "pid %" PRIu64 "  ", process->pid);
+    text_add_safe(line, trace_string(trace, process->name), 40);
+    if (process->host) {
+        text_add_cstr(line, " on ");
+        text_add_safe(line, trace_string(trace, process->host), 40);
+    }
+}
+
+static void add_device(struct text *line, const struct trace *trace, uint32_t id) {
+    const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, id);
+    text_add_safe(line, trace_string(trace, device->name), 60);
+    text_add_cstr(line, " (");
+    text_add_safe(line, trace_string(trace, device->api), 20);
+    text_add_char(line, ' ');
+    text_add_safe(line, trace_string(trace, device->type), 20);
+    if (device->compute_units)
+        text_add_format(line, ", %" PRIu32 " compute units", device->compute_units);
+    if (device->memory_bytes) {
+        text_add_cstr(line, ", ");
+        text_add_bytes(line, (double)device->memory_bytes);
+    }
+    text_add_cstr(line, ")  ");
+    text_add_safe(line, trace_string(trace, device->driver), 60);
+}
+
+static void add_track(struct text *line, const struct trace *trace, uint32_t id) {
+    const tsmith_track *track = tsmith_dictionary_track(trace->dictionary, id);
+    const char *kind = tsmith_track_kind_name((tsmith_track_kind)track->kind);
+    const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, track->process);
+    text_pad_right(line, trace_add_track_label(line, trace->dictionary, id, 24), 24);
+    text_add_format(line, "  %s", kind ? kind : "unknown");
+    if (track->device)
+        text_add_format(line, " of device %" PRIu32, track->device);
+    if (process)
+        text_add_format(line, ", pid %" PRIu64, process->pid);
+    text_add_cstr(line, track->flags & TSMITH_TRACK_OUT_OF_ORDER ? ", out of order" : "");
+    text_add_cstr(line, track->flags & TSMITH_TRACK_SIMULATED ? ", simulated" : "");
+}
+
+static void write_table(const struct trace *trace, const char *name, uint32_t count,
+                        void (*add)(struct text *, const struct trace *, uint32_t)) {
+    struct text line = {0};
+    for (uint32_t id = 1; id < count && id <= ROWS_MOST; id++) {
+        if (id == 1)
+            label(&line, name);
+        else
+            text_add_repeat(&line, ' ', LABEL_COLUMNS);
+        text_add_format(&line, "%" PRIu32 "  ", id);
+        add(&line, trace, id);
+        end_line(&line);
+    }
+    if (count > ROWS_MOST + 1)
+        output_printf("%*s... and %" PRIu32 " more (--json has all)\n", LABEL_COLUMNS, "",
+                      count - 1 - ROWS_MOST);
+    text_finish(&line);
+}
+
+static void write_clocks(const struct trace *trace) {
+    struct text line = {0};
+    struct clock_bounds *bounds = measure_clocks(trace->dictionary);
+    bool first = true;
+    for (uint32_t id = 1; bounds && id < tsmith_dictionary_clock_count(trace->dictionary); id++) {
+        const tsmith_clock *clock = tsmith_dictionary_clock(trace->dictionary, id);
+        if (id > ROWS_MOST)
+            break;
+        label(&line, first ? "clocks" : "");
+        text_pad_right(&line, text_add_safe(&line, trace_string(trace, clock->name), 40), 24);
+        text_add_format(&line, "  compared %" PRIu64 " times", bounds[id].pairs);
+        if (bounds[id].pairs) {
+            text_add_cstr(&line, ", known to ");
+            text_add_duration(&line, bounds[id].worst);
+        }
+        end_line(&line);
+        first = false;
+    }
+    text_finish(&line);
+    free(bounds);
+}
+
+static int write_text(struct trace *trace, bool quick) {
+    const tsmith_dictionary *dictionary = trace->dictionary;
+    write_file(trace);
+    write_fact(trace, "command", "command");
+    write_fact(trace, "host", "host");
+    write_started(trace);
+    write_fact(trace, "recorded by", "tool.version");
+    write_table(trace, "processes", tsmith_dictionary_process_count(dictionary), add_process);
+    write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), add_device);
+    write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), add_track);
+    write_clocks(trace);
+    int code = output_flush() ? verify(trace, quick) : EXIT_DONE;
+    write_duration(trace);
+    write_kinds(trace);
+    write_lost(trace);
+    write_state(trace, quick);
+    return code;
+}
+
+int command_info(const struct invocation *invocation) {
+    struct trace trace;
+    bool quick = invocation_flag(invocation, "quick");
+    int code = trace_open(invocation->operands[0], &trace);
+    if (code != EXIT_DONE)
+        return code;
+    code = (invocation_flag(invocation, "json") ? write_json : write_text)(&trace, quick);
+    if (code == EXIT_DONE && output_flush())
+        code = trace_report(&trace);
+    trace_close(&trace);
+    return code;
+}

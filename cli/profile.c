@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith profile`: run a program, record it, say what came of it.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "quantity.h"
+#include "record.h"
+#include "terminal.h"
+#include "trace.h"
+
+enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+static const char default_path[] = "trace.sbt";
+
+struct apis {
+    const char *names[8];
+    size_t count;
+    const struct option *option;
+};
+
+static void add_api(void *context, size_t index) {
+    struct apis *apis = context;
+    if (apis->count < sizeof apis->names / sizeof apis->names[0])
+        apis->names[apis->count++] = apis->option->word(index);
+}
+
+static bool read_options(const struct invocation *invocation, tsmith_capture_options *options,
+                         struct apis *apis) {
+    const char *buffer = invocation_value(invocation, "buffer");
+    const char *overflow = invocation_value(invocation, "overflow");
+    const char *api = invocation_value(invocation, "api");
+    uint64_t bytes = 0;
+    *options = (tsmith_capture_options){.size = sizeof *options};
+    if (buffer && (!quantity_size(buffer, &bytes) || bytes == 0 || bytes > SIZE_MAX)) {
+        complain("--buffer: '%s' is no size: write 512K, 4M or 1G", buffer);
+        return false;
+    }
+    options->buffer_bytes = (size_t)bytes;
+    if (overflow)
+        tsmith_overflow_find(overflow, &options->overflow);
+    if (api) {
+        apis->option = command_option(invocation->command, "api");
+        if (!option_each_word(apis->option, api, add_api, apis))
+            return false;
+        options->apis = apis->names;
+        options->api_count = apis->count;
+    }
+    return true;
+}
+
+// ---- before anything is run
+
+// The program is looked for first, so that a misspelt name does not replace an earlier trace.
+static int check_program(const char *name) {
+    struct stat status;
+    if (strchr(name, '/')) {
+        if (stat(name, &status) != 0) {
+            complain("%s: %s", name, strerror(errno));
+            return errno == EACCES ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND;
+        }
+        if (S_ISDIR(status.st_mode) || access(name, X_OK) != 0) {
+            complain("%s cannot be run: %s", name, strerror(S_ISDIR(status.st_mode) ? EISDIR : errno));
+            return EXIT_CANNOT_RUN;
+        }
+        return EXIT_DONE;
+    }
+    struct text candidate = {0};
+    const char *path = getenv("PATH");
+    bool found = false;
+    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; !found;) {
+        size_t length = strcspn(at, ":");
+        text_clear(&candidate);
+        text_add(&candidate, length ? at : ".", length ? length : 1);
+        text_add_format(&candidate, "/%s", name);
+        found = stat(text_cstr(&candidate), &status) == 0 && S_ISREG(status.st_mode) &&
+                access(text_cstr(&candidate), X_OK) == 0;
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    text_finish(&candidate);
+    if (!found)
+        complain("%s was not found in PATH", name);
+    return found ? EXIT_DONE : EXIT_NOT_FOUND;
+}
+
+// Whether the file may be written: it is new, empty, a trace, or no regular file at all.
+static bool may_replace(const char *path) {
+    struct stat status;
+    tsmith_sbt *file = NULL;
+    tsmith_error error;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
+        return true;
+    tsmith_status opened = tsmith_sbt_open(path, &file, &error);
+    tsmith_sbt_close(file);
+    if (opened != TSMITH_ERROR_FORMAT)
+        return true;
+    complain("%s is there and is no trace: it is left alone; choose another file with --output", path);
+    return false;
+}
+
+// ---- afterwards
+
+struct summary {
+    const char *path;
+    const struct record_result *result;
+    bool readable; // the file can be opened and `trace` is filled
+    struct trace trace;
+    int exit_code;
+};
+
+static void write_json(const struct summary *summary) {
+    struct text line = {0};
+    const tsmith_sbt_summary *file = &summary->trace.summary;
+    text_add_cstr(&line, "{\"trace\":");
+    text_add_json_cstr(&line, summary->path);
+    text_add_format(&line, ",\"complete\":%s,\"exit_code\":%d,\"used_gpu_api\":%s",
+                    summary->readable && file->complete ? "true" : "false", summary->exit_code,
+                    summary->result->used_api ? "true" : "false");
+    if (summary->readable)
+        text_add_format(&line,
+                        ",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64 ",\"kernels\":%" PRIu64
+                        ",\"duration_ns\":%" PRId64 ",\"lost\":%" PRIu64,
+                        file->bytes, file->events, file->kinds[TSMITH_KIND_KERNEL],
+                        trace_duration(&summary->trace), trace_lost(&summary->trace));
+    text_add_format(&line, ",\"unwritten\":%" PRIu64 "}\n", summary->result->unwritten);
+    if (write(STDERR_FILENO, text_cstr(&line), line.length) < 0)
+        (void)0; // there is nobody left to tell
+    text_finish(&line);
+}
+
+static void write_text(const struct summary *summary) {
+    struct text line = {0};
+    const tsmith_sbt_summary *file = &summary->trace.summary;
+    uint64_t lost = summary->readable ? trace_lost(&summary->trace) : 0;
+    if (summary->readable) {
+        text_add_cstr(&line, summary->path);
+        text_add_cstr(&line, ": ");
+        text_add_count(&line, file->events);
+        text_add_cstr(&line, " events, ");
+        text_add_count(&line, file->kinds[TSMITH_KIND_KERNEL]);
+        text_add_cstr(&line, " kernels, ");
+        text_add_bytes(&line, (double)file->bytes);
+        text_add_cstr(&line, ", ");
+        if (lost)
+            text_add_count(&line, lost);
+        text_add_cstr(&line, lost ? " events lost (tracesmith info says why)" : "nothing lost");
+        complain("%s", text_cstr(&line));
+    }
+    if (summary->readable && summary->result->written && summary->result->used_api)
+        complain("next: tracesmith view %s --timeline", summary->path);
+    text_finish(&line);
+}
+
+static void say_what_went_wrong(const struct summary *summary) {
+    const struct record_result *result = summary->result;
+    if (WIFSIGNALED(result->wait_status))
+        complain("the program was ended by signal %d (%s)", WTERMSIG(result->wait_status),
+                 strsignal(WTERMSIG(result->wait_status)));
+    if (!result->used_api)
+        complain(
+            "the program used no GPU API that TraceSmith can record (OpenCL): the trace has no device work");
+    if (result->written)
+        return;
+    complain("the trace is not whole: %s", result->error.message);
+    if (result->unwritten)
+        complain("%" PRIu64 " events came after that and could not be written", result->unwritten);
+    complain("what was written before is readable; 'tracesmith recover %s -o FILE' completes it",
+             summary->path);
+}
+
+static int conclude(const char *path, const struct record_result *result, bool json) {
+    struct summary summary = {.path = path, .result = result, .exit_code = record_exit_code(result)};
+    tsmith_error error;
+    summary.trace.path = path;
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+        tsmith_sbt_open(path, &summary.trace.file, &error) >= 0)
+        summary.readable = tsmith_sbt_summarize(summary.trace.file, &summary.trace.summary, &error) >= 0;
+    if (summary.exit_code == EXIT_DONE && !result->written)
+        summary.exit_code = EXIT_LACKING;
+    if (json) {
+        write_json(&summary);
+    } else {
+        say_what_went_wrong(&summary);
+        write_text(&summary);
+    }
+    trace_close(&summary.trace);
+    return summary.exit_code;
+}
+
+// Nothing was run: why, as an exit code.
+static int not_run(const struct record_request *request, const struct record_result *result) {
+    complain("%s", result->error.message);
+    if (result->stage == RECORD_FILE) {
+        complain("%s was not run: choose another file with --output", request->argv[0]);
+        return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
+    }
+    unlink(request->path);
+    if (result->stage == RECORD_START && result->status == TSMITH_ERROR_NOT_FOUND)
+        return EXIT_NOT_FOUND;
+    if (result->stage == RECORD_START && result->status == TSMITH_ERROR_PERMISSION)
+        return EXIT_CANNOT_RUN;
+    return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
+}
+
+int command_profile(const struct invocation *invocation) {
+    struct apis apis = {.count = 0};
+    tsmith_capture_options options;
+    const char *path = invocation_value(invocation, "output");
+    struct record_result result;
+    if (!read_options(invocation, &options, &apis))
+        return EXIT_USAGE;
+    path = path ? path : default_path;
+    int code = check_program(invocation->operands[0]);
+    if (code != EXIT_DONE)
+        return code;
+    if (!may_replace(path))
+        return EXIT_USAGE;
+    const struct record_request request = {.path = path, .options = &options, .argv = invocation->operands};
+    record_run(&request, &result);
+    if (result.stage != RECORD_RUN)
+        return not_run(&request, &result);
+    return conclude(path, &result, invocation_flag(invocation, "json"));
+}

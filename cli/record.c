@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who owns what: the capture owns the program and the live source, the sink owns the file. The program comes
+// first: once it runs, nothing that happens to the file ends it, changes its exit code or lets it wait. When
+// the file cannot be written any more (a full disk) the rings go on being emptied, or a program under the
+// policy `block` would never end; what came after that is counted, and what was written before stays
+// readable.
+#include "record.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "terminal.h"
+#include "tracesmith/sbt.h"
+
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+enum { FORWARDED_COUNT = sizeof forwarded / sizeof forwarded[0] };
+
+static tsmith_capture *volatile current; // for the handler; one recording at a time
+
+// A signal typed at the terminal reaches the program by itself (it is in the same process group) and comes
+// from the kernel; one that was sent to us is for the program.
+static void hand_on(int signal_number, siginfo_t *info, void *context) {
+    (void)context;
+    if (current && info->si_code <= 0)
+        tsmith_capture_signal(current, signal_number);
+}
+
+static void catch_signals(struct sigaction *before) {
+    struct sigaction action = {.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigfillset(&action.sa_mask);
+    for (int i = 0; i < FORWARDED_COUNT; i++) {
+        sigaction(forwarded[i], NULL, &before[i]);
+        // What was ignored when we were started (nohup) stays ignored, for the program too.
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(forwarded[i], &action, NULL);
+    }
+}
+
+static void release_signals(const struct sigaction *before) {
+    current = NULL;
+    for (int i = 0; i < FORWARDED_COUNT; i++)
+        sigaction(forwarded[i], &before[i], NULL);
+}
+
+// Empties the source without a file, until the program has ended.
+static void drain(tsmith_source *source, struct record_result *out) {
+    const tsmith_batch *batch;
+    tsmith_error error;
+    for (;;) {
+        tsmith_status status = tsmith_source_next(source, &batch, &error);
+        if (status == TSMITH_OK)
+            out->unwritten += tsmith_batch_count(batch);
+        else if (status != TSMITH_AGAIN)
+            return;
+    }
+}
+
+static void pump(tsmith_capture *capture, tsmith_sink *sink, struct record_result *out) {
+    tsmith_source *source = tsmith_capture_source(capture);
+    out->status = tsmith_pump(source, sink, NULL, NULL, &out->error);
+    out->written = out->status == TSMITH_OK;
+    if (!out->written)
+        drain(source, out);
+}
+
+static bool was_used(const tsmith_capture *capture) {
+    const char *name;
+    uint32_t processes = 0;
+    for (size_t i = 0; tsmith_capture_api_seen(capture, i, &name, &processes); i++)
+        if (processes)
+            return true;
+    return false;
+}
+
+void record_run(const struct record_request *request, struct record_result *out) {
+    tsmith_capture *capture = NULL;
+    tsmith_sink *sink = NULL;
+    struct sigaction before[FORWARDED_COUNT];
+    *out = (struct record_result){.stage = RECORD_FILE};
+
+    // The file before the program: what cannot be written is said before anything has run.
+    out->status = tsmith_sbt_writer_open(request->path, NULL, &sink, &out->error);
+    if (out->status < 0)
+        goto done;
+    out->stage = RECORD_SESSION;
+    out->status = tsmith_capture_create(request->options, &capture, &out->error);
+    if (out->status < 0)
+        goto done;
+    out->stage = RECORD_START;
+    current = capture;
+    catch_signals(before);
+    out->status = tsmith_capture_start(capture, request->argv, &out->error);
+    if (out->status >= 0) {
+        out->stage = RECORD_RUN;
+        pump(capture, sink, out);
+        out->wait_status = tsmith_capture_wait_status(capture);
+        out->used_api = was_used(capture);
+    }
+    release_signals(before);
+done:
+    tsmith_sink_destroy(sink);
+    tsmith_capture_destroy(capture);
+}
+
+int record_exit_code(const struct record_result *result) {
+    if (WIFEXITED(result->wait_status))
+        return WEXITSTATUS(result->wait_status);
+    return WIFSIGNALED(result->wait_status) ? 128 + WTERMSIG(result->wait_status) : EXIT_LACKING;
+}

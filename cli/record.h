@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a program and recording it into a file: what `profile` and `benchmark` have in common.
+#ifndef CLI_RECORD_H
+#define CLI_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracesmith/capture.h"
+
+struct record_request {
+    const char *path; // of the trace
+    const tsmith_capture_options *options;
+    char *const *argv; // NULL-terminated
+};
+
+enum record_stage { RECORD_FILE, RECORD_SESSION, RECORD_START, RECORD_RUN };
+
+struct record_result {
+    enum record_stage stage; // how far it came
+    int wait_status;         // of the program, as waitpid gives it; meaningful at RECORD_RUN
+    bool written;            // the trace is whole
+    uint64_t unwritten;      // events that came after the file could not be written any more
+    bool used_api;           // an agent saw its API in use
+    tsmith_status status;    // why the program did not run, or the trace is not whole
+    tsmith_error error;
+};
+
+// Runs and records. Complains about nothing: `out` says it all.
+void record_run(const struct record_request *request, struct record_result *out);
+
+// The exit code a shell would have for the program.
+int record_exit_code(const struct record_result *result);
+
+#endif

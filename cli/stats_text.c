@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// The totals as tables for people: a section for each question, and none for what did not happen.
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+#include "terminal.h"
+
+enum {
+    ROWS_MOST = 20,  // of one table; --json has all
+    CAUSES_MOST = 4, // of one wait
+    NAME_LEAST = 24,
+    BAR_CELLS = 20
+};
+
+#define BOLD "\x1b[1m"
+#define DIM "\x1b[2m"
+#define PLAIN "\x1b[0m"
+
+static void heading(const char *title, const char *columns) {
+    bool color = terminal_color();
+    output_printf("\n%s%s%s%s\n", color ? BOLD : "", title, columns, color ? PLAIN : "");
+}
+
+static double share_of(int64_t part, int64_t whole) {
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+static void add_padded_duration(struct text *line, int64_t ns, size_t width) {
+    size_t from = line->length;
+    text_add_duration(line, ns);
+    text_pad_left(line, from, width);
+}
+
+static void add_padded_count(struct text *line, uint64_t count, size_t width) {
+    size_t from = line->length;
+    text_add_count(line, count);
+    text_pad_left(line, from, width);
+}
+
+// What a total is called: its name, or its operation and direction, or its kind.
+static size_t add_total_name(struct text *line, const struct stats *stats, const struct total *total,
+                             size_t columns) {
+    struct text label = {0};
+    const char *operation = view_enum_name(TSMITH_TYPE_OPERATION, total->operation);
+    const char *direction = view_enum_name(TSMITH_TYPE_DIRECTION, total->direction);
+    const char *kind = view_enum_name(TSMITH_TYPE_KIND, total->kind);
+    if (total->name)
+        return text_add_safe(line, trace_string(&stats->view->trace, total->name), columns);
+    text_add_cstr(&label, operation ? operation : kind ? kind : "unknown");
+    if (direction)
+        text_add_format(&label, " %s", direction);
+    size_t width = text_add_safe(line, text_string(text_cstr(&label)), columns);
+    text_finish(&label);
+    return width;
+}
+
+static void more(size_t left) {
+    if (left)
+        output_printf("  %s... and %zu more (--json has all)%s\n", terminal_color() ? DIM : "", left,
+                      terminal_color() ? PLAIN : "");
+}
+
+// ---- totals by name
+
+static bool is_of_kind(const struct total *total, uint8_t kind) {
+    return total->kind == kind && total->timed;
+}
+
+static int64_t sum_of(const struct stats *stats, const uint32_t *indices, size_t count) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += stats->totals[indices[i]].sum;
+    return sum;
+}
+
+static void write_named_table(struct stats *stats, uint8_t kind, const char *title) {
+    size_t count;
+    struct text line = {0};
+    size_t name_width = terminal_width() - 56 < NAME_LEAST ? NAME_LEAST : terminal_width() - 56;
+    uint32_t *indices = stats_sorted(stats, is_of_kind, kind, &count);
+    if (!indices || !count)
+        goto done;
+    int64_t sum = sum_of(stats, indices, count);
+    text_add_format(&line, "%-*s", (int)name_width, title);
+    heading(text_cstr(&line), "     COUNT      TOTAL    AVERAGE        MIN        MAX  SHARE");
+    text_clear(&line);
+    for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
+        const struct total *total = &stats->totals[indices[i]];
+        size_t width = add_total_name(&line, stats, total, name_width);
+        text_pad_right(&line, width, name_width);
+        add_padded_count(&line, total->count, 10);
+        add_padded_duration(&line, total->sum, 11);
+        add_padded_duration(&line, total->sum / (int64_t)total->timed, 11);
+        add_padded_duration(&line, total->least, 11);
+        add_padded_duration(&line, total->most, 11);
+        text_add_share(&line, share_of(total->sum, sum));
+        text_add_char(&line, '\n');
+        output_text(&line);
+    }
+    more(count > ROWS_MOST ? count - ROWS_MOST : 0);
+done:
+    text_finish(&line);
+    free(indices);
+}
+
+static bool is_transfer(const struct total *total, uint8_t kind) {
+    (void)kind;
+    return total->kind == TSMITH_KIND_MEMCPY || total->kind == TSMITH_KIND_MEMSET;
+}
+
+static void write_transfers(struct stats *stats) {
+    size_t count;
+    struct text line = {0};
+    uint32_t *indices = stats_sorted(stats, is_transfer, 0, &count);
+    if (!indices || !count)
+        goto done;
+    heading("TRANSFERS               ", "     COUNT      BYTES      TOTAL    AVERAGE     BANDWIDTH");
+    for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
+        const struct total *total = &stats->totals[indices[i]];
+        text_pad_right(&line, add_total_name(&line, stats, total, NAME_LEAST), NAME_LEAST);
+        add_padded_count(&line, total->count, 10);
+        size_t from = line.length;
+        text_add_bytes(&line, (double)total->bytes);
+        text_pad_left(&line, from, 11);
+        add_padded_duration(&line, total->sum, 11);
+        add_padded_duration(&line, total->timed ? total->sum / (int64_t)total->timed : 0, 11);
+        from = line.length;
+        if (total->bytes_time > 0) {
+            text_add_bytes(&line, (double)total->bytes * 1e9 / (double)total->bytes_time);
+            text_add_cstr(&line, "/s");
+        }
+        text_pad_left(&line, from, 14);
+        text_add_char(&line, '\n');
+        output_text(&line);
+    }
+    more(count > ROWS_MOST ? count - ROWS_MOST : 0);
+done:
+    text_finish(&line);
+    free(indices);
+}
+
+// ---- busy
+
+static void add_bar(struct text *line, double share) {
+    size_t filled = share <= 0 ? 0 : share >= 1 ? BAR_CELLS : (size_t)(share * BAR_CELLS + 0.5);
+    text_add_char(line, '[');
+    text_add_repeat(line, '#', filled);
+    text_add_repeat(line, '.', BAR_CELLS - filled);
+    text_add_char(line, ']');
+}
+
+static void write_busy_row(struct text *line, size_t width, const struct covered *covered, int64_t sum,
+                           int64_t window) {
+    text_pad_right(line, width, 34);
+    add_padded_duration(line, covered->busy, 11);
+    text_add_cstr(line, "  ");
+    text_add_share(line, share_of(covered->busy, window));
+    text_add_char(line, ' ');
+    add_bar(line, share_of(covered->busy, window));
+    // More work than time: commands ran side by side.
+    if (covered->busy > 0 && sum > covered->busy + covered->busy / 100)
+        text_add_format(line, " x%.2f side by side", share_of(sum, covered->busy));
+    text_add_char(line, '\n');
+    output_text(line);
+}
+
+static void write_queues(struct stats *stats, uint32_t device, size_t *rows) {
+    struct text line = {0};
+    const tsmith_dictionary *dictionary = stats->view->trace.dictionary;
+    for (uint32_t id = 0; id < stats->track_count; id++) {
+        const struct track_totals *track = &stats->tracks[id];
+        const tsmith_track *entry = tsmith_dictionary_track(dictionary, id);
+        uint32_t of = entry && entry->device < stats->device_count ? entry->device : 0;
+        if (of != device || !track->device_work.started)
+            continue;
+        if ((*rows)++ >= ROWS_MOST)
+            continue;
+        text_add_cstr(&line, "  ");
+        size_t width = trace_add_track_label(&line, dictionary, id, 31);
+        write_busy_row(&line, width + 2, &track->device_work, track->work_sum, stats->to - stats->from);
+    }
+    text_finish(&line);
+}
+
+static bool any_device_work(const struct stats *stats) {
+    for (uint32_t id = 0; id < stats->track_count; id++)
+        if (stats->tracks[id].device_work.started)
+            return true;
+    return false;
+}
+
+static void write_devices(struct stats *stats) {
+    struct text line = {0};
+    size_t rows = 0;
+    if (!any_device_work(stats))
+        return;
+    heading("DEVICES AND QUEUES                ", "       BUSY   SHARE");
+    for (uint32_t id = 0; id < stats->device_count; id++) {
+        const struct device_totals *device = &stats->devices[id];
+        const tsmith_device *entry = tsmith_dictionary_device(stats->view->trace.dictionary, id);
+        if (device->work.started && entry) {
+            text_add_format(&line, "device %u ", id);
+            size_t width = line.length;
+            width += text_add_safe(&line, trace_string(&stats->view->trace, entry->name), 33 - width);
+            write_busy_row(&line, width, &device->work, device->work_sum, stats->to - stats->from);
+        }
+        write_queues(stats, id, &rows);
+    }
+    more(rows > ROWS_MOST ? rows - ROWS_MOST : 0);
+    text_finish(&line);
+}
+
+static void write_hosts(struct stats *stats) {
+    struct text line = {0};
+    const tsmith_dictionary *dictionary = stats->view->trace.dictionary;
+    size_t rows = 0;
+    for (uint32_t id = 0; id < stats->track_count; id++) {
+        const struct track_totals *track = &stats->tracks[id];
+        if (!track->calls.started && !track->waiting.started)
+            continue;
+        if (rows++ == 0)
+            heading("HOST THREADS                      ", "   IN CALLS   SHARE     WAITING   SHARE");
+        if (rows > ROWS_MOST)
+            continue;
+        text_pad_right(&line, trace_add_track_label(&line, dictionary, id, 33), 34);
+        add_padded_duration(&line, track->calls.busy, 11);
+        text_add_cstr(&line, "  ");
+        text_add_share(&line, share_of(track->calls.busy, stats->to - stats->from));
+        add_padded_duration(&line, track->waiting.busy, 12);
+        text_add_cstr(&line, "  ");
+        text_add_share(&line, share_of(track->waiting.busy, stats->to - stats->from));
+        text_add_char(&line, '\n');
+        output_text(&line);
+    }
+    more(rows > ROWS_MOST ? rows - ROWS_MOST : 0);
+    text_finish(&line);
+}
+
+// ---- what the host waited for
+
+static void write_causes(struct stats *stats, uint32_t number) {
+    size_t count;
+    struct text line = {0};
+    const struct wait *wait = &stats->waits[number];
+    uint32_t *causes = stats_sorted_causes(stats, number, &count);
+    for (size_t i = 0; causes && i < count && i < CAUSES_MOST; i++) {
+        const struct cause *cause = &stats->causes[causes[i]];
+        const struct total named = {.kind = cause->kind, .name = cause->name, .operation = cause->operation};
+        add_padded_duration(&line, cause->sum, 55);
+        text_add_cstr(&line, "  ");
+        text_add_share(&line, share_of(cause->sum, wait->sum));
+        const char *kind = view_enum_name(TSMITH_TYPE_KIND, cause->kind);
+        text_add_format(&line, "  %s ", kind ? kind : "");
+        add_total_name(&line, stats, &named, 40);
+        text_add_char(&line, '\n');
+        output_text(&line);
+    }
+    int64_t rest = wait->sum - wait->explained;
+    if (rest > 0) {
+        add_padded_duration(&line, rest, 55);
+        text_add_cstr(&line, "  ");
+        text_add_share(&line, share_of(rest, wait->sum));
+        text_add_cstr(&line, wait->queue ? "  nothing ran on that queue\n" : "  nothing ran on a queue\n");
+        output_text(&line);
+    }
+    text_finish(&line);
+    free(causes);
+}
+
+static void write_waits(struct stats *stats) {
+    size_t count;
+    struct text line = {0};
+    uint32_t *waits = stats_sorted_waits(stats, &count);
+    if (!waits || !count)
+        goto done;
+    heading("WHAT THE HOST WAITED FOR          ", "     COUNT      TOTAL");
+    for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
+        const struct wait *wait = &stats->waits[waits[i]];
+        const char *operation = view_enum_name(TSMITH_TYPE_OPERATION, wait->operation);
+        size_t width = text_add_safe(&line, text_string(operation ? operation : "wait"), 0);
+        if (wait->queue) {
+            text_add_char(&line, ' ');
+            width += 1 + trace_add_track_label(&line, stats->view->trace.dictionary, wait->queue, 32 - width);
+        }
+        text_pad_right(&line, width, 34);
+        add_padded_count(&line, wait->count, 10);
+        add_padded_duration(&line, wait->sum, 11);
+        text_add_char(&line, '\n');
+        output_text(&line);
+        write_causes(stats, waits[i]);
+    }
+    more(count > ROWS_MOST ? count - ROWS_MOST : 0);
+done:
+    text_finish(&line);
+    free(waits);
+}
+
+static void write_memory(struct stats *stats) {
+    struct text line = {0};
+    bool first = true;
+    for (uint32_t id = 0; id < stats->process_count; id++) {
+        const struct memory_totals *memory = &stats->processes[id];
+        const tsmith_process *process = tsmith_dictionary_process(stats->view->trace.dictionary, id);
+        if (!memory->allocations && !memory->frees)
+            continue;
+        if (first)
+            heading("DEVICE MEMORY                     ", "     ALLOCS      FREES       PEAK  AT THE END");
+        first = false;
+        size_t width =
+            process ? text_add_safe(&line, trace_string(&stats->view->trace, process->name), 20) : 0;
+        if (process) {
+            size_t from = line.length;
+            text_add_format(&line, " pid %llu", (unsigned long long)process->pid);
+            width += line.length - from;
+        }
+        text_pad_right(&line, width, 34);
+        add_padded_count(&line, memory->allocations, 11);
+        add_padded_count(&line, memory->frees, 11);
+        size_t from = line.length;
+        text_add_bytes(&line, (double)memory->peak);
+        text_pad_left(&line, from, 11);
+        from = line.length;
+        text_add_bytes(&line, (double)memory->live);
+        text_pad_left(&line, from, 12);
+        text_add_char(&line, '\n');
+        output_text(&line);
+    }
+    text_finish(&line);
+}
+
+static void write_head(struct stats *stats) {
+    struct text line = {0};
+    text_add_safe(&line, text_string(stats->view->trace.path), 0);
+    text_add_cstr(&line, ": ");
+    text_add_count(&line, stats->events);
+    text_add_cstr(&line, " events in ");
+    text_add_duration(&line, stats->to - stats->from);
+    if (stats->view->has_window) {
+        text_add_cstr(&line, ", from ");
+        text_add_duration(&line, stats->from - stats->view->trace.summary.first_start);
+        text_add_cstr(&line, " to ");
+        text_add_duration(&line, stats->to - stats->view->trace.summary.first_start);
+    }
+    text_add_char(&line, '\n');
+    output_text(&line);
+    text_finish(&line);
+}
+
+void stats_write_text(struct stats *stats) {
+    write_head(stats);
+    write_devices(stats);
+    write_named_table(stats, TSMITH_KIND_KERNEL, "KERNELS");
+    write_transfers(stats);
+    write_named_table(stats, TSMITH_KIND_COLLECTIVE, "COLLECTIVES");
+    write_named_table(stats, TSMITH_KIND_GRAPH_LAUNCH, "GRAPH LAUNCHES");
+    write_hosts(stats);
+    write_waits(stats);
+    write_named_table(stats, TSMITH_KIND_API, "API CALLS");
+    write_named_table(stats, TSMITH_KIND_COMPILE, "COMPILATION");
+    write_named_table(stats, TSMITH_KIND_RANGE, "RANGES");
+    write_named_table(stats, TSMITH_KIND_FRAME, "FRAMES");
+    write_named_table(stats, TSMITH_KIND_HOST_FUNCTION, "HOST FUNCTIONS");
+    write_named_table(stats, TSMITH_KIND_OVERHEAD, "OVERHEAD OF RECORDING");
+    write_memory(stats);
+}

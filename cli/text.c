@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+void text_finish(struct text *text) {
+    free(text->bytes);
+    *text = (struct text){0};
+}
+
+static bool reserve(struct text *text, size_t more) {
+    if (text->failed)
+        return false;
+    if (more <= text->capacity - text->length)
+        return true;
+    size_t wanted = text->capacity ? text->capacity : 256;
+    while (wanted - text->length < more) {
+        if (wanted > SIZE_MAX / 2) {
+            text->failed = true;
+            return false;
+        }
+        wanted *= 2;
+    }
+    char *bytes = realloc(text->bytes, wanted);
+    if (!bytes) {
+        text->failed = true;
+        return false;
+    }
+    text->bytes = bytes;
+    text->capacity = wanted;
+    return true;
+}
+
+const char *text_cstr(struct text *text) {
+    if (!reserve(text, 1))
+        return "";
+    text->bytes[text->length] = '\0';
+    return text->bytes;
+}
+
+void text_add(struct text *text, const char *bytes, size_t length) {
+    if (!length || !reserve(text, length))
+        return;
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+}
+
+void text_add_cstr(struct text *text, const char *cstr) {
+    text_add(text, cstr, strlen(cstr));
+}
+
+void text_add_char(struct text *text, char c) {
+    if (reserve(text, 1))
+        text->bytes[text->length++] = c;
+}
+
+void text_add_repeat(struct text *text, char c, size_t count) {
+    if (!count || !reserve(text, count))
+        return;
+    memset(text->bytes + text->length, c, count);
+    text->length += count;
+}
+
+void text_add_format(struct text *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
+    int needed = vsnprintf(NULL, 0, format, arguments);
+    if (needed > 0 && reserve(text, (size_t)needed + 1)) {
+        vsnprintf(text->bytes + text->length, (size_t)needed + 1, format, again);
+        text->length += (size_t)needed;
+    }
+    va_end(again);
+    va_end(arguments);
+}
+
+// ---- numbers
+
+void text_add_u64(struct text *text, uint64_t value) {
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    text_add(text, digits + at, sizeof digits - at);
+}
+
+void text_add_i64(struct text *text, int64_t value) {
+    if (value < 0)
+        text_add_char(text, '-');
+    text_add_u64(text, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void text_add_f64(struct text *text, double value) {
+    if (!isfinite(value)) {
+        text_add_cstr(text, "null");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        char number[40];
+        int length = snprintf(number, sizeof number, "%.*g", digits, value);
+        if (digits == 17 || strtod(number, NULL) == value) {
+            text_add(text, number, (size_t)length);
+            return;
+        }
+    }
+}
+
+void text_add_count(struct text *text, uint64_t value) {
+    char digits[27];
+    size_t at = sizeof digits;
+    int written = 0;
+    do {
+        if (written && written % 3 == 0)
+            digits[--at] = ',';
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+        written++;
+    } while (value);
+    text_add(text, digits + at, sizeof digits - at);
+}
+
+void text_add_milliseconds(struct text *text, int64_t ns) {
+    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    if (ns < 0)
+        text_add_char(text, '-');
+    text_add_u64(text, magnitude / 1000000);
+    char fraction[7] = {'.'};
+    uint64_t rest = magnitude % 1000000;
+    for (int i = 6; i >= 1; i--, rest /= 10)
+        fraction[i] = (char)('0' + rest % 10);
+    text_add(text, fraction, sizeof fraction);
+}
+
+void text_add_duration(struct text *text, int64_t ns) {
+    static const struct {
+        double ns;
+        const char *unit;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+    double value = (double)ns;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        // A value that would be rounded up to 1000 of the smaller unit is shown in this one.
+        if (fabs(value) < units[i].ns * 0.99995)
+            continue;
+        double shown = value / units[i].ns;
+        double size = fabs(shown);
+        int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 9999.95 ? 1 : 0;
+        text_add_format(text, "%.*f %s", decimals, shown, units[i].unit);
+        return;
+    }
+    text_add_i64(text, ns);
+    text_add_cstr(text, " ns");
+}
+
+void text_add_bytes(struct text *text, double bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    while (fabs(bytes) >= 1023.95 && unit + 1 < sizeof units / sizeof units[0]) {
+        bytes /= 1024;
+        unit++;
+    }
+    text_add_format(text, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+void text_add_share(struct text *text, double share) {
+    text_add_format(text, "%5.1f%%", share * 100);
+}
+
+// ---- names
+
+enum { INVALID = UINT32_MAX };
+
+// Decodes one code point; *size is how many bytes it takes (1 for a byte that is not UTF-8).
+static uint32_t decode(const unsigned char *at, size_t left, size_t *size) {
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    *size = 1;
+    if (at[0] < 0x80)
+        return at[0];
+    size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    if (at[0] < 0xc2 || at[0] > 0xf4 || length > left)
+        return INVALID;
+    uint32_t code = at[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return INVALID;
+        code = code << 6 | (at[i] & 0x3fu);
+    }
+    if (code < smallest[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+        return INVALID;
+    *size = length;
+    return code;
+}
+
+// Characters that move or hide other text: bidirectional controls, separators, the byte order mark.
+static bool is_tricky(uint32_t code) {
+    return (code >= 0x7f && code <= 0x9f) || code == 0xad || code == 0x61c ||
+           (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
+           (code >= 0xe0000 && code <= 0xe0fff);
+}
+
+static size_t width_of(uint32_t code) {
+    if (code < 0x300)
+        return 1;
+    int width = wcwidth((wchar_t)code);
+    return width < 0 ? 1 : (size_t)width;
+}
+
+// The escape of a character, into `out` of 16 bytes; 0 when it needs none.
+static size_t escape(uint32_t code, unsigned char byte, char *out) {
+    int length = 0;
+    if (code == INVALID || (code < 0x20 && code != '\n' && code != '\t' && code != '\r') || code == 0x7f)
+        length = snprintf(out, 16, "\\x%02x", byte);
+    else if (code < 0x20)
+        length = snprintf(out, 16, "\\%c", code == '\n' ? 'n' : code == '\t' ? 't' : 'r');
+    else if (is_tricky(code))
+        length = snprintf(out, 16, "\\u{%" PRIx32 "}", code);
+    return (size_t)length;
+}
+
+size_t text_add_safe(struct text *text, tsmith_string name, size_t columns) {
+    const unsigned char *bytes = (const unsigned char *)name.bytes;
+    size_t used = 0;
+    size_t cut = text->length; // where to cut so that the ellipsis fits
+    size_t cut_used = 0;
+    for (size_t i = 0, size; i < name.length; i += size) {
+        uint32_t code = decode(bytes + i, name.length - i, &size);
+        char escaped[16];
+        size_t escape_length = escape(code, bytes[i], escaped);
+        size_t width = escape_length ? escape_length : width_of(code);
+        if (columns && used + width > columns) {
+            if (!text->failed)
+                text->length = cut;
+            text_add_cstr(text, "~");
+            return cut_used + 1;
+        }
+        text_add(text, escape_length ? escaped : name.bytes + i, escape_length ? escape_length : size);
+        used += width;
+        if (used + 1 <= columns) {
+            cut = text->length;
+            cut_used = used;
+        }
+    }
+    return used;
+}
+
+static const char *json_escape(uint32_t code) {
+    switch (code) {
+    case '"':
+        return "\\\"";
+    case '\\':
+        return "\\\\";
+    case '\n':
+        return "\\n";
+    case '\r':
+        return "\\r";
+    case '\t':
+        return "\\t";
+    case INVALID:
+        return "\xef\xbf\xbd";
+    default:
+        return NULL;
+    }
+}
+
+static void add_json_special(struct text *text, uint32_t code) {
+    const char *known = json_escape(code);
+    if (known)
+        text_add_cstr(text, known);
+    else if (code >= 0x10000)
+        text_add_format(text, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10),
+                        0xdc00 + (code & 0x3ff));
+    else
+        text_add_format(text, "\\u%04" PRIx32, code);
+}
+
+void text_add_json(struct text *text, tsmith_string name) {
+    const unsigned char *bytes = (const unsigned char *)name.bytes;
+    text_add_char(text, '"');
+    size_t plain = 0; // start of a stretch that needs no escape
+    size_t i = 0;
+    while (i < name.length) {
+        size_t size;
+        uint32_t code = decode(bytes + i, name.length - i, &size);
+        if (code < 0x20 || code == '"' || code == '\\' || code == INVALID || is_tricky(code)) {
+            text_add(text, name.bytes + plain, i - plain);
+            add_json_special(text, code);
+            plain = i + size;
+        }
+        i += size;
+    }
+    text_add(text, name.bytes + plain, i - plain);
+    text_add_char(text, '"');
+}
+
+void text_add_json_cstr(struct text *text, const char *cstr) {
+    text_add_json(text, text_string(cstr));
+}
+
+void text_add_csv(struct text *text, tsmith_string name) {
+    const unsigned char *bytes = (const unsigned char *)name.bytes;
+    bool quote = false;
+    for (size_t i = 0; i < name.length && !quote; i++)
+        quote = bytes[i] == '"' || bytes[i] == ',' || bytes[i] == '\n' || bytes[i] == '\r';
+    if (quote)
+        text_add_char(text, '"');
+    for (size_t i = 0, size; i < name.length; i += size) {
+        uint32_t code = decode(bytes + i, name.length - i, &size);
+        if (code == INVALID || code == 0)
+            text_add_cstr(text, "\xef\xbf\xbd");
+        else
+            text_add(text, name.bytes + i, size);
+        if (code == '"')
+            text_add_char(text, '"');
+    }
+    if (quote)
+        text_add_char(text, '"');
+}
+
+// ---- padding
+
+void text_pad_left(struct text *text, size_t from, size_t width) {
+    size_t length = text->length - from;
+    if (length >= width || !reserve(text, width - length))
+        return;
+    memmove(text->bytes + from + (width - length), text->bytes + from, length);
+    memset(text->bytes + from, ' ', width - length);
+    text->length += width - length;
+}
+
+void text_pad_right(struct text *text, size_t columns, size_t width) {
+    if (columns < width)
+        text_add_repeat(text, ' ', width - columns);
+}
+
+size_t text_columns(const char *bytes, size_t length) {
+    size_t columns = 0;
+    for (size_t i = 0, size; i < length; i += size) {
+        uint32_t code = decode((const unsigned char *)bytes + i, length - i, &size);
+        columns += code == INVALID ? 1 : width_of(code);
+    }
+    return columns;
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: Apache-2.0
+// `view --timeline`: one row per track, one column per stretch of time. How full a cell is shows the share of
+// its time the track was busy, its color and texture show with what; time in which nothing happened is left
+// blank.
+//
+// Without block characters (a charset other than UTF-8) a cell is the letter of what it was busy with: a
+// capital when it was busy for half of the time or more.
+#include <stdlib.h>
+#include <string.h>
+
+#include "covered.h"
+#include "terminal.h"
+#include "view.h"
+
+enum { AT_START, AT_DURATION, AT_KIND, FIELD_COUNT };
+
+static const uint32_t fields[FIELD_COUNT] = {TSMITH_FIELD_START, TSMITH_FIELD_DURATION, TSMITH_FIELD_KIND};
+
+enum {
+    ROWS_MOST = 48, // tracks drawn; the busiest by number of events
+    LABEL_COLUMNS = 20,
+    SHARE_COLUMNS = 8
+};
+
+// What a cell can be busy with. Where several are, the first one here with at least half of the busy time is
+// drawn.
+enum class {
+    CLASS_LOSS,
+    CLASS_WAIT,
+    CLASS_COMPILE,
+    CLASS_CALL,
+    CLASS_COPY,
+    CLASS_COLLECTIVE,
+    CLASS_WORK,
+    CLASS_RANGE,
+    CLASS_COUNT,
+    CLASS_NONE = CLASS_COUNT
+};
+
+#define BLOCKS "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"
+#define SHADES "\u2591", "\u2591", "\u2592", "\u2592", "\u2592", "\u2593", "\u2593", "\u2593"
+#define LINES "\u2508", "\u2508", "\u2508", "\u2508", "\u2501", "\u2501", "\u2501", "\u2501"
+#define CHECKS "\u259a", "\u259a", "\u259a", "\u259a", "\u259a", "\u259a", "\u259a", "\u259a"
+#define MARKS "!", "!", "!", "!", "!", "!", "!", "!"
+
+static const struct {
+    const char *name;
+    const char *color;
+    const char *cells[8]; // by share
+    char letter;
+} classes[CLASS_COUNT] = {
+    [CLASS_LOSS] = {"lost", "\x1b[31m", {MARKS}, '!'},
+    [CLASS_WAIT] = {"host waits", "\x1b[33m", {LINES}, 'w'},
+    [CLASS_COMPILE] = {"compile", "\x1b[35m", {CHECKS}, 'b'},
+    [CLASS_CALL] = {"API call", "\x1b[34m", {BLOCKS}, 'a'},
+    [CLASS_COPY] = {"transfer", "\x1b[36m", {SHADES}, 'c'},
+    [CLASS_COLLECTIVE] = {"collective", "\x1b[95m", {SHADES}, 'n'},
+    [CLASS_WORK] = {"kernel", "\x1b[32m", {BLOCKS}, 'k'},
+    [CLASS_RANGE] = {"range", "\x1b[37m", {BLOCKS}, 'r'},
+};
+
+#define BOLD "\x1b[1m"
+#define DIM "\x1b[2m"
+#define PLAIN "\x1b[0m"
+
+struct row {
+    uint32_t track;
+    struct covered all;
+    struct covered by_class[CLASS_COUNT];
+    int64_t *busy; // ns by class and column; the last class is all of them together
+};
+
+struct timeline {
+    struct view *view;
+    const tsmith_dictionary *dictionary;
+    int64_t from, to;
+    size_t columns; // of time
+    struct row *rows;
+    size_t row_count;
+    size_t left_out;  // tracks with events and no row
+    uint32_t *row_of; // by track: row + 1, 0: none
+    uint32_t track_count;
+    struct covered *devices; // by id
+    bool seen[CLASS_COUNT];
+    uint32_t track; // of the batch
+    tsmith_column batch[FIELD_COUNT];
+};
+
+struct event {
+    int64_t start, end;
+    uint32_t row;
+    uint8_t kind;
+};
+
+// ---- collecting
+
+static enum class class_of(uint8_t kind) {
+    switch (kind){
+        case TSMITH_KIND_KERNEL : case TSMITH_KIND_GRAPH_LAUNCH : case
+        TSMITH_KIND_HOST_FUNCTION : return CLASS_WORK;
+        case TSMITH_KIND_MEMCPY : case TSMITH_KIND_MEMSET : return CLASS_COPY;
+        case TSMITH_KIND_COLLECTIVE : return CLASS_COLLECTIVE;
+        case TSMITH_KIND_API : return CLASS_CALL;
+        case TSMITH_KIND_SYNC : return CLASS_WAIT;
+        case TSMITH_KIND_COMPILE : return CLASS_COMPILE;
+        case TSMITH_KIND_RANGE : case TSMITH_KIND_FRAME : return CLASS_RANGE;
+        case TSMITH_KIND_LOSS : return CLASS_LOSS;
+        default : return CLASS_NONE;
+    }
+}
+
+static void timeline_begin(void *context, const tsmith_batch *batch) {
+    struct timeline *timeline = context;
+    timeline->track = tsmith_batch_track(batch);
+    for (int i = 0; i < FIELD_COUNT; i++)
+        if (!tsmith_batch_column(batch, fields[i], &timeline->batch[i]))
+            timeline->batch[i] = (tsmith_column){0};
+}
+
+static void timeline_collect(void *context, uint32_t at, struct text *record) {
+    const struct timeline *timeline = context;
+    const tsmith_column *durations = &timeline->batch[AT_DURATION];
+    bool has_duration = durations->values && tsmith_column_has(durations, at);
+    struct event event = {.start = ((const int64_t *)timeline->batch[AT_START].values)[at],
+                          .kind = ((const uint8_t *)timeline->batch[AT_KIND].values)[at]};
+    event.end =
+        order_end(event.start, has_duration, has_duration ? ((const int64_t *)durations->values)[at] : 0);
+    event.row = timeline->track < timeline->track_count ? timeline->row_of[timeline->track] : 0;
+    text_add(record, (const char *)&event, sizeof event);
+}
+
+// The time at which a column begins.
+static int64_t column_start(const struct timeline *timeline, size_t column) {
+    uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
+    return (int64_t)((uint64_t)timeline->from +
+                     (uint64_t)((unsigned __int128)span * column / timeline->columns));
+}
+
+static size_t column_of(const struct timeline *timeline, int64_t time) {
+    uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
+    uint64_t since = (uint64_t)time - (uint64_t)timeline->from;
+    size_t column = (size_t)((unsigned __int128)since * timeline->columns / span);
+    // The division above and the one of column_start round differently at a border.
+    while (column + 1 < timeline->columns && column_start(timeline, column + 1) <= time)
+        column++;
+    return column < timeline->columns ? column : timeline->columns - 1;
+}
+
+static void spread(const struct timeline *timeline, int64_t *busy, int64_t start, int64_t end) {
+    for (size_t column = column_of(timeline, start); column < timeline->columns && start < end; column++) {
+        int64_t border = column + 1 < timeline->columns ? column_start(timeline, column + 1) : timeline->to;
+        int64_t until = end < border ? end : border;
+        if (until > start)
+            busy[column] += until - start;
+        start = until > start ? until : start;
+    }
+}
+
+static bool timeline_emit(void *context, const char *record, size_t length) {
+    struct timeline *timeline = context;
+    struct event event;
+    int64_t fresh;
+    memcpy(&event, record, length < sizeof event ? length : sizeof event);
+    enum class class = class_of(event.kind);
+    if (!event.row || class == CLASS_NONE)
+        return true;
+    struct row *row = &timeline->rows[event.row - 1];
+    if (event.start == event.end && class == CLASS_LOSS)
+        event.end = event.start + 1; // a loss is to be seen even when nobody knows how long it lasted
+    int64_t start = event.start > timeline->from ? event.start : timeline->from;
+    int64_t end = event.end < timeline->to ? event.end : timeline->to;
+    if (start >= end)
+        return true;
+    timeline->seen[class] = true;
+    if (covered_add(&row->by_class[class], start, end, &fresh))
+        spread(timeline, row->busy + class * timeline->columns, fresh, end);
+    if (covered_add(&row->all, start, end, &fresh))
+        spread(timeline, row->busy + CLASS_COUNT * timeline->columns, fresh, end);
+    const tsmith_track *track = tsmith_dictionary_track(timeline->dictionary, row->track);
+    if (track && track->device < tsmith_dictionary_device_count(timeline->dictionary))
+        covered_add(&timeline->devices[track->device], start, end, &fresh);
+    return true;
+}
+
+// ---- choosing rows
+
+// Counts the events of each track without decoding more than their start.
+static int count_events(struct timeline *timeline, uint64_t *counts) {
+    tsmith_source *source = NULL;
+    tsmith_error error;
+    const tsmith_batch *batch;
+    const uint32_t start = TSMITH_FIELD_START;
+    tsmith_scan scan = {.size = sizeof scan,
+                        .has_window = 1,
+                        .from = timeline->view->query.from,
+                        .to = timeline->view->query.to,
+                        .fields = &start,
+                        .field_count = 1};
+    tsmith_status status = tsmith_sbt_scan(timeline->view->trace.file, &scan, &source, &error);
+    while (status == TSMITH_OK) {
+        status = tsmith_source_next(source, &batch, &error);
+        if (status == TSMITH_OK && tsmith_batch_track(batch) < timeline->track_count)
+            counts[tsmith_batch_track(batch)] += tsmith_batch_count(batch);
+    }
+    tsmith_source_destroy(source);
+    if (status < 0)
+        complain("%s", error.message);
+    return exit_code_of_input(status);
+}
+
+static const uint64_t *comparing; // qsort has no context
+
+static int compare_counts(const void *a, const void *b) {
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+    if (comparing[left] != comparing[right])
+        return comparing[left] < comparing[right] ? 1 : -1;
+    return (left > right) - (left < right);
+}
+
+static void choose_rows(struct timeline *timeline, const uint64_t *counts, uint32_t *by_count) {
+    for (uint32_t id = 0; id < timeline->track_count; id++)
+        by_count[id] = id;
+    comparing = counts;
+    qsort(by_count, timeline->track_count, sizeof *by_count, compare_counts);
+    for (uint32_t i = 0; i < timeline->track_count && counts[by_count[i]]; i++) {
+        if (timeline->row_count == ROWS_MOST) {
+            timeline->left_out++;
+            continue;
+        }
+        timeline->rows[timeline->row_count].track = by_count[i];
+        timeline->row_of[by_count[i]] = (uint32_t)++timeline->row_count;
+    }
+}
+
+// ---- drawing
+
+static void add_color(struct text *line, const char *color) {
+    if (terminal_color())
+        text_add_cstr(line, color);
+}
+
+static enum class cell_class(const struct timeline *timeline, const struct row *row, size_t column) {
+    int64_t all = row->busy[CLASS_COUNT * timeline->columns + column]; enum class largest = CLASS_NONE;
+    int64_t most = 0; for (int class = 0; class < CLASS_COUNT; class ++){
+        int64_t busy = row->busy[(size_t) class * timeline->columns + column];
+        if (busy > 0 && (busy >= all / 2 || class == CLASS_LOSS)) return (enum class) class;
+        if (busy > most){most = busy; largest = (enum class) class;}
+}
+return largest;
+}
+
+static void add_cell(struct text *line, const struct timeline *timeline, const struct row *row, size_t column,
+                     enum class *before) {
+    int64_t width = column_start(timeline, column + 1) - column_start(timeline, column);
+    int64_t busy = row->busy[CLASS_COUNT * timeline->columns + column];
+    enum class class = busy > 0 ? cell_class(timeline, row, column) : CLASS_NONE;
+    if (class != *before) {
+        add_color(line, class == CLASS_NONE ? PLAIN : classes[class].color);
+        *before = class;
+    }
+    if (class == CLASS_NONE) {
+        text_add_char(line, ' ');
+        return;
+    }
+    double share = width > 0 ? (double)busy / (double)width : 1;
+    char letter = classes[class].letter;
+    int level = (int)(share * 8);
+    if (terminal_unicode())
+        text_add_cstr(line, classes[class].cells[level > 7 ? 7 : level]);
+    else
+        text_add_char(line, share >= 0.5 && letter >= 'a' ? (char)(letter - 'a' + 'A') : letter);
+}
+
+static void draw_row(struct timeline *timeline, const struct row *row) {
+    struct text line = {0};
+    enum class class = CLASS_NONE;
+    const char *edge = terminal_unicode() ? "\u2502" : "|";
+    text_add_cstr(&line, "  ");
+    size_t width = trace_add_track_label(&line, timeline->dictionary, row->track, LABEL_COLUMNS - 3);
+    text_pad_right(&line, width + 2, LABEL_COLUMNS - 1);
+    text_add_cstr(&line, edge);
+    for (size_t column = 0; column < timeline->columns; column++)
+        add_cell(&line, timeline, row, column, &class);
+    if (class != CLASS_NONE)
+        add_color(&line, PLAIN);
+    text_add_cstr(&line, edge);
+    if (row->by_class[CLASS_LOSS].started) {
+        text_add_cstr(&line, "   lost");
+    } else {
+        uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
+        text_add_share(&line, (double)row->all.busy / (double)span);
+    }
+    text_add_char(&line, '\n');
+    output_text(&line);
+    text_finish(&line);
+}
+
+// The step between two marks of the axis: 1, 2 or 5 times a power of ten, at least `least` ns.
+static int64_t nice_step(int64_t least) {
+    int64_t step = 1;
+    for (;;) {
+        static const int64_t factors[] = {1, 2, 5};
+        for (size_t i = 0; i < 3; i++)
+            if (step * factors[i] >= least)
+                return step * factors[i];
+        if (step > INT64_MAX / 100)
+            return least;
+        step *= 10;
+    }
+}
+
+// A time on the axis in the unit of the axis' step, so that neighbours are told apart: "0", "1.5 ms", "300
+// us".
+static void add_axis_time(struct text *text, int64_t time, int64_t step) {
+    static const struct {
+        int64_t ns;
+        const char *name;
+    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+    if (!time) {
+        text_add_cstr(text, "0");
+        return;
+    }
+    // The largest unit in which the step has at most one decimal.
+    size_t unit = 0;
+    while (units[unit].ns > 1 && step * 10 < units[unit].ns)
+        unit++;
+    text_add_format(text, step % units[unit].ns ? "%.1f %s" : "%.0f %s",
+                    (double)time / (double)units[unit].ns, units[unit].name);
+}
+
+static void draw_axis(const struct timeline *timeline) {
+    enum { MARK_COLUMNS = 12 };
+    struct text line = {0};
+    int64_t span = timeline->to - timeline->from;
+    int64_t zero = timeline->view->trace.summary.first_start;
+    int64_t step = nice_step(span / (int64_t)(timeline->columns / MARK_COLUMNS) + 1);
+    int64_t offset = timeline->from - zero;
+    int64_t mark = (offset + step - 1) / step * step;
+    size_t column = 0;
+    add_color(&line, DIM);
+    text_add_repeat(&line, ' ', LABEL_COLUMNS);
+    for (; mark < offset + span; mark += step) {
+        size_t at = column_of(timeline, zero + mark);
+        if (at < column)
+            continue;
+        text_add_repeat(&line, ' ', at - column);
+        size_t from = line.length;
+        text_add_char(&line, '|');
+        add_axis_time(&line, mark, step);
+        column = at + (line.length - from);
+        if (column > timeline->columns) { // a label that would be cut says nothing
+            line.length = from;
+            break;
+        }
+    }
+    add_color(&line, PLAIN);
+    text_add_char(&line, '\n');
+    output_text(&line);
+    text_finish(&line);
+}
+
+static void draw_legend(const struct timeline *timeline) {
+    struct text line = {0};
+    text_add_repeat(&line, ' ', LABEL_COLUMNS);
+    for (int class = CLASS_COUNT - 1; class >= 0; class --) {
+        if (!timeline->seen[class])
+            continue;
+        add_color(&line, classes[class].color);
+        if (terminal_unicode())
+            text_add_cstr(&line, classes[class].cells[7]);
+        else
+            text_add_char(&line, classes[class].letter);
+        add_color(&line, PLAIN);
+        text_add_format(&line, " %s  ", classes[class].name);
+    }
+    text_add_cstr(&line, terminal_unicode() ? "  height: share of the time, blank: nothing\n"
+                                            : "  capital: half of the time or more\n");
+    output_text(&line);
+    text_finish(&line);
+}
+
+static bool is_of_device(const struct timeline *timeline, const struct row *row, uint32_t device) {
+    const tsmith_track *track = tsmith_dictionary_track(timeline->dictionary, row->track);
+    uint32_t count = tsmith_dictionary_device_count(timeline->dictionary);
+    return (track && track->device < count ? track->device : 0) == device;
+}
+
+static bool is_of_process(const struct timeline *timeline, const struct row *row, uint32_t process) {
+    const tsmith_track *track = tsmith_dictionary_track(timeline->dictionary, row->track);
+    uint32_t count = tsmith_dictionary_process_count(timeline->dictionary);
+    return is_of_device(timeline, row, 0) &&
+           (track && track->process < count ? track->process : 0) == process;
+}
+
+static void draw_heading(struct text *heading) {
+    struct text line = {0};
+    add_color(&line, BOLD);
+    text_add(&line, heading->bytes, heading->length);
+    add_color(&line, PLAIN);
+    text_add_char(&line, '\n');
+    output_text(&line);
+    text_clear(heading);
+    text_finish(&line);
+}
+
+// The rows of a device or process, in the order of their tracks, under their heading. Rows in which nothing
+// lasts (memory objects, counters) have nothing to draw.
+static void draw_group(struct timeline *timeline, struct text *heading, uint32_t id,
+                       bool (*belongs)(const struct timeline *, const struct row *, uint32_t)) {
+    bool headed = false;
+    for (uint32_t track = 0; track < timeline->track_count; track++) {
+        const struct row *row = timeline->row_of[track] ? &timeline->rows[timeline->row_of[track] - 1] : NULL;
+        if (!row || !row->all.started || !belongs(timeline, row, id))
+            continue;
+        if (!headed)
+            draw_heading(heading);
+        headed = true;
+        draw_row(timeline, row);
+    }
+    text_clear(heading);
+}
+
+static void draw_devices(struct timeline *timeline) {
+    struct text heading = {0};
+    const struct trace *trace = &timeline->view->trace;
+    uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
+    for (uint32_t id = 1; id < tsmith_dictionary_device_count(timeline->dictionary); id++) {
+        const tsmith_device *device = tsmith_dictionary_device(timeline->dictionary, id);
+        tsmith_string name = trace_string(trace, device->name);
+        text_add_format(&heading, "device %u  ", id);
+        text_add_safe(&heading, name, timeline->columns);
+        text_add_format(&heading, "  busy %.1f%%", 100 * (double)timeline->devices[id].busy / (double)span);
+        draw_group(timeline, &heading, id, is_of_device);
+    }
+    text_finish(&heading);
+}
+
+static void draw_processes(struct timeline *timeline) {
+    struct text heading = {0};
+    const struct trace *trace = &timeline->view->trace;
+    for (uint32_t id = 1; id <= tsmith_dictionary_process_count(timeline->dictionary); id++) {
+        // Process 0 ("unknown") comes last.
+        uint32_t process_id = id < tsmith_dictionary_process_count(timeline->dictionary) ? id : 0;
+        const tsmith_process *process = tsmith_dictionary_process(timeline->dictionary, process_id);
+        if (process) {
+            text_add_safe(&heading, trace_string(trace, process->name), timeline->columns);
+            text_add_format(&heading, "  pid %llu", (unsigned long long)process->pid);
+        } else {
+            text_add_cstr(&heading, "host");
+        }
+        draw_group(timeline, &heading, process_id, is_of_process);
+    }
+    text_finish(&heading);
+}
+
+static void draw_head(struct timeline *timeline) {
+    struct text line = {0};
+    const struct trace *trace = &timeline->view->trace;
+    text_add_safe(&line, text_string(trace->path), 0);
+    text_add_cstr(&line, ": ");
+    text_add_count(&line, trace->summary.events);
+    text_add_cstr(&line, " events, ");
+    text_add_duration(&line, timeline->to - timeline->from);
+    if (timeline->view->has_window) {
+        text_add_cstr(&line, " of ");
+        text_add_duration(&line, trace_duration(trace));
+    }
+    text_add_cstr(&line, ", a column is ");
+    text_add_duration(&line, (timeline->to - timeline->from) / (int64_t)timeline->columns);
+    text_add_cstr(&line, "\n\n");
+    output_text(&line);
+    text_finish(&line);
+}
+
+static void draw(struct timeline *timeline) {
+    draw_head(timeline);
+    draw_axis(timeline);
+    draw_devices(timeline);
+    draw_processes(timeline);
+    if (timeline->left_out)
+        output_printf("  ... and %zu tracks with fewer events\n", timeline->left_out);
+    output_cstr("\n");
+    draw_legend(timeline);
+}
+
+// ---- the command
+
+static void timeline_finish(struct timeline *timeline) {
+    for (size_t i = 0; i < timeline->row_count; i++)
+        free(timeline->rows[i].busy);
+    free(timeline->rows);
+    free(timeline->row_of);
+    free(timeline->devices);
+}
+
+static bool timeline_init(struct timeline *timeline, struct view *view) {
+    const tsmith_sbt_summary *summary = &view->trace.summary;
+    *timeline = (struct timeline){.view = view, .dictionary = view->trace.dictionary};
+    timeline->from = view->query.from > summary->first_start ? view->query.from : summary->first_start;
+    timeline->to = view->query.to < summary->last_end ? view->query.to : summary->last_end;
+    timeline->columns = terminal_width() - LABEL_COLUMNS - SHARE_COLUMNS;
+    timeline->track_count = tsmith_dictionary_track_count(timeline->dictionary);
+    timeline->rows = calloc(ROWS_MOST, sizeof *timeline->rows);
+    timeline->row_of = calloc(timeline->track_count + 1, sizeof *timeline->row_of);
+    timeline->devices =
+        calloc(tsmith_dictionary_device_count(timeline->dictionary) + 1, sizeof *timeline->devices);
+    return timeline->rows && timeline->row_of && timeline->devices;
+}
+
+static int fill(struct timeline *timeline) {
+    int code = EXIT_LACKING;
+    uint64_t *counts = calloc(timeline->track_count + 1, sizeof *counts);
+    uint32_t *by_count = calloc(timeline->track_count + 1, sizeof *by_count);
+    const struct order_visitor visitor = {
+        .context = timeline, .begin = timeline_begin, .collect = timeline_collect, .emit = timeline_emit};
+    if (!counts || !by_count)
+        goto done;
+    code = count_events(timeline, counts);
+    if (code != EXIT_DONE)
+        goto done;
+    choose_rows(timeline, counts, by_count);
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        timeline->rows[i].busy = calloc((CLASS_COUNT + 1) * timeline->columns, sizeof(int64_t));
+        if (!timeline->rows[i].busy) {
+            code = EXIT_LACKING;
+            goto done;
+        }
+    }
+    timeline->view->query.fields = fields;
+    timeline->view->query.field_count = FIELD_COUNT;
+    code = order_visit(&timeline->view->trace, &timeline->view->query, &visitor, &timeline->view->progress);
+done:
+    free(counts);
+    free(by_count);
+    return code;
+}
+
+int view_timeline(struct view *view) {
+    struct timeline timeline;
+    int code = EXIT_LACKING;
+    if (!timeline_init(&timeline, view)) {
+        complain("out of memory");
+    } else if (timeline.to <= timeline.from) {
+        complain("%s: there is no time to draw: the trace %s", view->trace.path,
+                 view->trace.summary.events ? "has no duration in that window" : "has no events");
+        code = EXIT_NO;
+    } else {
+        code = fill(&timeline);
+        if (code == EXIT_DONE)
+            draw(&timeline);
+    }
+    timeline_finish(&timeline);
+    return code;
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "terminal.h"
+#include "tracesmith/capture.h"
+
+int exit_code_of_input(tsmith_status status) {
+    switch (status) {
+    case TSMITH_ERROR_INVALID_ARGUMENT:
+        return EXIT_USAGE;
+    case TSMITH_ERROR_NO_MEMORY:
+    case TSMITH_ERROR_NO_SPACE:
+    case TSMITH_ERROR_MISSING:
+        return EXIT_LACKING;
+    default:
+        return status < 0 ? EXIT_DAMAGED : EXIT_DONE;
+    }
+}
+
+static bool is_directory(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int trace_open(const char *path, struct trace *out) {
+    tsmith_error error;
+    *out = (struct trace){.path = path};
+    if (is_directory(path)) {
+        if (tsmith_capture_is_session(path))
+            complain(
+                "%s is a recording that was not finished: 'tracesmith recover %s -o FILE' makes it a trace",
+                path, path);
+        else
+            complain("%s is a directory: a trace is a file", path);
+        return EXIT_DAMAGED;
+    }
+    tsmith_status status = tsmith_sbt_open(path, &out->file, &error);
+    if (status < 0)
+        goto fail;
+    status = tsmith_sbt_dictionary(out->file, &out->dictionary, &error);
+    if (status < 0)
+        goto fail;
+    status = tsmith_sbt_summarize(out->file, &out->summary, &error);
+    if (status < 0)
+        goto fail;
+    out->is_whole = out->summary.complete;
+    if (trace_duration(out) < 0) {
+        complain("%s is damaged: its times span more than 292 years", path);
+        trace_close(out);
+        return EXIT_DAMAGED;
+    }
+    return EXIT_DONE;
+fail:
+    complain("%s", error.message);
+    trace_close(out);
+    return exit_code_of_input(status);
+}
+
+void trace_close(struct trace *trace) {
+    tsmith_sbt_close(trace->file);
+    trace->file = NULL;
+}
+
+uint64_t trace_lost(const struct trace *trace) {
+    uint64_t total = 0;
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
+        total += trace->summary.lost[reason];
+    return total;
+}
+
+int64_t trace_duration(const struct trace *trace) {
+    return (int64_t)((uint64_t)trace->summary.last_end - (uint64_t)trace->summary.first_start);
+}
+
+static void report_lost(const struct trace *trace) {
+    struct text line = {0};
+    uint64_t total = trace_lost(trace);
+    if (!total)
+        return;
+    text_add_count(&line, total);
+    text_add_cstr(&line, total == 1 ? " event was not recorded: " : " events were not recorded: ");
+    bool first = true;
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
+        if (!trace->summary.lost[reason])
+            continue;
+        text_add_cstr(&line, first ? "" : "; ");
+        text_add_count(&line, trace->summary.lost[reason]);
+        text_add_format(&line, " %s (%s)", tsmith_reason_name((tsmith_reason)reason),
+                        tsmith_reason_doc((tsmith_reason)reason));
+        first = false;
+    }
+    complain("%s: %s", trace->path, text_cstr(&line));
+    text_finish(&line);
+}
+
+void trace_refresh(struct trace *trace) {
+    tsmith_sbt_summary summary;
+    if (tsmith_sbt_summarize(trace->file, &summary, NULL) < 0)
+        return;
+    trace->summary = summary;
+    trace->is_whole = summary.complete;
+}
+
+int trace_report(struct trace *trace) {
+    trace_refresh(trace);
+    const tsmith_sbt_summary *summary = &trace->summary;
+    report_lost(trace);
+    if (summary->unknown_frames)
+        complain("%s: %" PRIu64 " frames of a newer version were skipped", trace->path,
+                 summary->unknown_frames);
+    if (trace->is_whole)
+        return EXIT_DONE;
+    struct text where = {0};
+    if (summary->first_bad_offset != UINT64_MAX)
+        text_add_format(&where, " at byte %" PRIu64, summary->first_bad_offset);
+    else
+        text_add_format(&where, " at byte %" PRIu64, summary->bytes);
+    if (summary->damaged_frames)
+        complain("%s: %" PRIu64 " damaged part%s left out, the first%s; the answer is from the rest",
+                 trace->path, summary->damaged_frames, summary->damaged_frames == 1 ? " was" : "s were",
+                 text_cstr(&where));
+    else
+        complain(
+            "%s: the file ends early%s: it is still being written, or its writer was killed; the answer is "
+            "from what is there ('tracesmith recover' completes it)",
+            trace->path, text_cstr(&where));
+    text_finish(&where);
+    return EXIT_DAMAGED;
+}
+
+// ---- JSON
+
+static void add_json_lost(struct text *text, const struct trace *trace) {
+    text_add_format(text, "\"lost\":{\"total\":%" PRIu64 ",\"by_reason\":{", trace_lost(trace));
+    bool first = true;
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
+        if (!trace->summary.lost[reason])
+            continue;
+        const char *name = tsmith_reason_name((tsmith_reason)reason);
+        text_add_format(text, "%s\"%s\":%" PRIu64, first ? "" : ",", name ? name : "unknown",
+                        trace->summary.lost[reason]);
+        first = false;
+    }
+    text_add_cstr(text, "}}");
+}
+
+void trace_add_json_head(struct text *text, const struct trace *trace) {
+    const tsmith_sbt_summary *summary = &trace->summary;
+    text_add_cstr(text, "\"trace\":");
+    text_add_json_cstr(text, trace->path);
+    text_add_format(text, ",\"version\":\"%u.%u\"", summary->version_major, summary->version_minor);
+    text_add_format(text, ",\"first_start\":%" PRId64 ",\"last_end\":%" PRId64 ",\"duration_ns\":%" PRId64,
+                    summary->first_start, summary->last_end, trace_duration(trace));
+}
+
+void trace_add_json_state(struct text *text, const struct trace *trace) {
+    const tsmith_sbt_summary *summary = &trace->summary;
+    text_add_format(text, "\"complete\":%s,\"damaged_frames\":%" PRIu64 ",\"unknown_frames\":%" PRIu64,
+                    trace->is_whole ? "true" : "false", summary->damaged_frames, summary->unknown_frames);
+    if (summary->first_bad_offset != UINT64_MAX)
+        text_add_format(text, ",\"first_bad_offset\":%" PRIu64, summary->first_bad_offset);
+    text_add_char(text, ',');
+    add_json_lost(text, trace);
+}
+
+static void add_json_process(struct text *text, const struct trace *trace, uint32_t id) {
+    const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, id);
+    text_add_format(text, "{\"id\":%u,\"pid\":%" PRIu64 ",\"parent_pid\":%" PRIu64 ",\"start\":%" PRId64, id,
+                    process->pid, process->parent_pid, process->start);
+    text_add_cstr(text, ",\"name\":");
+    text_add_json(text, trace_string(trace, process->name));
+    text_add_cstr(text, ",\"command_line\":");
+    text_add_json(text, trace_string(trace, process->command_line));
+    text_add_cstr(text, ",\"host\":");
+    text_add_json(text, trace_string(trace, process->host));
+    text_add_char(text, '}');
+}
+
+static void add_json_device(struct text *text, const struct trace *trace, uint32_t id) {
+    const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, id);
+    const struct {
+        const char *key;
+        uint32_t string;
+    } strings[] = {{"name", device->name},
+                   {"vendor", device->vendor},
+                   {"driver", device->driver},
+                   {"api", device->api},
+                   {"type", device->type}};
+    text_add_format(text, "{\"id\":%u", id);
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
+        text_add_format(text, ",\"%s\":", strings[i].key);
+        text_add_json(text, trace_string(trace, strings[i].string));
+    }
+    text_add_format(text,
+                    ",\"process\":%u,\"memory_bytes\":%" PRIu64 ",\"compute_units\":%" PRIu32
+                    ",\"clock_mhz\":%" PRIu32 "}",
+                    device->process, device->memory_bytes, device->compute_units, device->clock_mhz);
+}
+
+static void add_json_track(struct text *text, const struct trace *trace, uint32_t id) {
+    const tsmith_track *track = tsmith_dictionary_track(trace->dictionary, id);
+    const char *kind = tsmith_track_kind_name((tsmith_track_kind)track->kind);
+    text_add_format(text, "{\"id\":%u,\"kind\":\"%s\",\"name\":", id, kind ? kind : "unknown");
+    trace_add_track_json(text, trace->dictionary, id);
+    text_add_format(text,
+                    ",\"process\":%u,\"device\":%u,\"parent\":%u,\"tid\":%" PRIu64 ",\"queue\":%" PRIu64,
+                    track->process, track->device, track->parent, track->tid, track->queue);
+    text_add_format(text, ",\"out_of_order\":%s,\"program_profiled\":%s,\"simulated\":%s}",
+                    track->flags & TSMITH_TRACK_OUT_OF_ORDER ? "true" : "false",
+                    track->flags & TSMITH_TRACK_PROGRAM_PROFILED ? "true" : "false",
+                    track->flags & TSMITH_TRACK_SIMULATED ? "true" : "false");
+}
+
+static void add_json_table(struct text *text, const struct trace *trace, const char *key, uint32_t count,
+                           void (*add)(struct text *, const struct trace *, uint32_t)) {
+    text_add_format(text, "\"%s\":[", key);
+    for (uint32_t id = 1; id < count; id++) {
+        text_add_cstr(text, id > 1 ? ",\n" : "\n");
+        add(text, trace, id);
+    }
+    text_add_char(text, ']');
+}
+
+void trace_add_json_devices(struct text *text, const struct trace *trace) {
+    add_json_table(text, trace, "devices", tsmith_dictionary_device_count(trace->dictionary),
+                   add_json_device);
+}
+
+void trace_add_json_tables(struct text *text, const struct trace *trace) {
+    const tsmith_dictionary *dictionary = trace->dictionary;
+    add_json_table(text, trace, "processes", tsmith_dictionary_process_count(dictionary), add_json_process);
+    text_add_cstr(text, ",\n");
+    trace_add_json_devices(text, trace);
+    text_add_cstr(text, ",\n");
+    add_json_table(text, trace, "tracks", tsmith_dictionary_track_count(dictionary), add_json_track);
+}
+
+// ---- tracks
+
+// What a track without a name is called.
+static void add_made_up_label(struct text *text, const tsmith_track *track, uint32_t id) {
+    const char *kind = track ? tsmith_track_kind_name((tsmith_track_kind)track->kind) : NULL;
+    uint64_t number = id;
+    if (track && track->kind == TSMITH_TRACK_THREAD && track->tid)
+        number = track->tid;
+    else if (track && track->kind == TSMITH_TRACK_QUEUE && track->queue)
+        number = track->queue;
+    text_add_cstr(text, kind && *kind ? kind : "track");
+    text_add_char(text, ' ');
+    text_add_u64(text, number);
+}
+
+size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
+                             size_t columns) {
+    const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
+    tsmith_string name = entry ? tsmith_dictionary_string(dictionary, entry->name) : (tsmith_string){NULL, 0};
+    if (name.length)
+        return text_add_safe(text, name, columns);
+    struct text label = {0};
+    add_made_up_label(&label, entry, track);
+    size_t width = text_add_safe(text, text_string(text_cstr(&label)), columns);
+    text_finish(&label);
+    return width;
+}
+
+void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track) {
+    const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
+    tsmith_string name = entry ? tsmith_dictionary_string(dictionary, entry->name) : (tsmith_string){NULL, 0};
+    if (name.length) {
+        text_add_json(text, name);
+        return;
+    }
+    text_add_char(text, '"');
+    add_made_up_label(text, entry, track);
+    text_add_char(text, '"');
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace file opened for a command that answers from it: one place that says what is wrong with it.
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+#include <stdbool.h>
+
+#include "text.h"
+#include "tracesmith/sbt.h"
+
+struct trace {
+    const char *path;
+    tsmith_sbt *file;
+    const tsmith_dictionary *dictionary;
+    tsmith_sbt_summary summary;
+    bool is_whole; // as far as is known: damage is found when a frame is read
+};
+
+// Opens and summarizes; the exit code (EXIT_DONE, or a failure that was complained about).
+int trace_open(const char *path, struct trace *out);
+void trace_close(struct trace *trace);
+
+// Takes up what reading the events has shown of damage.
+void trace_refresh(struct trace *trace);
+// After the answer: says on stderr what the trace has lost and where the file is damaged, and gives the exit
+// code that follows from it.
+int trace_report(struct trace *trace);
+
+uint64_t trace_lost(const struct trace *trace);
+int64_t trace_duration(const struct trace *trace); // from the first start to the last end, ns
+
+// The members every JSON answer begins with (no braces): trace, version, first_start, last_end, duration_ns.
+void trace_add_json_head(struct text *text, const struct trace *trace);
+// And those that are known once everything was read: complete, damaged_frames, lost...
+void trace_add_json_state(struct text *text, const struct trace *trace);
+// "processes":[...],"devices":[...],"tracks":[...]
+void trace_add_json_tables(struct text *text, const struct trace *trace);
+void trace_add_json_devices(struct text *text, const struct trace *trace);
+
+// What a track is called: its own name, or what it is and its number. Safe for a terminal.
+size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
+                             size_t columns);
+// The same as a JSON string.
+void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
+static inline tsmith_string trace_string(const struct trace *trace, uint32_t id) {
+    return tsmith_dictionary_string(trace->dictionary, id);
+}
+
+// The exit code for a status that came from reading.
+int exit_code_of_input(tsmith_status status);
+
+#endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events for other programs: JSON and CSV with every field.
+#include <stdlib.h>
+#include <string.h>
+
+#include "terminal.h"
+#include "view.h"
+
+struct writer {
+    struct view *view;
+    const tsmith_dictionary *dictionary;
+    uint32_t track;
+    uint32_t column_count;
+    uint32_t column_room;   // all fields there are: of the schema and of the trace
+    tsmith_column *columns; // of the batch; for CSV by field, in the order of the header
+    tsmith_field_info *infos;
+    struct text track_label; // of the track, as JSON or CSV
+    uint64_t written;
+};
+
+uint64_t view_element(tsmith_type type, const void *values, size_t index) {
+    uint64_t bits = 0;
+    switch (tsmith_type_size(type)) {
+    case 1:
+        return ((const uint8_t *)values)[index];
+    case 4:
+        return ((const uint32_t *)values)[index];
+    case 8:
+        memcpy(&bits, (const char *)values + index * 8, 8);
+        return bits;
+    default:
+        return 0;
+    }
+}
+
+const char *view_enum_name(tsmith_type type, uint64_t bits) {
+    const char *name = NULL;
+    if (bits > UINT8_MAX)
+        return NULL;
+    if (type == TSMITH_TYPE_KIND)
+        name = tsmith_kind_name((tsmith_kind)bits);
+    else if (type == TSMITH_TYPE_OPERATION)
+        name = tsmith_operation_name((tsmith_operation)bits);
+    else if (type == TSMITH_TYPE_DIRECTION)
+        name = tsmith_direction_name((tsmith_direction)bits);
+    else if (type == TSMITH_TYPE_REASON)
+        name = tsmith_reason_name((tsmith_reason)bits);
+    return name && *name ? name : NULL;
+}
+
+static void add_number(struct text *text, tsmith_type type, uint64_t bits) {
+    double real;
+    if (type == TSMITH_TYPE_F64) {
+        memcpy(&real, &bits, sizeof real);
+        text_add_f64(text, real);
+    } else if (type == TSMITH_TYPE_TIME || type == TSMITH_TYPE_I64) {
+        text_add_i64(text, (int64_t)bits);
+    } else if (type == TSMITH_TYPE_BOOL) {
+        text_add_cstr(text, bits ? "true" : "false");
+    } else {
+        text_add_u64(text, bits);
+    }
+}
+
+void view_add_json_value(struct text *text, const tsmith_dictionary *dictionary, tsmith_type type,
+                         uint64_t bits) {
+    const char *name = view_enum_name(type, bits);
+    if (name)
+        text_add_json_cstr(text, name);
+    else if (type == TSMITH_TYPE_STRING)
+        text_add_json(text, tsmith_dictionary_string(dictionary, (uint32_t)bits));
+    else
+        add_number(text, type, bits);
+}
+
+static void writer_finish(struct writer *writer) {
+    text_finish(&writer->track_label);
+    free(writer->columns);
+    free(writer->infos);
+}
+
+static bool writer_init(struct writer *writer, struct view *view) {
+    *writer = (struct writer){.view = view, .dictionary = view->trace.dictionary};
+    writer->column_room = TSMITH_FIELD_LIMIT + tsmith_dictionary_dynamic_field_count(writer->dictionary) + 1;
+    writer->columns = calloc(writer->column_room, sizeof *writer->columns);
+    writer->infos = calloc(writer->column_room, sizeof *writer->infos);
+    if (writer->columns && writer->infos)
+        return true;
+    complain("out of memory");
+    writer_finish(writer);
+    return false;
+}
+
+// ---- JSON
+
+static void json_begin(void *context, const tsmith_batch *batch) {
+    struct writer *writer = context;
+    uint32_t count = tsmith_batch_column_count(batch);
+    writer->track = tsmith_batch_track(batch);
+    writer->column_count = 0;
+    for (uint32_t i = 0; i < count && writer->column_count < writer->column_room; i++) {
+        tsmith_column column = tsmith_batch_column_at(batch, i);
+        if (!tsmith_dictionary_describe_field(writer->dictionary, column.field,
+                                              &writer->infos[writer->column_count]))
+            continue;
+        writer->columns[writer->column_count++] = column;
+    }
+}
+
+static void add_json_list(struct text *record, const tsmith_column *column, uint32_t row) {
+    text_add_char(record, '[');
+    for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
+        if (i > column->offsets[row])
+            text_add_char(record, ',');
+        text_add_u64(record, view_element(TSMITH_TYPE_LIST, column->values, i));
+    }
+    text_add_char(record, ']');
+}
+
+static void json_collect(void *context, uint32_t row, struct text *record) {
+    struct writer *writer = context;
+    text_add_cstr(record, "{\"track\":");
+    text_add_u64(record, writer->track);
+    for (uint32_t i = 0; i < writer->column_count; i++) {
+        const tsmith_column *column = &writer->columns[i];
+        if (!tsmith_column_has(column, row))
+            continue;
+        text_add_char(record, ',');
+        text_add_json_cstr(record, writer->infos[i].name);
+        text_add_char(record, ':');
+        if (column->type == TSMITH_TYPE_LIST)
+            add_json_list(record, column, row);
+        else
+            view_add_json_value(record, writer->dictionary, column->type,
+                                view_element(column->type, column->values, row));
+    }
+    text_add_char(record, '}');
+}
+
+static bool json_emit(void *context, const char *record, size_t length) {
+    struct writer *writer = context;
+    writer->written++;
+    return output_cstr(writer->written > 1 ? ",\n" : "\n") && output_write(record, length) &&
+           writer->written < writer->view->limit;
+}
+
+static void write_json_head(struct view *view) {
+    struct text head = {0};
+    text_add_char(&head, '{');
+    trace_add_json_head(&head, &view->trace);
+    text_add_format(&head, ",\"event_count\":%llu,\n", (unsigned long long)view->trace.summary.events);
+    trace_add_json_tables(&head, &view->trace);
+    text_add_cstr(&head, ",\n\"events\":[");
+    output_text(&head);
+    text_finish(&head);
+}
+
+static void write_json_end(struct view *view) {
+    struct text end = {0};
+    trace_refresh(&view->trace);
+    text_add_cstr(&end, "\n],\n");
+    trace_add_json_state(&end, &view->trace);
+    text_add_cstr(&end, "}\n");
+    output_text(&end);
+    text_finish(&end);
+}
+
+static int visit(struct view *view, struct writer *writer, const struct order_visitor *visitor) {
+    view->query.soon = true;
+    // A terminal shows the events themselves; a bar would be drawn over them.
+    view->progress.disabled = terminal_is_output();
+    return writer->view->limit ? order_visit(&view->trace, &view->query, visitor, &view->progress)
+                               : EXIT_DONE;
+}
+
+int view_json(struct view *view) {
+    struct writer writer;
+    if (!writer_init(&writer, view))
+        return EXIT_LACKING;
+    const struct order_visitor visitor = {
+        .context = &writer, .begin = json_begin, .collect = json_collect, .emit = json_emit};
+    write_json_head(view);
+    int code = visit(view, &writer, &visitor);
+    write_json_end(view);
+    writer_finish(&writer);
+    return code;
+}
+
+// ---- CSV
+
+// Every field of the schema and of the trace, whether an event has it or not: the header depends on no event.
+static void csv_fields(struct writer *writer) {
+    uint32_t dynamic = tsmith_dictionary_dynamic_field_count(writer->dictionary);
+    for (uint32_t field = 1; field < TSMITH_FIELD_LIMIT; field++)
+        if (tsmith_dictionary_describe_field(writer->dictionary, field, &writer->infos[writer->column_count]))
+            writer->column_count++;
+    for (uint32_t i = 0; i <= dynamic && writer->column_count < writer->column_room; i++)
+        if (tsmith_dictionary_describe_field(writer->dictionary, TSMITH_FIELD_DYNAMIC + i,
+                                             &writer->infos[writer->column_count]))
+            writer->column_count++;
+}
+
+static void csv_begin(void *context, const tsmith_batch *batch) {
+    struct writer *writer = context;
+    struct text label = {0};
+    writer->track = tsmith_batch_track(batch);
+    trace_add_track_label(&label, writer->dictionary, writer->track, 0);
+    text_clear(&writer->track_label);
+    text_add_csv(&writer->track_label, (tsmith_string){label.bytes, label.length});
+    text_finish(&label);
+    for (uint32_t i = 0; i < writer->column_count; i++)
+        if (!tsmith_batch_column(batch, writer->infos[i].field, &writer->columns[i]))
+            writer->columns[i] = (tsmith_column){0};
+}
+
+static void add_csv_value(struct text *record, const struct writer *writer, const tsmith_column *column,
+                          uint32_t row) {
+    if (column->type == TSMITH_TYPE_LIST) {
+        for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
+            text_add_cstr(record, i > column->offsets[row] ? " " : "");
+            text_add_u64(record, view_element(TSMITH_TYPE_LIST, column->values, i));
+        }
+        return;
+    }
+    uint64_t bits = view_element(column->type, column->values, row);
+    const char *name = view_enum_name(column->type, bits);
+    if (name)
+        text_add_cstr(record, name);
+    else if (column->type == TSMITH_TYPE_STRING)
+        text_add_csv(record, tsmith_dictionary_string(writer->dictionary, (uint32_t)bits));
+    else
+        add_number(record, column->type, bits);
+}
+
+static void csv_collect(void *context, uint32_t row, struct text *record) {
+    struct writer *writer = context;
+    text_add_u64(record, writer->track);
+    text_add_char(record, ',');
+    text_add(record, writer->track_label.bytes, writer->track_label.length);
+    for (uint32_t i = 0; i < writer->column_count; i++) {
+        const tsmith_column *column = &writer->columns[i];
+        text_add_char(record, ',');
+        if (column->values && tsmith_column_has(column, row))
+            add_csv_value(record, writer, column, row);
+    }
+    text_add_cstr(record, "\r\n");
+}
+
+static bool csv_emit(void *context, const char *record, size_t length) {
+    struct writer *writer = context;
+    writer->written++;
+    return output_write(record, length) && writer->written < writer->view->limit;
+}
+
+int view_csv(struct view *view) {
+    struct text head = {0};
+    struct writer writer;
+    if (!writer_init(&writer, view))
+        return EXIT_LACKING;
+    const struct order_visitor visitor = {
+        .context = &writer, .begin = csv_begin, .collect = csv_collect, .emit = csv_emit};
+    csv_fields(&writer);
+    text_add_cstr(&head, "track,track_name");
+    for (uint32_t i = 0; i < writer.column_count; i++) {
+        text_add_char(&head, ',');
+        text_add_csv(&head, text_string(writer.infos[i].name));
+    }
+    text_add_cstr(&head, "\r\n");
+    output_text(&head);
+    int code = visit(view, &writer, &visitor);
+    text_finish(&head);
+    writer_finish(&writer);
+    return code;
+}

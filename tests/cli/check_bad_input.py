@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is no trace, or no whole one: a message, exit code 3, and the readable part."""
+import json
+import os
+import random
+import tempfile
+import threading
+
+from support import Trace, check, run
+
+
+def complains(path, *words, code=3):
+    for command in (["view"], ["info"], ["view", "--stats"], ["view", "-f", "json"]):
+        done = run(command[0], path, *command[1:], code=code)
+        message = done.stderr.decode()
+        check(message.startswith("tracesmith: ") and message.count("\n") == 1, "%s: one line: %s" % (command, message))
+        for word in words:
+            check(word in message, "%s: %r in %r" % (command, word, message))
+        check(done.stdout == b"", "%s: nothing on standard output" % command)
+
+
+def make(path):
+    trace = Trace()
+    track = trace.track("thread", "main")
+    rng = random.Random(3)
+    for i in range(20000):
+        trace.event(track, "range", i * 10, duration=rng.randrange(10), correlation=rng.randrange(1 << 40))
+        if i % 1000 == 999:
+            trace.flush()
+    trace.write(path)
+    return trace
+
+
+def check_damaged(path, trace, what):
+    done = run("view", path, "-f", "json", code=None)
+    check(done.returncode == 3, "%s: exit code 3 and not %d" % (what, done.returncode))
+    if not done.stdout:
+        return 0  # damaged where nothing can be read without it
+    events = json.loads(done.stdout)["events"]
+    known = {(e["start"], e["duration"], e["correlation"]) for e in trace.events}
+    check(all((e["start"], e["duration"], e["correlation"]) in known for e in events), what + ": no invented event")
+    check(b"byte" in done.stderr, what + ": says where: " + done.stderr.decode())
+    info = run("info", "--json", path, code=3)
+    check(json.loads(info.stdout)["complete"] is False, what + ": info says it is not complete")
+    return len(events)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "t.sbt")
+
+        complains(os.path.join(directory, "missing.sbt"), "missing.sbt")
+        complains(directory, "directory")
+        for content in (b"", b"\0" * 4096, b"not a trace at all\n", os.urandom(100_000)):
+            with open(path, "wb") as file:
+                file.write(content)
+            complains(path, path)
+
+        pipe = os.path.join(directory, "pipe")
+        os.mkfifo(pipe)
+        feeder = threading.Thread(target=lambda: open(pipe, "wb").close(), daemon=True)
+        feeder.start()
+        done = run("view", pipe, code=3)
+        check(b"pipe" in done.stderr, "a pipe is refused")
+
+        trace = make(path)
+        with open(path, "rb") as file:
+            whole = file.read()
+        rng = random.Random(5)
+        kept = []
+        for _ in range(12):
+            size = rng.randrange(65, len(whole))
+            with open(path, "wb") as file:
+                file.write(whole[:size])
+            kept.append(check_damaged(path, trace, "cut off at %d of %d" % (size, len(whole))))
+        check(any(kept), "something is readable of a file that was cut off")
+        check(max(kept) < len(trace.events) + 1, "nothing is counted twice")
+        for _ in range(12):
+            damaged = bytearray(whole)
+            damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+            with open(path, "wb") as file:
+                file.write(damaged)
+            check_damaged(path, trace, "a flipped bit")
+            if rng.random() < 0.3:
+                out = os.path.join(directory, "whole.sbt")
+                run("recover", path, "-o", out, code=None)
+
+
+main()

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names are anything: terminals stay safe, JSON and CSV stay valid, and nothing is lost without a sign of it."""
+import csv
+import io
+import json
+import os
+import tempfile
+
+from support import Trace, check, run
+
+NAMES = [
+    bytes([b]) + b"x" for b in range(1, 256)
+] + [
+    b"\x1b[31mred\x1b[0m", b"\x1b]0;title\x07", b"a\r\nb", b"\xff\xfe", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\xaf",
+    "rtl \u202e evil".encode(), "wide \u4f60\u597d".encode(), "\U0001f600".encode(), b'"quoted", \\ and, comma',
+    b"nul\0inside", b"x" * 1_000_000, "\u0085\u2028".encode(),
+]
+
+
+def expected(name):
+    """Every byte that is no part of a well-formed character becomes U+FFFD of its own."""
+    out, i = "", 0
+    while i < len(name):
+        for size in (1, 2, 3, 4):
+            try:
+                out += name[i:i + size].decode()
+                i += size
+                break
+            except UnicodeDecodeError:
+                continue
+        else:
+            out += "\ufffd"
+            i += 1
+    return out
+
+
+def main():
+    csv.field_size_limit(10**7)
+    trace = Trace()
+    track = trace.track("thread", b"track \x1b[2J\n\xff")
+    for i, name in enumerate(NAMES):
+        trace.event(track, "range", 100 + i, name=name, text=name)
+    with tempfile.TemporaryDirectory() as directory:
+        path = trace.write(os.path.join(directory, "t.sbt"))
+        answer = json.loads(run("view", path, "-f", "json").stdout.decode("utf-8", "strict"))
+        for event, name in zip(answer["events"], NAMES):
+            check(event["name"] == expected(name), "JSON name %r is %r" % (name[:40], event["name"][:40]))
+        text = run("view", path, "-f", "csv").stdout.decode("utf-8", "strict")
+        for row, name in zip(csv.DictReader(io.StringIO(text, newline="")), NAMES):
+            check(row["name"] == expected(name).replace("\0", "\ufffd"), "CSV name %r" % name[:40])
+        for options in ([], ["--stats"], ["--timeline"]):
+            shown = run("view", path, *options, env={"LC_ALL": "C.UTF-8"}).stdout
+            lines = shown.decode("utf-8", "strict")
+            for character in lines:
+                check(character == "\n" or (ord(character) >= 0x20 and not 0x7f <= ord(character) <= 0x9f),
+                      "%s shows U+%04X" % (options, ord(character)))
+            check("\u202e" not in lines, "text that reorders is escaped")
+            check(len(shown) < 200_000, "long names are cut")
+        check(run("info", path).stdout.find(b"\x1b") < 0, "info is safe")
+        json.loads(run("info", "--json", path).stdout.decode("utf-8", "strict"))
+        check(len(run("view", path).stdout.splitlines()) == len(NAMES) + 1, "one line per event")
+
+
+main()

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the command line understands, what it says when it does not, and with which exit code.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# expect CODE WORDS-ON-STDERR ARGUMENT...
+expect() {
+    wanted=$1
+    words=$2
+    shift 2
+    "$TRACESMITH" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    if [ "$code" != "$wanted" ]; then
+        echo "tracesmith $*: exit code $code and not $wanted"
+        cat "$work/err"
+        failed=1
+    fi
+    if [ -n "$words" ] && ! grep -q -e "$words" "$work/err"; then
+        echo "tracesmith $*: no '$words' in: $(cat "$work/err")"
+        failed=1
+    fi
+    # What makes no sense leaves nothing on standard output that could be taken for an answer.
+    if [ "$wanted" = 2 ] && [ $# -gt 0 ] && [ -s "$work/out" ]; then
+        echo "tracesmith $*: wrote to standard output"
+        failed=1
+    fi
+}
+
+expect 2 ''
+expect 0 '' --help
+expect 0 '' -h
+expect 0 '' --version
+expect 0 '' help
+expect 0 '' version --json
+expect 0 '' view --help
+expect 0 '' view --help --stats
+expect 0 '' --no-color view -h
+expect 0 '' view --version
+expect 2 "do you mean 'view'" veiw file
+expect 2 "do you mean 'benchmark'" bench
+expect 2 "see 'tracesmith help'" xyzzy
+expect 2 "do you mean '--version'" --verson
+expect 2 'before a command' -x
+expect 2 'needs FILE' view
+expect 2 "what to do with 'b'" view a b
+expect 2 "do you mean '--stats'" view --stat file
+expect 2 "do you mean '--format'" view --formt=json file
+expect 2 "no option '-x'" view -x file
+expect 2 'text, json, csv' view -f yaml file
+expect 2 "do you mean 'kernel'" view -t kernl file
+expect 2 "no ''" view -t kernel, file
+expect 2 'is no number' view -n x file
+expect 2 'is no number' view -n 12x file
+expect 2 'is no number' view -n 99999999999999999999 file
+expect 2 'needs a value' view file -n
+expect 2 'takes no value' view --json=yes file
+expect 2 'two answers' view --stats --timeline file
+expect 2 'needs' profile
+expect 2 'is no size' profile -b 3Q true
+expect 2 'is no size' profile --buffer=0 true
+expect 2 'drop-newest, drop-oldest, block' profile --overflow never true
+expect 2 'opencl' profile --api cuda true
+expect 2 "there is no command" help nonsense
+expect 2 'is no number' benchmark -n 0
+expect 2 'what to do with' devices now
+expect 127 'No such file' profile "$work/missing"
+expect 127 'not found in PATH' profile tracesmith-no-such-program
+expect 126 'cannot be run' profile "$work"
+: >"$work/plain"
+expect 126 'cannot be run' profile "$work/plain"
+echo precious >"$work/precious"
+expect 2 'left alone' profile -o "$work/precious" true
+[ "$(cat "$work/precious")" = precious ] || {
+    echo "profile overwrote a file that is no trace"
+    failed=1
+}
+
+# An answer that cannot be written is an error; one that nobody reads any more is none.
+"$TRACESMITH" help >/dev/full 2>"$work/err"
+[ $? = 4 ] || {
+    echo "help >/dev/full succeeded"
+    failed=1
+}
+grep -q 'No space left' "$work/err" || failed=1
+("$TRACESMITH" help --as events; echo $? >"$work/code") 2>"$work/err" | head -n 1 >/dev/null
+[ -s "$work/err" ] && {
+    echo "a closed pipe was complained about: $(cat "$work/err")"
+    failed=1
+}
+[ "$(cat "$work/code")" = 0 ] || {
+    echo "a closed pipe gave $(cat "$work/code")"
+    failed=1
+}
+exit $failed

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Everything that is written from the table of commands is as the table has it, and the table has nothing dead.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$TRACESMITH_SOURCE_DIR
+
+compare() {
+    "$TRACESMITH" help --as "$1" >"$work/made"
+    cmp "$work/made" "$root/$2" || {
+        echo "$2 is old: tracesmith help --as $1 > $2"
+        exit 1
+    }
+}
+compare markdown docs/commands.md
+compare events docs/events.md
+
+# Every option of the table is asked for by the code of its command.
+sed -n 's/.*\.name = "\([a-z-]*\)".*/\1/p' "$root/cli/commands.c" | sort -u >"$work/names"
+[ "$(wc -l <"$work/names")" -ge 20 ]
+while read -r name; do
+    case $name in
+    profile | view | info | recover | devices | benchmark | version | help) continue ;;
+    esac
+    grep -l "\"$name\"" "$root"/cli/*.c | grep -qv 'commands\.c$' || {
+        echo "nobody reads the option --$name"
+        exit 1
+    }
+done <"$work/names"
+
+# Man pages: roff without a complaint, where there is a checker.
+for command in '' profile view info recover devices benchmark version help; do
+    # shellcheck disable=SC2086
+    "$TRACESMITH" help --as man $command >"$work/page.1"
+    grep -q '^\.SH EXIT STATUS' "$work/page.1"
+    if command -v groff >/dev/null; then
+        groff -man -Tutf8 -ww "$work/page.1" >/dev/null 2>"$work/err"
+        [ ! -s "$work/err" ] || {
+            cat "$work/err"
+            exit 1
+        }
+    fi
+done
+
+# Completions: valid for their shells, and the bash one completes.
+for shell in bash zsh fish; do
+    "$TRACESMITH" help --as $shell >"$work/completion.$shell"
+    if command -v $shell >/dev/null; then
+        $shell -n "$work/completion.$shell"
+    fi
+done
+command -v bash >/dev/null || exit 0
+# complete WORD...: what bash offers for the last word
+offers() {
+    bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tracesmith; printf "%s\n" "${COMPREPLY[@]}"' \
+        bash "$work/completion.bash" "$@"
+}
+expect() {
+    wanted=$1
+    shift
+    offers "$@" | grep -qx -e "$wanted" || {
+        echo "no '$wanted' for: $*"
+        offers "$@"
+        exit 1
+    }
+}
+expect profile tracesmith pro
+expect --no-color tracesmith --no
+expect --stats tracesmith view --st
+expect json tracesmith view -f j
+expect kernel,memcpy tracesmith view --type kernel,memc
+expect drop-oldest tracesmith profile --overflow drop-o
+expect view tracesmith help v
+expect markdown tracesmith help --as m
+(cd "$work" && expect page.1 tracesmith view pag)
