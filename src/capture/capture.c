@@ -182,10 +182,16 @@ static void describe_command(struct collector *collector, char *const *argv) {
     for (char *const *word = argv; *word; word++)
         bytes += strlen(*word) + 1;
     char *text = malloc(bytes), *at = text;
-    for (char *const *word = argv; text && *word; word++)
-        at += sprintf(at, "%s%s", word == argv ? "" : " ", *word);
-    if (text)
+    for (char *const *word = argv; text && *word; word++) {
+        size_t length = strlen(*word);
+        memcpy(at, *word, length);
+        at += length;
+        *at++ = ' ';
+    }
+    if (text) {
+        at[at > text ? -1 : 0] = '\0';
         tsmith_dictionary_set_attribute(collector_dictionary(collector), "command", text);
+    }
     free(text);
 }
 
