@@ -96,4 +96,6 @@ __attribute__((destructor)) static void at_unload(void) {
     const uint64_t left = pending_abandon();
     if (left)
         channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
+    // Without this the process would be taken for one that was killed.
+    channel_close(agent.channel);
 }
