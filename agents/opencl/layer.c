@@ -11,6 +11,7 @@
 
 #include <CL/cl_layer.h>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,16 +91,26 @@ static void fill(void) {
 #undef CALL_FILL
 }
 
+// The control thread calls the loader's functions: they must stay when the program closes the loader.
+static void keep_loaded(const cl_icd_dispatch *target) {
+    Dl_info library;
+    void *const function = __extension__(void *) target->clGetPlatformIDs;
+    if (function && dladdr(function, &library) && library.dli_fname)
+        dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static cl_int init(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_out,
                    const cl_icd_dispatch **out) {
     const size_t known = sizeof layer / sizeof(void *);
     const size_t bytes = (count < known ? count : known) * sizeof(void *);
     if (!target || !count_out || !out)
         return CL_INVALID_VALUE;
-    if (!atomic_exchange(&initialised, true)) {
-        memcpy(&agent.next, target, bytes);
-        if (attach())
-            fill();
+    // A loader that was closed and is opened again comes here again, with its functions in a new place.
+    const bool again = atomic_exchange(&initialised, true);
+    memcpy(&agent.next, target, bytes);
+    if (!again && attach()) {
+        keep_loaded(target);
+        fill();
     }
     *count_out = (cl_uint)known;
     *out = &layer;

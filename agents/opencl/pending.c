@@ -233,13 +233,15 @@ static void entry_record(const struct entry *entry, const struct times *times, c
 static bool entry_finish(struct entry *entry) {
     struct times times;
     cl_int status = CL_COMPLETE;
-    const bool timed = times_get(entry->event, &entry->queue->queue, &times);
+    bool timed = times_get(entry->event, &entry->queue->queue, &times);
     if (!timed) {
         if (agent.next.clGetEventInfo(entry->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
                                       NULL) != CL_SUCCESS)
             status = CL_COMPLETE; // it will never tell
         if (status > CL_COMPLETE)
             return false;
+        if (status == CL_COMPLETE) // it may have become so between the two questions
+            timed = times_get(entry->event, &entry->queue->queue, &times);
     }
     entry_record(entry, timed && times_plausible(&times) ? &times : NULL, status);
     entry->state = ENTRY_DONE;
