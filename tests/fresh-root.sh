@@ -81,14 +81,11 @@ bare_root() {
     if ! debootstrap --variant=minbase "$suite" "$target" "$mirror" >"$target.log" 2>&1; then
         tail -n 20 "$target.log"
         rm -f "$target.log"
-        say "debootstrap failed"
-        exit 1
+        return 1
     fi
     rm -f "$target.log"
-    if [ -n "$cached" ]; then
-        mkdir -p "${cached%/*}"
-        tar -cf "$cached.new" -C "$target" . && mv "$cached.new" "$cached"
-    fi
+    [ -n "$cached" ] || return 0
+    mkdir -p "${cached%/*}" && tar -cf "$cached.new" -C "$target" . && mv "$cached.new" "$cached"
 }
 
 # Only what concerns Debian's own archive: other archives and hooks of the host have no place in a fresh root.
@@ -109,14 +106,14 @@ copy_apt_configuration() {
             cp "$conf" "$target$conf"
         fi
     done
-    cp -r /etc/apt/trusted.gpg.d/. "$target/etc/apt/trusted.gpg.d/" 2>/dev/null || true
+    cp -r /etc/apt/trusted.gpg.d/. "$target/etc/apt/trusted.gpg.d/" 2>/dev/null
     for file in /etc/resolv.conf /etc/hosts; do
         [ ! -f "$file" ] || cat "$file" >"$target$file"
     done
 }
 
 copy_checkout() {
-    mkdir "$target/root/tracesmith"
+    mkdir "$target/root/tracesmith" || return
     if git -C "$root" -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
         # Tracked files as they are now; one that was deleted and not yet committed is passed over.
         git -C "$root" -c safe.directory='*' ls-files -z |
@@ -129,15 +126,16 @@ copy_checkout() {
 
 # What every machine has and a bare folder has not.
 mount_system() {
-    mount -t proc proc "$target/proc"
-    mount -t sysfs -o ro sysfs "$target/sys" 2>/dev/null || mount --rbind -o ro /sys "$target/sys"
+    mount -t proc proc "$target/proc" || return
+    mount -t sysfs -o ro sysfs "$target/sys" 2>/dev/null || mount --rbind -o ro /sys "$target/sys" || return
     mkdir -p "$target/dev/shm" "$target/dev/pts"
-    mount -t tmpfs -o mode=1777 tmpfs "$target/dev/shm"
+    mount -t tmpfs -o mode=1777 tmpfs "$target/dev/shm" || return
+    # Without it the tests that want a terminal skip.
     mount -t devpts -o newinstance,ptmxmode=0666 devpts "$target/dev/pts" 2>/dev/null || true
     if [ ! -c "$target/dev/null" ]; then
         for node in null zero full random urandom tty; do
             : >"$target/dev/$node"
-            mount --bind "/dev/$node" "$target/dev/$node"
+            mount --bind "/dev/$node" "$target/dev/$node" || return
         done
     fi
 }
@@ -148,7 +146,8 @@ inside() {
         chroot "$target" sh -c 'cd /root/tracesmith && exec "$@"' sh "$@"
 }
 
-# step NAME COMMAND...
+# step NAME COMMAND...: a command that is a function must itself pass on each failure (|| return), since the shell
+# does not end it at the first one here.
 step() {
     name=$1
     shift
@@ -163,7 +162,7 @@ step() {
 }
 
 demo() {
-    inside ./dev demo
+    inside ./dev demo || return
     [ -s "$target/root/tracesmith/build/demo/image_pipeline.sbt" ] || {
         say "the demo left no trace file"
         return 1
@@ -172,10 +171,10 @@ demo() {
 
 # The same tests without a root's rights; what they need is there by now.
 test_as_user() {
-    inside useradd -m tester
-    inside cp -r /root/tracesmith /home/tester/tracesmith
-    inside rm -rf /home/tester/tracesmith/build
-    inside chown -R tester /home/tester/tracesmith
+    inside useradd -m tester || return
+    inside cp -r /root/tracesmith /home/tester/tracesmith || return
+    inside rm -rf /home/tester/tracesmith/build || return
+    inside chown -R tester /home/tester/tracesmith || return
     inside su - tester -c 'cd tracesmith && ./dev test'
 }
 
