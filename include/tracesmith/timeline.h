@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the devices of a trace did and when: commands by queue, the calls that launched them, busy time,
+// concurrency, gaps.
+//
+// A timeline is filled with batches and then finished; from then on it is read-only and all that it hands out
+// is borrowed from it. It keeps 88 bytes per command and 64 bytes per call of the GPU API, and nothing of
+// any other event: a trace of 10 million events of which two thirds are calls and commands needs 500 MB.
+// Times are int64 nanoseconds on the trace clock. One thread at a time; read-only use from any thread.
+#ifndef TRACESMITH_TIMELINE_H
+#define TRACESMITH_TIMELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/batch.h"
+#include "tracesmith/dictionary.h"
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TSMITH_TIME_UNKNOWN INT64_MIN
+#define TSMITH_INDEX_NONE UINT32_MAX
+
+typedef struct tsmith_timeline tsmith_timeline;
+
+typedef struct tsmith_timeline_options {
+    size_t size; // sizeof(tsmith_timeline_options)
+    // The window all figures are about; without one, from the first start to the last end of all events.
+    int has_window;
+    int64_t from, to;
+} tsmith_timeline_options;
+
+// What a command of a queue is to the device. X(NAME, number, "name", "doc")
+#define TSMITH_WORK_TABLE(X)                                                                                 \
+    X(COMPUTE, 0, "compute", "a kernel that computes")                                                       \
+    X(COMMUNICATION, 1, "communication", "a collective, or a kernel of a communication library")             \
+    X(COPY, 2, "copy", "bytes are moved or filled")                                                          \
+    X(CONTROL, 3, "control", "a marker, barrier or wait: nothing runs")
+
+typedef enum tsmith_work {
+#define TSMITH_WORK_ENUM(NAME, number, name, doc) TSMITH_WORK_##NAME = number,
+    TSMITH_WORK_TABLE(TSMITH_WORK_ENUM)
+#undef TSMITH_WORK_ENUM
+        TSMITH_WORK_LIMIT = 4
+} tsmith_work;
+
+// One command of a queue. Commands are sorted by row, then by start.
+typedef struct tsmith_command {
+    int64_t start, end;
+    int64_t queued, submitted, completed; // TSMITH_TIME_UNKNOWN when the trace does not say
+    uint64_t correlation;                 // 0: none
+    uint64_t bytes;                       // 0: none or unknown
+    uint32_t row;
+    uint32_t call; // index of the call that launched it, or TSMITH_INDEX_NONE
+    uint32_t name; // string
+    uint32_t wait_first;
+    uint32_t wait_count; // tsmith_timeline_waits()[wait_first ..]: indices of the commands it had to wait for
+    uint8_t kind;        // tsmith_kind
+    uint8_t operation;   // tsmith_operation
+    uint8_t direction;   // tsmith_direction
+    uint8_t work;        // tsmith_work
+    uint32_t thread;     // index of the thread that launched it, or TSMITH_INDEX_NONE
+    uint32_t untimed;    // the trace has no times for it: start and end are when it was enqueued
+} tsmith_command;
+
+// What a call is to the device. X(NAME, number, "name", "doc")
+#define TSMITH_CALL_TABLE(X)                                                                                 \
+    X(OTHER, 0, "other", "neither launches nor waits")                                                       \
+    X(LAUNCH, 1, "launch", "put commands into a queue")                                                      \
+    X(SYNC_QUEUE, 2, "sync_queue", "waited for all commands of a queue")                                     \
+    X(SYNC_DEVICE, 3, "sync_device", "waited for all commands of a device")                                  \
+    X(SYNC_EVENT, 4, "sync_event", "waited for events")                                                      \
+    X(RECORD, 5, "record", "recorded an event in a queue")                                                   \
+    X(WAIT_EVENT, 6, "wait_event", "made a queue wait for an event")                                         \
+    X(COMPILE, 7, "compile", "compiled a program or a kernel")                                               \
+    X(MEMORY, 8, "memory", "allocated or freed device memory")
+
+typedef enum tsmith_call_role {
+#define TSMITH_CALL_ENUM(NAME, number, name, doc) TSMITH_CALL_##NAME = number,
+    TSMITH_CALL_TABLE(TSMITH_CALL_ENUM)
+#undef TSMITH_CALL_ENUM
+        TSMITH_CALL_LIMIT = 9
+} tsmith_call_role;
+
+// One call of the GPU API, or a wait or compilation, on a host thread. Calls are sorted by thread, then by
+// start.
+typedef struct tsmith_call {
+    int64_t start, end;
+    uint64_t correlation;            // 0: none
+    uint32_t thread;                 // index
+    uint32_t name;                   // string
+    uint32_t row;                    // the queue it is about, or TSMITH_INDEX_NONE
+    uint32_t command_count;          // commands it launched
+    uint32_t wait_first, wait_count; // as in a command
+    uint32_t record; // WAIT_EVENT: index of the RECORD call it refers to, or TSMITH_INDEX_NONE
+    uint8_t kind;    // tsmith_kind
+    uint8_t operation;
+    uint8_t role;     // tsmith_call_role
+    uint8_t blocking; // returned only when what it launched was complete
+} tsmith_call;
+
+// A queue (stream) or copy engine, or a device as a whole: busy is the union of its commands that run, so it
+// is never more than the window.
+typedef struct tsmith_row {
+    uint32_t track;    // of the dictionary; 0 for a device
+    uint32_t device;   // index of the device
+    uint32_t process;  // of the dictionary: whose calls launch its commands; 0 when unknown
+    uint32_t in_order; // its commands run one after the other
+    uint32_t first_command, command_count; // commands of the row; for a device, of all its rows
+    uint32_t first_row, row_count;         // of a device: rows are sorted by device
+    uint32_t dictionary_device;            // of the dictionary, or 0
+    int64_t first_start, last_end;         // of commands that run, in the window; both 0 when there are none
+    int64_t busy;                          // ns of the window in which at least one command ran
+    int64_t total;                         // ns of all commands in the window, added up
+    uint32_t depth_max;                    // most commands running at once
+    uint32_t gap_count;                    // stretches without one between first_start and last_end
+} tsmith_row;
+
+typedef struct tsmith_thread {
+    uint32_t track;
+    uint32_t process;
+    uint32_t first_call, call_count;
+} tsmith_thread;
+
+// A stretch of time about which the trace is known to be incomplete.
+typedef struct tsmith_hole {
+    int64_t from, to;
+    uint32_t process; // 0: of all
+    uint32_t reason;
+    uint64_t lost; // events; 0 when unknown
+} tsmith_hole;
+
+typedef struct tsmith_interval {
+    int64_t from, to;
+} tsmith_interval;
+
+TSMITH_API tsmith_status tsmith_timeline_create(const tsmith_timeline_options *options,
+                                                tsmith_timeline **out);
+TSMITH_API void tsmith_timeline_destroy(tsmith_timeline *timeline);
+// Takes over what it needs of a batch; batches come in any order.
+TSMITH_API tsmith_status tsmith_timeline_add(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+                                             const tsmith_batch *batch, tsmith_error *error);
+// No more batches come: sorts, pairs, measures.
+TSMITH_API tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline,
+                                                const tsmith_dictionary *dictionary, tsmith_error *error);
+// All of a source: create, add, finish. OK or TRUNCATED with a timeline, or a failure without one.
+TSMITH_API tsmith_status tsmith_timeline_read(tsmith_source *source, const tsmith_timeline_options *options,
+                                              tsmith_timeline **out, tsmith_error *error);
+
+TSMITH_API tsmith_interval tsmith_timeline_window(const tsmith_timeline *timeline);
+TSMITH_API const tsmith_command *tsmith_timeline_commands(const tsmith_timeline *timeline, size_t *count);
+TSMITH_API const tsmith_call *tsmith_timeline_calls(const tsmith_timeline *timeline, size_t *count);
+TSMITH_API const tsmith_row *tsmith_timeline_rows(const tsmith_timeline *timeline, size_t *count);
+TSMITH_API const tsmith_row *tsmith_timeline_devices(const tsmith_timeline *timeline, size_t *count);
+TSMITH_API const tsmith_thread *tsmith_timeline_threads(const tsmith_timeline *timeline, size_t *count);
+TSMITH_API const uint32_t *tsmith_timeline_waits(const tsmith_timeline *timeline, size_t *count);
+TSMITH_API const tsmith_hole *tsmith_timeline_holes(const tsmith_timeline *timeline, size_t *count);
+
+// ns of the window in which exactly `depth` commands of the row or device ran, for depth 0 .. depth_max; they
+// add up to the window. *out is freed with free().
+TSMITH_API tsmith_status tsmith_timeline_concurrency(const tsmith_timeline *timeline, const tsmith_row *row,
+                                                     int64_t **out, size_t *count);
+// The stretches of the window in which at least one command of the row or device ran, of the kinds of work
+// in `works` (bits, 1 << tsmith_work), disjoint and ascending. *out is freed with free().
+TSMITH_API tsmith_status tsmith_timeline_busy(const tsmith_timeline *timeline, const tsmith_row *row,
+                                              uint32_t works, tsmith_interval **out, size_t *count);
+
+TSMITH_API const char *tsmith_work_name(tsmith_work work);
+TSMITH_API const char *tsmith_call_role_name(tsmith_call_role role);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

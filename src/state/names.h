@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the name of a call or kernel says about it. The names are facts of the APIs (CUDA, HIP, OpenCL) and of
+// the communication libraries; a trace that says it itself (kinds, operations) is believed first.
+#ifndef STATE_NAMES_H
+#define STATE_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracesmith/dictionary.h"
+#include "tracesmith/timeline.h"
+
+enum {
+    NAME_SEEN = 1 << 0,
+    NAME_COMMUNICATION = 1 << 1, // a kernel of a communication library
+    NAME_BLOCKING = 1 << 2,      // the call returns only when what it started is complete
+    NAME_ROLE_SHIFT = 8          // tsmith_call_role
+};
+
+uint16_t names_classify(tsmith_string name);
+
+static inline uint8_t names_role(uint16_t class) {
+    return (uint8_t)(class >> NAME_ROLE_SHIFT);
+}
+
+#endif

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filling a timeline from batches. What happens at the end is in timeline_finish.c.
+#include "state/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "state/names.h"
+
+// The columns of a batch that matter here; absent ones have no values.
+struct columns {
+    const tsmith_batch *batch;
+    uint32_t count;
+    const int64_t *start;
+    const uint8_t *kind;
+    tsmith_column duration, name, correlation, queued, submitted, completed, host_track, queue_track;
+    tsmith_column operation, direction, bytes, blocking, inferred, waits, reason, lost, record, stream;
+};
+
+static tsmith_column find_column(const tsmith_batch *batch, uint32_t field) {
+    tsmith_column column;
+    if (!field || !tsmith_batch_column(batch, field, &column))
+        column = (tsmith_column){0};
+    return column;
+}
+
+static bool find_columns(const tsmith_timeline *timeline, const tsmith_batch *batch,
+                         struct columns *columns) {
+    tsmith_column start = find_column(batch, TSMITH_FIELD_START),
+                  kind = find_column(batch, TSMITH_FIELD_KIND);
+    if (!start.values || !kind.values)
+        return false;
+    *columns = (struct columns){
+        .batch = batch,
+        .count = tsmith_batch_count(batch),
+        .start = start.values,
+        .kind = kind.values,
+        .duration = find_column(batch, TSMITH_FIELD_DURATION),
+        .name = find_column(batch, TSMITH_FIELD_NAME),
+        .correlation = find_column(batch, TSMITH_FIELD_CORRELATION),
+        .queued = find_column(batch, TSMITH_FIELD_QUEUED),
+        .submitted = find_column(batch, TSMITH_FIELD_SUBMITTED),
+        .completed = find_column(batch, TSMITH_FIELD_COMPLETED),
+        .host_track = find_column(batch, TSMITH_FIELD_HOST_TRACK),
+        .queue_track = find_column(batch, TSMITH_FIELD_QUEUE_TRACK),
+        .operation = find_column(batch, TSMITH_FIELD_OPERATION),
+        .direction = find_column(batch, TSMITH_FIELD_DIRECTION),
+        .bytes = find_column(batch, TSMITH_FIELD_BYTES),
+        .blocking = find_column(batch, TSMITH_FIELD_BLOCKING),
+        .inferred = find_column(batch, TSMITH_FIELD_INFERRED),
+        .waits = find_column(batch, TSMITH_FIELD_WAITS),
+        .reason = find_column(batch, TSMITH_FIELD_REASON),
+        .lost = find_column(batch, TSMITH_FIELD_LOST),
+        .record = find_column(batch, timeline->fields[STATE_FIELD_RECORD]),
+        .stream = find_column(batch, timeline->fields[STATE_FIELD_STREAM]),
+    };
+    return true;
+}
+
+static bool has(const tsmith_column *column, uint32_t row) {
+    return column->values && tsmith_column_has(column, row);
+}
+
+static uint64_t get_u64(const tsmith_column *column, uint32_t row) {
+    return has(column, row) ? ((const uint64_t *)column->values)[row] : 0;
+}
+
+static uint32_t get_u32(const tsmith_column *column, uint32_t row) {
+    return has(column, row) ? ((const uint32_t *)column->values)[row] : 0;
+}
+
+static uint8_t get_u8(const tsmith_column *column, uint32_t row) {
+    return has(column, row) ? ((const uint8_t *)column->values)[row] : 0;
+}
+
+// Times beyond +-73 years are cut, so that the difference of any two of them is a number.
+#define TIME_LIMIT ((int64_t)1 << 61)
+
+static int64_t cut(int64_t time) {
+    return time < -TIME_LIMIT ? -TIME_LIMIT : time > TIME_LIMIT ? TIME_LIMIT : time;
+}
+
+static int64_t get_time(const tsmith_column *column, uint32_t row) {
+    return has(column, row) ? cut(((const int64_t *)column->values)[row]) : TSMITH_TIME_UNKNOWN;
+}
+
+// The end of an event; a negative or overflowing duration counts as none.
+static int64_t get_end(const struct columns *columns, uint32_t row) {
+    int64_t start = cut(columns->start[row]), end;
+    if (!has(&columns->duration, row))
+        return start;
+    int64_t duration = ((const int64_t *)columns->duration.values)[row];
+    return duration > 0 && !__builtin_add_overflow(start, duration, &end) ? cut(end) : start;
+}
+
+tsmith_status tsmith_timeline_create(const tsmith_timeline_options *options, tsmith_timeline **out) {
+    if (options && options->size < sizeof *options)
+        return TSMITH_ERROR_INVALID_ARGUMENT;
+    if (options && options->has_window &&
+        (options->from > options->to || options->from < -TIME_LIMIT || options->to > TIME_LIMIT))
+        return TSMITH_ERROR_INVALID_ARGUMENT;
+    tsmith_timeline *timeline = calloc(1, sizeof *timeline);
+    if (!timeline)
+        return TSMITH_ERROR_NO_MEMORY;
+    if (options)
+        timeline->options = *options;
+    *out = timeline;
+    return TSMITH_OK;
+}
+
+void tsmith_timeline_destroy(tsmith_timeline *timeline) {
+    if (!timeline)
+        return;
+    free(timeline->commands);
+    free(timeline->calls);
+    free(timeline->rows);
+    free(timeline->devices);
+    free(timeline->threads);
+    free(timeline->holes);
+    free(timeline->raw_waits);
+    free(timeline->waits);
+    free(timeline->notes);
+    free(timeline->row_of_track);
+    free(timeline->thread_of_track);
+    free(timeline->text_class);
+    free(timeline);
+}
+
+// Room for one more element of an array of the timeline.
+#define RESERVE(timeline, array, count, capacity, more)                                                      \
+    ({                                                                                                       \
+        void *items_ = (timeline)->array;                                                                    \
+        bool done_ = array_reserve(&items_, &(timeline)->capacity, (timeline)->count + (more),               \
+                                   sizeof *(timeline)->array);                                               \
+        (timeline)->array = items_;                                                                          \
+        done_;                                                                                               \
+    })
+
+// table[id], grown with zeros; NULL when memory is exhausted.
+static uint32_t *index_slot(uint32_t **table, size_t *count, uint32_t id) {
+    if (id >= *count) {
+        size_t grown = (size_t)id + 64;
+        uint32_t *moved = realloc(*table, grown * sizeof **table);
+        if (!moved)
+            return NULL;
+        memset(moved + *count, 0, (grown - *count) * sizeof *moved);
+        *table = moved;
+        *count = grown;
+    }
+    return &(*table)[id];
+}
+
+// The index of the row of a track, adding it; TSMITH_INDEX_NONE when memory is exhausted.
+static uint32_t find_row(tsmith_timeline *timeline, const tsmith_dictionary *dictionary, uint32_t track) {
+    uint32_t *slot = index_slot(&timeline->row_of_track, &timeline->row_of_track_count, track);
+    if (!slot || !RESERVE(timeline, rows, row_count, row_capacity, 1))
+        return TSMITH_INDEX_NONE;
+    if (!*slot) {
+        const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
+        timeline->rows[timeline->row_count] =
+            (tsmith_row){.track = track,
+                         .process = entry ? entry->process : 0,
+                         .dictionary_device = entry ? entry->device : 0,
+                         .in_order = !entry || !(entry->flags & TSMITH_TRACK_OUT_OF_ORDER)};
+        *slot = (uint32_t)++timeline->row_count;
+    }
+    return *slot - 1;
+}
+
+static uint32_t find_thread(tsmith_timeline *timeline, const tsmith_dictionary *dictionary, uint32_t track) {
+    uint32_t *slot = index_slot(&timeline->thread_of_track, &timeline->thread_of_track_count, track);
+    if (!slot || !RESERVE(timeline, threads, thread_count, thread_capacity, 1))
+        return TSMITH_INDEX_NONE;
+    if (!*slot) {
+        const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
+        timeline->threads[timeline->thread_count] =
+            (tsmith_thread){.track = track, .process = entry ? entry->process : 0};
+        *slot = (uint32_t)++timeline->thread_count;
+    }
+    return *slot - 1;
+}
+
+static uint16_t classify(tsmith_timeline *timeline, const tsmith_dictionary *dictionary, uint32_t name) {
+    if (name >= timeline->text_class_count) {
+        size_t grown = tsmith_dictionary_string_count(dictionary);
+        grown = grown > name ? grown + grown / 4 : (size_t)name + 1;
+        uint16_t *moved = realloc(timeline->text_class, grown * sizeof *moved);
+        if (!moved)
+            return names_classify(tsmith_dictionary_string(dictionary, name));
+        memset(moved + timeline->text_class_count, 0, (grown - timeline->text_class_count) * sizeof *moved);
+        timeline->text_class = moved;
+        timeline->text_class_count = grown;
+    }
+    if (!timeline->text_class[name])
+        timeline->text_class[name] = names_classify(tsmith_dictionary_string(dictionary, name));
+    return timeline->text_class[name];
+}
+
+// Copies the wait list of an event; false when memory is exhausted.
+static bool take_waits(tsmith_timeline *timeline, const tsmith_column *column, uint32_t row, uint32_t *first,
+                       uint32_t *count) {
+    *first = (uint32_t)timeline->raw_wait_count;
+    *count = 0;
+    if (!has(column, row) || !column->offsets)
+        return true;
+    uint32_t more = column->offsets[row + 1] - column->offsets[row];
+    if (timeline->raw_wait_count + more >= UINT32_MAX ||
+        !RESERVE(timeline, raw_waits, raw_wait_count, raw_wait_capacity, more))
+        return false;
+    memcpy(timeline->raw_waits + timeline->raw_wait_count,
+           (const uint64_t *)column->values + column->offsets[row], more * sizeof(uint64_t));
+    timeline->raw_wait_count += more;
+    *count = more;
+    return true;
+}
+
+static uint8_t work_of(tsmith_timeline *timeline, const tsmith_dictionary *dictionary, uint8_t kind,
+                       uint32_t name) {
+    switch (kind) {
+    case TSMITH_KIND_MEMCPY:
+    case TSMITH_KIND_MEMSET:
+        return TSMITH_WORK_COPY;
+    case TSMITH_KIND_COLLECTIVE:
+        return TSMITH_WORK_COMMUNICATION;
+    case TSMITH_KIND_KERNEL:
+        return classify(timeline, dictionary, name) & NAME_COMMUNICATION ? TSMITH_WORK_COMMUNICATION
+                                                                         : TSMITH_WORK_COMPUTE;
+    case TSMITH_KIND_GRAPH_LAUNCH:
+    case TSMITH_KIND_HOST_FUNCTION:
+        return TSMITH_WORK_COMPUTE;
+    default:
+        return TSMITH_WORK_CONTROL;
+    }
+}
+
+static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+                        const struct columns *columns, uint32_t at, uint32_t row) {
+    if (!RESERVE(timeline, commands, command_count, command_capacity, 1))
+        return false;
+    tsmith_command command = {
+        .start = cut(columns->start[at]),
+        .end = get_end(columns, at),
+        .queued = get_time(&columns->queued, at),
+        .submitted = get_time(&columns->submitted, at),
+        .completed = get_time(&columns->completed, at),
+        .correlation = get_u64(&columns->correlation, at),
+        .bytes = get_u64(&columns->bytes, at),
+        .row = row,
+        .call = TSMITH_INDEX_NONE,
+        .name = get_u32(&columns->name, at),
+        .kind = columns->kind[at],
+        .operation = get_u8(&columns->operation, at),
+        .direction = get_u8(&columns->direction, at),
+        .untimed = get_u8(&columns->inferred, at) && !has(&columns->duration, at),
+        .thread = TSMITH_INDEX_NONE,
+    };
+    command.work = work_of(timeline, dictionary, command.kind, command.name);
+    uint32_t host = get_u32(&columns->host_track, at);
+    if (host && (command.thread = find_thread(timeline, dictionary, host)) == TSMITH_INDEX_NONE)
+        return false;
+    if (!take_waits(timeline, &columns->waits, at, &command.wait_first, &command.wait_count))
+        return false;
+    timeline->commands[timeline->command_count++] = command;
+    return true;
+}
+
+static uint8_t role_of(uint8_t kind, uint8_t operation, uint16_t class) {
+    switch (kind) {
+    case TSMITH_KIND_SYNC:
+        return operation == TSMITH_OPERATION_FINISH        ? TSMITH_CALL_SYNC_QUEUE
+               : operation == TSMITH_OPERATION_DEVICE_SYNC ? TSMITH_CALL_SYNC_DEVICE
+               : operation == TSMITH_OPERATION_WAIT || operation == TSMITH_OPERATION_BLOCKING_CALL
+                   ? TSMITH_CALL_SYNC_EVENT
+                   : names_role(class);
+    case TSMITH_KIND_COMPILE:
+        return TSMITH_CALL_COMPILE;
+    case TSMITH_KIND_ALLOC:
+    case TSMITH_KIND_FREE:
+        return TSMITH_CALL_MEMORY;
+    default:
+        return names_role(class);
+    }
+}
+
+static bool add_call(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+                     const struct columns *columns, uint32_t at, uint32_t thread) {
+    if (!RESERVE(timeline, calls, call_count, call_capacity, 1))
+        return false;
+    tsmith_call call = {
+        .start = cut(columns->start[at]),
+        .end = get_end(columns, at),
+        .correlation = get_u64(&columns->correlation, at),
+        .thread = thread,
+        .name = get_u32(&columns->name, at),
+        .row = TSMITH_INDEX_NONE,
+        .record = TSMITH_INDEX_NONE,
+        .kind = columns->kind[at],
+        .operation = get_u8(&columns->operation, at),
+        .blocking = get_u8(&columns->blocking, at),
+    };
+    uint16_t class = classify(timeline, dictionary, call.name);
+    call.role = role_of(call.kind, call.operation, class);
+    call.blocking |= (class & NAME_BLOCKING) != 0;
+    uint32_t queue = get_u32(&columns->queue_track, at);
+    if (queue && (call.row = find_row(timeline, dictionary, queue)) == TSMITH_INDEX_NONE)
+        return false;
+    if (!take_waits(timeline, &columns->waits, at, &call.wait_first, &call.wait_count))
+        return false;
+    timeline->calls[timeline->call_count++] = call;
+    return true;
+}
+
+static bool add_note(tsmith_timeline *timeline, const struct columns *columns, uint32_t at, uint32_t row) {
+    uint64_t correlation = get_u64(&columns->correlation, at);
+    if (!correlation)
+        return true;
+    if (!RESERVE(timeline, notes, note_count, note_capacity, 1))
+        return false;
+    int64_t record = has(&columns->record, at) ? ((const int64_t *)columns->record.values)[at] : 0;
+    int64_t stream = has(&columns->stream, at) ? ((const int64_t *)columns->stream.values)[at] : -1;
+    timeline->notes[timeline->note_count++] = (struct sync_note){.correlation = correlation,
+                                                                 .record = record > 0 ? (uint64_t)record : 0,
+                                                                 .stream = stream,
+                                                                 .row = row};
+    return true;
+}
+
+static bool add_hole(tsmith_timeline *timeline, const struct columns *columns, uint32_t at,
+                     uint32_t process) {
+    if (!RESERVE(timeline, holes, hole_count, hole_capacity, 1))
+        return false;
+    timeline->holes[timeline->hole_count++] = (tsmith_hole){.from = cut(columns->start[at]),
+                                                            .to = get_end(columns, at),
+                                                            .process = process,
+                                                            .reason = get_u8(&columns->reason, at),
+                                                            .lost = get_u64(&columns->lost, at)};
+    return true;
+}
+
+// What an event is to a timeline, by its kind and where it happened.
+enum what { WHAT_NOTHING, WHAT_COMMAND, WHAT_CALL, WHAT_NOTE, WHAT_HOLE };
+
+static enum what what_is(const struct columns *columns, uint32_t at, bool queue) {
+    switch (columns->kind[at]) {
+    case TSMITH_KIND_KERNEL:
+    case TSMITH_KIND_MEMCPY:
+    case TSMITH_KIND_MEMSET:
+        return WHAT_COMMAND;
+    case TSMITH_KIND_COLLECTIVE:
+    case TSMITH_KIND_HOST_FUNCTION:
+    case TSMITH_KIND_EVENT_RECORD:
+        return queue ? WHAT_COMMAND : WHAT_NOTHING;
+    case TSMITH_KIND_COMPILE:
+        return queue ? WHAT_COMMAND : WHAT_CALL;
+    case TSMITH_KIND_GRAPH_LAUNCH:
+    case TSMITH_KIND_FREE:
+        return queue ? WHAT_COMMAND : WHAT_CALL;
+    case TSMITH_KIND_SYNC:
+        return !queue ? WHAT_CALL : has(&columns->operation, at) ? WHAT_COMMAND : WHAT_NOTE;
+    case TSMITH_KIND_API:
+    case TSMITH_KIND_ALLOC:
+        return queue ? WHAT_NOTHING : WHAT_CALL;
+    case TSMITH_KIND_LOSS:
+        return WHAT_HOLE;
+    default:
+        return WHAT_NOTHING;
+    }
+}
+
+// The numbers of the dynamic fields that say something a timeline needs.
+static void learn_fields(tsmith_timeline *timeline, const tsmith_dictionary *dictionary) {
+    static const char *const NAMES[] = {
+#define FIELD_NAME(NAME, name) name,
+        STATE_FIELD_TABLE(FIELD_NAME)
+#undef FIELD_NAME
+    };
+    uint32_t count = tsmith_dictionary_dynamic_field_count(dictionary);
+    for (uint32_t id = timeline->dynamic_fields_seen ? timeline->dynamic_fields_seen : 1; id < count; id++) {
+        const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(dictionary, id);
+        for (size_t i = 0; field && field->type == TSMITH_TYPE_I64 && i < STATE_FIELD_LIMIT; i++)
+            if (strcmp(tsmith_dictionary_string(dictionary, field->name).bytes, NAMES[i]) == 0)
+                timeline->fields[i] = TSMITH_FIELD_DYNAMIC + id;
+    }
+    timeline->dynamic_fields_seen = count;
+}
+
+static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+                      const struct columns *columns, uint32_t at, bool queue, uint32_t process) {
+    uint32_t track = tsmith_batch_track(columns->batch), place;
+    switch (what_is(columns, at, queue)) {
+    case WHAT_COMMAND:
+        place = find_row(timeline, dictionary, track);
+        return place != TSMITH_INDEX_NONE && add_command(timeline, dictionary, columns, at, place);
+    case WHAT_CALL:
+        place = find_thread(timeline, dictionary, track);
+        return place != TSMITH_INDEX_NONE && add_call(timeline, dictionary, columns, at, place);
+    case WHAT_NOTE:
+        place = find_row(timeline, dictionary, track);
+        return place != TSMITH_INDEX_NONE && add_note(timeline, columns, at, place);
+    case WHAT_HOLE:
+        return add_hole(timeline, columns, at, process);
+    default:
+        return true;
+    }
+}
+
+tsmith_status tsmith_timeline_add(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+                                  const tsmith_batch *batch, tsmith_error *error) {
+    struct columns columns;
+    if (timeline->finished)
+        return status_set(error, TSMITH_ERROR_STATE, "The timeline is finished; it takes no more batches.");
+    if (tsmith_dictionary_dynamic_field_count(dictionary) != timeline->dynamic_fields_seen)
+        learn_fields(timeline, dictionary);
+    if (!find_columns(timeline, batch, &columns) || !columns.count)
+        return TSMITH_OK;
+    const tsmith_track *track = tsmith_dictionary_track(dictionary, tsmith_batch_track(batch));
+    bool queue = track && (track->kind == TSMITH_TRACK_QUEUE || track->kind == TSMITH_TRACK_COPY_ENGINE);
+    uint32_t process = track ? track->process : 0;
+    for (uint32_t at = 0; at < columns.count; at++)
+        if (!add_event(timeline, dictionary, &columns, at, queue, process))
+            return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                              "There is no memory for a timeline of %zu commands.", timeline->command_count);
+    if (timeline->command_count >= TSMITH_INDEX_NONE || timeline->call_count >= TSMITH_INDEX_NONE)
+        return status_set(error, TSMITH_ERROR_LIMIT,
+                          "A timeline holds at most 4294967294 commands and calls.");
+    if (track && track->kind == TSMITH_TRACK_LOSS)
+        return TSMITH_OK; // what was lost is not what happened: the window ends where the events do
+    int64_t from = cut(tsmith_batch_first_start(batch)), to = cut(tsmith_batch_last_end(batch));
+    timeline->window.from = !timeline->any || from < timeline->window.from ? from : timeline->window.from;
+    timeline->window.to = !timeline->any || to > timeline->window.to ? to : timeline->window.to;
+    timeline->any = true;
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_timeline_read(tsmith_source *source, const tsmith_timeline_options *options,
+                                   tsmith_timeline **out, tsmith_error *error) {
+    const tsmith_batch *batch;
+    tsmith_timeline *timeline = NULL;
+    tsmith_status got, status = tsmith_timeline_create(options, &timeline);
+    if (status != TSMITH_OK)
+        return status_set(error, status, "The options of the timeline make no sense, or there is no memory.");
+    for (;;) {
+        got = tsmith_source_next(source, &batch, error);
+        if (got == TSMITH_AGAIN)
+            continue;
+        if (got != TSMITH_OK)
+            break;
+        status = tsmith_timeline_add(timeline, tsmith_source_dictionary(source), batch, error);
+        if (status != TSMITH_OK)
+            goto fail;
+    }
+    status = got;
+    if (got != TSMITH_END && got != TSMITH_TRUNCATED)
+        goto fail;
+    status = tsmith_timeline_finish(timeline, tsmith_source_dictionary(source), error);
+    if (status != TSMITH_OK)
+        goto fail;
+    *out = timeline;
+    return got == TSMITH_END ? TSMITH_OK : TSMITH_TRUNCATED;
+fail:
+    tsmith_timeline_destroy(timeline);
+    return status;
+}
+
+// ---- what is handed out
+
+tsmith_interval tsmith_timeline_window(const tsmith_timeline *timeline) {
+    return timeline->window;
+}
+
+#define GETTER(plural, singular, type)                                                                       \
+    const type *tsmith_timeline_##plural(const tsmith_timeline *timeline, size_t *count) {                   \
+        *count = timeline->singular##_count;                                                                 \
+        return timeline->plural;                                                                             \
+    }
+GETTER(commands, command, tsmith_command)
+GETTER(calls, call, tsmith_call)
+GETTER(rows, row, tsmith_row)
+GETTER(devices, device, tsmith_row)
+GETTER(threads, thread, tsmith_thread)
+GETTER(waits, wait, uint32_t)
+GETTER(holes, hole, tsmith_hole)
+
+const char *tsmith_work_name(tsmith_work work) {
+    static const char *const NAMES[] = {
+#define WORK_NAME(NAME, number, name, doc) [number] = name,
+        TSMITH_WORK_TABLE(WORK_NAME)
+#undef WORK_NAME
+    };
+    return (unsigned)work < TSMITH_WORK_LIMIT ? NAMES[work] : "?";
+}
+
+const char *tsmith_call_role_name(tsmith_call_role role) {
+    static const char *const NAMES[] = {
+#define CALL_NAME(NAME, number, name, doc) [number] = name,
+        TSMITH_CALL_TABLE(CALL_NAME)
+#undef CALL_NAME
+    };
+    return (unsigned)role < TSMITH_CALL_LIMIT ? NAMES[role] : "?";
+}
+
+int64_t timeline_enqueued(const tsmith_timeline *timeline, const tsmith_command *command) {
+    if (command->call != TSMITH_INDEX_NONE)
+        return timeline->calls[command->call].start;
+    return command->queued;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of a timeline (tracesmith/timeline.h), for the rooms that answer questions from it.
+//
+// States: FILLING (timeline_add) -> FINISHED (timeline_finish, once). While filling, commands and calls are in
+// order of arrival, rows and threads in the order they were first seen, wait lists hold correlation numbers.
+// Finishing sorts everything, so that equal traces give equal timelines whatever the order of their batches:
+//   rows      by device, then track          devices   by dictionary id, then process
+//   commands  by row, start, end             threads   by track
+//   calls     by thread, start, longest first (a caller comes before what it calls)
+// and turns correlation numbers into indices.
+#ifndef STATE_TIMELINE_H
+#define STATE_TIMELINE_H
+
+#include <stdbool.h>
+
+#include "tracesmith/timeline.h"
+
+// What a queue-side record of a host's wait says (CUPTI's synchronization records, as Kineto shows them).
+struct sync_note {
+    uint64_t correlation; // of the API call
+    uint64_t record;      // correlation of the call that recorded the event waited for; 0: unknown
+    int64_t stream;       // number of the queue the event was recorded in; < 0: unknown
+    uint32_t row;         // the queue that waits or is waited for
+};
+
+// Dynamic fields known by name.
+#define STATE_FIELD_TABLE(X)                                                                                 \
+    X(RECORD, "wait_on_cuda_event_record_corr_id")                                                           \
+    X(STREAM, "wait_on_stream")
+
+enum state_field {
+#define STATE_FIELD_ENUM(NAME, name) STATE_FIELD_##NAME,
+    STATE_FIELD_TABLE(STATE_FIELD_ENUM)
+#undef STATE_FIELD_ENUM
+        STATE_FIELD_LIMIT
+};
+
+struct tsmith_timeline {
+    tsmith_timeline_options options;
+    bool finished;
+    bool any;
+    tsmith_interval window;
+
+    tsmith_command *commands;
+    size_t command_count, command_capacity;
+    tsmith_call *calls;
+    size_t call_count, call_capacity;
+    tsmith_row *rows;
+    size_t row_count, row_capacity;
+    tsmith_row *devices;
+    size_t device_count;
+    tsmith_thread *threads;
+    size_t thread_count, thread_capacity;
+    tsmith_hole *holes;
+    size_t hole_count, hole_capacity;
+
+    uint64_t *raw_waits; // correlation numbers
+    size_t raw_wait_count, raw_wait_capacity;
+    uint32_t *waits;
+    size_t wait_count;
+
+    struct sync_note *notes;
+    size_t note_count, note_capacity;
+
+    uint32_t *row_of_track; // by track: index + 1
+    size_t row_of_track_count;
+    uint32_t *thread_of_track;
+    size_t thread_of_track_count;
+
+    uint16_t *text_class; // by string id, see names.h; 0: not looked at yet
+    size_t text_class_count;
+    uint32_t dynamic_fields_seen;
+    uint32_t fields[STATE_FIELD_LIMIT]; // numbers of the dynamic fields we know by name; 0: not there
+};
+
+// Where the commands of a row or device (tsmith_row) are: of a device, those of all its rows.
+static inline const tsmith_command *timeline_row_commands(const tsmith_timeline *timeline,
+                                                          const tsmith_row *row) {
+    return timeline->commands + row->first_command;
+}
+
+// Whether a command occupies the device.
+static inline bool timeline_runs(const tsmith_command *command) {
+    return command->work != TSMITH_WORK_CONTROL && command->end > command->start;
+}
+
+// The host's moment of enqueueing: when the call began, else when it was queued; TSMITH_TIME_UNKNOWN.
+int64_t timeline_enqueued(const tsmith_timeline *timeline, const tsmith_command *command);
+
+// Fills rows, devices and window with what is measured (timeline_measure.c).
+tsmith_status timeline_measure(tsmith_timeline *timeline);
+
+// Turns correlation numbers into indices, once all is sorted (timeline_pair.c).
+tsmith_status timeline_pair(tsmith_timeline *timeline, const tsmith_dictionary *dictionary);
+
+// ns of the holes that lie in the window and concern `process` (0: any), each ns counted once.
+int64_t timeline_hole_time(const tsmith_timeline *timeline, uint32_t process, tsmith_interval window);
+
+#endif

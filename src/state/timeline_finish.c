@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of filling: everything gets its final place (the orders are in timeline.h), and what a call and its
+// wait say of the same moment becomes one.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "event/sort.h"
+#include "state/timeline.h"
+
+// ---- sorting commands and calls
+
+// Where elements go: order[i] is the index of the one that belongs at i.
+struct placing {
+    uint32_t *order, *scratch;
+    int64_t *times;
+    size_t *group_at; // first place of each group
+};
+
+static void placing_finish(struct placing *placing) {
+    free(placing->order);
+    free(placing->scratch);
+    free(placing->times);
+    free(placing->group_at);
+}
+
+// Orders `count` elements by group (below `groups`) and start. The offsets say where both are in an element.
+static bool placing_make(struct placing *placing, const void *elements, size_t count, size_t size,
+                         size_t group_offset, size_t groups) {
+    const char *base = elements;
+    *placing = (struct placing){.order = malloc((count + 1) * sizeof(uint32_t)),
+                                .scratch = malloc((count + 1) * sizeof(uint32_t)),
+                                .times = malloc((count + 1) * sizeof(int64_t)),
+                                .group_at = calloc(groups + 2, sizeof(size_t))};
+    if (!placing->order || !placing->scratch || !placing->times || !placing->group_at)
+        return false;
+    uint32_t group;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&group, base + i * size + group_offset, sizeof group);
+        placing->group_at[group + 2]++;
+    }
+    for (size_t i = 2; i < groups + 2; i++)
+        placing->group_at[i] += placing->group_at[i - 1];
+    uint32_t *by_group = placing->scratch; // until it is scratch below
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&group, base + i * size + group_offset, sizeof group);
+        by_group[placing->group_at[group + 1]++] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < count; i++) // the start is an element's first member
+        memcpy(&placing->times[i], base + by_group[i] * size, sizeof(int64_t));
+    uint32_t *sorted = malloc((count + 1) * sizeof(uint32_t)), *room = malloc((count + 1) * sizeof(uint32_t));
+    for (size_t g = 0; sorted && room && g < groups; g++) {
+        size_t from = placing->group_at[g], n = placing->group_at[g + 1] - from;
+        sort_order_by_time(placing->times + from, (uint32_t)n, sorted, room);
+        for (size_t i = 0; i < n; i++)
+            placing->order[from + i] = by_group[from + sorted[i]];
+    }
+    bool done = sorted && room;
+    free(sorted);
+    free(room);
+    return done;
+}
+
+// Moves the elements of `size` bytes to their places, cycle by cycle; `order` is used up.
+static void placing_apply(struct placing *placing, void *elements, size_t count, size_t size) {
+    char *base = elements, held[128];
+    for (size_t i = 0; i < count; i++) {
+        if (placing->order[i] == i)
+            continue;
+        memcpy(held, base + i * size, size);
+        size_t at = i;
+        for (;;) {
+            size_t from = placing->order[at];
+            placing->order[at] = (uint32_t)at;
+            if (from == i)
+                break;
+            memcpy(base + at * size, base + from * size, size);
+            at = from;
+        }
+        memcpy(base + at * size, held, size);
+    }
+}
+
+_Static_assert(offsetof(tsmith_command, start) == 0 && offsetof(tsmith_call, start) == 0,
+               "placing_make reads it");
+_Static_assert(sizeof(tsmith_command) <= 128 && sizeof(tsmith_call) <= 128, "placing_apply holds one");
+
+#define ORDER(a, b)                                                                                          \
+    if ((a) != (b))                                                                                          \
+    return (a) < (b) ? -1 : 1
+
+static int order_commands(const void *left, const void *right) {
+    const tsmith_command *a = left, *b = right;
+    ORDER(a->end, b->end);
+    ORDER(a->correlation, b->correlation);
+    ORDER(a->kind, b->kind);
+    ORDER(a->name, b->name);
+    ORDER(a->wait_count, b->wait_count);
+    return 0;
+}
+
+static int order_calls(const void *left, const void *right) {
+    const tsmith_call *a = left, *b = right;
+    ORDER(b->end, a->end); // the longest first
+    ORDER(a->kind, b->kind);
+    ORDER(a->correlation, b->correlation);
+    ORDER(a->name, b->name);
+    ORDER(a->wait_count, b->wait_count);
+    return 0;
+}
+
+static tsmith_status sort_commands(tsmith_timeline *timeline) {
+    struct placing placing;
+    tsmith_command *commands = timeline->commands;
+    size_t count = timeline->command_count;
+    bool done = placing_make(&placing, commands, count, sizeof *commands, offsetof(tsmith_command, row),
+                             timeline->row_count);
+    if (done)
+        placing_apply(&placing, commands, count, sizeof *commands);
+    placing_finish(&placing);
+    for (size_t from = 0, to; done && from < count; from = to) {
+        for (to = from + 1; to < count && commands[to].row == commands[from].row &&
+                            commands[to].start == commands[from].start;)
+            to++;
+        if (to - from > 1)
+            qsort(commands + from, to - from, sizeof *commands, order_commands);
+    }
+    return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+static tsmith_status sort_calls(tsmith_timeline *timeline) {
+    struct placing placing;
+    tsmith_call *calls = timeline->calls;
+    size_t count = timeline->call_count;
+    bool done = placing_make(&placing, calls, count, sizeof *calls, offsetof(tsmith_call, thread),
+                             timeline->thread_count);
+    if (done)
+        placing_apply(&placing, calls, count, sizeof *calls);
+    placing_finish(&placing);
+    for (size_t from = 0, to; done && from < count; from = to) {
+        for (to = from + 1;
+             to < count && calls[to].thread == calls[from].thread && calls[to].start == calls[from].start;)
+            to++;
+        if (to - from > 1)
+            qsort(calls + from, to - from, sizeof *calls, order_calls);
+    }
+    return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+// ---- rows, devices, threads
+
+static int order_rows(const void *left, const void *right) {
+    const tsmith_row *a = left, *b = right;
+    ORDER(a->dictionary_device, b->dictionary_device);
+    if (!a->dictionary_device)
+        ORDER(a->process, b->process);
+    ORDER(a->track, b->track);
+    return 0;
+}
+
+static int order_threads(const void *left, const void *right) {
+    const tsmith_thread *a = left, *b = right;
+    ORDER(a->track, b->track);
+    return 0;
+}
+
+// The final rows: those that have commands. Until they are sorted, first_row holds the old index.
+static tsmith_status sort_rows(tsmith_timeline *timeline) {
+    size_t kept = 0;
+    uint32_t *moved = malloc((timeline->row_count + 1) * sizeof *moved);
+    if (!moved)
+        return TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < timeline->command_count; i++)
+        timeline->rows[timeline->commands[i].row].command_count++;
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        moved[i] = TSMITH_INDEX_NONE;
+        timeline->rows[i].first_row = (uint32_t)i;
+        if (timeline->rows[i].command_count)
+            timeline->rows[kept++] = timeline->rows[i];
+    }
+    timeline->row_count = kept;
+    if (kept)
+        qsort(timeline->rows, kept, sizeof *timeline->rows, order_rows);
+    uint32_t first = 0;
+    for (size_t i = 0; i < kept; i++) {
+        tsmith_row *row = &timeline->rows[i];
+        moved[row->first_row] = (uint32_t)i;
+        row->first_row = (uint32_t)i;
+        row->row_count = 1;
+        row->first_command = first;
+        first += row->command_count;
+    }
+    for (size_t i = 0; i < timeline->command_count; i++)
+        timeline->commands[i].row = moved[timeline->commands[i].row];
+    for (size_t i = 0; i < timeline->call_count; i++)
+        if (timeline->calls[i].row != TSMITH_INDEX_NONE)
+            timeline->calls[i].row = moved[timeline->calls[i].row];
+    for (size_t i = 0; i < timeline->note_count; i++)
+        timeline->notes[i].row = moved[timeline->notes[i].row];
+    free(moved);
+    return TSMITH_OK;
+}
+
+static tsmith_status sort_threads(tsmith_timeline *timeline) {
+    uint32_t *moved = malloc((timeline->thread_count + 1) * sizeof *moved);
+    if (!moved)
+        return TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < timeline->thread_count; i++)
+        timeline->threads[i].first_call = (uint32_t)i;
+    if (timeline->thread_count)
+        qsort(timeline->threads, timeline->thread_count, sizeof *timeline->threads, order_threads);
+    for (size_t i = 0; i < timeline->thread_count; i++) {
+        moved[timeline->threads[i].first_call] = (uint32_t)i;
+        timeline->threads[i].first_call = 0;
+    }
+    for (size_t i = 0; i < timeline->call_count; i++)
+        timeline->calls[i].thread = moved[timeline->calls[i].thread];
+    for (size_t i = 0; i < timeline->command_count; i++)
+        if (timeline->commands[i].thread != TSMITH_INDEX_NONE)
+            timeline->commands[i].thread = moved[timeline->commands[i].thread];
+    free(moved);
+    return TSMITH_OK;
+}
+
+static tsmith_status make_devices(tsmith_timeline *timeline) {
+    timeline->devices = calloc(timeline->row_count + 1, sizeof *timeline->devices);
+    if (!timeline->devices)
+        return TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        tsmith_row *row = &timeline->rows[i];
+        const tsmith_row *before = i ? row - 1 : NULL;
+        if (!before || before->dictionary_device != row->dictionary_device ||
+            (!row->dictionary_device && before->process != row->process))
+            timeline->devices[timeline->device_count++] =
+                (tsmith_row){.device = (uint32_t)timeline->device_count,
+                             .process = row->process,
+                             .dictionary_device = row->dictionary_device,
+                             .first_command = row->first_command,
+                             .first_row = (uint32_t)i};
+        tsmith_row *device = &timeline->devices[timeline->device_count - 1];
+        row->device = device->device;
+        device->row_count++;
+        device->command_count += row->command_count;
+    }
+    return TSMITH_OK;
+}
+
+// ---- calls and waits
+
+// A wait that an API event describes as well: the same thread, start and end. The call keeps both.
+static bool same_moment(const tsmith_call *call, const tsmith_call *sync) {
+    return sync->kind == TSMITH_KIND_SYNC && call->kind == TSMITH_KIND_API && call->thread == sync->thread &&
+           call->start == sync->start && call->end == sync->end;
+}
+
+static void merge_waits(tsmith_timeline *timeline) {
+    tsmith_call *calls = timeline->calls;
+    size_t kept = 0;
+    for (size_t i = 0; i < timeline->call_count; i++) {
+        tsmith_call *call = kept ? &calls[kept - 1] : NULL;
+        if (!call || !same_moment(call, &calls[i])) {
+            calls[kept++] = calls[i];
+            continue;
+        }
+        const tsmith_call *sync = &calls[i];
+        call->role = sync->role ? sync->role : call->role;
+        call->operation = sync->operation;
+        call->row = sync->row != TSMITH_INDEX_NONE ? sync->row : call->row;
+        call->blocking |= sync->operation == TSMITH_OPERATION_BLOCKING_CALL;
+        call->wait_first = sync->wait_first;
+        call->wait_count = sync->wait_count;
+        call->correlation = call->correlation ? call->correlation : sync->correlation;
+    }
+    timeline->call_count = kept;
+    for (size_t i = 0; i < kept; i++) {
+        tsmith_thread *thread = &timeline->threads[calls[i].thread];
+        if (!thread->call_count++)
+            thread->first_call = (uint32_t)i;
+    }
+}
+
+static int order_holes(const void *left, const void *right) {
+    const tsmith_hole *a = left, *b = right;
+    ORDER(a->from, b->from);
+    ORDER(a->to, b->to);
+    ORDER(a->process, b->process);
+    ORDER(a->reason, b->reason);
+    ORDER(a->lost, b->lost);
+    return 0;
+}
+
+int64_t timeline_hole_time(const tsmith_timeline *timeline, uint32_t process, tsmith_interval window) {
+    int64_t covered = window.from, sum = 0;
+    for (size_t i = 0; i < timeline->hole_count; i++) {
+        const tsmith_hole *hole = &timeline->holes[i];
+        if (process && hole->process && hole->process != process)
+            continue;
+        int64_t from = hole->from > covered ? hole->from : covered;
+        int64_t to = hole->to < window.to ? hole->to : window.to;
+        if (to > from) {
+            sum += to - from;
+            covered = to;
+        }
+    }
+    return sum;
+}
+
+tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+                                     tsmith_error *error) {
+    tsmith_status status = TSMITH_ERROR_STATE;
+    if (timeline->finished)
+        return status_set(error, status, "The timeline is finished already.");
+    timeline->finished = true;
+    if (timeline->options.has_window)
+        timeline->window = (tsmith_interval){timeline->options.from, timeline->options.to};
+    if ((status = sort_rows(timeline)) != TSMITH_OK || (status = sort_threads(timeline)) != TSMITH_OK ||
+        (status = sort_commands(timeline)) != TSMITH_OK || (status = sort_calls(timeline)) != TSMITH_OK ||
+        (status = make_devices(timeline)) != TSMITH_OK)
+        goto done;
+    merge_waits(timeline);
+    if (timeline->hole_count)
+        qsort(timeline->holes, timeline->hole_count, sizeof *timeline->holes, order_holes);
+    status = timeline_pair(timeline, dictionary);
+    if (status == TSMITH_OK)
+        status = timeline_measure(timeline);
+done:
+    free(timeline->row_of_track);
+    free(timeline->thread_of_track);
+    free(timeline->text_class);
+    timeline->row_of_track = timeline->thread_of_track = NULL;
+    timeline->text_class = NULL;
+    return status == TSMITH_OK
+               ? status
+               : status_set(error, status, "There is no memory for a timeline of %zu commands.",
+                            timeline->command_count);
+}

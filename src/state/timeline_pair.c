@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which call launched which command, and which commands a wait list means.
+//
+// Correlation numbers are unique within a process. A queue's process is what its track says, or that of the
+// thread its commands name; an importer may know neither (Kineto's streams are processes of their own), then
+// a number counts if exactly one process has it. A number that nobody or more than one has stays unpaired.
+#include <stdlib.h>
+
+#include "state/timeline.h"
+
+// Open addressing over indices; a slot holds index + 1.
+struct table {
+    uint32_t *slots;
+    size_t mask;
+};
+
+static uint64_t hash_key(uint64_t correlation, uint32_t process) {
+    uint64_t hash = (correlation + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static bool table_make(struct table *table, size_t count) {
+    size_t size = 16;
+    while (size < 2 * count)
+        size *= 2;
+    *table = (struct table){calloc(size, sizeof *table->slots), size - 1};
+    return table->slots;
+}
+
+// ---- calls by number
+
+static uint32_t *call_slot(const tsmith_timeline *timeline, const struct table *table, uint64_t correlation,
+                           uint32_t process) {
+    size_t at = hash_key(correlation, process) & table->mask;
+    for (; table->slots[at]; at = (at + 1) & table->mask) {
+        const tsmith_call *call = &timeline->calls[table->slots[at] - 1];
+        if (call->correlation == correlation && timeline->threads[call->thread].process == process)
+            break;
+    }
+    return &table->slots[at];
+}
+
+// Of two calls with one number the API call is meant, and the earlier one: it called the other.
+static bool better_call(const tsmith_call *call, const tsmith_call *than) {
+    bool api = call->kind == TSMITH_KIND_API, api_than = than->kind == TSMITH_KIND_API;
+    return api != api_than ? api : call->start < than->start;
+}
+
+static bool index_calls(const tsmith_timeline *timeline, struct table *table) {
+    if (!table_make(table, timeline->call_count))
+        return false;
+    for (size_t i = 0; i < timeline->call_count; i++) {
+        const tsmith_call *call = &timeline->calls[i];
+        if (!call->correlation || call->kind == TSMITH_KIND_COMPILE)
+            continue;
+        uint32_t *slot =
+            call_slot(timeline, table, call->correlation, timeline->threads[call->thread].process);
+        if (!*slot || better_call(call, &timeline->calls[*slot - 1]))
+            *slot = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+struct processes {
+    uint32_t *items; // that have calls
+    size_t count;
+};
+
+static bool list_processes(const tsmith_timeline *timeline, struct processes *processes) {
+    *processes = (struct processes){malloc((timeline->thread_count + 1) * sizeof(uint32_t)), 0};
+    for (size_t i = 0; processes->items && i < timeline->thread_count; i++) {
+        const tsmith_thread *thread = &timeline->threads[i];
+        bool known = !thread->call_count;
+        for (size_t k = 0; k < processes->count && !known; k++)
+            known = processes->items[k] == thread->process;
+        if (!known)
+            processes->items[processes->count++] = thread->process;
+    }
+    return processes->items;
+}
+
+// The call with a number, of `process` if that has calls, else of the only process that has the number.
+static uint32_t find_call(const tsmith_timeline *timeline, const struct table *table,
+                          const struct processes *processes, uint64_t correlation, uint32_t process) {
+    uint32_t found = 0;
+    if (!correlation)
+        return TSMITH_INDEX_NONE;
+    for (size_t i = 0; i < processes->count; i++)
+        if (processes->items[i] == process)
+            return *call_slot(timeline, table, correlation, process) - 1; // 0 - 1 is TSMITH_INDEX_NONE
+    for (size_t i = 0; i < processes->count; i++) {
+        uint32_t slot = *call_slot(timeline, table, correlation, processes->items[i]);
+        if (slot && found)
+            return TSMITH_INDEX_NONE;
+        found = slot ? slot : found;
+    }
+    return found - 1;
+}
+
+static void pair_commands(tsmith_timeline *timeline, const struct table *table,
+                          const struct processes *processes) {
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        tsmith_command *command = &timeline->commands[i];
+        tsmith_row *row = &timeline->rows[command->row];
+        uint32_t process =
+            command->thread != TSMITH_INDEX_NONE ? timeline->threads[command->thread].process : row->process;
+        command->call = find_call(timeline, table, processes, command->correlation, process);
+        if (command->call == TSMITH_INDEX_NONE)
+            continue;
+        tsmith_call *call = &timeline->calls[command->call];
+        command->thread = call->thread;
+        row->process = timeline->threads[call->thread].process;
+        if (command->kind == TSMITH_KIND_COMPILE)
+            continue;
+        call->command_count++;
+        if (call->role == TSMITH_CALL_OTHER)
+            call->role = TSMITH_CALL_LAUNCH;
+        if (call->row == TSMITH_INDEX_NONE && call->role == TSMITH_CALL_LAUNCH)
+            call->row = command->row;
+    }
+    for (size_t i = 0; i < timeline->device_count; i++)
+        timeline->devices[i].process = timeline->rows[timeline->devices[i].first_row].process;
+}
+
+// ---- what queue-side records say of waits
+
+static uint32_t find_stream(const tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+                            uint32_t like, int64_t stream) {
+    for (size_t i = 0; stream >= 0 && like != TSMITH_INDEX_NONE && i < timeline->row_count; i++) {
+        const tsmith_track *track = tsmith_dictionary_track(dictionary, timeline->rows[i].track);
+        if (track && timeline->rows[i].device == timeline->rows[like].device &&
+            track->queue == (uint64_t)stream)
+            return (uint32_t)i;
+    }
+    return TSMITH_INDEX_NONE;
+}
+
+static void apply_notes(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+                        const struct table *table, const struct processes *processes) {
+    for (size_t i = 0; i < timeline->note_count; i++) {
+        const struct sync_note *note = &timeline->notes[i];
+        uint32_t process = note->row != TSMITH_INDEX_NONE ? timeline->rows[note->row].process : 0;
+        uint32_t index = find_call(timeline, table, processes, note->correlation, process);
+        if (index == TSMITH_INDEX_NONE)
+            continue;
+        tsmith_call *call = &timeline->calls[index];
+        if (call->role == TSMITH_CALL_SYNC_QUEUE || call->role == TSMITH_CALL_WAIT_EVENT)
+            call->row = note->row;
+        call->record =
+            find_call(timeline, table, processes, note->record, timeline->threads[call->thread].process);
+        if (call->record == TSMITH_INDEX_NONE)
+            continue;
+        uint32_t row = find_stream(timeline, dictionary, note->row, note->stream);
+        if (row != TSMITH_INDEX_NONE)
+            timeline->calls[call->record].row = row;
+    }
+}
+
+// ---- wait lists
+
+static uint32_t *command_slot(const tsmith_timeline *timeline, const struct table *table,
+                              uint64_t correlation, uint32_t process) {
+    size_t at = hash_key(correlation, process) & table->mask;
+    for (; table->slots[at]; at = (at + 1) & table->mask) {
+        const tsmith_command *command = &timeline->commands[table->slots[at] - 1];
+        if (command->correlation == correlation && timeline->rows[command->row].process == process)
+            break;
+    }
+    return &table->slots[at];
+}
+
+// Of several commands with one number the one that ends last: only then the number is complete.
+static bool index_commands(const tsmith_timeline *timeline, struct table *table) {
+    if (!table_make(table, timeline->command_count))
+        return false;
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        const tsmith_command *command = &timeline->commands[i];
+        if (!command->correlation || command->kind == TSMITH_KIND_COMPILE)
+            continue;
+        uint32_t *slot =
+            command_slot(timeline, table, command->correlation, timeline->rows[command->row].process);
+        if (!*slot || timeline->commands[*slot - 1].end < command->end)
+            *slot = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+// Replaces numbers by indices; what the trace does not have (user events, commands before the trace) goes.
+static void resolve(tsmith_timeline *timeline, const struct table *table, uint32_t process, uint32_t *first,
+                    uint32_t *count) {
+    uint32_t from = *first, n = *count, slot;
+    *first = (uint32_t)timeline->wait_count;
+    *count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(slot = *command_slot(timeline, table, timeline->raw_waits[from + i], process)))
+            continue;
+        timeline->waits[timeline->wait_count++] = slot - 1;
+        ++*count;
+    }
+}
+
+static tsmith_status resolve_waits(tsmith_timeline *timeline) {
+    struct table table = {0};
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    timeline->waits = malloc((timeline->raw_wait_count + 1) * sizeof *timeline->waits);
+    if (!timeline->waits)
+        return status;
+    status = TSMITH_OK;
+    if (timeline->raw_wait_count && !index_commands(timeline, &table))
+        status = TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < timeline->command_count && table.slots; i++) {
+        tsmith_command *command = &timeline->commands[i];
+        resolve(timeline, &table, timeline->rows[command->row].process, &command->wait_first,
+                &command->wait_count);
+    }
+    for (size_t i = 0; i < timeline->call_count && table.slots; i++) {
+        tsmith_call *call = &timeline->calls[i];
+        resolve(timeline, &table, timeline->threads[call->thread].process, &call->wait_first,
+                &call->wait_count);
+    }
+    free(table.slots);
+    free(timeline->raw_waits);
+    timeline->raw_waits = NULL;
+    return status;
+}
+
+tsmith_status timeline_pair(tsmith_timeline *timeline, const tsmith_dictionary *dictionary) {
+    struct table table = {0};
+    struct processes processes = {0};
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    if (index_calls(timeline, &table) && list_processes(timeline, &processes)) {
+        pair_commands(timeline, &table, &processes);
+        apply_notes(timeline, dictionary, &table, &processes);
+        status = resolve_waits(timeline);
+    }
+    free(table.slots);
+    free(processes.items);
+    free(timeline->notes);
+    timeline->notes = NULL;
+    timeline->note_count = 0;
+    return status;
+}
