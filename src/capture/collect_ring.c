@@ -237,6 +237,9 @@ static bool begin(struct collector *collector, const struct collect_found *found
     else
         work->builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
     check_gap(collector, work, ring);
+    uint64_t records = atomic_load_explicit(&work->head.records, memory_order_relaxed);
+    if (records <= channel->sub_bytes / sizeof(uint64_t) && work->head.first + records > ring->asked)
+        ring->asked = work->head.first + records;
     return true;
 }
 
@@ -283,9 +286,9 @@ static void end_work(struct collector *collector) {
 // ---- records
 
 struct device_bracket {
-    uint64_t first; // device time
+    uint64_t queued; // device time
     uint64_t not_before, not_after;
-    bool has_first, has_before, has_after;
+    bool has_queued, has_before, has_after;
 };
 
 static uint32_t map_id(const struct collect_ids *ids, uint64_t local) {
@@ -315,9 +318,9 @@ static bool set_value(struct collector *collector, struct builder *builder, cons
                            end > begun ? (uint64_t)end - (uint64_t)begun : 0);
     }
     case RECORD_DEVICE_TIME:
-        if (!bracket->has_first) {
-            bracket->first = word;
-            bracket->has_first = true;
+        if (step->field == TSMITH_FIELD_QUEUED) {
+            bracket->queued = word;
+            bracket->has_queued = true;
         }
         return builder_set_device_time(builder, step->field, word);
     case RECORD_DEVICE_END:
@@ -355,10 +358,10 @@ static bool set_fields(struct collector *collector, struct builder *builder, con
             continue;
         done = set_value(collector, builder, step, words[i], &start_word, &bracket);
     }
-    if (bracket.has_first && bracket.has_before && bracket.has_after) {
+    if (bracket.has_queued && bracket.has_before && bracket.has_after) {
         struct device_clock *clock = collect_device_clock(collector, builder->track);
         if (clock)
-            device_clock_observe(clock, (int64_t)bracket.first,
+            device_clock_observe(clock, (int64_t)bracket.queued,
                                  session_clock_convert(&collector->clock, bracket.not_before),
                                  session_clock_convert(&collector->clock, bracket.not_after));
     }
@@ -375,6 +378,7 @@ static enum outcome end_range(struct collector *collector, uint64_t tick) {
     if (!builder_close_range(work->builder, end))
         collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, 1, end, end,
                      work->channel->ring_states[work->slot].thread);
+    work->builder->records++;
     return KEPT;
 }
 
@@ -412,6 +416,7 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
                 (plan->role != RECORD_BEGIN || builder_open_range(builder));
     if (!done)
         collector->out_of_memory = true;
+    builder->records++;
     return KEPT;
 }
 
