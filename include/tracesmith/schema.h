@@ -38,14 +38,15 @@ extern "C" {
     X(SAMPLE, 18, "sample", "a periodic sample of where code was")                                           \
     X(LOSS, 19, "loss", "something was not recorded: how many, from when to when, and why")                  \
     X(OBJECT, 20, "object", "a context, queue or program was created or destroyed")                          \
-    X(PROCESS, 21, "process", "a process started or ended")
+    X(PROCESS, 21, "process", "a process started or ended")                                                  \
+    X(FLOW, 22, "flow", "one end of an arrow between two events of a trace that was imported")
 
 typedef enum tsmith_kind {
     TSMITH_KIND_NONE = 0,
 #define TSMITH_KIND_ENUM(NAME, number, name, doc) TSMITH_KIND_##NAME = number,
     TSMITH_KIND_TABLE(TSMITH_KIND_ENUM)
 #undef TSMITH_KIND_ENUM
-        TSMITH_KIND_LIMIT = 22 // one past the last
+        TSMITH_KIND_LIMIT = 23 // one past the last
 } tsmith_kind;
 
 // How a field's values are held in a batch column.

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing traces for other tools. An exporter is a sink like any other.
+#ifndef TRACESMITH_EXPORT_TRACE_H
+#define TRACESMITH_EXPORT_TRACE_H
+
+#include <stddef.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsmith_export_options {
+    size_t size;   // sizeof(tsmith_export_options)
+    int gzip;      // compress the output with gzip
+    int exclusive; // fail when the file exists instead of replacing it
+} tsmith_export_options;
+
+// A sink that writes Chrome trace JSON, which chrome://tracing, Perfetto, HTA and TraceLens read. Times are
+// microseconds with as many decimals as the nanoseconds need. The output is valid JSON whatever the trace
+// holds: bytes that are no UTF-8 become \udc80 .. \udcff (as Python's "surrogateescape" does it), numbers
+// that JSON does not have ("NaN") become strings. A trace that was imported from Chrome JSON comes back with
+// every event, argument, flow, process and thread. `options` may be NULL.
+TSMITH_API tsmith_status tsmith_export_chrome_open(const char *path, const tsmith_export_options *options,
+                                                   tsmith_sink **out, tsmith_error *error);
+// The same into a descriptor, which the exporter does not close.
+TSMITH_API tsmith_status tsmith_export_chrome_open_fd(int fd, const tsmith_export_options *options,
+                                                      tsmith_sink **out, tsmith_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

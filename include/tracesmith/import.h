@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading what other profilers write. An importer is a source like any other; which format a file has is seen
+// from its content, never from its name.
+#ifndef TRACESMITH_IMPORT_H
+#define TRACESMITH_IMPORT_H
+
+#include <stddef.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsmith_import_options {
+    size_t size; // sizeof(tsmith_import_options)
+    // How much may be held back so that names and devices that a file tells late are known when its first
+    // batch is delivered. 0: 64 MiB. What an import needs beside this does not grow with the file.
+    size_t hold_bytes;
+} tsmith_import_options;
+
+// Opens a foreign trace: Chrome trace JSON as Kineto (PyTorch) and others write it, plain, gzip or zstd.
+//
+// Nothing of the file is lost: what has no field of the vocabulary becomes a dynamic field (unit "" or "json"
+// for an argument, "event" or "event json" for a key of the event itself, "end" or "end json" for an argument
+// of the end of a begin/end pair, "flow" for a flow that starts or ends at the event), what describes the
+// file as a whole an attribute "trace.<key>". Times keep every digit. Damaged parts are left out or repaired,
+// and each kind of damage is counted in an event of kind LOSS at the end.
+//
+// `options` may be NULL. Fails with ERROR_FORMAT, naming the byte offset, when it is no trace; a file that
+// stops early is read up to there and the source then returns TSMITH_TRUNCATED. One thread at a time.
+TSMITH_API tsmith_status tsmith_import_open(const char *path, const tsmith_import_options *options,
+                                            tsmith_source **out, tsmith_error *error);
+// The same from a descriptor (a pipe, standard input), which is not closed. `name` is for messages.
+TSMITH_API tsmith_status tsmith_import_open_fd(int fd, const char *name, const tsmith_import_options *options,
+                                               tsmith_source **out, tsmith_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

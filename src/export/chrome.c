@@ -1,0 +1,772 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chrome trace JSON.
+//
+// A batch is turned into a plan first: for each column what is to be printed and where. A row is then one pass
+// over the plan for the keys of the event, and one for its arguments. What an importer kept in dynamic fields
+// (see tracesmith/import.h) goes back to where it came from; what TraceSmith recorded itself is given the shape
+// that readers of Kineto traces expect.
+#include "tracesmith/export_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#include "export/json_out.h"
+
+enum place {
+    PLACE_NOWHERE,  // printed by itself, or not at all
+    PLACE_ARGUMENT, // in "args"
+    PLACE_EVENT,    // a key of the event
+    PLACE_END       // an argument of the end of a begin/end pair
+};
+
+struct plan {
+    tsmith_column column;
+    enum place place;
+    bool json, time;
+    char *key; // `"name":`, quoted and escaped
+    size_t key_length;
+};
+
+struct chrome {
+    struct output output;
+    struct json_out json;
+    bool started, any, imported;
+    char separator; // before the next key of the event being written
+    char **tracks;  // by id: `"pid":1,"tid":2`, or NULL
+    size_t track_capacity;
+    struct plan *plans;
+    size_t plan_count, plan_capacity;
+    // Columns of the batch by what they mean; NULL when it has none.
+    const struct plan *start, *duration, *kind, *name, *category, *correlation, *ph, *raw, *flow, *flow_id;
+    const struct plan *time_text, *time_rest, *duration_text, *duration_rest, *args, *instant_scope;
+    const struct plan *global[3], *local[3];
+    const tsmith_dictionary *dictionary; // of the call
+    uint32_t track;
+};
+
+// ---- reading columns
+
+static bool has(const struct plan *plan, uint32_t row) {
+    return plan && tsmith_column_has(&plan->column, row);
+}
+
+static uint64_t value_at(const struct plan *plan, uint32_t row) {
+    switch (tsmith_type_size(plan->column.type)) {
+    case 1:
+        return ((const uint8_t *)plan->column.values)[row];
+    case 4:
+        return ((const uint32_t *)plan->column.values)[row];
+    default:
+        return ((const uint64_t *)plan->column.values)[row];
+    }
+}
+
+static tsmith_string string_at(const struct chrome *chrome, const struct plan *plan, uint32_t row) {
+    return tsmith_dictionary_string(chrome->dictionary, (uint32_t)value_at(plan, row));
+}
+
+// ---- tracks
+
+static tsmith_string attribute_of(const struct chrome *chrome, const char *what, uint32_t id,
+                                  const char *part) {
+    char key[64];
+    (void)snprintf(key, sizeof key, "import.%s.%u.%s", what, id, part);
+    return tsmith_dictionary_find_attribute(chrome->dictionary, key);
+}
+
+// `"pid":` and a value into text that is made by a second output of its own.
+static void put_ident(struct chrome *chrome, struct output *output, const char *key, tsmith_string text,
+                      uint64_t number) {
+    if (text.bytes && text.length == 0)
+        return; // the events had none
+    if (output->used)
+        output_char(output, ',');
+    output_text(output, key);
+    if (!text.bytes)
+        json_out_u64(output, number);
+    else if (text.bytes[0] == '=')
+        json_out_string(output, text.bytes + 1, text.length - 1);
+    else if (chrome->imported)
+        output_bytes(output, text.bytes, text.length);
+}
+
+// Chrome knows processes and threads. A queue or counter of ours becomes a thread with a number that no thread
+// has.
+static uint64_t thread_number(const struct chrome *chrome, uint32_t id, const tsmith_track *track) {
+    if (chrome->imported || track->kind == TSMITH_TRACK_THREAD)
+        return track->tid;
+    return ((uint64_t)1 << 40) + id;
+}
+
+// The attribute could be anything in a file that somebody else wrote.
+static tsmith_string checked(tsmith_string text) {
+    if (!text.bytes || text.length == 0 || text.bytes[0] == '=' || json_is_valid(text.bytes, text.length))
+        return text;
+    return (tsmith_string){NULL, 0};
+}
+
+static const char *track_text(struct chrome *chrome, uint32_t id) {
+    static const char nothing[] = "\"pid\":0,\"tid\":0";
+    void *tracks = chrome->tracks;
+    size_t had = chrome->track_capacity;
+    if (!array_reserve(&tracks, &chrome->track_capacity, (size_t)id + 1, sizeof *chrome->tracks)) {
+        chrome->json.failed = true;
+        return nothing;
+    }
+    chrome->tracks = tracks;
+    memset(chrome->tracks + had, 0, (chrome->track_capacity - had) * sizeof *chrome->tracks);
+    if (chrome->tracks[id])
+        return chrome->tracks[id];
+    const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, id);
+    if (!track)
+        return nothing;
+    const tsmith_process *process = tsmith_dictionary_process(chrome->dictionary, track->process);
+    tsmith_string none = {NULL, 0};
+    tsmith_string pid =
+        chrome->imported ? checked(attribute_of(chrome, "process", track->process, "pid")) : none;
+    tsmith_string tid = chrome->imported ? checked(attribute_of(chrome, "track", id, "tid")) : none;
+    // A buffer of its own: identifiers may be as long as they like.
+    struct output text = {.buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE)};
+    if (!text.buffer || pid.length + tid.length > OUTPUT_SIZE / 8) {
+        free(text.buffer);
+        return nothing;
+    }
+    put_ident(chrome, &text, "\"pid\":", pid, process ? process->pid : 0);
+    put_ident(chrome, &text, "\"tid\":", tid, thread_number(chrome, id, track));
+    chrome->tracks[id] = strndup(text.buffer, text.used);
+    free(text.buffer);
+    return chrome->tracks[id] ? chrome->tracks[id] : nothing;
+}
+
+// ---- the plan of a batch
+
+static bool add_plan(struct chrome *chrome, tsmith_column column, enum place place, tsmith_string name,
+                     const char *unit) {
+    void *plans = chrome->plans;
+    if (!array_reserve(&plans, &chrome->plan_capacity, chrome->plan_count + 1, sizeof *chrome->plans))
+        return false;
+    chrome->plans = plans;
+    struct output text = {.buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE)};
+    if (!text.buffer)
+        return false;
+    json_out_string(&text, name.bytes, name.length < OUTPUT_SIZE / 8 ? name.length : OUTPUT_SIZE / 8);
+    output_char(&text, ':');
+    char *key = strndup(text.buffer, text.used);
+    free(text.buffer);
+    if (!key)
+        return false;
+    const char *last = strrchr(unit, ' ');
+    chrome->plans[chrome->plan_count++] = (struct plan){.column = column,
+                                                        .place = place,
+                                                        .json = column.type == TSMITH_TYPE_STRING &&
+                                                                strcmp(last ? last + 1 : unit, "json") == 0,
+                                                        .time = column.type == TSMITH_TYPE_TIME,
+                                                        .key = key,
+                                                        .key_length = strlen(key)};
+    return true;
+}
+
+static void clear_plans(struct chrome *chrome) {
+    for (size_t i = 0; i < chrome->plan_count; i++)
+        free(chrome->plans[i].key);
+    chrome->plan_count = 0;
+}
+
+static enum place place_of(const char *unit) {
+    if (strncmp(unit, "event", 5) == 0 && (unit[5] == '\0' || unit[5] == ' '))
+        return PLACE_EVENT;
+    if (strcmp(unit, "end") == 0 || strcmp(unit, "end json") == 0)
+        return PLACE_END;
+    if (strcmp(unit, "flow") == 0 || strcmp(unit, "raw json") == 0)
+        return PLACE_NOWHERE;
+    return PLACE_ARGUMENT;
+}
+
+static bool plan_column(struct chrome *chrome, tsmith_column column) {
+    tsmith_string name, unit = {"", 0};
+    enum place place = PLACE_ARGUMENT;
+    const tsmith_field_info *info = tsmith_field_describe(column.field);
+    if (info) {
+        name = (tsmith_string){info->name, strlen(info->name)};
+        if (column.field <= TSMITH_FIELD_NAME || column.field == TSMITH_FIELD_CATEGORY)
+            place = PLACE_NOWHERE;
+    } else {
+        const tsmith_dynamic_field *field =
+            column.field > TSMITH_FIELD_DYNAMIC
+                ? tsmith_dictionary_dynamic_field(chrome->dictionary, column.field - TSMITH_FIELD_DYNAMIC)
+                : NULL;
+        if (!field)
+            return true; // a field that nobody described has no name to print
+        name = tsmith_dictionary_string(chrome->dictionary, field->name);
+        unit = tsmith_dictionary_string(chrome->dictionary, field->unit);
+        if (chrome->imported)
+            place = place_of(unit.bytes);
+    }
+    return add_plan(chrome, column, place, name, unit.bytes);
+}
+
+// Where a dynamic field of the importer has a meaning of its own.
+static void assign_dynamic(struct chrome *chrome, struct plan *plan) {
+    const tsmith_dynamic_field *field =
+        tsmith_dictionary_dynamic_field(chrome->dictionary, plan->column.field - TSMITH_FIELD_DYNAMIC);
+    static const struct {
+        const char *name, *unit;
+        tsmith_type type;
+        size_t at;
+        bool taken; // not printed as a key of its own
+    } meanings[] = {
+        {"ph", "event", TSMITH_TYPE_STRING, offsetof(struct chrome, ph), true},
+        {"ts", "event json", TSMITH_TYPE_STRING, offsetof(struct chrome, time_text), true},
+        {"ts", "event fs", TSMITH_TYPE_I64, offsetof(struct chrome, time_rest), true},
+        {"dur", "event json", TSMITH_TYPE_STRING, offsetof(struct chrome, duration_text), true},
+        {"dur", "event fs", TSMITH_TYPE_I64, offsetof(struct chrome, duration_rest), true},
+        {"flow", "flow", TSMITH_TYPE_STRING, offsetof(struct chrome, flow), true},
+        {"flow_id", "flow", TSMITH_TYPE_I64, offsetof(struct chrome, flow_id), true},
+        {"event", "raw json", TSMITH_TYPE_STRING, offsetof(struct chrome, raw), true},
+    };
+    const char *name = tsmith_dictionary_string(chrome->dictionary, field->name).bytes;
+    const char *unit = tsmith_dictionary_string(chrome->dictionary, field->unit).bytes;
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (strcmp(name, meanings[i].name) != 0 || strcmp(unit, meanings[i].unit) != 0 ||
+            plan->column.type != meanings[i].type)
+            continue;
+        const struct plan *const taken = plan;
+        memcpy((char *)chrome + meanings[i].at, &taken, sizeof taken);
+        plan->place = PLACE_NOWHERE;
+    }
+}
+
+static void assign(struct chrome *chrome, struct plan *plan) {
+    uint32_t field = plan->column.field;
+    switch (field) {
+    case TSMITH_FIELD_START:
+        chrome->start = plan;
+        break;
+    case TSMITH_FIELD_DURATION:
+        chrome->duration = plan;
+        break;
+    case TSMITH_FIELD_KIND:
+        chrome->kind = plan;
+        break;
+    case TSMITH_FIELD_NAME:
+        chrome->name = plan;
+        break;
+    case TSMITH_FIELD_CATEGORY:
+        chrome->category = plan;
+        break;
+    case TSMITH_FIELD_CORRELATION:
+        chrome->correlation = plan;
+        break;
+    case TSMITH_FIELD_GLOBAL_X:
+    case TSMITH_FIELD_GLOBAL_Y:
+    case TSMITH_FIELD_GLOBAL_Z:
+        chrome->global[field - TSMITH_FIELD_GLOBAL_X] = plan;
+        break;
+    case TSMITH_FIELD_LOCAL_X:
+    case TSMITH_FIELD_LOCAL_Y:
+    case TSMITH_FIELD_LOCAL_Z:
+        chrome->local[field - TSMITH_FIELD_LOCAL_X] = plan;
+        break;
+    default:
+        if (field > TSMITH_FIELD_DYNAMIC && chrome->imported)
+            assign_dynamic(chrome, plan);
+    }
+}
+
+static bool make_plan(struct chrome *chrome, const tsmith_batch *batch) {
+    clear_plans(chrome);
+    chrome->track = tsmith_batch_track(batch);
+    chrome->start = chrome->duration = chrome->kind = chrome->name = chrome->category = chrome->correlation =
+        NULL;
+    chrome->ph = chrome->raw = chrome->flow = chrome->flow_id = chrome->time_text = chrome->time_rest = NULL;
+    chrome->duration_text = chrome->duration_rest = NULL;
+    memset(chrome->global, 0, sizeof chrome->global);
+    memset(chrome->local, 0, sizeof chrome->local);
+    uint32_t count = tsmith_batch_column_count(batch);
+    for (uint32_t i = 0; i < count; i++)
+        if (!plan_column(chrome, tsmith_batch_column_at(batch, i)))
+            return false;
+    for (size_t i = 0; i < chrome->plan_count; i++)
+        assign(chrome, &chrome->plans[i]);
+    return true;
+}
+
+// ---- values
+
+static void put_list(struct output *output, const tsmith_column *column, uint32_t row) {
+    output_char(output, '[');
+    for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
+        if (i > column->offsets[row])
+            output_char(output, ',');
+        json_out_u64(output, ((const uint64_t *)column->values)[i]);
+    }
+    output_char(output, ']');
+}
+
+static void put_name_of(struct output *output, const char *name, uint64_t value) {
+    if (name)
+        json_out_string(output, name, strlen(name));
+    else
+        json_out_u64(output, value);
+}
+
+static void put_value(struct chrome *chrome, const struct plan *plan, uint32_t row) {
+    struct output *output = &chrome->output;
+    if (plan->column.type == TSMITH_TYPE_LIST) {
+        put_list(output, &plan->column, row);
+        return;
+    }
+    uint64_t bits = value_at(plan, row);
+    switch (plan->column.type) {
+    case TSMITH_TYPE_TIME:
+        json_out_us(output, (int64_t)bits, 0);
+        break;
+    case TSMITH_TYPE_I64:
+        json_out_i64(output, (int64_t)bits);
+        break;
+    case TSMITH_TYPE_F64:
+        json_out_double(&chrome->json, bits);
+        break;
+    case TSMITH_TYPE_STRING:
+        if (plan->json)
+            json_out_raw_id(&chrome->json, chrome->dictionary, (uint32_t)bits);
+        else
+            json_out_string_id(&chrome->json, chrome->dictionary, (uint32_t)bits);
+        break;
+    case TSMITH_TYPE_BOOL:
+        output_text(output, bits ? "true" : "false");
+        break;
+    case TSMITH_TYPE_OPERATION:
+        put_name_of(output, tsmith_operation_name((tsmith_operation)bits), bits);
+        break;
+    case TSMITH_TYPE_DIRECTION:
+        put_name_of(output, tsmith_direction_name((tsmith_direction)bits), bits);
+        break;
+    case TSMITH_TYPE_REASON:
+        put_name_of(output, tsmith_reason_name((tsmith_reason)bits), bits);
+        break;
+    default:
+        json_out_u64(output, bits);
+    }
+}
+
+// ---- rows
+
+static void begin(struct chrome *chrome) {
+    output_text(&chrome->output, chrome->any ? ",\n" : "\n");
+    chrome->any = true;
+    chrome->separator = '{';
+}
+
+static void put_key(struct chrome *chrome, const char *key) {
+    output_char(&chrome->output, chrome->separator);
+    chrome->separator = ',';
+    output_text(&chrome->output, key);
+}
+
+static void end(struct chrome *chrome) {
+    if (chrome->separator == '{')
+        output_char(&chrome->output, '{');
+    output_char(&chrome->output, '}');
+}
+
+static void put_place(struct chrome *chrome) {
+    const char *text = track_text(chrome, chrome->track);
+    if (*text)
+        put_key(chrome, text);
+}
+
+static int64_t rest_at(const struct plan *plan, uint32_t row) {
+    return has(plan, row) ? (int64_t)value_at(plan, row) : 0;
+}
+
+static void put_moment(struct chrome *chrome, const char *key, int64_t ns, const struct plan *rest,
+                       const struct plan *text, uint32_t row) {
+    bool odd = has(text, row);
+    if (odd && value_at(text, row) == 0)
+        return; // the event had none
+    put_key(chrome, key);
+    if (odd)
+        json_out_raw_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(text, row));
+    else
+        json_out_us(&chrome->output, ns, rest_at(rest, row));
+}
+
+static int64_t start_of(const struct chrome *chrome, uint32_t row) {
+    return (int64_t)value_at(chrome->start, row);
+}
+
+static tsmith_kind kind_at(const struct chrome *chrome, uint32_t row) {
+    return chrome->kind ? (tsmith_kind)value_at(chrome->kind, row) : TSMITH_KIND_NONE;
+}
+
+// The letter of a row that does not bring its own.
+static char natural_ph(const struct chrome *chrome, uint32_t row) {
+    tsmith_kind kind = kind_at(chrome, row);
+    if (kind == TSMITH_KIND_COUNTER)
+        return 'C';
+    if (kind == TSMITH_KIND_MARKER || (!chrome->imported && !has(chrome->duration, row)))
+        return 'i';
+    return 'X';
+}
+
+static bool is_size(const struct chrome *chrome, const struct plan *plan) {
+    for (int i = 0; i < 3; i++)
+        if (plan == chrome->global[i] || plan == chrome->local[i])
+            return true;
+    return false;
+}
+
+// How many dimensions can be said as grid and block; 0 when they cannot (no block known, or the global size is
+// not a multiple of it).
+static unsigned grid_of(const struct chrome *chrome, uint32_t row, uint64_t *grid, uint64_t *block) {
+    unsigned count = 0;
+    for (; count < 3 && has(chrome->global[count], row); count++) {
+        uint64_t global = value_at(chrome->global[count], row);
+        block[count] = has(chrome->local[count], row) ? value_at(chrome->local[count], row) : 0;
+        if (!block[count] || global % block[count])
+            return 0;
+        grid[count] = global / block[count];
+    }
+    return count;
+}
+
+static void put_sizes(struct output *output, const uint64_t *sizes, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        output_char(output, i ? ',' : '[');
+        json_out_u64(output, sizes[i]);
+    }
+    output_char(output, ']');
+}
+
+// The arguments of one place, or keys of the event.
+static void put_columns(struct chrome *chrome, enum place place, uint32_t row) {
+    uint64_t grid[3], block[3];
+    unsigned sizes = place == PLACE_ARGUMENT && chrome->local[0] ? grid_of(chrome, row, grid, block) : 0;
+    for (size_t i = 0; i < chrome->plan_count; i++) {
+        const struct plan *plan = &chrome->plans[i];
+        if (plan->place != place || !has(plan, row) || (sizes && is_size(chrome, plan)))
+            continue;
+        output_char(&chrome->output, chrome->separator);
+        chrome->separator = ',';
+        output_bytes(&chrome->output, plan->key, plan->key_length);
+        put_value(chrome, plan, row);
+    }
+    if (sizes) {
+        put_key(chrome, "\"grid\":");
+        put_sizes(&chrome->output, grid, sizes);
+        put_key(chrome, "\"block\":");
+        put_sizes(&chrome->output, block, sizes);
+    }
+}
+
+static bool has_columns(const struct chrome *chrome, enum place place, uint32_t row) {
+    for (size_t i = 0; i < chrome->plan_count; i++)
+        if (chrome->plans[i].place == place && has(&chrome->plans[i], row))
+            return true;
+    return false;
+}
+
+static void put_args(struct chrome *chrome, enum place place, uint32_t row) {
+    if (!has_columns(chrome, place, row))
+        return;
+    put_key(chrome, "\"args\":");
+    chrome->separator = '{';
+    put_columns(chrome, place, row);
+    output_char(&chrome->output, '}');
+    chrome->separator = ',';
+}
+
+// A row of ours that has no name or category of its own gets those of its kind; an imported one had none.
+static void put_head(struct chrome *chrome, tsmith_string ph, bool category, bool name, uint32_t row) {
+    struct output *output = &chrome->output;
+    tsmith_kind kind = kind_at(chrome, row);
+    const char *kind_name = tsmith_kind_name(kind);
+    bool own = !chrome->imported || kind == TSMITH_KIND_LOSS;
+    if (!kind_name)
+        kind_name = "event";
+    if (ph.length) {
+        put_key(chrome, "\"ph\":");
+        json_out_string(output, ph.bytes, ph.length);
+    }
+    if (category && has(chrome->category, row)) {
+        put_key(chrome, "\"cat\":");
+        json_out_string_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(chrome->category, row));
+    } else if (category && own) {
+        put_key(chrome, kind == TSMITH_KIND_LOSS ? "\"cat\":\"tracesmith." : "\"cat\":\"");
+        output_text(output, kind_name);
+        output_char(output, '"');
+    }
+    if (name && has(chrome->name, row)) {
+        put_key(chrome, "\"name\":");
+        json_out_string_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(chrome->name, row));
+    } else if (name && own) {
+        put_key(chrome, "\"name\":");
+        json_out_string(output, kind_name, strlen(kind_name));
+    }
+}
+
+// A begun and ended range: two events again. `had` says what the end had.
+static void put_pair(struct chrome *chrome, uint32_t row, const char *had) {
+    static const tsmith_string begin_ph = {"B", 1}, end_ph = {"E", 1};
+    bool name = strchr(had, 'n') != NULL, category = strchr(had, 'c') != NULL;
+    begin(chrome);
+    put_head(chrome, begin_ph, true, true, row);
+    put_place(chrome);
+    put_moment(chrome, "\"ts\":", start_of(chrome, row), chrome->time_rest, chrome->time_text, row);
+    put_columns(chrome, PLACE_EVENT, row);
+    put_args(chrome, PLACE_ARGUMENT, row);
+    end(chrome);
+    begin(chrome);
+    put_head(chrome, end_ph, category, name, row);
+    put_place(chrome);
+    int64_t after = 0;
+    (void)__builtin_add_overflow(start_of(chrome, row),
+                                 has(chrome->duration, row) ? (int64_t)value_at(chrome->duration, row) : 0,
+                                 &after);
+    put_moment(chrome, "\"ts\":", after, NULL, NULL, row);
+    put_args(chrome, PLACE_END, row);
+    end(chrome);
+}
+
+// The flow that the importer found at the event: `{"ph":...` and what it says, with place, time and id.
+static void put_attached_flow(struct chrome *chrome, uint32_t row) {
+    struct output *output = &chrome->output;
+    tsmith_string text = string_at(chrome, chrome->flow, row);
+    if (text.length < 3 || text.bytes[0] != '{' || !json_is_valid(text.bytes, text.length))
+        return;
+    begin(chrome);
+    output_bytes(output, text.bytes, text.length - 1);
+    chrome->separator = ',';
+    put_key(chrome, "\"id\":");
+    if (has(chrome->flow_id, row))
+        json_out_i64(output, (int64_t)value_at(chrome->flow_id, row));
+    else
+        json_out_u64(output, has(chrome->correlation, row) ? value_at(chrome->correlation, row) : 0);
+    put_place(chrome);
+    put_moment(chrome, "\"ts\":", start_of(chrome, row), chrome->time_rest, chrome->time_text, row);
+    end(chrome);
+}
+
+// An arrow from the call to the work it made, for traces of our own.
+static void put_own_flow(struct chrome *chrome, uint32_t row) {
+    tsmith_kind kind = kind_at(chrome, row);
+    bool device = kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
+    if ((!device && kind != TSMITH_KIND_API) || !has(chrome->duration, row))
+        return;
+    struct output *output = &chrome->output;
+    const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, chrome->track);
+    begin(chrome);
+    output_text(output, device ? "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":\""
+                               : "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":\"");
+    json_out_u64(output, track ? track->process : 0);
+    output_char(output, '.');
+    json_out_u64(output, value_at(chrome->correlation, row));
+    output_char(output, '"');
+    chrome->separator = ',';
+    put_place(chrome);
+    put_moment(chrome, "\"ts\":", start_of(chrome, row), NULL, NULL, row);
+    end(chrome);
+}
+
+static void put_row(struct chrome *chrome, uint32_t row) {
+    char letter = natural_ph(chrome, row);
+    tsmith_string ph =
+        has(chrome->ph, row) ? string_at(chrome, chrome->ph, row) : (tsmith_string){&letter, 1};
+    if (ph.length >= 2 && memcmp(ph.bytes, "BE", 2) == 0) {
+        put_pair(chrome, row, ph.bytes + 2);
+        return;
+    }
+    begin(chrome);
+    if (has(chrome->raw, row)) {
+        json_out_raw_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(chrome->raw, row));
+        return;
+    }
+    put_head(chrome, ph, true, true, row);
+    put_place(chrome);
+    put_moment(chrome, "\"ts\":", start_of(chrome, row), chrome->time_rest, chrome->time_text, row);
+    if (has(chrome->duration, row))
+        put_moment(chrome, "\"dur\":", (int64_t)value_at(chrome->duration, row), chrome->duration_rest,
+                   chrome->duration_text, row);
+    if (!chrome->imported && letter == 'i')
+        put_key(chrome, "\"s\":\"t\"");
+    put_columns(chrome, PLACE_EVENT, row);
+    put_args(chrome, PLACE_ARGUMENT, row);
+    end(chrome);
+    if (has(chrome->flow, row))
+        put_attached_flow(chrome, row);
+    else if (!chrome->imported && has(chrome->correlation, row))
+        put_own_flow(chrome, row);
+}
+
+static void start(struct chrome *chrome, const tsmith_dictionary *dictionary) {
+    chrome->dictionary = dictionary;
+    if (chrome->started)
+        return;
+    chrome->started = true;
+    tsmith_string format = tsmith_dictionary_find_attribute(dictionary, "import.format");
+    chrome->imported = format.bytes && strcmp(format.bytes, "chrome") == 0;
+    output_text(&chrome->output, "{\"traceEvents\":[");
+}
+
+static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                 tsmith_error *error) {
+    struct chrome *chrome = self;
+    start(chrome, dictionary);
+    if (!make_plan(chrome, batch))
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    uint32_t count = chrome->start ? tsmith_batch_count(batch) : 0;
+    for (uint32_t row = 0; row < count; row++)
+        put_row(chrome, row);
+    if (chrome->output.status != TSMITH_OK && error)
+        *error = chrome->output.error;
+    if (chrome->json.failed)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    return chrome->output.status;
+}
+
+// ---- the end
+
+// Names of processes and threads of a trace of our own.
+static void put_names(struct chrome *chrome) {
+    struct output *output = &chrome->output;
+    uint32_t processes = tsmith_dictionary_process_count(chrome->dictionary);
+    for (uint32_t id = 1; id < processes; id++) {
+        const tsmith_process *process = tsmith_dictionary_process(chrome->dictionary, id);
+        if (!process->name)
+            continue;
+        begin(chrome);
+        output_text(output, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":");
+        json_out_u64(output, process->pid);
+        output_text(output, ",\"tid\":0,\"args\":{\"name\":");
+        json_out_string_id(&chrome->json, chrome->dictionary, process->name);
+        output_text(output, "}}");
+    }
+    uint32_t tracks = tsmith_dictionary_track_count(chrome->dictionary);
+    for (uint32_t id = 1; id < tracks; id++) {
+        const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, id);
+        const char *kind = tsmith_track_kind_name((tsmith_track_kind)track->kind);
+        chrome->track = id;
+        begin(chrome);
+        put_key(chrome, "\"ph\":\"M\",\"name\":\"thread_name\"");
+        put_place(chrome);
+        output_text(output, ",\"args\":{\"name\":");
+        if (track->name)
+            json_out_string_id(&chrome->json, chrome->dictionary, track->name);
+        else
+            json_out_string(output, kind ? kind : "track", strlen(kind ? kind : "track"));
+        output_text(output, "}}");
+    }
+}
+
+static bool starts_with(tsmith_string string, const char *prefix) {
+    return string.length >= strlen(prefix) && memcmp(string.bytes, prefix, strlen(prefix)) == 0;
+}
+
+static void put_metadata_events(struct chrome *chrome) {
+    uint32_t count = tsmith_dictionary_attribute_count(chrome->dictionary);
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(chrome->dictionary, id);
+        tsmith_string key = tsmith_dictionary_string(chrome->dictionary, attribute->key);
+        if (key.length != 21 || !starts_with(key, "import.metadata_event"))
+            continue;
+        begin(chrome);
+        json_out_raw_id(&chrome->json, chrome->dictionary, attribute->value);
+    }
+}
+
+// The keys of the file that was imported.
+static void put_top_keys(struct chrome *chrome) {
+    struct output *output = &chrome->output;
+    uint32_t count = tsmith_dictionary_attribute_count(chrome->dictionary);
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(chrome->dictionary, id);
+        tsmith_string key = tsmith_dictionary_string(chrome->dictionary, attribute->key);
+        if (!starts_with(key, "trace."))
+            continue;
+        output_text(output, ",\n");
+        json_out_string(output, key.bytes + 6, key.length - 6);
+        output_char(output, ':');
+        json_out_raw_id(&chrome->json, chrome->dictionary, attribute->value);
+    }
+}
+
+// Facts of a trace of our own, under the key that the format has for them.
+static void put_other_data(struct chrome *chrome) {
+    struct output *output = &chrome->output;
+    uint32_t count = tsmith_dictionary_attribute_count(chrome->dictionary);
+    output_text(output, ",\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{");
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(chrome->dictionary, id);
+        if (id > 1)
+            output_char(output, ',');
+        json_out_string_id(&chrome->json, chrome->dictionary, attribute->key);
+        output_char(output, ':');
+        json_out_string_id(&chrome->json, chrome->dictionary, attribute->value);
+    }
+    output_char(output, '}');
+}
+
+static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
+    struct chrome *chrome = self;
+    start(chrome, dictionary);
+    if (chrome->imported)
+        put_metadata_events(chrome);
+    else
+        put_names(chrome);
+    output_text(&chrome->output, "\n]");
+    if (chrome->imported)
+        put_top_keys(chrome);
+    else
+        put_other_data(chrome);
+    output_text(&chrome->output, "}\n");
+    if (chrome->json.failed)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    return output_finish(&chrome->output, error);
+}
+
+static void destroy(void *self) {
+    struct chrome *chrome = self;
+    if (!chrome)
+        return;
+    clear_plans(chrome);
+    free(chrome->plans);
+    for (size_t i = 0; i < chrome->track_capacity; i++)
+        free(chrome->tracks[i]);
+    free(chrome->tracks);
+    json_out_finish(&chrome->json);
+    output_close(&chrome->output);
+    free(chrome);
+}
+
+static tsmith_status open_exporter(const char *path, int fd, const tsmith_export_options *options,
+                                   tsmith_sink **out, tsmith_error *error) {
+    static const tsmith_sink_ops ops = {write_batch, finish, destroy};
+    *out = NULL;
+    struct chrome *chrome = calloc(1, sizeof *chrome);
+    if (!chrome)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    chrome->json.output = &chrome->output;
+    tsmith_status status = output_open(&chrome->output, path, fd, options, error);
+    if (status != TSMITH_OK) {
+        free(chrome);
+        return status;
+    }
+    if (tsmith_sink_create(&ops, chrome, out) == TSMITH_OK)
+        return TSMITH_OK;
+    destroy(chrome);
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+}
+
+tsmith_status tsmith_export_chrome_open(const char *path, const tsmith_export_options *options,
+                                        tsmith_sink **out, tsmith_error *error) {
+    return open_exporter(path, -1, options, out, error);
+}
+
+tsmith_status tsmith_export_chrome_open_fd(int fd, const tsmith_export_options *options, tsmith_sink **out,
+                                           tsmith_error *error) {
+    return open_exporter(NULL, fd, options, out, error);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+struct output_target {
+    int fd;
+    bool owned, gzip_open;
+    char *name;
+    z_stream gzip;
+    unsigned char *packed;
+};
+
+static void fail(struct output *output, tsmith_status status) {
+    if (output->status == TSMITH_OK)
+        output->status = status;
+}
+
+static void write_all(struct output *output, const void *bytes, size_t length) {
+    const char *at = bytes;
+    while (length && output->status == TSMITH_OK) {
+        ssize_t written = write(output->target->fd, at, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0) {
+            fail(output, status_set_errno(&output->error, "%s: cannot be written", output->target->name));
+            return;
+        }
+        at += written;
+        length -= (size_t)written;
+    }
+}
+
+static void write_gzip(struct output *output, const char *bytes, size_t length, int flush) {
+    struct output_target *target = output->target;
+    target->gzip.next_in = (Bytef *)(uintptr_t)bytes;
+    target->gzip.avail_in = (uInt)length;
+    do {
+        target->gzip.next_out = target->packed;
+        target->gzip.avail_out = OUTPUT_SIZE;
+        (void)deflate(&target->gzip, flush);
+        write_all(output, target->packed, OUTPUT_SIZE - target->gzip.avail_out);
+    } while (target->gzip.avail_out == 0 && output->status == TSMITH_OK);
+}
+
+static void put(struct output *output, const char *bytes, size_t length) {
+    if (output->status != TSMITH_OK || length == 0)
+        return;
+    if (output->target->gzip_open)
+        write_gzip(output, bytes, length, Z_NO_FLUSH);
+    else
+        write_all(output, bytes, length);
+}
+
+void output_flush(struct output *output) {
+    put(output, output->buffer, output->used);
+    output->used = 0;
+}
+
+void output_bytes(struct output *output, const char *bytes, size_t length) {
+    while (length) {
+        size_t room = OUTPUT_SIZE - output->used, part = length < room ? length : room;
+        memcpy(output->buffer + output->used, bytes, part);
+        output->used += part;
+        bytes += part;
+        length -= part;
+        if (output->used == OUTPUT_SIZE)
+            output_flush(output);
+    }
+}
+
+#define HAS(options, field)                                                                                  \
+    ((options) && (options)->size >= offsetof(tsmith_export_options, field) + sizeof(options)->field &&      \
+     (options)->field)
+
+tsmith_status output_open(struct output *output, const char *path, int fd,
+                          const tsmith_export_options *options, tsmith_error *error) {
+    *output = (struct output){.status = TSMITH_OK};
+    struct output_target *target = calloc(1, sizeof *target);
+    output->target = target;
+    output->buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE);
+    if (!target || !output->buffer)
+        goto no_memory;
+    target->fd = fd;
+    target->name = strdup(path ? path : "output");
+    bool gzip = HAS(options, gzip);
+    if (gzip) {
+        target->packed = malloc(OUTPUT_SIZE);
+        target->gzip_open = target->packed && deflateInit2(&target->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                                                           15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+    }
+    if (!target->name || gzip != target->gzip_open)
+        goto no_memory;
+    if (path) {
+        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (HAS(options, exclusive) ? O_EXCL : O_TRUNC);
+        target->fd = open(path, flags, 0600);
+        target->owned = target->fd >= 0;
+        if (!target->owned) {
+            tsmith_status status = status_set_errno(error, "%s: cannot be created", path);
+            output_close(output);
+            return status;
+        }
+    }
+    return TSMITH_OK;
+no_memory:
+    output_close(output);
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+}
+
+tsmith_status output_finish(struct output *output, tsmith_error *error) {
+    output_flush(output);
+    struct output_target *target = output->target;
+    if (target->gzip_open && output->status == TSMITH_OK)
+        write_gzip(output, "", 0, Z_FINISH);
+    if (target->owned && output->status == TSMITH_OK) {
+        target->owned = false;
+        if (close(target->fd) != 0)
+            fail(output, status_set_errno(&output->error, "%s: cannot be written", target->name));
+    }
+    if (output->status != TSMITH_OK && error)
+        *error = output->error;
+    return output->status;
+}
+
+void output_close(struct output *output) {
+    struct output_target *target = output->target;
+    if (target) {
+        if (target->owned)
+            (void)close(target->fd);
+        if (target->gzip_open)
+            (void)deflateEnd(&target->gzip);
+        free(target->packed);
+        free(target->name);
+        free(target);
+    }
+    free(output->buffer);
+    *output = (struct output){0};
+}

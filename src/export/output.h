@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an exporter's bytes go: a buffer, then a file or descriptor, through gzip when wanted.
+#ifndef EXPORT_OUTPUT_H
+#define EXPORT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "tracesmith/export_trace.h"
+
+enum { OUTPUT_SIZE = 1 << 18, OUTPUT_RESERVE = 4096 };
+
+struct output {
+    char *buffer;
+    size_t used; // never above OUTPUT_SIZE; OUTPUT_RESERVE bytes more are there
+    struct output_target *target;
+    tsmith_status status; // the first failure; what comes after it is dropped
+    tsmith_error error;
+};
+
+// A file is created with mode 0600. With path NULL `fd` is used, and not closed.
+tsmith_status output_open(struct output *output, const char *path, int fd,
+                          const tsmith_export_options *options, tsmith_error *error);
+// Writes what is left. The first failure of all is returned.
+tsmith_status output_finish(struct output *output, tsmith_error *error);
+void output_close(struct output *output);
+
+void output_flush(struct output *output);
+void output_bytes(struct output *output, const char *bytes, size_t length);
+
+// Room for OUTPUT_RESERVE bytes at the returned place; output_advance says how many were put there.
+static inline char *output_room(struct output *output) {
+    if (__builtin_expect(output->used > OUTPUT_SIZE - OUTPUT_RESERVE, 0))
+        output_flush(output);
+    return output->buffer + output->used;
+}
+
+static inline void output_advance(struct output *output, const char *to) {
+    output->used = (size_t)(to - output->buffer);
+}
+
+static inline void output_text(struct output *output, const char *text) {
+    output_bytes(output, text, strlen(text));
+}
+
+static inline void output_char(struct output *output, char c) {
+    char *at = output_room(output);
+    *at = c;
+    output->used++;
+}
+
+#endif

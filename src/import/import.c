@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracesmith/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "import/chrome.h"
+
+// A source around a Chrome trace.
+struct importer {
+    struct chrome chrome;
+    char *name;
+    bool over;           // the reader has nothing more
+    tsmith_status ended; // END or TRUNCATED: told when the last batch is gone
+    tsmith_error stop;   // why TRUNCATED
+};
+
+static void destroy(void *self) {
+    struct importer *importer = self;
+    if (!importer)
+        return;
+    reader_destroy(importer->chrome.reader);
+    rows_destroy(importer->chrome.rows);
+    texts_finish(&importer->chrome.texts);
+    input_close(&importer->chrome.input);
+    tsmith_dictionary_destroy(importer->chrome.dictionary);
+    free(importer->name);
+    free(importer);
+}
+
+static const tsmith_dictionary *dictionary(void *self) {
+    return ((struct importer *)self)->chrome.dictionary;
+}
+
+static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct importer *importer = self;
+    struct chrome *chrome = &importer->chrome;
+    for (;;) {
+        tsmith_status status = rows_take(chrome, out);
+        if (status != TSMITH_OK)
+            return status_set(error, status, "%s: out of memory", importer->name);
+        if (*out)
+            return TSMITH_OK;
+        if (importer->over) {
+            rows_count_problems(chrome);
+            if (importer->ended == TSMITH_TRUNCATED && error)
+                *error = importer->stop;
+            return importer->ended;
+        }
+        status = reader_run(chrome, &importer->stop);
+        if (status < 0) {
+            if (error)
+                *error = importer->stop;
+            return status;
+        }
+        if (status != TSMITH_OK) {
+            importer->over = true;
+            importer->ended = status;
+            rows_end(chrome);
+        }
+    }
+}
+
+static tsmith_status open_importer(int fd, bool owned, const char *name, const tsmith_import_options *options,
+                                   tsmith_source **out, tsmith_error *error) {
+    static const tsmith_source_ops ops = {next, dictionary, destroy};
+    size_t hold = 0;
+    if (options && options->size >= offsetof(tsmith_import_options, hold_bytes) + sizeof options->hold_bytes)
+        hold = options->hold_bytes;
+    *out = NULL;
+    struct importer *importer = calloc(1, sizeof *importer);
+    if (!importer || !(importer->name = strdup(name))) {
+        if (owned)
+            (void)close(fd);
+        goto no_memory;
+    }
+    struct chrome *chrome = &importer->chrome;
+    chrome->name = importer->name;
+    tsmith_status status = input_open(&chrome->input, fd, owned, importer->name, error);
+    if (status != TSMITH_OK)
+        goto fail;
+    if (tsmith_dictionary_create(&chrome->dictionary) != TSMITH_OK || reader_create(chrome) != TSMITH_OK ||
+        rows_create(chrome, hold) != TSMITH_OK)
+        goto no_memory;
+    chrome->texts = (struct texts){.dictionary = chrome->dictionary, .problems = &chrome->problems};
+    tsmith_dictionary_set_attribute(chrome->dictionary, "import.format", "chrome");
+    status = reader_begin(chrome, error);
+    if (status != TSMITH_OK)
+        goto fail;
+    if (tsmith_source_create(&ops, importer, out) == TSMITH_OK)
+        return TSMITH_OK;
+no_memory:
+    status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", name);
+fail:
+    destroy(importer);
+    return status;
+}
+
+tsmith_status tsmith_import_open(const char *path, const tsmith_import_options *options, tsmith_source **out,
+                                 tsmith_error *error) {
+    *out = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return status_set_errno(error, "%s: cannot be opened", path);
+    return open_importer(fd, true, path, options, out, error);
+}
+
+tsmith_status tsmith_import_open_fd(int fd, const char *name, const tsmith_import_options *options,
+                                    tsmith_source **out, tsmith_error *error) {
+    return open_importer(fd, false, name ? name : "input", options, out, error);
+}

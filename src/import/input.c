@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+enum { FIRST_WINDOW = 1 << 20, PACKED_SIZE = 1 << 18, ZSTD_WINDOW_LOG_MAX = 25 };
+
+enum packing { PLAIN, GZIP, ZSTD };
+
+struct input_decoder {
+    int fd;
+    bool owned;
+    bool file_ended;
+    bool between; // zstd, gzip: at the end of a frame or member, where the file may end
+    enum packing packing;
+    const char *name;
+    size_t capacity; // of the window, padding not counted
+    unsigned char *packed;
+    size_t packed_begin, packed_end;
+    z_stream gzip;
+    bool gzip_open;
+    ZSTD_DStream *zstd;
+};
+
+static tsmith_status read_some(struct input_decoder *decoder, void *into, size_t size, size_t *got,
+                               tsmith_error *error) {
+    *got = 0;
+    ssize_t count;
+    do {
+        count = read(decoder->fd, into, size);
+    } while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return status_set_errno(error, "%s: cannot be read", decoder->name);
+    *got = (size_t)count;
+    decoder->file_ended = count == 0;
+    return TSMITH_OK;
+}
+
+// Refills the buffer of compressed bytes when it is empty.
+static tsmith_status read_packed(struct input_decoder *decoder, tsmith_error *error) {
+    if (decoder->packed_begin < decoder->packed_end || decoder->file_ended)
+        return TSMITH_OK;
+    size_t got;
+    tsmith_status status = read_some(decoder, decoder->packed, PACKED_SIZE, &got, error);
+    decoder->packed_begin = 0;
+    decoder->packed_end = got;
+    return status;
+}
+
+static void cut(struct input *input, const char *problem) {
+    input->cut = true;
+    input->problem = problem;
+    input->ended = true;
+}
+
+// One call of the decompressor into at most `size` bytes.
+static size_t decode_gzip(struct input *input, char *into, size_t size) {
+    struct input_decoder *decoder = input->decoder;
+    z_stream *gzip = &decoder->gzip;
+    gzip->next_in = decoder->packed + decoder->packed_begin;
+    gzip->avail_in = (uInt)(decoder->packed_end - decoder->packed_begin);
+    gzip->next_out = (Bytef *)into;
+    gzip->avail_out = (uInt)(size < (1u << 30) ? size : 1u << 30);
+    uInt room = gzip->avail_out;
+    if (decoder->between && (gzip->avail_in == 0 || *gzip->next_in != 0x1f)) {
+        input->ended = true; // zeros or anything else after the last member do not belong to it
+        return 0;
+    }
+    int result = inflate(gzip, Z_NO_FLUSH);
+    decoder->between = result == Z_STREAM_END;
+    decoder->packed_begin = decoder->packed_end - gzip->avail_in;
+    if (result == Z_STREAM_END)
+        (void)inflateReset(gzip); // a file may have several members, one after the other
+    else if (result != Z_OK && result != Z_BUF_ERROR)
+        cut(input, gzip->msg ? gzip->msg : "damaged gzip data");
+    return room - gzip->avail_out;
+}
+
+static size_t decode_zstd(struct input *input, char *into, size_t size) {
+    struct input_decoder *decoder = input->decoder;
+    if (decoder->between && decoder->packed_begin == decoder->packed_end) {
+        input->ended = true;
+        return 0;
+    }
+    ZSTD_inBuffer in = {decoder->packed, decoder->packed_end, decoder->packed_begin};
+    ZSTD_outBuffer out = {into, size, 0};
+    size_t result = ZSTD_decompressStream(decoder->zstd, &out, &in);
+    decoder->packed_begin = in.pos;
+    decoder->between = result == 0;
+    if (ZSTD_isError(result))
+        cut(input, ZSTD_getErrorName(result));
+    return out.pos;
+}
+
+static tsmith_status read_decoded(struct input *input, char *into, size_t size, size_t *got,
+                                  tsmith_error *error) {
+    struct input_decoder *decoder = input->decoder;
+    *got = 0;
+    while (*got == 0 && !input->ended) {
+        tsmith_status status = read_packed(decoder, error);
+        if (status != TSMITH_OK)
+            return status;
+        bool nothing_left = decoder->packed_begin == decoder->packed_end;
+        *got = decoder->packing == GZIP ? decode_gzip(input, into, size) : decode_zstd(input, into, size);
+        if (*got == 0 && nothing_left && !input->ended)
+            cut(input, "the compressed data stops early");
+    }
+    return TSMITH_OK;
+}
+
+static bool make_room(struct input *input) {
+    struct input_decoder *decoder = input->decoder;
+    size_t kept = input->end - input->begin;
+    if (input->begin) {
+        memmove(input->window, input->window + input->begin, kept);
+        input->offset += input->begin;
+        input->begin = 0;
+        input->end = kept;
+    }
+    if (kept <= decoder->capacity / 2)
+        return true;
+    size_t grown = decoder->capacity * 2;
+    char *window = grown <= INPUT_WINDOW_MAX ? realloc(input->window, grown + INPUT_PADDING) : NULL;
+    if (window) {
+        input->window = window;
+        decoder->capacity = grown;
+    }
+    return input->end < decoder->capacity;
+}
+
+tsmith_status input_more(struct input *input, tsmith_error *error) {
+    struct input_decoder *decoder = input->decoder;
+    if (input->ended)
+        return TSMITH_END;
+    if (!make_room(input))
+        return TSMITH_ERROR_LIMIT;
+    size_t room = decoder->capacity - input->end, got = 0;
+    tsmith_status status;
+    if (decoder->packing == PLAIN) {
+        status = read_some(decoder, input->window + input->end, room, &got, error);
+        input->ended = decoder->file_ended;
+    } else {
+        status = read_decoded(input, input->window + input->end, room, &got, error);
+    }
+    input->end += got;
+    memset(input->window + input->end, 0, INPUT_PADDING);
+    return status != TSMITH_OK ? status : got ? TSMITH_OK : TSMITH_END;
+}
+
+// What was read to see the format is compressed: it becomes the first of the packed bytes.
+static tsmith_status start_decoder(struct input *input, tsmith_error *error) {
+    struct input_decoder *decoder = input->decoder;
+    decoder->packed = malloc(PACKED_SIZE);
+    if (!decoder->packed)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", decoder->name);
+    memcpy(decoder->packed, input->window, input->end);
+    decoder->packed_end = input->end;
+    input->end = 0;
+    if (decoder->packing == GZIP) {
+        decoder->gzip_open = inflateInit2(&decoder->gzip, 15 + 16) == Z_OK;
+        return decoder->gzip_open
+                   ? TSMITH_OK
+                   : status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", decoder->name);
+    }
+    decoder->zstd = ZSTD_createDStream();
+    if (!decoder->zstd)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", decoder->name);
+    (void)ZSTD_DCtx_setParameter(decoder->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX);
+    return TSMITH_OK;
+}
+
+// The first bytes, at least four if there are: a pipe may hand them out one by one.
+static tsmith_status read_first(struct input *input, tsmith_error *error) {
+    struct input_decoder *decoder = input->decoder;
+    while (input->end < 4 && !decoder->file_ended) {
+        size_t got;
+        tsmith_status status =
+            read_some(decoder, input->window + input->end, PACKED_SIZE - input->end, &got, error);
+        if (status != TSMITH_OK)
+            return status;
+        input->end += got;
+    }
+    memset(input->window + input->end, 0, INPUT_PADDING);
+    input->ended = decoder->file_ended;
+    if (input->end >= 2 && memcmp(input->window, "\x1f\x8b", 2) == 0)
+        decoder->packing = GZIP;
+    else if (input->end >= 4 && memcmp(input->window, "\x28\xb5\x2f\xfd", 4) == 0)
+        decoder->packing = ZSTD;
+    if (decoder->packing == PLAIN)
+        return TSMITH_OK;
+    input->ended = false;
+    return start_decoder(input, error);
+}
+
+tsmith_status input_open(struct input *input, int fd, bool owned, const char *name, tsmith_error *error) {
+    *input = (struct input){0};
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    struct input_decoder *decoder = calloc(1, sizeof *decoder);
+    input->decoder = decoder;
+    input->window = malloc(FIRST_WINDOW + INPUT_PADDING);
+    if (!decoder || !input->window) {
+        (void)status_set(error, status, "%s: out of memory", name);
+        goto fail;
+    }
+    *decoder = (struct input_decoder){.fd = fd, .owned = owned, .name = name, .capacity = FIRST_WINDOW};
+    status = read_first(input, error);
+    if (status == TSMITH_OK && decoder->packing != PLAIN) {
+        status = input_more(input, error);
+        if (status == TSMITH_END)
+            status = TSMITH_OK;
+    }
+    if (status == TSMITH_OK)
+        return TSMITH_OK;
+fail:
+    if (owned && !(decoder && decoder->name))
+        (void)close(fd);
+    input_close(input);
+    return status;
+}
+
+void input_close(struct input *input) {
+    struct input_decoder *decoder = input->decoder;
+    if (decoder) {
+        if (decoder->gzip_open)
+            (void)inflateEnd(&decoder->gzip);
+        (void)ZSTD_freeDStream(decoder->zstd);
+        if (decoder->owned && decoder->name)
+            (void)close(decoder->fd);
+        free(decoder->packed);
+        free(decoder);
+    }
+    free(input->window);
+    *input = (struct input){0};
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was wrong with a file that is imported: counted, never silent.
+#ifndef IMPORT_PROBLEMS_H
+#define IMPORT_PROBLEMS_H
+
+#include <stdint.h>
+
+// X(NAME, "attribute", lost, "what it is"). `lost`: 1 when an event is missing from the result, 0 when
+// everything is there, repaired or kept as text.
+#define PROBLEM_TABLE(X)                                                                                     \
+    X(MALFORMED_EVENT, "malformed_event", 1, "events that could not be read")                                \
+    X(TOO_MANY, "too_many", 1, "events on more threads or with more keys than can be told apart")            \
+    X(TRUNCATED, "truncated", 1, "the file ends within an event")                                            \
+    X(NO_END, "no_end", 0, "the file ends early, after a whole event")                                       \
+    X(INVALID_UTF8, "invalid_utf8", 0, "different strings that are not UTF-8, kept byte by byte")            \
+    X(CONTROL_CHARACTER, "control_character", 0, "different strings with raw control characters")            \
+    X(BAD_ESCAPE, "bad_escape", 0, "different strings with an escape that JSON does not have")               \
+    X(UNESCAPED_QUOTE, "unescaped_quote", 0, "strings with quotes that were not escaped")                    \
+    X(INTEGER_OVERFLOW, "integer_overflow", 0, "integers beyond 64 bits, kept as text")                      \
+    X(NOT_A_NUMBER, "not_a_number", 0, "NaN and Infinity, which JSON does not have")                         \
+    X(MALFORMED_VALUE, "malformed_value", 0, "values that are no JSON, kept as text")                        \
+    X(ODD_TIME, "odd_time", 0, "times beyond the trace clock or finer than it, kept as text")                \
+    X(UNMATCHED_BEGIN, "unmatched_begin", 0, "ranges begun and not ended")                                   \
+    X(UNMATCHED_END, "unmatched_end", 0, "ranges ended and not begun")                                       \
+    X(OVERLAP, "overlap", 0,                                                                                 \
+      "slices of one thread and category that overlap without one being inside the other")
+
+enum problem {
+#define PROBLEM_ENUM(NAME, attribute, lost, text) PROBLEM_##NAME,
+    PROBLEM_TABLE(PROBLEM_ENUM)
+#undef PROBLEM_ENUM
+        PROBLEM_COUNT
+};
+
+struct problems {
+    uint64_t counts[PROBLEM_COUNT];
+};
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of what puts events into batches (chrome_rows.c, chrome_tracks.c).
+#ifndef IMPORT_ROWS_H
+#define IMPORT_ROWS_H
+
+#include "import/chrome.h"
+
+enum {
+    TRACKS_MAX = 1 << 16,
+    OPEN_RANGES_MAX = 1 << 16, // of all tracks together
+    FLOW_FORMS = 16
+};
+
+// A begun range: its event until the end comes.
+struct open_range {
+    struct open_range *below;
+    struct event event; // owns its values
+};
+
+// Events of one track and category: a batch of them has the same columns nearly throughout.
+struct group {
+    struct group *next; // of the track
+    struct row_track *track;
+    uint32_t category;
+    char ph;
+    bool has_category;
+    tsmith_kind kind;
+    tsmith_batch *batch; // NULL: none yet
+};
+
+struct row_track {
+    struct ident pid, tid;
+    uint32_t process; // index in processes
+    uint32_t name;    // string
+    bool device;      // shows what a GPU did
+    struct group *groups;
+    struct open_range *open;
+};
+
+struct row_process {
+    struct ident pid;
+    uint32_t name, written_name;
+};
+
+// An event that flows may be attached to.
+struct last_row {
+    struct group *group;
+    uint32_t row; // in its batch
+    struct ident pid, tid;
+    struct moment start;
+    uint64_t correlation;
+    bool has_correlation, has_flow;
+};
+
+// What a flow has beside its place and id, as JSON.
+struct flow_form {
+    char ph;
+    uint32_t name, category, binding;
+    bool has_binding;
+    uint32_t text;
+};
+
+struct rows {
+    size_t hold_bytes;
+    struct row_track *tracks; // id in the dictionary: index + 1
+    size_t track_count, track_capacity, tracks_written;
+    struct row_process *processes;
+    size_t process_count, process_capacity, processes_written;
+    uint32_t *track_slots; // hash table of index + 1
+    size_t slot_count;
+    uint32_t last_track; // index
+
+    tsmith_batch **ready; // full ones, the oldest first
+    size_t ready_count, ready_capacity, ready_taken;
+    tsmith_batch *given; // with the consumer
+    tsmith_batch **pool;
+    size_t pool_count, pool_capacity;
+    size_t ready_bytes;
+    size_t group_bytes; // estimate of what the groups' batches hold
+
+    struct last_row last;
+    struct flow_form flow_forms[FLOW_FORMS];
+    size_t flow_form_count;
+    uint32_t field_flow, field_flow_id, field_time[2], field_duration[2], field_ph, field_args, field_raw;
+    uint32_t key_binding; // string ids
+    uint32_t key_binding_value;
+
+    size_t open_ranges;
+    int64_t last_start; // of the event before
+    int64_t first_start, last_end;
+    bool any;
+    tsmith_status device_status;
+    uint32_t devices_text; // string id of deviceProperties, 0: none yet
+    uint32_t *devices;     // by pid: device id
+    size_t device_capacity;
+    size_t metadata_bytes;
+    bool ended, failed;
+};
+
+// ---- chrome_tracks.c
+
+// The track of an event, made when it is new; NULL when there are too many.
+struct row_track *tracks_find(struct chrome *chrome, struct ident pid, struct ident tid, bool device);
+// Adds what is new to the dictionary: the next batch may refer to it.
+void tracks_write(struct chrome *chrome);
+// A metadata event: process_name, thread_name and the like.
+void tracks_metadata(struct chrome *chrome, const struct event *event, const char *text, size_t length);
+void tracks_finish(struct rows *rows);
+
+#endif
