@@ -71,6 +71,31 @@ TSMITH_API void tsmith_range_end(tsmith_session *session);
 TSMITH_API void tsmith_mark(tsmith_session *session, uint32_t name);
 TSMITH_API void tsmith_count(tsmith_session *session, uint32_t counter, double value);
 
+// A call site whose session is NULL costs a test and no call: in C and C++ these four are reached through a check that
+// the compiler puts in place. The functions themselves make the same check (for dlsym, function pointers, bindings).
+#ifndef TRACESMITH_NO_INLINE_CHECK
+static inline void tsmith_range_begin_if(tsmith_session *session, uint32_t name) {
+    if (session)
+        tsmith_range_begin(session, name);
+}
+static inline void tsmith_range_end_if(tsmith_session *session) {
+    if (session)
+        tsmith_range_end(session);
+}
+static inline void tsmith_mark_if(tsmith_session *session, uint32_t name) {
+    if (session)
+        tsmith_mark(session, name);
+}
+static inline void tsmith_count_if(tsmith_session *session, uint32_t counter, double value) {
+    if (session)
+        tsmith_count(session, counter, value);
+}
+#define tsmith_range_begin(session, name) tsmith_range_begin_if((session), (name))
+#define tsmith_range_end(session) tsmith_range_end_if(session)
+#define tsmith_mark(session, name) tsmith_mark_if((session), (name))
+#define tsmith_count(session, counter, value) tsmith_count_if((session), (counter), (value))
+#endif
+
 // A value of one field, for events with metadata. `field` is a tsmith_field or what tsmith_session_field
 // gave.
 typedef struct tsmith_value {

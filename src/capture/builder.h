@@ -40,6 +40,7 @@ struct builder {
     size_t open_capacity;
     uint32_t *order; // scratch for sorting
     bool device_times;
+    uint64_t records;      // read for this builder since the last flush: an event is one, a range two
     bool fresh;            // has rows that are in no batch yet; the collector's, as the next two
     uint64_t first_serial; // of the first sub-buffer that gave a row
     int64_t opened_at;     // trace time of the first row's arrival

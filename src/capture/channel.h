@@ -82,6 +82,10 @@ static inline struct ring *channel_ring(struct channel *channel) {
 // The track of the calling thread, 0 when it has no ring.
 uint32_t channel_thread_track(struct channel *channel);
 
+// What was begun and is not recorded yet, kept where it outlives the process: of a process that dies, that many events
+// are NO_COMPLETION losses. One atomic addition.
+void channel_in_flight(struct channel *channel, int64_t change);
+
 // Counts events that never reached a ring: a LOSS event of this reason comes into the trace.
 void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count);
 

@@ -217,6 +217,10 @@ uint16_t channel_shape(struct channel *channel, const struct record_shape *shape
     return (uint16_t)id;
 }
 
+void channel_in_flight(struct channel *channel, int64_t change) {
+    atomic_fetch_add_explicit(&channel->head->in_flight, change, memory_order_relaxed);
+}
+
 void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count) {
     struct layout_channel *head = channel->head;
     uint64_t now = clock_tick(channel_tick_is_tsc(channel));

@@ -103,6 +103,8 @@ static tsmith_status flush(struct collector *collector, struct builder *builder)
         builder->device_times ? collect_device_clock(collector, builder->track) : NULL;
     int64_t offset = clock ? device_clock_offset(clock, collector->dictionary) : 0;
     tsmith_status status = builder_flush(builder, offset, collector->batch);
+    collector->handed_out = builder->records;
+    builder->records = 0;
     if (status == TSMITH_OK)
         builder->fresh = false;
     return status;
@@ -277,7 +279,7 @@ static void begin_round(struct collector *collector) {
         atomic_store_explicit(&collector->control->heartbeat, collector->now, memory_order_relaxed);
     }
     look_for_channels(collector);
-    collector->peek = collector->now - collector->peeked > PEEK_INTERVAL;
+    collector->peek = collector->settling || collector->now - collector->peeked > PEEK_INTERVAL;
     if (collector->peek)
         collector->peeked = collector->now;
     collector->round_over = false;
@@ -329,13 +331,15 @@ static void tidy(struct collector *collector) {
 tsmith_status collector_next(struct collector *collector, const tsmith_batch **out, tsmith_error *error) {
     tsmith_status status = TSMITH_OK;
     // The consumer is back: the last batch is in its hands for good.
+    collector->totals.delivered += collector->handed_out;
+    collector->handed_out = 0;
     free_held(collector);
     collector->pressure = collector->pressure && under_pressure(collector);
     for (;;) {
         struct builder *due = due_builder(collector);
         bool final = collector->round_over && at_the_end(collector);
         if (!due && collector->round_over)
-            due = aged_builder(collector, final);
+            due = aged_builder(collector, final || collector->settling);
         if (due) {
             collector->due = NULL;
             status = flush(collector, due);
@@ -345,12 +349,16 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
             }
             if (status != TSMITH_END)
                 break;
+            // Only open ranges: their records are in the next batch, or the one after.
+            due->records += collector->handed_out;
+            collector->handed_out = 0;
             due->fresh = false;
         } else if (collector->out_of_memory || tsmith_dictionary_failed(collector->dictionary)) {
             status = TSMITH_ERROR_NO_MEMORY;
             break;
         } else if (collector->round_over) {
             bool idle = !collector->progress && !collector->closing;
+            bool settled = idle && collector->settling && collector->peek;
             free_held(collector);
             tidy(collector);
             if (final) {
@@ -358,12 +366,14 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
                 return TSMITH_END;
             }
             begin_round(collector);
-            if (idle)
+            if (settled)
+                return TSMITH_END;
+            if (idle && !collector->settling)
                 return TSMITH_AGAIN;
         } else {
-            uint64_t serial = collector->serial;
+            uint64_t kept = collector->totals.kept;
             collector->round_over = !advance(collector);
-            collector->progress |= collector->serial != serial;
+            collector->progress |= collector->totals.kept != kept;
         }
     }
     return status_set(error, status, "the collector is out of memory");
@@ -424,6 +434,10 @@ tsmith_dictionary *collector_dictionary(struct collector *collector) {
 
 void collector_set_closing(struct collector *collector, bool closing) {
     collector->closing = closing;
+}
+
+void collector_set_settling(struct collector *collector, bool settling) {
+    collector->settling = settling;
 }
 
 void collector_process_ended(struct collector *collector, uint64_t pid, int wait_status) {

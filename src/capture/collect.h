@@ -48,6 +48,7 @@ struct collect_plan {
 // One slot of a channel: the ring of one thread after the other.
 struct collect_ring {
     uint64_t expected; // ordinal of the next record, if none is lost
+    uint64_t asked;    // records the owner says it was asked for, up to the sub-buffer read last
     uint64_t last;     // tick of the end of what was read
     uint32_t thread;   // dictionary's track
     uint32_t held;     // sub-buffers taken and not freed yet
@@ -98,9 +99,10 @@ struct collect_channel {
 };
 
 struct collect_totals {
-    uint64_t asked;   // records the programs asked for
-    uint64_t kept;    // of those, read
-    uint64_t dropped; // of those, not recorded or not readable
+    uint64_t asked;     // records the programs asked for
+    uint64_t kept;      // of those, read
+    uint64_t delivered; // of those, in batches that the consumer has taken
+    uint64_t dropped;   // of those, not recorded or not readable
     uint64_t rings;
 };
 
@@ -120,6 +122,8 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
 tsmith_dictionary *collector_dictionary(struct collector *collector);
 // No more is to come: what is there is drained, then END. Back to live with `closing` false.
 void collector_set_closing(struct collector *collector, bool closing);
+// While settling, a round looks at everything, hands everything out, and END is returned when nothing was left.
+void collector_set_settling(struct collector *collector, bool settling);
 // How a process ended (waitpid).
 void collector_process_ended(struct collector *collector, uint64_t pid, int wait_status);
 // Processes that record and are alive as far as is known.

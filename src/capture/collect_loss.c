@@ -73,32 +73,46 @@ void collect_reported_losses(struct collector *collector, struct collect_channel
     }
 }
 
+// Why records are missing that the owner counted and that are not there.
+static tsmith_reason why_missing(const struct collect_channel *channel, const struct layout_slot *slot,
+                                 uint64_t missing, bool dropped) {
+    uint32_t reason = atomic_load_explicit(&slot->reason, memory_order_relaxed);
+    if (dropped)
+        return reason && reason < TSMITH_REASON_LIMIT ? (tsmith_reason)reason : TSMITH_REASON_OVERWRITTEN;
+    if (channel->alive)
+        return TSMITH_REASON_STILL_RUNNING;
+    // A record is counted just before it is committed.
+    return missing == 1 ? TSMITH_REASON_PROCESS_DIED : TSMITH_REASON_CORRUPT;
+}
+
+static void finish_ring(struct collector *collector, struct collect_channel *channel,
+                        struct layout_slot *slot, struct collect_ring *ring) {
+    uint64_t ordinal = atomic_load_explicit(&slot->ordinal, memory_order_acquire);
+    uint64_t last = atomic_load_explicit(&slot->last, memory_order_relaxed);
+    bool dropped = ordinal > ring->asked;
+    uint64_t asked = dropped ? ordinal : ring->asked;
+    int64_t end = session_clock_convert(&collector->clock, ring->last);
+    if (asked > ring->expected) {
+        uint64_t missing = asked - ring->expected;
+        collect_lose(collector, channel, why_missing(channel, slot, missing, dropped), missing,
+                     session_clock_convert(&collector->clock, ring->last ? ring->last : last),
+                     session_clock_convert(&collector->clock, last), ring->thread);
+        ring->expected = asked;
+    }
+    collector->totals.asked += asked;
+    collector->totals.rings++;
+    struct builder *builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
+    uint32_t open = builder ? builder_abandon_ranges(builder) : 0;
+    if (open)
+        collect_lose(collector, channel, TSMITH_REASON_UNMATCHED, open, end, end, ring->thread);
+}
+
 void collect_finish_rings(struct collector *collector, struct collect_channel *channel) {
     uint32_t slots = atomic_load_explicit(&channel->rings->slot_count, memory_order_acquire);
     for (uint32_t slot = 0; slot < slots && slot < LAYOUT_SLOTS; slot++) {
-        struct layout_slot *at = layout_slot_at(channel->rings, slot);
         struct collect_ring *ring = collect_ring_of(channel, slot);
-        uint64_t ordinal = atomic_load_explicit(&at->ordinal, memory_order_acquire);
-        if (!ring)
-            continue;
-        if (ordinal > ring->expected) {
-            uint32_t reason = atomic_load_explicit(&at->reason, memory_order_relaxed);
-            uint64_t last = atomic_load_explicit(&at->last, memory_order_relaxed);
-            collect_lose(collector, channel,
-                         reason && reason < TSMITH_REASON_LIMIT ? (tsmith_reason)reason
-                                                                : TSMITH_REASON_OVERWRITTEN,
-                         ordinal - ring->expected,
-                         session_clock_convert(&collector->clock, ring->last ? ring->last : last),
-                         session_clock_convert(&collector->clock, last), ring->thread);
-            ring->expected = ordinal;
-        }
-        collector->totals.asked += ring->expected;
-        struct builder *builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
-        uint32_t open = builder ? builder_abandon_ranges(builder) : 0;
-        int64_t at_end = session_clock_convert(&collector->clock, ring->last);
-        if (open)
-            collect_lose(collector, channel, TSMITH_REASON_UNMATCHED, open, at_end, at_end, ring->thread);
-        collector->totals.rings++;
+        if (ring)
+            finish_ring(collector, channel, layout_slot_at(channel->rings, slot), ring);
     }
 }
 
@@ -149,6 +163,11 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
         collect_lose(collector, channel, alive ? TSMITH_REASON_STILL_RUNNING : TSMITH_REASON_PROCESS_DIED,
                      in_use, now, now, 0);
         collector->totals.dropped -= in_use; // nobody knows that they were asked for
+    }
+    int64_t in_flight = atomic_load_explicit(&channel->head->in_flight, memory_order_relaxed);
+    if (!closed && in_flight > 0) {
+        collector->totals.asked += (uint64_t)in_flight;
+        collect_lose(collector, channel, TSMITH_REASON_NO_COMPLETION, (uint64_t)in_flight, now, now, 0);
     }
     for (uint32_t i = 0; i < collector->channel_count; i++) {
         if (collector->channels[i]->process != channel->process)

@@ -40,6 +40,8 @@ struct collector {
     bool recover;
     bool before_boot;
     bool closing;
+    bool settling;
+    uint64_t handed_out; // records in the batch that the consumer has at the moment
     bool delivered;
     bool progress;       // this round has read something
     bool round_over;     // the next call goes on after the end of a round

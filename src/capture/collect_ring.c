@@ -150,6 +150,13 @@ static void unpeek(struct collector *collector, struct layout_sub *sub) {
         atomic_fetch_and_explicit(&sub->state, ~(uint32_t)LAYOUT_SUB_PEEK, memory_order_release);
 }
 
+static void give_back(struct collector *collector, struct layout_sub *sub, bool full) {
+    if (!full)
+        unpeek(collector, sub);
+    else if (!collector->recover)
+        atomic_store_explicit(&sub->state, LAYOUT_SUB_FULL, memory_order_release);
+}
+
 static void switch_thread(struct collector *collector, struct collect_work *work, struct collect_ring *ring,
                           uint32_t local_track) {
     const struct collect_ids *tracks = &work->channel->tracks;
@@ -216,6 +223,11 @@ static bool begin(struct collector *collector, const struct collect_found *found
     struct collect_ring *ring = collect_ring_of(channel, found->slot);
     if (!ring || !take(collector, sub, found->full))
         return false;
+    if (sub->sequence != found->sequence) {
+        // Taken back and filled anew since the scan: its turn comes later.
+        give_back(collector, sub, found->full);
+        return false;
+    }
     *work = (struct collect_work){
         .channel = channel, .sub = found->sub, .slot = found->slot, .taken = found->full};
     uint64_t committed = atomic_load_explicit(&sub->committed, memory_order_acquire);

@@ -90,6 +90,7 @@ struct layout_channel {
     _Alignas(64) _Atomic uint64_t lost_first; // ticks of the first and last channel_lose, 0 before
     _Atomic uint64_t lost_last;
     _Atomic uint64_t lost[LAYOUT_REASONS];
+    _Alignas(64) _Atomic int64_t in_flight; // events begun and not recorded yet
 };
 
 enum layout_entry_type {

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session: this process's own channel, a collector in a thread of its own, and a file.
+//
+// The emitting side is the same as that of an agent: a ring per thread. Here the collector is in the same process and
+// reads the very same memory, so nothing is copied on the way.
+//
+// Stopping while others emit: the channel's gate closes, so that the next emission of every thread takes the slow path
+// and is counted as late; a record being written at this moment is stored into memory that stays mapped until its
+// thread has left it. The struct itself is never freed for the same reason (a few hundred bytes per session).
+#define TRACESMITH_NO_INLINE_CHECK // the functions themselves are defined here
+#include "tracesmith/session.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "capture/channel.h"
+#include "capture/collect.h"
+#include "capture/session_directory.h"
+#include "tracesmith/sbt.h"
+#include "tracesmith/version.h"
+
+// The shapes every session registers first, in this order: so their ids are constants on the event path.
+enum { SHAPE_BEGIN = 1, SHAPE_END = 2, SHAPE_MARK = 3, SHAPE_COUNT = 4, SHAPES_FIXED = 4 };
+enum { SHAPES_MAX = RECORD_MAX_SHAPES };
+
+static const long FIRST_NAP = 250000; // ns
+static const long LONGEST_NAP = 4000000;
+
+// A shape made for tsmith_emit, found again by what it is made of.
+struct emit_shape {
+    uint64_t signature;
+    uint16_t id;
+    uint8_t count;
+    uint8_t kind;
+    bool has_track;
+    bool has_duration;
+    uint32_t fields[TSMITH_EMIT_MAX_VALUES];
+};
+
+struct tsmith_session {
+    struct channel *channel;
+    struct session_directory directory;
+    struct collector *collector;
+    tsmith_sink *sink;
+    pthread_t thread;
+    int64_t started;
+    _Atomic bool stopping;
+    tsmith_status failure; // of the sink; the thread's until it is joined
+    tsmith_error failure_error;
+    struct collect_totals at_failure;
+    pthread_mutex_t lock; // of what follows
+    tsmith_session_statistics live;
+    struct emit_shape *shapes; // only grows; read without the lock up to shape_count
+    _Atomic uint32_t shape_count;
+};
+
+// ---- emitting
+
+static inline void emit_one(tsmith_session *session, uint32_t shape, uint32_t subject) {
+    struct ring *ring = channel_ring(session->channel);
+    uint64_t *at = ring ? ring_reserve(ring, 2) : NULL;
+    if (__builtin_expect(!at, 0))
+        return;
+    at[0] = record_head((uint16_t)shape, 2, subject);
+    at[1] = clock_tick(ring->tick_is_tsc);
+    ring_commit(ring, 2);
+}
+
+void tsmith_range_begin(tsmith_session *session, uint32_t name) {
+    if (session)
+        emit_one(session, SHAPE_BEGIN, name);
+}
+
+void tsmith_range_end(tsmith_session *session) {
+    if (session)
+        emit_one(session, SHAPE_END, 0);
+}
+
+void tsmith_mark(tsmith_session *session, uint32_t name) {
+    if (session)
+        emit_one(session, SHAPE_MARK, name);
+}
+
+void tsmith_count(tsmith_session *session, uint32_t counter, double value) {
+    struct ring *ring = session ? channel_ring(session->channel) : NULL;
+    uint64_t *at = ring ? ring_reserve(ring, 3) : NULL;
+    if (__builtin_expect(!at, 0))
+        return;
+    at[0] = record_head(SHAPE_COUNT, 3, counter);
+    at[1] = clock_tick(ring->tick_is_tsc);
+    memcpy(&at[2], &value, sizeof value);
+    ring_commit(ring, 3);
+}
+
+// The step of a value; false when it has no place in an event of the program's.
+static bool emit_field(uint32_t field, struct record_field *out) {
+    if (field >= TSMITH_FIELD_DYNAMIC) {
+        *out = (struct record_field){(uint16_t)(field - TSMITH_FIELD_DYNAMIC), RECORD_DYNAMIC, 0};
+        return field > TSMITH_FIELD_DYNAMIC && field - TSMITH_FIELD_DYNAMIC <= UINT16_MAX;
+    }
+    const tsmith_field_info *info = tsmith_field_describe(field);
+    if (!info || info->type == TSMITH_TYPE_LIST || field == TSMITH_FIELD_START ||
+        field == TSMITH_FIELD_DURATION || field == TSMITH_FIELD_KIND || field == TSMITH_FIELD_NAME)
+        return false;
+    uint8_t encoding = info->type == TSMITH_TYPE_STRING  ? RECORD_STRING
+                       : info->type == TSMITH_TYPE_TRACK ? RECORD_TRACK
+                                                         : RECORD_VALUE;
+    *out = (struct record_field){(uint16_t)field, encoding, 0};
+    return true;
+}
+
+static bool same_shape(const struct emit_shape *a, const struct emit_shape *b) {
+    return a->signature == b->signature && a->count == b->count && a->kind == b->kind &&
+           a->has_track == b->has_track && a->has_duration == b->has_duration &&
+           memcmp(a->fields, b->fields, a->count * sizeof a->fields[0]) == 0;
+}
+
+static uint16_t find_shape(const tsmith_session *session, const struct emit_shape *wanted) {
+    uint32_t count = atomic_load_explicit(&session->shape_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++)
+        if (same_shape(&session->shapes[i], wanted))
+            return session->shapes[i].id;
+    return 0;
+}
+
+static uint16_t make_shape(tsmith_session *session, struct emit_shape *wanted) {
+    struct record_shape shape = {.kind = wanted->kind,
+                                 .role = RECORD_EVENT,
+                                 .subject = wanted->has_track ? RECORD_SUBJECT_TRACK : RECORD_SUBJECT_NAME};
+    shape.fields[shape.field_count++] = (struct record_field){TSMITH_FIELD_START, RECORD_VALUE, 0};
+    if (wanted->has_duration)
+        shape.fields[shape.field_count++] = (struct record_field){TSMITH_FIELD_DURATION, RECORD_VALUE, 0};
+    if (wanted->has_track)
+        shape.fields[shape.field_count++] =
+            (struct record_field){TSMITH_FIELD_NAME, RECORD_STRING | RECORD_ZERO_IS_NONE, 0};
+    for (uint8_t i = 0; i < wanted->count; i++)
+        emit_field(wanted->fields[i], &shape.fields[shape.field_count++]);
+    pthread_mutex_lock(&session->lock);
+    uint16_t id = find_shape(session, wanted); // another thread may have been quicker
+    uint32_t count = atomic_load_explicit(&session->shape_count, memory_order_relaxed);
+    if (id == 0 && count < SHAPES_MAX && (id = channel_shape(session->channel, &shape)) != 0) {
+        wanted->id = id;
+        session->shapes[count] = *wanted;
+        atomic_store_explicit(&session->shape_count, count + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&session->lock);
+    return id;
+}
+
+void tsmith_emit(tsmith_session *session, tsmith_kind kind, uint32_t track, uint32_t name, int64_t start,
+                 int64_t duration, const tsmith_value *values, size_t value_count) {
+    struct emit_shape wanted = {
+        .kind = (uint8_t)kind, .has_track = track != 0, .has_duration = duration >= 0};
+    uint64_t words[4 + TSMITH_EMIT_MAX_VALUES];
+    struct record_field field;
+    uint32_t count = 1;
+    if (!session)
+        return;
+    words[count++] = (uint64_t)start;
+    if (duration >= 0)
+        words[count++] = (uint64_t)duration;
+    if (track)
+        words[count++] = name;
+    for (size_t i = 0; i < value_count && wanted.count < TSMITH_EMIT_MAX_VALUES; i++) {
+        if (!emit_field(values[i].field, &field))
+            continue;
+        wanted.fields[wanted.count++] = values[i].field;
+        words[count++] = values[i].bits;
+        wanted.signature = wanted.signature * 31 + values[i].field;
+    }
+    uint16_t shape = find_shape(session, &wanted);
+    if (shape == 0)
+        shape = make_shape(session, &wanted);
+    if (shape == 0) {
+        channel_lose(session->channel, TSMITH_REASON_TABLE_FULL, 1);
+        return;
+    }
+    struct ring *ring = channel_ring(session->channel);
+    uint64_t *at = ring ? ring_reserve(ring, count) : NULL;
+    if (!at)
+        return;
+    words[0] = record_head(shape, count, track ? track : name);
+    memcpy(at, words, count * sizeof *words);
+    ring_commit(ring, count);
+}
+
+int64_t tsmith_session_now(const tsmith_session *session) {
+    (void)session; // every session has the one trace clock
+    return clock_trace_now();
+}
+
+// ---- registering
+
+uint32_t tsmith_session_name(tsmith_session *session, const char *name) {
+    return session ? channel_string_cstr(session->channel, name) : 0;
+}
+
+uint32_t tsmith_session_track(tsmith_session *session, const char *name) {
+    return session ? channel_track(session->channel,
+                                   &(tsmith_track){.kind = TSMITH_TRACK_CUSTOM,
+                                                   .name = channel_string_cstr(session->channel, name)})
+                   : 0;
+}
+
+uint32_t tsmith_session_field(tsmith_session *session, const char *name, tsmith_type type, const char *unit) {
+    bool possible = type == TSMITH_TYPE_I64 || type == TSMITH_TYPE_U64 || type == TSMITH_TYPE_F64 ||
+                    type == TSMITH_TYPE_STRING || type == TSMITH_TYPE_BOOL;
+    uint32_t field = session && name && possible ? channel_field(session->channel, name, type, unit) : 0;
+    return field ? TSMITH_FIELD_DYNAMIC + field : 0;
+}
+
+static bool register_shapes(struct channel *channel) {
+    const struct record_field start = {TSMITH_FIELD_START, RECORD_TICK, 0};
+    const struct record_shape shapes[SHAPES_FIXED] = {
+        {TSMITH_KIND_RANGE, RECORD_BEGIN, RECORD_SUBJECT_NAME, 1, {start}},
+        {TSMITH_KIND_RANGE, RECORD_END, RECORD_SUBJECT_NAME, 1, {start}},
+        {TSMITH_KIND_MARKER, RECORD_EVENT, RECORD_SUBJECT_NAME, 1, {start}},
+        {TSMITH_KIND_COUNTER,
+         RECORD_EVENT,
+         RECORD_SUBJECT_NAME,
+         2,
+         {start, {TSMITH_FIELD_VALUE, RECORD_VALUE, 0}}},
+    };
+    for (uint16_t i = 0; i < SHAPES_FIXED; i++)
+        if (channel_shape(channel, &shapes[i]) != i + 1)
+            return false;
+    return true;
+}
+
+// ---- the collector's thread
+
+static void publish(tsmith_session *session) {
+    struct collect_totals totals = collector_totals(session->collector);
+    pthread_mutex_lock(&session->lock);
+    session->live.emitted = totals.kept + totals.dropped;
+    session->live.kept = totals.kept;
+    session->live.dropped = totals.dropped;
+    session->live.duration = clock_trace_now() - session->started;
+    pthread_mutex_unlock(&session->lock);
+}
+
+static void deliver(tsmith_session *session, const tsmith_batch *batch) {
+    if (session->failure)
+        return; // nothing more can be written; what comes is only counted
+    session->failure = tsmith_sink_write(session->sink, collector_dictionary(session->collector), batch,
+                                         &session->failure_error);
+    if (session->failure) {
+        session->at_failure = collector_totals(session->collector);
+        session_directory_end(&session->directory);
+    }
+}
+
+static void *collect_main(void *self) {
+    tsmith_session *session = self;
+    struct timespec nap = {.tv_nsec = FIRST_NAP};
+    const tsmith_batch *batch;
+    tsmith_error error;
+    for (;;) {
+        if (atomic_load(&session->stopping))
+            collector_set_closing(session->collector, true);
+        tsmith_status status = collector_next(session->collector, &batch, &error);
+        if (status == TSMITH_OK) {
+            deliver(session, batch);
+            nap.tv_nsec = FIRST_NAP;
+            publish(session);
+        } else if (status == TSMITH_AGAIN) {
+            publish(session);
+            nanosleep(&nap, NULL);
+            nap.tv_nsec = nap.tv_nsec * 2 < LONGEST_NAP ? nap.tv_nsec * 2 : LONGEST_NAP;
+        } else {
+            if (status < 0 && !session->failure) {
+                session->failure = status;
+                session->failure_error = error;
+                session->at_failure = collector_totals(session->collector);
+            }
+            return NULL;
+        }
+    }
+}
+
+// ---- life
+
+static tsmith_status open_channel(tsmith_session *session, tsmith_error *error) {
+    tsmith_status status = channel_open(session->directory.path, "session", &session->channel);
+    if (!status && !register_shapes(session->channel))
+        status = TSMITH_ERROR_NO_SPACE;
+    if (status)
+        status_set(error, status, "cannot record in the session directory %s: %s", session->directory.path,
+                   tsmith_status_text(status));
+    return status;
+}
+
+static tsmith_status start_thread(tsmith_session *session, tsmith_error *error) {
+    // Signals are the program's own threads' business.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failure = pthread_create(&session->thread, NULL, collect_main, session);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failure)
+        return status_set(error, TSMITH_ERROR_LIMIT, "cannot start the session's thread: %s",
+                          strerror(failure));
+    pthread_setname_np(session->thread, "tracesmith");
+    return TSMITH_OK;
+}
+
+static void describe(tsmith_session *session) {
+    char text[256];
+    tsmith_dictionary *dictionary = collector_dictionary(session->collector);
+    tsmith_dictionary_set_attribute(dictionary, "tool.name", "tracesmith");
+    tsmith_dictionary_set_attribute(dictionary, "tool.version", TSMITH_VERSION_STRING);
+    snprintf(text, sizeof text, "%lld", (long long)session->directory.control->started_realtime);
+    tsmith_dictionary_set_attribute(dictionary, "wall_clock_start_ns", text);
+}
+
+tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith_session **out,
+                                   tsmith_error *error) {
+    tsmith_session_options chosen = {0};
+    *out = NULL;
+    if (options)
+        memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
+    if (!chosen.path)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "a session needs the path of the file to write");
+    struct tsmith_session *session = calloc(1, sizeof *session);
+    if (!session || !(session->shapes = calloc(SHAPES_MAX, sizeof *session->shapes))) {
+        free(session);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a session");
+    }
+    pthread_mutex_init(&session->lock, NULL);
+    const tsmith_capture_options capture = {.size = sizeof capture,
+                                            .buffer_bytes = chosen.buffer_bytes,
+                                            .overflow = chosen.overflow,
+                                            .session_root = chosen.session_root};
+    tsmith_status status = session_directory_create(&session->directory, &capture, error);
+    if (status)
+        goto fail;
+    status = tsmith_sbt_writer_open(chosen.path, NULL, &session->sink, error);
+    if (!status)
+        status = collector_create(session->directory.fd, session->directory.control, COLLECT_SESSION,
+                                  &session->collector, error);
+    if (!status)
+        status = open_channel(session, error);
+    if (status)
+        goto fail_directory;
+    describe(session);
+    session->started = clock_trace_now();
+    status = start_thread(session, error);
+    if (status)
+        goto fail_directory;
+    *out = session;
+    return TSMITH_OK;
+fail_directory:
+    channel_close(session->channel);
+    collector_destroy(session->collector);
+    if (session->channel)
+        channel_detach(session->channel);
+    tsmith_sink_destroy(session->sink);
+    session_directory_remove(&session->directory);
+fail:
+    free(session->shapes);
+    free(session);
+    return status;
+}
+
+static tsmith_session_statistics final_statistics(const tsmith_session *session) {
+    struct collect_totals totals = collector_totals(session->collector);
+    tsmith_session_statistics statistics = {.emitted = totals.asked,
+                                            .kept = totals.kept,
+                                            .dropped = totals.dropped,
+                                            .threads = totals.rings,
+                                            .duration = clock_trace_now() - session->started};
+    if (session->failure) {
+        // Only what was in the file by then is kept.
+        statistics.kept = session->at_failure.delivered;
+        statistics.dropped = statistics.emitted - statistics.kept;
+    }
+    return statistics;
+}
+
+tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statistics *statistics,
+                                  tsmith_error *error) {
+    if (!session) {
+        if (statistics)
+            memset(statistics, 0, sizeof *statistics);
+        return TSMITH_OK;
+    }
+    // In this order: no new emission, nobody waits for room any more, then the last drain.
+    channel_close(session->channel);
+    session_directory_end(&session->directory);
+    atomic_store(&session->stopping, true);
+    pthread_join(session->thread, NULL);
+    tsmith_status status = session->failure;
+    if (status) {
+        if (error)
+            *error = session->failure_error;
+    } else {
+        status = tsmith_sink_finish(session->sink, collector_dictionary(session->collector), error);
+    }
+    if (statistics)
+        *statistics = final_statistics(session);
+    tsmith_sink_destroy(session->sink);
+    collector_destroy(session->collector);
+    channel_detach(session->channel);
+    session_directory_remove(&session->directory);
+    session->sink = NULL;
+    session->collector = NULL;
+    return status;
+}
+
+void tsmith_session_statistics_get(const tsmith_session *session, tsmith_session_statistics *out) {
+    memset(out, 0, sizeof *out);
+    if (!session)
+        return;
+    pthread_mutex_t *lock =
+        (pthread_mutex_t *)(uintptr_t)&session->lock; // locking changes nothing a caller sees
+    pthread_mutex_lock(lock);
+    *out = session->live;
+    pthread_mutex_unlock(lock);
+}
