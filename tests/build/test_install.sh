@@ -79,18 +79,13 @@ done
 echo "nothing points back"
 find "$prefix" -type f >"$work/files"
 while IFS= read -r file; do
-    case $file in
-    *.so.* | *.so | */bin/*)
-        if readelf -d "$file" 2>/dev/null | grep -E 'RPATH|RUNPATH' | grep -F "$TRACESMITH_BUILD_DIR"; then
+    if dynamic=$(readelf -d "$file" 2>/dev/null) && [ -n "$dynamic" ]; then
+        if printf '%s\n' "$dynamic" | grep -E 'RPATH|RUNPATH' | grep -F "$TRACESMITH_BUILD_DIR"; then
             echo "$file looks for libraries in the build tree"
             exit 1
         fi
-        ;;
-    *)
-        if grep -qF -e "$TRACESMITH_BUILD_DIR" -e "$TRACESMITH_SOURCE_DIR" "$file"; then
-            echo "$file names the source or build tree"
-            exit 1
-        fi
-        ;;
-    esac
+    elif grep -qF -e "$TRACESMITH_BUILD_DIR" -e "$TRACESMITH_SOURCE_DIR" "$file"; then
+        echo "$file names the source or build tree"
+        exit 1
+    fi
 done <"$work/files"
