@@ -6,6 +6,8 @@
 #include "tracesmith/batch.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/dictionary.h"
+#include "tracesmith/export_trace.h"
+#include "tracesmith/import.h"
 #include "tracesmith/profiler.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/schema.h"
