@@ -9,6 +9,7 @@
 // output. Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4 no device.
 #include <CL/cl.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -68,11 +69,13 @@ static void print_safe(FILE *out, const char *name) {
 int main(int argc, char **argv) {
     char *end = NULL;
     unsigned long launches = argc > 1 ? strtoul(argv[1], &end, 10) : 0;
-    if (argc < 2 || argc > 3 || end == argv[1] || *end) {
+    bool usage_wrong = argc < 2 || argc > 3 || end == argv[1] || *end;
+    long report_fd = !usage_wrong && argc > 2 ? strtol(argv[2], &end, 10) : STDOUT_FILENO;
+    if (usage_wrong || *end) {
         fprintf(stderr, "usage: %s LAUNCHES [REPORT-FD]\n", argv[0]);
         return EXIT_BAD_USAGE;
     }
-    FILE *report = argc > 2 ? fdopen(atoi(argv[2]), "w") : stdout;
+    FILE *report = fdopen((int)report_fd, "w");
     if (!report) {
         perror("tracesmith-launch-loop");
         return EXIT_BAD_USAGE;
