@@ -96,6 +96,7 @@ __attribute__((destructor)) static void at_unload(void) {
     const uint64_t left = pending_abandon();
     if (left)
         channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
+    agent_thread.busy++; // calls from the destructors of others go straight on
     // Without this the process would be taken for one that was killed.
     channel_close(agent.channel);
 }

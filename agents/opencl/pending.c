@@ -245,6 +245,7 @@ static bool entry_finish(struct entry *entry) {
     }
     entry_record(entry, timed && times_plausible(&times) ? &times : NULL, status);
     entry->state = ENTRY_DONE;
+    channel_in_flight(agent.channel, -1);
     if (entry->held)
         events_unhold(entry->event, entry->body[0]);
     agent.next.clReleaseEvent(entry->event);
@@ -434,6 +435,7 @@ bool pending_push(const struct pending_command *command) {
     entry->not_after = command->not_after;
     const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_relaxed);
     atomic_store_explicit(&list->tail, tail + words, memory_order_release);
+    channel_in_flight(agent.channel, 1);
     reap_sometimes(list);
     return true;
 }
