@@ -115,11 +115,19 @@ static inline cl_mem program_buffer(cl_context context, size_t bytes) {
     return buffer;
 }
 
+// An OpenCL 1 runtime has no clCreateCommandQueueWithProperties: calling it ends the program.
 static inline cl_command_queue program_queue(cl_context context, cl_device_id device,
                                              cl_command_queue_properties properties) {
+    static const char old[] = "OpenCL 1.";
+    char version[256] = "";
     cl_int status = CL_SUCCESS;
+    cl_command_queue queue = NULL;
     const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
-    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, list, &status);
+    MUST(clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof version - 1, version, NULL));
+    if (strncmp(version, old, sizeof old - 1) == 0)
+        queue = clCreateCommandQueue(context, device, properties, &status);
+    else
+        queue = clCreateCommandQueueWithProperties(context, device, list, &status);
     MUST(status);
     return queue;
 }
