@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// emitted = kept + dropped, exactly, and every event that is kept arrives once, in order, whole: against a brute-force
+// reference, over random interleavings of one emitter, threads that come and go, and the collector, for every policy.
+#include "numbered.h"
+
+#include <pthread.h>
+
+struct state {
+    struct session_directory directory;
+    struct collector *collector;
+    struct channel *channel;
+    uint16_t shape;
+    uint64_t emitted, recorded;
+    uint64_t number[NUMBERED_EMITTERS];
+    struct numbered_seen seen;
+    uint64_t random;
+};
+
+static uint64_t next_random(struct state *state) {
+    state->random ^= state->random << 13;
+    state->random ^= state->random >> 7;
+    state->random ^= state->random << 17;
+    return state->random;
+}
+
+static void start(struct state *state, size_t buffer, tsmith_overflow overflow, uint64_t seed) {
+    tsmith_error error;
+    memset(state, 0, sizeof *state);
+    state->random = seed * 0x9e3779b97f4a7c15u + 1;
+    state->directory = numbered_session(buffer, overflow);
+    assert_int_equal(collector_create(state->directory.fd, state->directory.control, COLLECT_SESSION,
+                                      &state->collector, &error),
+                     TSMITH_OK);
+    assert_int_equal(channel_open(state->directory.path, "test", &state->channel), TSMITH_OK);
+    state->shape = numbered_shape(state->channel);
+    assert_int_not_equal(state->shape, 0);
+}
+
+static void collect(struct state *state, uint64_t batches) {
+    const tsmith_batch *batch;
+    tsmith_error error;
+    while (batches-- > 0 && collector_next(state->collector, &batch, &error) == TSMITH_OK)
+        numbered_see(&state->seen, batch);
+}
+
+static void emit(struct state *state, uint64_t emitter, uint64_t count) {
+    while (count-- > 0) {
+        uint32_t padding = next_random(state) % 8 ? 0 : (uint32_t)(next_random(state) % 200);
+        state->emitted++;
+        state->recorded += numbered_emit(state->channel, state->shape, emitter, ++state->number[emitter], padding);
+    }
+}
+
+static void finish(struct state *state) {
+    const tsmith_batch *batch;
+    tsmith_error error;
+    tsmith_status status;
+    channel_close(state->channel);
+    collector_set_closing(state->collector, true);
+    while ((status = collector_next(state->collector, &batch, &error)) == TSMITH_OK)
+        numbered_see(&state->seen, batch);
+    assert_int_equal(status, TSMITH_END);
+}
+
+static void check(struct state *state, tsmith_overflow overflow) {
+    const struct numbered_seen *seen = &state->seen;
+    struct collect_totals totals = collector_totals(state->collector);
+    assert_false(seen->wrong);
+    assert_false(seen->twice);
+    assert_false(seen->out_of_order);
+    // Three counts of the same thing: the program's, the collector's, the trace's.
+    assert_int_equal(totals.asked, state->emitted);
+    assert_int_equal(totals.kept + totals.dropped, state->emitted);
+    assert_int_equal(numbered_total(seen), totals.kept);
+    assert_int_equal(totals.delivered, totals.kept);
+    assert_int_equal(numbered_lost(seen), totals.dropped);
+    if (overflow == TSMITH_OVERFLOW_DROP_NEWEST) {
+        assert_int_equal(totals.kept, state->recorded);
+        assert_int_equal(seen->lost[TSMITH_REASON_OVERWRITTEN], 0);
+    } else {
+        assert_true(totals.kept <= state->recorded);
+        assert_int_equal(state->emitted - state->recorded, numbered_lost(seen) - seen->lost[TSMITH_REASON_OVERWRITTEN]);
+    }
+    collector_destroy(state->collector);
+    channel_detach(state->channel);
+    session_directory_remove(&state->directory);
+}
+
+static void one_emitter(tsmith_overflow overflow) {
+    uint64_t dropped_somewhere = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct state state;
+        start(&state, seed % 3 ? 32 * 1024 : 512 * 1024, overflow, seed);
+        for (int step = 0; step < 40; step++) {
+            emit(&state, 1, next_random(&state) % (step % 10 == 9 ? 20000 : 300));
+            collect(&state, next_random(&state) % 4);
+        }
+        finish(&state);
+        dropped_somewhere += numbered_lost(&state.seen);
+        check(&state, overflow);
+    }
+    // The test would prove nothing if rings had never been full.
+    assert_true(dropped_somewhere > 0);
+}
+
+static void newest(void **unused) {
+    (void)unused;
+    one_emitter(TSMITH_OVERFLOW_DROP_NEWEST);
+}
+
+static void oldest(void **unused) {
+    (void)unused;
+    one_emitter(TSMITH_OVERFLOW_DROP_OLDEST);
+}
+
+// Drop-oldest keeps what came last: the newest event of all is there, and what is missing is one stretch before.
+static void oldest_keeps_the_end(void **unused) {
+    (void)unused;
+    struct state state;
+    start(&state, 64 * 1024, TSMITH_OVERFLOW_DROP_OLDEST, 7);
+    emit(&state, 1, 20000);
+    finish(&state);
+    assert_int_equal(state.seen.last[1], 20000);
+    assert_true(state.seen.lost[TSMITH_REASON_OVERWRITTEN] > 0);
+    assert_int_equal(state.seen.loss_rows, 1);
+    check(&state, TSMITH_OVERFLOW_DROP_OLDEST);
+}
+
+static void newest_keeps_the_beginning(void **unused) {
+    (void)unused;
+    struct state state;
+    start(&state, 64 * 1024, TSMITH_OVERFLOW_DROP_NEWEST, 7);
+    emit(&state, 1, 20000);
+    finish(&state);
+    assert_int_equal(state.seen.last[1], state.seen.count[1]); // 1 .. n, nothing missing before n
+    assert_int_equal(state.seen.loss_rows, 1);
+    check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
+}
+
+struct visit {
+    struct state *state;
+    uint64_t emitter, count;
+};
+
+static void *visit_main(void *self) {
+    struct visit *visit = self;
+    emit(visit->state, visit->emitter, visit->count);
+    return NULL;
+}
+
+// Threads one after the other: each leaves its ring to the next, and no event changes its emitter or its order.
+static void threads_come_and_go(void **unused) {
+    (void)unused;
+    for (int policy = 0; policy < 2; policy++) {
+        struct state state;
+        start(&state, 64 * 1024, policy ? TSMITH_OVERFLOW_DROP_OLDEST : TSMITH_OVERFLOW_DROP_NEWEST, 11);
+        for (int i = 0; i < 300; i++) {
+            struct visit visit = {&state, 1 + next_random(&state) % 60, next_random(&state) % 60};
+            pthread_t thread;
+            assert_int_equal(pthread_create(&thread, NULL, visit_main, &visit), 0);
+            pthread_join(thread, NULL);
+            collect(&state, next_random(&state) % 3);
+        }
+        finish(&state);
+        struct collect_totals totals = collector_totals(state.collector);
+        assert_int_equal(totals.rings, 1);
+        check(&state, policy ? TSMITH_OVERFLOW_DROP_OLDEST : TSMITH_OVERFLOW_DROP_NEWEST);
+    }
+}
+
+// A record longer than a sub-buffer is refused and counted; the ring goes on.
+static void too_long(void **unused) {
+    (void)unused;
+    struct state state;
+    start(&state, 64 * 1024, TSMITH_OVERFLOW_DROP_NEWEST, 3);
+    emit(&state, 1, 10);
+    assert_false(numbered_emit(state.channel, state.shape, 1, ++state.number[1], 3 * RECORD_MAX_WORDS));
+    state.emitted++;
+    emit(&state, 1, 10);
+    finish(&state);
+    assert_int_equal(state.seen.lost[TSMITH_REASON_TABLE_FULL], 1);
+    check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
+}
+
+// Nothing is freed before the consumer has come back: what a collector holds is in the directory, too.
+static void undelivered_is_still_there(void **unused) {
+    (void)unused;
+    struct state state;
+    struct numbered_seen again = {0};
+    const tsmith_batch *batch;
+    tsmith_error error;
+    tsmith_source *source;
+    start(&state, 4 * 1024 * 1024, TSMITH_OVERFLOW_DROP_NEWEST, 5);
+    for (uint64_t i = 0; i < 40000; i++) {
+        state.emitted++;
+        state.recorded += numbered_emit(state.channel, state.shape, 1, ++state.number[1], 0);
+    }
+    // Read into batches, none of them delivered.
+    for (int i = 0; i < 5; i++)
+        if (collector_next(state.collector, &batch, &error) == TSMITH_OK)
+            break;
+    atomic_store(&state.directory.control->collector_pid, 0); // as if it had died
+    assert_int_equal(tsmith_capture_recover(state.directory.path, &source, &error), TSMITH_OK);
+    assert_int_equal(numbered_drain(source, &again), TSMITH_END);
+    tsmith_source_destroy(source);
+    assert_int_equal(again.count[1], 40000);
+    assert_int_equal(again.last[1], 40000);
+    assert_false(again.wrong || again.twice || again.out_of_order);
+    collector_destroy(state.collector);
+    channel_close(state.channel);
+    channel_detach(state.channel);
+    session_directory_remove(&state.directory);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(newest),
+        cmocka_unit_test(oldest),
+        cmocka_unit_test(oldest_keeps_the_end),
+        cmocka_unit_test(newest_keeps_the_beginning),
+        cmocka_unit_test(threads_come_and_go),
+        cmocka_unit_test(too_long),
+        cmocka_unit_test(undelivered_is_still_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
