@@ -76,16 +76,29 @@ void aggregates_add(struct aggregates *aggregates, const tsmith_batch *batch) {
         return;
     bool named = tsmith_batch_column(batch, TSMITH_FIELD_NAME, &name) != 0;
     bool timed = tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &duration) != 0;
-    struct aggregate_entry *entry = NULL;
+    // The few names of a batch come again and again: where they were found last is looked at first.
+    enum { RECENT = 64 };
+    struct {
+        uint64_t key;
+        size_t index;
+    } recent[RECENT];
+    for (size_t i = 0; i < RECENT; i++)
+        recent[i].key = UINT64_MAX;
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
         unsigned row_kind = ((const uint8_t *)kind.values)[row];
         uint32_t row_name = named && tsmith_column_has(&name, row) ? ((const uint32_t *)name.values)[row] : 0;
-        if (!entry || entry->total.kind != row_kind || entry->total.name != row_name)
-            entry = find(aggregates, row_kind, row_name);
-        if (!entry) {
-            aggregates->failed = true;
-            return;
+        uint64_t key = (uint64_t)row_name << 8 | row_kind;
+        size_t slot = (row_name * 7 + row_kind) % RECENT;
+        if (recent[slot].key != key) {
+            struct aggregate_entry *found = find(aggregates, row_kind, row_name);
+            if (!found) {
+                aggregates->failed = true;
+                return;
+            }
+            recent[slot].key = key;
+            recent[slot].index = (size_t)(found - aggregates->entries);
         }
+        struct aggregate_entry *entry = &aggregates->entries[recent[slot].index];
         entry->total.count++;
         if (timed && tsmith_column_has(&duration, row))
             add_duration(entry, ((const int64_t *)duration.values)[row]);

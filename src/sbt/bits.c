@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sbt/loops.h"
 #include "sbt/packing.h"
 
 static uint64_t low_bits(unsigned width) {
@@ -44,8 +45,11 @@ void bits_unpack(uint64_t *out, const uint8_t *in, uint32_t count, uint64_t base
         unpack_wide(out, in, count, base, width);
         return;
     }
+    uint32_t groups = count / 8;
+    loops()->unpack(out, in, groups, base, width);
     uint64_t mask = low_bits(width);
-    uint64_t bit = 0;
-    for (uint32_t i = 0; i < count; i++, bit += width)
+    for (uint32_t i = groups * 8; i < count; i++) {
+        uint64_t bit = (uint64_t)i * width;
         out[i] = base + (bytes_get_u64(in + (bit >> 3)) >> (bit & 7) & mask);
+    }
 }

@@ -17,10 +17,14 @@ struct column_encoder {
 
 void column_encoder_finish(struct column_encoder *encoder);
 
-// Appends the payload of the batch. INVALID_ARGUMENT for a batch without START or KIND, LIMIT for one that is
-// too wide, NO_MEMORY.
-tsmith_status columns_encode(struct column_encoder *encoder, const tsmith_batch *batch, struct output *out,
-                             tsmith_error *error);
+// Whether the batch can be written. INVALID_ARGUMENT for one without START or KIND or not in order, LIMIT for one that
+// is too wide.
+tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error);
+
+// Appends the payload of `rows` events of a batch that was checked, from row `from` (a multiple of 64) on, and says
+// what its frame is. False when memory is exhausted.
+bool columns_encode(struct column_encoder *encoder, const tsmith_batch *batch, uint32_t from, uint32_t rows,
+                    struct output *out, struct frame_header *header);
 
 // ---- decoding
 

@@ -12,6 +12,7 @@
 
 #include "event/batch.h"
 #include "sbt/column.h"
+#include "sbt/loops.h"
 
 enum column_state { FRESH, BUSY, DONE, SKIPPED };
 
@@ -213,28 +214,57 @@ static uint8_t known_number(uint8_t type, uint8_t value) {
     }
 }
 
-static void store_bytes(uint8_t *out, const uint64_t *values, uint32_t count, uint8_t type) {
-    uint8_t last = (uint8_t)values[0], known = known_number(type, last);
+// Numbers below this need no look at each: all of them are known.
+static uint8_t known_below(uint8_t type) {
+    switch (type) {
+    case TSMITH_TYPE_KIND:
+        return TSMITH_KIND_LIMIT;
+    case TSMITH_TYPE_REASON:
+        return TSMITH_REASON_LIMIT;
+    case TSMITH_TYPE_BOOL:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+static void make_known(uint8_t *bytes, uint32_t count, uint8_t type) {
+    if (type == TSMITH_TYPE_U8 || loops()->greatest8(bytes, count) < known_below(type))
+        return;
+    uint8_t last = bytes[0], known = known_number(type, last);
     for (uint32_t i = 0; i < count; i++) {
-        if ((uint8_t)values[i] != last) {
-            last = (uint8_t)values[i];
+        if (bytes[i] != last) {
+            last = bytes[i];
             known = known_number(type, last);
         }
-        out[i] = known;
+        bytes[i] = known;
     }
 }
 
 static void store(const struct stored_column *column, uint32_t at, const uint64_t *values, uint32_t count) {
     switch (tsmith_type_size((tsmith_type)column->type)) {
     case 1:
-        store_bytes((uint8_t *)column->values + at, values, count, column->type);
+        loops()->narrow8((uint8_t *)column->values + at, values, count);
+        make_known((uint8_t *)column->values + at, count, column->type);
         break;
     case 4:
-        for (uint32_t i = 0; i < count; i++)
-            ((uint32_t *)column->values)[at + i] = (uint32_t)values[i];
+        loops()->narrow32((uint32_t *)column->values + at, values, count);
         break;
     default:
         memcpy((uint64_t *)column->values + at, values, count * sizeof *values);
+    }
+}
+
+static void store_constant(const struct stored_column *column, uint64_t value) {
+    switch (tsmith_type_size((tsmith_type)column->type)) {
+    case 1:
+        memset(column->values, known_number(column->type, (uint8_t)value), column->count);
+        break;
+    case 4:
+        loops()->fill32(column->values, (uint32_t)value, column->count);
+        break;
+    default:
+        loops()->fill64(column->values, value, column->count);
     }
 }
 
@@ -289,8 +319,8 @@ static enum unpack_result find_end(struct decoding *decoding, const int64_t **ou
         if (!end)
             return UNPACK_DAMAGED;
         memcpy(end, start->values, decoding->rows * sizeof *end);
-        for (uint32_t row = 0; duration && row < decoding->rows; row++)
-            end[row] += ((const uint64_t *)duration->values)[row];
+        if (duration)
+            loops()->add(end, duration->values, decoding->rows);
         decoding->end = (const int64_t *)end;
     }
     *out = decoding->end;
@@ -333,8 +363,7 @@ static bool decode_chain(const struct stored_column *column, struct stream *stre
         if (count == 0)
             return false;
         if (durations)
-            for (uint32_t i = 0; i < count; i++)
-                values[i] += durations[at - 1 + i];
+            loops()->add(values, durations + at - 1, count);
         for (uint32_t i = 0; i < count; i++)
             values[i] = previous += values[i];
         if (integral)
@@ -347,13 +376,19 @@ static bool decode_chain(const struct stored_column *column, struct stream *stre
 
 static bool decode_each(const struct stored_column *column, struct stream *stream, uint64_t origin) {
     uint64_t values[SBT_VECTOR];
+    if (stream->packing == PACKING_CONSTANT) {
+        values[0] = stream->base + origin;
+        if (column->transform & TRANSFORM_INTEGRAL)
+            to_doubles(values, 1);
+        store_constant(column, values[0]);
+        return true;
+    }
     for (uint32_t at = 0; at < column->count;) {
         uint32_t count = unpack_next(stream, values);
         if (count == 0)
             return false;
         if (origin)
-            for (uint32_t i = 0; i < count; i++)
-                values[i] += origin;
+            loops()->add_one(values, origin, count);
         if (column->transform & TRANSFORM_INTEGRAL)
             to_doubles(values, count);
         store(column, at, values, count);
@@ -401,8 +436,8 @@ static enum unpack_result decode_scalar(struct decoding *decoding, struct stored
         return UNPACK_DAMAGED;
     if (column->valid)
         spread(column, decoding->rows);
-    for (uint32_t row = 0; reference && row < decoding->rows; row++)
-        ((uint64_t *)column->values)[row] += (uint64_t)reference[row];
+    if (reference)
+        loops()->add(column->values, (const uint64_t *)reference, decoding->rows);
     return UNPACK_OK;
 }
 
@@ -485,19 +520,12 @@ static bool check_times(const struct decoding *decoding) {
     const struct stored_column *start = find_column(decoding, TSMITH_FIELD_START);
     const struct stored_column *duration = find_column(decoding, TSMITH_FIELD_DURATION);
     const int64_t *starts = start->values;
-    bool ascending = starts[0] == decoding->header->first_start;
-    for (uint32_t row = 1; row < decoding->rows; row++)
-        ascending &= starts[row] >= starts[row - 1];
-    bool within = starts[decoding->rows - 1] <= decoding->header->last_end;
-    if (duration && duration->state == DONE && duration->type == TSMITH_TYPE_I64) {
-        const int64_t *lengths = duration->values;
-        for (uint32_t row = 0; row < decoding->rows; row++) {
-            int64_t end;
-            within &=
-                __builtin_add_overflow(starts[row], lengths[row], &end) || end <= decoding->header->last_end;
-        }
-    }
-    return ascending && within;
+    bool ok = starts[0] == decoding->header->first_start &&
+              starts[decoding->rows - 1] <= decoding->header->last_end &&
+              loops()->ascending(starts, decoding->rows);
+    if (duration && duration->state == DONE && duration->type == TSMITH_TYPE_I64)
+        ok = ok && loops()->ends_within(starts, duration->values, decoding->rows, decoding->header->last_end);
+    return ok;
 }
 
 static bool has_events_basics(const struct decoding *decoding) {

@@ -8,14 +8,15 @@
 #include "base/status.h"
 #include "event/batch.h"
 #include "sbt/column.h"
+#include "sbt/loops.h"
 
-enum { TRANSFORM_SAMPLE = 128, MAX_CANDIDATES = 8 };
+enum { TRANSFORM_SAMPLE = 64, MAX_CANDIDATES = 8 };
 
 // What is known of the batch while its columns are encoded.
 struct encoding {
     struct column_encoder *encoder;
     const tsmith_batch *batch;
-    uint32_t rows;
+    uint32_t from, rows; // of the batch; `from` is a multiple of 64
     int64_t origin;
     const int64_t *start;
     const int64_t *duration; // 0 where there is none; made on first use
@@ -51,6 +52,17 @@ void column_encoder_finish(struct column_encoder *encoder) {
     free(encoder->directory.bytes);
     free(encoder->data.bytes);
     *encoder = (struct column_encoder){0};
+}
+
+// The part of a column that is being encoded, as a column.
+static tsmith_column part_of(const struct encoding *encoding, tsmith_column column) {
+    column.count = encoding->rows;
+    column.values =
+        column.offsets ? column.values
+                       : (const char *)column.values + (size_t)encoding->from * tsmith_type_size(column.type);
+    column.offsets = column.offsets ? column.offsets + encoding->from : NULL;
+    column.valid = column.valid ? column.valid + encoding->from / 64 : NULL;
+    return column;
 }
 
 static void *take(struct encoding *encoding, size_t size) {
@@ -218,6 +230,8 @@ static const int64_t *durations(struct encoding *encoding) {
         return encoding->duration;
     tsmith_column column;
     bool there = tsmith_batch_column(encoding->batch, TSMITH_FIELD_DURATION, &column) != 0;
+    if (there)
+        column = part_of(encoding, column);
     if (there && !column.valid)
         return encoding->duration = column.values;
     int64_t *filled = take(encoding, encoding->rows * sizeof *filled);
@@ -260,7 +274,7 @@ static uint32_t list_time_candidates(struct encoding *encoding, const tsmith_col
     if (ends(encoding))
         out[used++] = (struct candidate){TRANSFORM_RELATIVE, 0, ends(encoding)};
     for (uint32_t i = 0; i < tsmith_batch_column_count(encoding->batch) && used < MAX_CANDIDATES; i++) {
-        tsmith_column other = tsmith_batch_column_at(encoding->batch, i);
+        tsmith_column other = part_of(encoding, tsmith_batch_column_at(encoding->batch, i));
         if (other.field >= column->field || other.field >= TSMITH_FIELD_DYNAMIC)
             break;
         const int64_t *values = other.type == TSMITH_TYPE_TIME ? reference_values(encoding, &other) : NULL;
@@ -285,22 +299,23 @@ static uint32_t list_candidates(struct encoding *encoding, const struct column_w
 static void transform(const struct encoding *encoding, const struct column_work *work,
                       const struct candidate *candidate, uint32_t from, uint32_t count, uint64_t *out) {
     const uint64_t *values = work->values + from;
-    switch (candidate->transform) {
-    case TRANSFORM_DELTA:
+    bool chain = candidate->transform == TRANSFORM_DELTA || candidate->transform == TRANSFORM_GAP;
+    if (chain && from == 0) {
+        *out++ = 0;
+        values++;
+        from++;
+        count--;
+    }
+    if (chain) {
+        loops()->differences(out, values, count);
+        if (candidate->transform == TRANSFORM_GAP)
+            loops()->subtract(out, out, (const uint64_t *)encoding->duration + from - 1, count);
+    } else if (candidate->transform == TRANSFORM_RELATIVE && !work->rows) {
+        loops()->subtract(out, values, (const uint64_t *)candidate->reference + from, count);
+    } else if (candidate->transform == TRANSFORM_RELATIVE) {
         for (uint32_t i = 0; i < count; i++)
-            out[i] = from + i ? values[i] - work->values[from + i - 1] : 0;
-        break;
-    case TRANSFORM_GAP:
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = from + i
-                         ? values[i] - work->values[from + i - 1] - (uint64_t)encoding->duration[from + i - 1]
-                         : 0;
-        break;
-    case TRANSFORM_RELATIVE:
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = values[i] - (uint64_t)candidate->reference[work->rows ? work->rows[from + i] : from + i];
-        break;
-    default:
+            out[i] = values[i] - (uint64_t)candidate->reference[work->rows[from + i]];
+    } else {
         for (uint32_t i = 0; i < count; i++)
             out[i] = values[i] - work->origin;
     }
@@ -418,7 +433,7 @@ static bool write_list(struct encoding *encoding, struct column_work *work) {
 
 static bool write_column(struct encoding *encoding, uint32_t index) {
     struct output *directory = &encoding->encoder->directory, *data = &encoding->encoder->data;
-    struct column_work work = {.column = tsmith_batch_column_at(encoding->batch, index)};
+    struct column_work work = {.column = part_of(encoding, tsmith_batch_column_at(encoding->batch, index))};
     work.count = work.column.valid ? count_valid(work.column.valid, encoding->rows) : encoding->rows;
     output_varint(directory, work.column.field);
     output_u8(directory, work.column.type);
@@ -451,17 +466,14 @@ static uint64_t decoded_size(const tsmith_batch *batch) {
     return bytes;
 }
 
-static tsmith_status check(const tsmith_batch *batch, tsmith_error *error) {
+tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error) {
     tsmith_column start, kind;
     if (!tsmith_batch_column(batch, TSMITH_FIELD_START, &start) || start.valid ||
         !tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind) || kind.valid)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "a batch has events without a start or without a kind");
     const int64_t *starts = start.values;
-    bool ascending = starts[0] == tsmith_batch_first_start(batch);
-    for (uint32_t row = 1; row < start.count; row++)
-        ascending &= starts[row] >= starts[row - 1];
-    if (!ascending)
+    if (starts[0] != tsmith_batch_first_start(batch) || !loops()->ascending(starts, start.count))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "a batch is not in order of time: tsmith_batch_finish was not called");
     if (tsmith_batch_column_count(batch) > SBT_MAX_COLUMNS || decoded_size(batch) > SBT_MAX_DECODED / 2)
@@ -472,21 +484,47 @@ static tsmith_status check(const tsmith_batch *batch, tsmith_error *error) {
     return TSMITH_OK;
 }
 
-tsmith_status columns_encode(struct column_encoder *encoder, const tsmith_batch *batch, struct output *out,
-                             tsmith_error *error) {
-    tsmith_status status = check(batch, error);
-    if (status != TSMITH_OK)
-        return status;
+// As tsmith_batch_finish does: ends that overflow do not count.
+static int64_t last_end(struct encoding *encoding) {
+    const int64_t *duration = durations(encoding);
+    int64_t last = encoding->start[encoding->rows - 1];
+    for (uint32_t row = 0; duration && row < encoding->rows; row++) {
+        int64_t end;
+        if (!__builtin_add_overflow(encoding->start[row], duration[row], &end) && end > last)
+            last = end;
+    }
+    return last;
+}
+
+static uint32_t kinds_of(const struct encoding *encoding) {
+    tsmith_column kind;
+    uint32_t kinds = 0;
+    (void)tsmith_batch_column(encoding->batch, TSMITH_FIELD_KIND, &kind);
+    const uint8_t *values = part_of(encoding, kind).values;
+    unsigned last = 256;
+    for (uint32_t row = 0; row < encoding->rows; row++) {
+        if (values[row] != last) {
+            last = values[row];
+            kinds |= frame_kind_bit(last);
+        }
+    }
+    return kinds;
+}
+
+bool columns_encode(struct column_encoder *encoder, const tsmith_batch *batch, uint32_t from, uint32_t rows,
+                    struct output *out, struct frame_header *header) {
     uint32_t columns = tsmith_batch_column_count(batch);
     scratch_reset(&encoder->packer.scratch, SIZE_MAX);
     encoder->directory.length = encoder->data.length = 0;
     tsmith_column start;
     (void)tsmith_batch_column(batch, TSMITH_FIELD_START, &start);
+    const int64_t *starts = start.values;
     struct encoding encoding = {.encoder = encoder,
                                 .batch = batch,
-                                .rows = tsmith_batch_count(batch),
-                                .origin = tsmith_batch_first_start(batch),
-                                .start = start.values,
+                                .from = from,
+                                .rows = rows,
+                                .origin = starts[from],
+                                .start = starts + from,
                                 .masks =
                                     scratch_take(&encoder->packer.scratch, columns * sizeof *encoding.masks)};
     bool ok = encoding.masks != NULL;
@@ -495,8 +533,12 @@ tsmith_status columns_encode(struct column_encoder *encoder, const tsmith_batch 
         ok = write_column(&encoding, i);
     output_bytes(out, encoder->directory.bytes, encoder->directory.length);
     output_bytes(out, encoder->data.bytes, encoder->data.length);
-    if (!ok || encoder->directory.failed || encoder->data.failed || out->failed)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to encode a batch of %u events",
-                          encoding.rows);
-    return TSMITH_OK;
+    *header = (struct frame_header){.type = FRAME_EVENTS,
+                                    .flags = FRAME_CRITICAL,
+                                    .kinds = kinds_of(&encoding),
+                                    .track = tsmith_batch_track(batch),
+                                    .events = rows,
+                                    .first_start = encoding.origin,
+                                    .last_end = last_end(&encoding)};
+    return ok && !encoder->directory.failed && !encoder->data.failed && !out->failed;
 }

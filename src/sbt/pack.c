@@ -5,11 +5,12 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "sbt/loops.h"
 #include "sbt/packing.h"
 
 enum {
     STRETCHES = 4,
-    PLAN_VALUES = 256,      // of the sample, that a FOR plan looks at
+    PLAN_VALUES = 128,      // of the sample, that a FOR plan looks at
     EXCEPTION_BITS = 22,    // about what an exception costs beside the packed bits
     DICTIONARY_SAMPLE = 64, // distinct values in the sample, at most, for a dictionary to be tried
     DICTIONARY_LIMIT = 4096,
@@ -58,7 +59,7 @@ struct for_plan {
 };
 
 static void sort_signed(int64_t *values, uint32_t count) {
-    static const uint32_t gaps[] = {301, 132, 57, 23, 10, 4, 1};
+    static const uint32_t gaps[] = {57, 23, 10, 4, 1};
     for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
         uint32_t gap = gaps[g];
         for (uint32_t i = gap; i < count; i++) {
@@ -110,32 +111,25 @@ struct for_vector {
     uint32_t exceptions;
 };
 
-static uint32_t count_exceptions(const uint64_t *values, uint32_t count, uint64_t base, unsigned width) {
-    uint32_t exceptions = 0;
-    if (width >= 64)
-        return 0;
-    for (uint32_t i = 0; i < count; i++)
-        exceptions += (values[i] - base) >> width != 0;
-    return exceptions;
+static struct for_vector try_exceptions(const uint64_t *values, uint32_t count, uint64_t base,
+                                        unsigned width) {
+    return (struct for_vector){base, width,
+                               width < 64 ? loops()->count_beyond(values, count, base, width) : 0};
 }
 
+// The sample's plan, unless this vector is narrower than that or unlike the sample.
 static struct for_vector plan_vector(const uint64_t *values, uint32_t count, struct for_plan plan) {
-    int64_t least = INT64_MAX, greatest = INT64_MIN, above = INT64_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t value = (int64_t)values[i];
-        least = value < least ? value : least;
-        greatest = value > greatest ? value : greatest;
-        above = value >= (int64_t)plan.floor && value < above ? value : above;
-    }
-    struct for_vector full = {(uint64_t)least, bits_width((uint64_t)greatest - (uint64_t)least), 0};
+    struct for_vector patched = try_exceptions(values, count, plan.floor, plan.width);
+    if (patched.exceptions > 0 && patched.exceptions <= count / 16)
+        return patched;
+    struct loops_span span = loops()->span(values, count);
+    struct for_vector full = {(uint64_t)span.least,
+                              bits_width((uint64_t)span.greatest - (uint64_t)span.least), 0};
     if (full.width <= plan.width)
         return full;
-    struct for_vector patched = {(uint64_t)above, plan.width, 0};
-    patched.exceptions = count_exceptions(values, count, patched.base, patched.width);
-    if (patched.exceptions > count / 8) { // this stretch is unlike the sample
+    if (patched.exceptions) {
         plan = plan_for(values, count);
-        patched = (struct for_vector){plan.floor, plan.width, 0};
-        patched.exceptions = count_exceptions(values, count, patched.base, patched.width);
+        patched = try_exceptions(values, count, plan.floor, plan.width);
     }
     uint64_t patched_bits = (uint64_t)count * patched.width + (uint64_t)patched.exceptions * EXCEPTION_BITS;
     return patched_bits < (uint64_t)count * full.width ? patched : full;
@@ -149,12 +143,17 @@ static void pack_exceptions(struct output *out, const uint64_t *values, uint32_t
         return;
     uint8_t *start = at;
     uint32_t next = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t high = (values[i] - vector.base) >> vector.width;
-        if (high) {
-            at += varint_put(at, i - next);
-            at += varint_put(at, high);
-            next = i + 1;
+    for (uint32_t from = 0; from < count; from += 16) {
+        uint32_t now = count - from < 16 ? count - from : 16;
+        if (!loops()->any_beyond(values + from, now, vector.base, vector.width))
+            continue;
+        for (uint32_t i = from; i < from + now; i++) {
+            uint64_t high = (values[i] - vector.base) >> vector.width;
+            if (high) {
+                at += varint_put(at, i - next);
+                at += varint_put(at, high);
+                next = i + 1;
+            }
         }
     }
     out->length += (size_t)(at - start);
@@ -186,17 +185,12 @@ struct planes_plan {
 };
 
 static struct planes_plan plan_planes(const uint64_t *values, uint32_t count) {
-    int64_t least = INT64_MAX, greatest = INT64_MIN;
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t value = (int64_t)values[i];
-        least = value < least ? value : least;
-        greatest = value > greatest ? value : greatest;
-    }
-    uint64_t high = zigzag((uint64_t)greatest), low = zigzag((uint64_t)least);
+    struct loops_span span = loops()->span(values, count);
+    uint64_t high = zigzag((uint64_t)span.greatest), low = zigzag((uint64_t)span.least);
     unsigned signed_bytes = (bits_width(high > low ? high : low) + 7) / 8;
-    unsigned based_bytes = (bits_width((uint64_t)greatest - (uint64_t)least) + 7) / 8;
-    struct planes_plan plan = {(uint64_t)least, false, based_bytes};
-    if (least < 0 && signed_bytes <= based_bytes)
+    unsigned based_bytes = (bits_width((uint64_t)span.greatest - (uint64_t)span.least) + 7) / 8;
+    struct planes_plan plan = {(uint64_t)span.least, false, based_bytes};
+    if (span.least < 0 && signed_bytes <= based_bytes)
         plan = (struct planes_plan){0, true, signed_bytes};
     if (plan.count == 0)
         plan.count = 1;
@@ -205,14 +199,7 @@ static struct planes_plan plan_planes(const uint64_t *values, uint32_t count) {
 
 static void fill_plane(uint8_t *out, const uint64_t *values, uint32_t count, struct planes_plan plan,
                        uint32_t plane) {
-    unsigned shift = 8 * plane;
-    if (plan.zigzag) {
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = (uint8_t)(zigzag(values[i]) >> shift);
-    } else {
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = (uint8_t)((values[i] - plan.base) >> shift);
-    }
+    loops()->take_plane(out, values, count, plan.base, plan.zigzag, plane);
 }
 
 static void pack_plane(struct packer *packer, struct output *out, const uint8_t *plane, uint32_t count) {

@@ -4,6 +4,7 @@
 // DICTIONARY. Streams inside hand out the same number of values in the same steps as the one around them.
 #include <zstd.h>
 
+#include "sbt/loops.h"
 #include "sbt/packing.h"
 
 bool unpack_zstd(struct input in, void *out, size_t plain) {
@@ -217,21 +218,14 @@ static void next_raw(struct stream *stream, uint64_t *out, uint32_t count) {
 
 static void next_planes(struct stream *stream, uint64_t *out, uint32_t count) {
     uint32_t at = stream->as.planes.at;
-    uint64_t constants = stream->as.planes.constants, base = stream->base;
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = constants;
-    for (uint32_t plane = 0; plane < stream->as.planes.count; plane++) {
-        const uint8_t *bytes = stream->as.planes.plane[plane];
-        for (uint32_t i = 0; bytes && i < count; i++)
-            out[i] |= (uint64_t)bytes[at + i] << 8 * plane;
-    }
-    if (stream->as.planes.zigzag) {
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = base + unzigzag(out[i]);
-    } else if (base) {
-        for (uint32_t i = 0; i < count; i++)
-            out[i] += base;
-    }
+    loops()->fill64(out, stream->as.planes.constants, count);
+    for (uint32_t plane = 0; plane < stream->as.planes.count; plane++)
+        if (stream->as.planes.plane[plane])
+            loops()->put_plane(out, stream->as.planes.plane[plane] + at, count, plane);
+    if (stream->as.planes.zigzag)
+        loops()->unzigzag(out, count);
+    if (stream->base)
+        loops()->add_one(out, stream->base, count);
     stream->as.planes.at += count;
 }
 
@@ -277,8 +271,7 @@ uint32_t unpack_next(struct stream *stream, uint64_t out[SBT_VECTOR]) {
     bool ok = true;
     switch (stream->packing) {
     case PACKING_CONSTANT:
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = stream->base;
+        loops()->fill64(out, stream->base, count);
         break;
     case PACKING_RAW:
         next_raw(stream, out, count);

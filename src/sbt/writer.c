@@ -24,6 +24,7 @@
 
 enum {
     DEFAULT_LEVEL = 1,
+    FRAME_EVENTS_MOST = 1 << 14,
     PENDING_LIMIT = 32 << 20,  // of frames that wait for their write call
     AGGREGATE_LIMIT = 1 << 18, // pairs of kind and name that wait for their frame
 };
@@ -234,44 +235,27 @@ static tsmith_status write_tables(struct sbt_writer *writer, const tsmith_dictio
     return status;
 }
 
-static uint32_t kinds_of(const tsmith_batch *batch) {
-    tsmith_column kind;
-    uint32_t kinds = 0;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind))
-        return 0;
-    const uint8_t *values = kind.values;
-    unsigned last = 256;
-    for (uint32_t row = 0; row < kind.count; row++) {
-        if (values[row] != last) {
-            last = values[row];
-            kinds |= frame_kind_bit(last);
-        }
-    }
-    return kinds;
-}
-
 static bool note_events(struct sbt_writer *writer, const tsmith_batch *batch) {
     totals_add(&writer->totals, batch);
     aggregates_add(&writer->aggregates, batch);
     return !writer->aggregates.failed;
 }
 
+// A large batch becomes several frames: a reader that asks for a moment decodes, and makes room for, whole frames.
 static tsmith_status write_events(struct sbt_writer *writer, const tsmith_batch *batch, tsmith_error *error) {
-    size_t at = begin_frame(writer);
-    tsmith_status status = columns_encode(&writer->encoder, batch, &writer->pending, error);
-    if (status != TSMITH_OK) {
-        writer->pending.length = at;
+    tsmith_status status = columns_check(batch, error);
+    if (status != TSMITH_OK)
         return status;
+    uint32_t count = tsmith_batch_count(batch);
+    for (uint32_t from = 0; from < count; from += FRAME_EVENTS_MOST) {
+        uint32_t rows = count - from < FRAME_EVENTS_MOST ? count - from : FRAME_EVENTS_MOST;
+        struct frame_header header;
+        size_t at = begin_frame(writer);
+        if (!columns_encode(&writer->encoder, batch, from, rows, &writer->pending, &header) ||
+            !end_frame(writer, at, &header))
+            return no_memory(writer, error);
     }
-    struct frame_header header = {.type = FRAME_EVENTS,
-                                  .flags = FRAME_CRITICAL,
-                                  .kinds = kinds_of(batch),
-                                  .track = tsmith_batch_track(batch),
-                                  .events = tsmith_batch_count(batch),
-                                  .first_start = tsmith_batch_first_start(batch),
-                                  .last_end = tsmith_batch_last_end(batch)};
-    return end_frame(writer, at, &header) && note_events(writer, batch) ? TSMITH_OK
-                                                                        : no_memory(writer, error);
+    return note_events(writer, batch) ? TSMITH_OK : no_memory(writer, error);
 }
 
 static bool write_aggregates(struct sbt_writer *writer) {
