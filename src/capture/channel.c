@@ -159,7 +159,8 @@ done:
 // Makes the two files under a name nobody has. Sets path, rings_path, head, pool.
 static bool make_files(struct channel *channel) {
     unsigned long long start = process_start_time();
-    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+    unsigned attempt = 0;
+    for (; attempt < 1000; attempt++) {
         char path[PATH_BYTES - sizeof LAYOUT_CHANNEL_SUFFIX];
         int length = snprintf(path, sizeof path, "%s/%d-%llu-%s-%u", channel->directory, (int)getpid(), start,
                               channel->api, attempt);
@@ -180,6 +181,8 @@ static bool make_files(struct channel *channel) {
     }
     if (!channel->head)
         return false;
+    // A program that replaced itself by exec is the same process: its new image must not number its calls again.
+    atomic_store(&channel->correlation, (uint64_t)attempt << 36);
     channel->head->version = LAYOUT_VERSION;
     channel->head->bytes = sizeof(struct layout_channel);
     channel->head->pid = (uint64_t)getpid();
