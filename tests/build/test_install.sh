@@ -68,6 +68,18 @@ if [ -x "$TRACESMITH_BUILD_DIR/bin/tracesmith" ]; then
         exit 1
     }
 fi
+if [ -f "$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-opencl.so" ]; then
+    echo "the agent is found where it was put"
+    # shellcheck disable=SC2016 # for the inner shell
+    layers=$("$prefix/bin/tracesmith" profile -o "$work/out.sbt" -- sh -c 'echo "$OPENCL_LAYERS"' 2>/dev/null)
+    case $layers in
+    "$prefix"/*/libtracesmith-opencl.so) ;;
+    *)
+        echo "profile injects '$layers', not the agent under $prefix"
+        exit 1
+        ;;
+    esac
+fi
 for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     [ -f "$agent" ] || continue
     [ -f "$libdir/tracesmith/${agent##*/}" ] || {
