@@ -4,11 +4,11 @@
 #ifndef TESTS_CAPTURE_NUMBERED_H
 #define TESTS_CAPTURE_NUMBERED_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <setjmp.h>
 // cmocka wants the four above first
 #include <cmocka.h>
 
@@ -69,7 +69,8 @@ struct numbered_seen {
 
 static inline void numbered_see_loss(struct numbered_seen *seen, const tsmith_batch *batch, uint32_t row) {
     uint64_t reason = 0, lost = 0;
-    seen->wrong |= !tsmith_batch_get(batch, TSMITH_FIELD_REASON, row, &reason) || reason >= TSMITH_REASON_LIMIT;
+    seen->wrong |=
+        !tsmith_batch_get(batch, TSMITH_FIELD_REASON, row, &reason) || reason >= TSMITH_REASON_LIMIT;
     seen->wrong |= !tsmith_batch_get(batch, TSMITH_FIELD_LOST, row, &lost);
     if (!seen->wrong)
         seen->lost[reason] += lost;
@@ -88,7 +89,8 @@ static inline void numbered_see(struct numbered_seen *seen, const tsmith_batch *
         if (kind != TSMITH_KIND_MARKER)
             continue;
         seen->wrong |= !tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &number);
-        seen->wrong |= !tsmith_batch_get(batch, TSMITH_FIELD_OBJECT, row, &emitter) || emitter >= NUMBERED_EMITTERS;
+        seen->wrong |=
+            !tsmith_batch_get(batch, TSMITH_FIELD_OBJECT, row, &emitter) || emitter >= NUMBERED_EMITTERS;
         if (seen->wrong)
             return;
         seen->twice |= number == seen->last[emitter];

@@ -47,7 +47,8 @@ static void emit(struct state *state, uint64_t emitter, uint64_t count) {
     while (count-- > 0) {
         uint32_t padding = next_random(state) % 8 ? 0 : (uint32_t)(next_random(state) % 200);
         state->emitted++;
-        state->recorded += numbered_emit(state->channel, state->shape, emitter, ++state->number[emitter], padding);
+        state->recorded +=
+            numbered_emit(state->channel, state->shape, emitter, ++state->number[emitter], padding);
     }
 }
 
@@ -79,7 +80,8 @@ static void check(struct state *state, tsmith_overflow overflow) {
         assert_int_equal(seen->lost[TSMITH_REASON_OVERWRITTEN], 0);
     } else {
         assert_true(totals.kept <= state->recorded);
-        assert_int_equal(state->emitted - state->recorded, numbered_lost(seen) - seen->lost[TSMITH_REASON_OVERWRITTEN]);
+        assert_int_equal(state->emitted - state->recorded,
+                         numbered_lost(seen) - seen->lost[TSMITH_REASON_OVERWRITTEN]);
     }
     collector_destroy(state->collector);
     channel_detach(state->channel);

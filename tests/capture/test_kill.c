@@ -20,7 +20,7 @@ struct truth {
         _Alignas(64) _Atomic uint64_t begun;
         _Atomic uint64_t done;
     } of[THREADS];
-    _Atomic uint32_t running; // threads that emit
+    _Atomic uint32_t running;            // threads that emit
     _Atomic uint64_t delivered[THREADS]; // last number the collector's consumer has seen
 };
 
