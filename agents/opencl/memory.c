@@ -73,9 +73,8 @@ static uint64_t size_of(cl_mem memory) {
 }
 
 static void buffer_created(struct call *call, cl_mem buffer, cl_int result, cl_mem_flags flags, size_t size) {
-    memory_created(
-        call, TSMITH_OPERATION_BUFFER, buffer, result, NULL,
-        (struct memory){.bytes = size, .owned = flags & CL_MEM_USE_HOST_PTR ? 0 : size, .flags = flags});
+    memory_created(call, TSMITH_OPERATION_BUFFER, buffer, result, NULL,
+                   (struct memory){.bytes = size, .owned = size, .flags = flags});
 }
 
 static void image_created(struct call *call, cl_mem image, cl_int result, cl_mem_flags flags) {
@@ -91,7 +90,7 @@ static void image_created(struct call *call, cl_mem image, cl_int result, cl_mem
         if (agent.next.clGetMemObjectInfo(image, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof buffer, &buffer, NULL) ==
             CL_SUCCESS)
             parent = object_find(OBJECT_MEMORY, buffer);
-        memory.owned = parent || flags & CL_MEM_USE_HOST_PTR ? 0 : memory.bytes;
+        memory.owned = parent ? 0 : memory.bytes;
     }
     memory_created(call, TSMITH_OPERATION_IMAGE, image, result, parent, memory);
 }

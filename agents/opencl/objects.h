@@ -52,8 +52,7 @@ struct memory {
     struct object *whole;       // of a sub-buffer or an image over a buffer: holds a reference of it
     tsmith_operation operation; // what it is: TSMITH_OPERATION_BUFFER, ...
     uint64_t bytes;
-    uint64_t
-        owned; // bytes that count as allocated: 0 for parts of another object and for the program's memory
+    uint64_t owned;        // bytes that count as allocated: 0 for parts of another object
     uint64_t element_size; // of an image
     uint64_t flags;
 };
