@@ -25,8 +25,8 @@ typedef struct tsmith_import_options {
 //
 // Nothing of the file is lost: what has no field of the vocabulary becomes a dynamic field (unit "" or "json"
 // for an argument, "event" or "event json" for a key of the event itself, "end" or "end json" for an argument
-// of the end of a begin/end pair, "flow" for a flow that starts or ends at the event), what describes the
-// file as a whole an attribute "trace.<key>". Times keep every digit. Damaged parts are left out or repaired,
+// of the end of a begin/end pair, "flow" for a flow that starts or ends at the event; "bytes/duration" and true
+// for an argument that is just that quotient), what describes the file as a whole an attribute "trace.<key>". Times keep every digit. Damaged parts are left out or repaired,
 // and each kind of damage is counted in an event of kind LOSS at the end.
 //
 // `options` may be NULL. Fails with ERROR_FORMAT, naming the byte offset, when it is no trace; a file that

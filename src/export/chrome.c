@@ -25,8 +25,9 @@ enum place {
 struct plan {
     tsmith_column column;
     enum place place;
-    bool json, time;
-    char *key; // `"name":`, quoted and escaped
+    bool json;
+    bool quotient; // what it says is bytes / duration
+    char *key;     // `"name":`, quoted and escaped
     size_t key_length;
 };
 
@@ -40,7 +41,8 @@ struct chrome {
     struct plan *plans;
     size_t plan_count, plan_capacity;
     // Columns of the batch by what they mean; NULL when it has none.
-    const struct plan *start, *duration, *kind, *name, *category, *correlation, *ph, *raw, *flow, *flow_id;
+    const struct plan *start, *duration, *kind, *name, *category, *correlation, *bytes, *ph, *raw, *flow,
+        *flow_id;
     const struct plan *time_text, *time_rest, *duration_text, *duration_rest, *args, *instant_scope;
     const struct plan *global[3], *local[3];
     const tsmith_dictionary *dictionary; // of the call
@@ -159,13 +161,13 @@ static bool add_plan(struct chrome *chrome, tsmith_column column, enum place pla
     if (!key)
         return false;
     const char *last = strrchr(unit, ' ');
-    chrome->plans[chrome->plan_count++] = (struct plan){.column = column,
-                                                        .place = place,
-                                                        .json = column.type == TSMITH_TYPE_STRING &&
-                                                                strcmp(last ? last + 1 : unit, "json") == 0,
-                                                        .time = column.type == TSMITH_TYPE_TIME,
-                                                        .key = key,
-                                                        .key_length = strlen(key)};
+    chrome->plans[chrome->plan_count++] = (struct plan){
+        .column = column,
+        .place = place,
+        .json = column.type == TSMITH_TYPE_STRING && strcmp(last ? last + 1 : unit, "json") == 0,
+        .quotient = column.type == TSMITH_TYPE_BOOL && strcmp(unit, "bytes/duration") == 0,
+        .key = key,
+        .key_length = strlen(key)};
     return true;
 }
 
@@ -260,6 +262,9 @@ static void assign(struct chrome *chrome, struct plan *plan) {
     case TSMITH_FIELD_CORRELATION:
         chrome->correlation = plan;
         break;
+    case TSMITH_FIELD_BYTES:
+        chrome->bytes = plan;
+        break;
     case TSMITH_FIELD_GLOBAL_X:
     case TSMITH_FIELD_GLOBAL_Y:
     case TSMITH_FIELD_GLOBAL_Z:
@@ -282,7 +287,7 @@ static bool make_plan(struct chrome *chrome, const tsmith_batch *batch) {
     chrome->start = chrome->duration = chrome->kind = chrome->name = chrome->category = chrome->correlation =
         NULL;
     chrome->ph = chrome->raw = chrome->flow = chrome->flow_id = chrome->time_text = chrome->time_rest = NULL;
-    chrome->duration_text = chrome->duration_rest = NULL;
+    chrome->duration_text = chrome->duration_rest = chrome->bytes = NULL;
     memset(chrome->global, 0, sizeof chrome->global);
     memset(chrome->local, 0, sizeof chrome->local);
     uint32_t count = tsmith_batch_column_count(batch);
@@ -320,6 +325,13 @@ static void put_value(struct chrome *chrome, const struct plan *plan, uint32_t r
         return;
     }
     uint64_t bits = value_at(plan, row);
+    if (plan->quotient && has(chrome->bytes, row) && has(chrome->duration, row)) {
+        double quotient =
+            (double)value_at(chrome->bytes, row) / (double)(int64_t)value_at(chrome->duration, row);
+        memcpy(&bits, &quotient, sizeof bits);
+        json_out_double(&chrome->json, bits);
+        return;
+    }
     switch (plan->column.type) {
     case TSMITH_TYPE_TIME:
         json_out_us(output, (int64_t)bits, 0);

@@ -44,7 +44,8 @@ enum place { PLACE_EVENT, PLACE_ARGUMENT, PLACE_END, PLACE_COUNT };
     X(CORRELATION, PLACE_ARGUMENT, "correlation")                                                            \
     X(BYTES, PLACE_ARGUMENT, "bytes")                                                                        \
     X(GRID, PLACE_ARGUMENT, "grid")                                                                          \
-    X(BLOCK, PLACE_ARGUMENT, "block")
+    X(BLOCK, PLACE_ARGUMENT, "block")                                                                        \
+    X(BANDWIDTH, PLACE_ARGUMENT, "memory bandwidth (GB/s)")
 
 enum role {
     ROLE_NONE,

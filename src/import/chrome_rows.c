@@ -265,7 +265,7 @@ static unsigned list_of_sizes(tsmith_string text, uint64_t *sizes) {
 static bool set_sizes(struct chrome *chrome, tsmith_batch *batch, const struct value *grid,
                       const struct value *block) {
     uint64_t blocks[3], local[3];
-    if (!grid || !block || grid->form != FORM_JSON || block->form != FORM_JSON)
+    if (grid->form != FORM_JSON || block->form != FORM_JSON)
         return false;
     unsigned count =
         list_of_sizes(tsmith_dictionary_string(chrome->dictionary, (uint32_t)grid->bits), blocks);
@@ -279,40 +279,81 @@ static bool set_sizes(struct chrome *chrome, tsmith_batch *batch, const struct v
     return true;
 }
 
-// A value into the field of the vocabulary it belongs to; false when it has none or does not fit.
-static bool set_known(struct rows *rows, tsmith_batch *batch, uint8_t role, const struct value *value) {
-    bool natural = value->form == FORM_U64 || (value->form == FORM_I64 && (int64_t)value->bits >= 0);
-    if (!natural || (role != ROLE_CORRELATION && role != ROLE_BYTES))
+// The values that are looked at together, by role; NULL: the event has none.
+struct known_values {
+    const struct value *grid, *block, *bandwidth, *bytes;
+};
+
+static bool is_natural(const struct value *value) {
+    return value->form == FORM_U64 || (value->form == FORM_I64 && (int64_t)value->bits >= 0);
+}
+
+// A value into the field of the vocabulary it belongs to, or aside; false when it has none or does not fit.
+static bool set_known(struct rows *rows, tsmith_batch *batch, uint8_t role, const struct value *value,
+                      struct known_values *known) {
+    switch (role) {
+    case ROLE_CORRELATION:
+    case ROLE_BYTES:
+        if (!is_natural(value))
+            return false;
+        known->bytes = role == ROLE_BYTES ? value : known->bytes;
+        set(rows, batch, role == ROLE_BYTES ? TSMITH_FIELD_BYTES : TSMITH_FIELD_CORRELATION, value->bits);
+        return true;
+    case ROLE_GRID:
+        known->grid = value;
+        return true;
+    case ROLE_BLOCK:
+        known->block = value;
+        return true;
+    case ROLE_BANDWIDTH:
+        known->bandwidth = value;
+        return true;
+    default:
         return false;
-    set(rows, batch, role == ROLE_CORRELATION ? TSMITH_FIELD_CORRELATION : TSMITH_FIELD_BYTES, value->bits);
+    }
+}
+
+// Kineto writes bytes / ns beside both: that it does is one bit, the quotient eight bytes of noise.
+static bool set_bandwidth(struct chrome *chrome, tsmith_batch *batch, const struct event *event,
+                          const struct known_values *known) {
+    const struct moment *duration = &event->duration;
+    if (!known->bytes || known->bandwidth->form != FORM_F64 || !duration->there || duration->odd ||
+        duration->rest || duration->ns <= 0)
+        return false;
+    double quotient = (double)known->bytes->bits / (double)duration->ns;
+    uint64_t bits;
+    memcpy(&bits, &quotient, sizeof bits);
+    if (bits != known->bandwidth->bits)
+        return false;
+    set_dynamic(chrome->rows, batch,
+                named_field(chrome, &chrome->rows->field_bandwidth, "memory bandwidth (GB/s)",
+                            TSMITH_TYPE_BOOL, "bytes/duration"),
+                TSMITH_TYPE_BOOL, 1);
     return true;
 }
 
+static void set_value(struct chrome *chrome, tsmith_batch *batch, const struct value *value, bool end) {
+    struct key *key = reader_key(chrome->reader, value->key);
+    set_dynamic(chrome->rows, batch, field_of(chrome, key, value->form, end), form_types[value->form],
+                value->bits);
+}
+
 static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct event *event, bool end) {
-    struct rows *rows = chrome->rows;
-    const struct value *grid = NULL, *block = NULL;
+    struct known_values known = {NULL, NULL, NULL, NULL};
     for (size_t i = 0; i < event->count; i++) {
         const struct value *value = &event->values[i];
-        struct key *key = reader_key(chrome->reader, value->key);
-        if (__builtin_expect(key->role > ROLE_ARGS, 0) && !end) {
-            if (set_known(rows, batch, key->role, value))
-                continue;
-            if (key->role == ROLE_GRID || key->role == ROLE_BLOCK) {
-                *(key->role == ROLE_GRID ? &grid : &block) = value;
-                continue;
-            }
-        }
-        set_dynamic(rows, batch, field_of(chrome, key, value->form, end), form_types[value->form],
-                    value->bits);
+        uint8_t role = reader_key(chrome->reader, value->key)->role;
+        if (role <= ROLE_ARGS || end || !set_known(chrome->rows, batch, role, value, &known))
+            set_value(chrome, batch, value, end);
     }
-    if ((grid || block) && !set_sizes(chrome, batch, grid, block)) {
-        const struct value *both[] = {grid, block};
-        for (int i = 0; i < 2; i++)
-            if (both[i])
-                set_dynamic(rows, batch,
-                            field_of(chrome, reader_key(chrome->reader, both[i]->key), both[i]->form, false),
-                            form_types[both[i]->form], both[i]->bits);
-    }
+    if (known.bandwidth && !set_bandwidth(chrome, batch, event, &known))
+        set_value(chrome, batch, known.bandwidth, false);
+    if (known.grid && known.block && set_sizes(chrome, batch, known.grid, known.block))
+        return;
+    if (known.grid)
+        set_value(chrome, batch, known.grid, false);
+    if (known.block)
+        set_value(chrome, batch, known.block, false);
 }
 
 // What of a time int64 ns cannot say.

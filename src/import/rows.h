@@ -81,7 +81,8 @@ struct rows {
     struct last_row last;
     struct flow_form flow_forms[FLOW_FORMS];
     size_t flow_form_count;
-    uint32_t field_flow, field_flow_id, field_time[2], field_duration[2], field_ph, field_args, field_raw;
+    uint32_t field_flow, field_flow_id, field_time[2], field_duration[2], field_ph, field_args, field_raw,
+        field_bandwidth;
     uint32_t key_binding; // string ids
     uint32_t key_binding_value;
 
