@@ -325,8 +325,7 @@ void channel_detach(struct channel *channel) {
         else
             ring_pool_detach(&channel->pool);
         // Read by late emitters: a page of zeros says closed, disarmed.
-        mmap(channel->control, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-             -1, 0);
+        ring_pool_make_private(channel->control, LAYOUT_PAGE);
     }
     pthread_mutex_unlock(&channel->lock);
 }
@@ -407,9 +406,14 @@ uint32_t channel_thread_track(struct channel *channel) {
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode) {
     struct ring_pool *found = NULL;
     pthread_mutex_lock(&registry_lock);
-    for (struct channel *channel = registry; channel && !found; channel = channel->next)
-        if (channel->state == CHANNEL_OPEN && channel->pool.device == device && channel->pool.inode == inode)
+    for (struct channel *channel = registry; channel && !found; channel = channel->next) {
+        pthread_mutex_lock(&channel->lock);
+        bool mapped =
+            channel->state == CHANNEL_OPEN || (channel->state == CHANNEL_CLOSED && !channel->detached);
+        if (mapped && channel->pool.device == device && channel->pool.inode == inode)
             found = &channel->pool;
+        pthread_mutex_unlock(&channel->lock);
+    }
     pthread_mutex_unlock(&registry_lock);
     return found;
 }

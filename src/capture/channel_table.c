@@ -87,7 +87,7 @@ void channel_table_detach(struct channel *channel) {
     channel->interned = NULL;
     channel->interned_places = 0;
     // channel_lose may still count here.
-    mmap(channel->head, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    ring_pool_make_private(channel->head, LAYOUT_PAGE);
 }
 
 // Appends an entry of two parts. Its id, or 0.

@@ -31,14 +31,13 @@ struct collect_ring *collect_ring_of(struct collect_channel *channel, uint32_t s
 
 // ---- scanning
 
-static bool add_found(struct collector *collector, uint32_t sub, const struct layout_sub *at, bool full) {
+static bool add_found(struct collector *collector, const struct collect_found *one) {
     void *found = collector->found;
     bool room = array_reserve(&found, &collector->found_capacity, collector->found_count + 1u,
                               sizeof *collector->found);
     collector->found = found;
     if (room)
-        collector->found[collector->found_count++] =
-            (struct collect_found){.sub = sub, .slot = at->slot, .sequence = at->sequence, .full = full};
+        collector->found[collector->found_count++] = *one;
     return room;
 }
 
@@ -71,19 +70,24 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
         return false;
     for (int look = 0; look < 2; look++)
         for (uint32_t i = 0; i < count; i++) {
-            const struct layout_sub *sub = layout_sub_at(channel->rings, i);
-            uint32_t state = atomic_load_explicit(&sub->state, memory_order_acquire);
-            uint32_t plain = state & ~(uint32_t)LAYOUT_SUB_PEEK;
-            bool full = plain == LAYOUT_SUB_FULL || (collector->recover && plain == LAYOUT_SUB_READING);
-            if (sub->slot >= LAYOUT_SLOTS || !(full || plain == LAYOUT_SUB_WRITING))
+            struct layout_sub *sub = layout_sub_at(channel->rings, i);
+            uint32_t state =
+                atomic_load_explicit(&sub->state, memory_order_acquire) & ~(uint32_t)LAYOUT_SUB_PEEK;
+            struct collect_found found = {
+                .sub = i,
+                .slot = atomic_load_explicit(&sub->slot, memory_order_relaxed),
+                .sequence = atomic_load_explicit(&sub->sequence, memory_order_relaxed),
+                .full = state == LAYOUT_SUB_FULL || (collector->recover && state == LAYOUT_SUB_READING)};
+            if (found.slot >= LAYOUT_SLOTS || !(found.full || state == LAYOUT_SUB_WRITING))
                 continue;
-            if (look == 0 && full && sub->sequence > newest[sub->slot])
-                newest[sub->slot] = sub->sequence;
-            // What became FULL between the looks waits for the next scan, as elders might have been missed;
-            // in the last scan there is no next one.
-            bool wanted = full ? channel->state != COLLECT_LIVE || sub->sequence <= newest[sub->slot] : peek;
+            if (look == 0 && found.full && found.sequence > newest[found.slot])
+                newest[found.slot] = found.sequence;
+            // What became FULL between the looks waits for the next scan, as elders might have been missed; in
+            // the last scan there is no next one.
+            bool wanted =
+                found.full ? channel->state != COLLECT_LIVE || found.sequence <= newest[found.slot] : peek;
             if (look == 1 && wanted)
-                add_found(collector, i, sub, full);
+                add_found(collector, &found);
         }
     free(newest);
     if (collector->found_count > 0)
@@ -210,7 +214,8 @@ static void copy_head(struct layout_sub *to, struct layout_sub *from, bool full)
                           memory_order_relaxed);
     to->thread_track = from->thread_track;
     to->reason = from->reason;
-    to->sequence = from->sequence;
+    atomic_store_explicit(&to->sequence, atomic_load_explicit(&from->sequence, memory_order_relaxed),
+                          memory_order_relaxed);
     to->first = from->first;
     to->opened = from->opened;
     to->closed = full ? from->closed : 0;
@@ -223,7 +228,8 @@ static bool begin(struct collector *collector, const struct collect_found *found
     struct collect_ring *ring = collect_ring_of(channel, found->slot);
     if (!ring || !take(collector, sub, found->full))
         return false;
-    if (sub->sequence != found->sequence) {
+    if (atomic_load_explicit(&sub->sequence, memory_order_relaxed) != found->sequence ||
+        atomic_load_explicit(&sub->slot, memory_order_relaxed) != found->slot) {
         // Taken back and filled anew since the scan: its turn comes later.
         give_back(collector, sub, found->full);
         return false;
@@ -286,7 +292,7 @@ static void end_work(struct collector *collector) {
         ring->last = work->head.closed ? work->head.closed : work->head.opened;
     } else {
         ring->peek_sub = work->sub;
-        ring->peek_sequence = work->head.sequence;
+        ring->peek_sequence = atomic_load_explicit(&work->head.sequence, memory_order_relaxed);
         ring->peek_bytes = work->at * sizeof(uint64_t);
         ring->peek_records = work->records;
         unpeek(collector, sub);

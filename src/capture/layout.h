@@ -134,7 +134,9 @@ struct layout_sub {
     _Alignas(128) _Atomic uint64_t committed; // bytes of whole records; its neighbour shares its cache line
     _Atomic uint64_t records;                 // how many those are
     _Alignas(64) _Atomic uint32_t state;
-    uint32_t slot; // its ring; this and what follows is published by the release store that makes it WRITING
+    _Atomic uint32_t
+        slot; // its ring; this and what follows is published by the release store that makes it WRITING;
+              // atomic are those that a scan looks at before it knows that they will not change
     uint32_t thread_track; // of the channel: whose records come first
     uint32_t reason;       // tsmith_reason of the records dropped just before it was opened; 0: none were
     uint64_t sequence;     // of its ring, from 1

@@ -44,7 +44,8 @@ enum record_encoding {
     RECORD_TRACK = 7,       // a channel track id
     RECORD_DYNAMIC = 8,     // as it is; the field is a channel's own (channel_field)
     RECORD_LIST = 9,        // count, then that many words; last of the shape
-    RECORD_NOT_BEFORE = 10,     // no field: a host tick at or before the QUEUED of this record, a RECORD_DEVICE_TIME
+    RECORD_NOT_BEFORE =
+        10, // no field: a host tick at or before the QUEUED of this record, a RECORD_DEVICE_TIME
     RECORD_NOT_AFTER = 11,      // no field: a host tick at or after it. The two calibrate the device's clock
     RECORD_ZERO_IS_NONE = 0x80, // flag: the word 0 means that the event has no such value
 };

@@ -62,10 +62,10 @@ static void open_sub(struct ring_owner *owner, uint32_t position) {
     struct ring *ring = &owner->ring;
     owner->position = position;
     owner->sequence++;
-    sub->slot = owner->slot_index;
+    atomic_store_explicit(&sub->slot, owner->slot_index, memory_order_relaxed);
     sub->thread_track = owner->thread_track;
     sub->reason = owner->drop_reason;
-    sub->sequence = owner->sequence;
+    atomic_store_explicit(&sub->sequence, owner->sequence, memory_order_relaxed);
     sub->first = owner->ordinal;
     sub->opened = tick_now(owner);
     sub->closed = 0;

