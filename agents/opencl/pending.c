@@ -11,7 +11,7 @@
 #include "events.h"
 
 enum {
-    LIST_WORDS_FIRST = 1 << 13, // 64 KiB: some 300 commands
+    LIST_WORDS_FIRST = 1 << 14, // 128 KiB: some 700 commands
     LIST_WORDS_MAX = 1 << 23,   // 64 MiB
     PATIENCE = 2000,            // yields
 };
@@ -58,7 +58,13 @@ static struct entry *entry_at(const struct pending_list *list, uint64_t position
 
 // ---- lists and threads
 
+static bool list_empty(const struct pending_list *list) {
+    return atomic_load_explicit(&list->head, memory_order_acquire) ==
+           atomic_load_explicit(&list->tail, memory_order_acquire);
+}
+
 static void list_give_back(void *list) {
+    agent_thread.list = NULL;
     atomic_store_explicit(&((struct pending_list *)list)->owned, 0, memory_order_release);
 }
 
@@ -90,14 +96,14 @@ static struct pending_list *list_make(void) {
     return list;
 }
 
-// The calling thread's list, made or taken over from a thread that has ended at its first command.
+// The calling thread's list: an empty one that another thread has left, or a new one.
 static struct pending_list *list_own(void) {
     if (agent_thread.list)
         return agent_thread.list;
     struct pending_list *list = atomic_load(&lists);
     for (; list; list = list->next) {
         uint32_t free = 0;
-        if (atomic_compare_exchange_strong(&list->owned, &free, 1))
+        if (list_empty(list) && atomic_compare_exchange_strong(&list->owned, &free, 1))
             break;
     }
     if (!list)
@@ -277,11 +283,6 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
     atomic_store_explicit(&list->head, head, memory_order_release);
 }
 
-static bool list_empty(const struct pending_list *list) {
-    return atomic_load_explicit(&list->head, memory_order_acquire) ==
-           atomic_load_explicit(&list->tail, memory_order_acquire);
-}
-
 static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
     if (list_empty(list) || !(patient ? list_wait(list) : list_try(list)))
         return;
@@ -348,7 +349,7 @@ void pending_after_fork_child(void) {
 
 // Twice the room, the entries moved to its front. Only the owner calls it.
 static bool list_grow(struct pending_list *list) {
-    if (list->capacity >= LIST_WORDS_MAX || !list_wait(list))
+    if (list->capacity >= LIST_WORDS_MAX || !list_try(list))
         return false;
     uint64_t *words = words_map(list->capacity * 2);
     if (words) {
@@ -390,13 +391,22 @@ static struct entry *list_room(struct pending_list *list, uint32_t words) {
     return entry;
 }
 
-static struct entry *list_reserve(struct pending_list *list, uint32_t words) {
-    struct entry *entry = list_room(list, words);
+// The owner's list is full, and somebody who holds it was put to sleep by the system: the owner goes on with another.
+static struct pending_list *list_change(struct pending_list *list) {
+    list_give_back(list);
+    return list_own();
+}
+
+// Room in the thread's list, which may be another one after this.
+static struct entry *list_reserve(struct pending_list **list, uint32_t words) {
+    struct entry *entry = list_room(*list, words);
     if (entry)
         return entry;
-    list_reap(list, UINT32_MAX, false);
-    while (!(entry = list_room(list, words)) && list_grow(list))
+    list_reap(*list, UINT32_MAX, false);
+    while (!(entry = list_room(*list, words)) && list_grow(*list))
         ;
+    if (!entry && (*list)->capacity < LIST_WORDS_MAX && (*list = list_change(*list)))
+        entry = list_room(*list, words);
     return entry;
 }
 
@@ -415,7 +425,7 @@ bool pending_push(const struct pending_command *command) {
         return false;
     const uint32_t waits = command->wait_count;
     const uint32_t room = ENTRY_WORDS + command->body_words + (waits ? events_list_room(waits) : 0);
-    struct entry *entry = list_reserve(list, room);
+    struct entry *entry = list_reserve(&list, room);
     if (!entry)
         return false;
     uint32_t words = ENTRY_WORDS + command->body_words;
