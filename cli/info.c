@@ -148,11 +148,12 @@ static void end_line(struct text *line) {
     output_text(line);
 }
 
-static void write_fact(const struct trace *trace, const char *name, const char *key) {
+static void write_fact(const struct trace *trace, const char *name, const char *key, const char *before) {
     struct text line = {0};
     tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, key);
     if (value.length) {
         label(&line, name);
+        text_add_cstr(&line, before);
         text_add_safe(&line, value, 0);
         end_line(&line);
     }
@@ -260,7 +261,7 @@ static void write_lost(const struct trace *trace) {
 static void add_process(struct text *line, const struct trace *trace, uint32_t id) {
     const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, id);
     text_add_format(line, "pid %" PRIu64 "  ", process->pid);
-    text_add_safe(line, trace_string(trace, process->name), 40);
+    text_add_safe(line, trace_string(trace, process->name), 100);
     if (process->host) {
         text_add_cstr(line, " on ");
         text_add_safe(line, trace_string(trace, process->host), 40);
@@ -328,7 +329,7 @@ static void write_clocks(const struct trace *trace) {
         text_pad_right(&line, text_add_safe(&line, trace_string(trace, clock->name), 40), 24);
         text_add_format(&line, "  compared %" PRIu64 " times", bounds[id].pairs);
         if (bounds[id].pairs) {
-            text_add_cstr(&line, ", known to ");
+            text_add_cstr(&line, ", known within ");
             text_add_duration(&line, bounds[id].worst);
         }
         end_line(&line);
@@ -341,10 +342,10 @@ static void write_clocks(const struct trace *trace) {
 static int write_text(struct trace *trace, bool quick) {
     const tsmith_dictionary *dictionary = trace->dictionary;
     write_file(trace);
-    write_fact(trace, "command", "command");
-    write_fact(trace, "host", "host");
+    write_fact(trace, "command", "command", "");
+    write_fact(trace, "host", "host", "");
     write_started(trace);
-    write_fact(trace, "recorded by", "tool.version");
+    write_fact(trace, "recorded by", "tool.version", "TraceSmith ");
     write_table(trace, "processes", tsmith_dictionary_process_count(dictionary), add_process);
     write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), add_device);
     write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), add_track);

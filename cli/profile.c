@@ -139,7 +139,7 @@ static void write_json(const struct summary *summary) {
 static void write_text(const struct summary *summary) {
     struct text line = {0};
     const tsmith_sbt_summary *file = &summary->trace.summary;
-    uint64_t lost = summary->readable ? trace_lost(&summary->trace) : 0;
+    uint64_t lost = summary->readable ? trace_lost(&summary->trace) : 0; // by the file's own ledger
     if (summary->readable) {
         text_add_cstr(&line, summary->path);
         text_add_cstr(&line, ": ");
@@ -151,7 +151,9 @@ static void write_text(const struct summary *summary) {
         text_add_cstr(&line, ", ");
         if (lost)
             text_add_count(&line, lost);
-        text_add_cstr(&line, lost ? " events lost (tracesmith info says why)" : "nothing lost");
+        text_add_cstr(&line, lost                       ? " events lost (tracesmith info says why)"
+                             : summary->result->written ? "nothing lost"
+                                                        : "not whole");
         complain("%s", text_cstr(&line));
     }
     if (summary->readable && summary->result->written && summary->result->used_api)

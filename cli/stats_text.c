@@ -8,7 +8,7 @@
 
 enum {
     ROWS_MOST = 20,  // of one table; --json has all
-    CAUSES_MOST = 4, // of one wait
+    CAUSES_MOST = 6, // of one wait
     NAME_LEAST = 24,
     BAR_CELLS = 20
 };
@@ -239,31 +239,39 @@ static void write_hosts(struct stats *stats) {
 
 // ---- what the host waited for
 
+// One part of a wait; its name is added by the caller.
+static void add_cause(struct text *line, const struct wait *wait, int64_t ns) {
+    add_padded_duration(line, ns, 55);
+    text_add_cstr(line, "  ");
+    text_add_share(line, share_of(ns, wait->sum));
+    text_add_cstr(line, "  ");
+}
+
 static void write_causes(struct stats *stats, uint32_t number) {
     size_t count;
     struct text line = {0};
     const struct wait *wait = &stats->waits[number];
     uint32_t *causes = stats_sorted_causes(stats, number, &count);
+    int64_t others = wait->explained;
     for (size_t i = 0; causes && i < count && i < CAUSES_MOST; i++) {
         const struct cause *cause = &stats->causes[causes[i]];
         const struct total named = {.kind = cause->kind, .name = cause->name, .operation = cause->operation};
-        add_padded_duration(&line, cause->sum, 55);
-        text_add_cstr(&line, "  ");
-        text_add_share(&line, share_of(cause->sum, wait->sum));
         const char *kind = view_enum_name(TSMITH_TYPE_KIND, cause->kind);
-        text_add_format(&line, "  %s ", kind ? kind : "");
+        others -= cause->sum;
+        add_cause(&line, wait, cause->sum);
+        text_add_format(&line, "%s ", kind ? kind : "");
         add_total_name(&line, stats, &named, 40);
         text_add_char(&line, '\n');
-        output_text(&line);
     }
-    int64_t rest = wait->sum - wait->explained;
-    if (rest > 0) {
-        add_padded_duration(&line, rest, 55);
-        text_add_cstr(&line, "  ");
-        text_add_share(&line, share_of(rest, wait->sum));
-        text_add_cstr(&line, wait->queue ? "  nothing ran on that queue\n" : "  nothing ran on a queue\n");
-        output_text(&line);
+    if (count > CAUSES_MOST) {
+        add_cause(&line, wait, others);
+        text_add_format(&line, "%zu others\n", count - CAUSES_MOST);
     }
+    if (wait->sum > wait->explained) {
+        add_cause(&line, wait, wait->sum - wait->explained);
+        text_add_cstr(&line, wait->queue ? "nothing ran on that queue\n" : "nothing ran on a queue\n");
+    }
+    output_text(&line);
     text_finish(&line);
     free(causes);
 }
@@ -308,7 +316,9 @@ static void write_memory(struct stats *stats) {
             heading("DEVICE MEMORY                     ", "     ALLOCS      FREES       PEAK  AT THE END");
         first = false;
         size_t width =
-            process ? text_add_safe(&line, trace_string(&stats->view->trace, process->name), 20) : 0;
+            process
+                ? text_add_safe(&line, trace_base_name(trace_string(&stats->view->trace, process->name)), 20)
+                : 0;
         if (process) {
             size_t from = line.length;
             text_add_format(&line, " pid %llu", (unsigned long long)process->pid);

@@ -27,9 +27,17 @@ static struct {
     int error; // errno of the first write that failed
 } output;
 
-// SIGPIPE must not end us, and must not be ignored in a program we start: a handler does not survive exec.
-static void on_pipe(int signal_number) {
+// A reader that has gone and a file that may not grow are errors of write to us. They must not be ignored in a
+// program we start, though: unlike an ignored signal, a handler does not survive exec.
+static void do_nothing(int signal_number) {
     (void)signal_number;
+}
+
+static void survive(int signal_number) {
+    const struct sigaction action = {.sa_handler = do_nothing};
+    struct sigaction before;
+    if (sigaction(signal_number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(signal_number, &action, NULL);
 }
 
 void terminal_init(void) {
@@ -43,11 +51,8 @@ void terminal_init(void) {
     terminal.is_output = isatty(STDOUT_FILENO);
     terminal.color = wanted && terminal.is_output;
     terminal.error_color = wanted && isatty(STDERR_FILENO);
-
-    struct sigaction action = {.sa_handler = on_pipe};
-    struct sigaction before;
-    if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-        sigaction(SIGPIPE, &action, NULL);
+    survive(SIGPIPE);
+    survive(SIGXFSZ);
 }
 
 void terminal_no_color(void) {

@@ -341,6 +341,33 @@ void text_pad_right(struct text *text, size_t columns, size_t width) {
         text_add_repeat(text, ' ', width - columns);
 }
 
+// The length of a color at `at`, 0 when there is none.
+static size_t color_length(const char *at, size_t left) {
+    if (left < 2 || at[0] != '\x1b' || at[1] != '[')
+        return 0;
+    for (size_t i = 2; i < left; i++)
+        if (at[i] == 'm')
+            return i + 1;
+    return 0;
+}
+
+void text_cut(struct text *text, size_t from, size_t width) {
+    size_t columns = 0;
+    size_t kept = from;
+    size_t size;
+    for (size_t i = from; i < text->length; i += size) {
+        size = color_length(text->bytes + i, text->length - i);
+        bool is_color = size > 0;
+        if (!is_color)
+            columns += width_of(decode((const unsigned char *)text->bytes + i, text->length - i, &size));
+        if (!is_color && columns > width)
+            continue;
+        memmove(text->bytes + kept, text->bytes + i, size);
+        kept += size;
+    }
+    text->length = text->failed ? text->length : kept;
+}
+
 size_t text_columns(const char *bytes, size_t length) {
     size_t columns = 0;
     for (size_t i = 0, size; i < length; i += size) {

@@ -59,6 +59,8 @@ void text_add_csv(struct text *text, tsmith_string name);
 // Pads what was added since `from` to `width` columns, given how wide it is.
 void text_pad_left(struct text *text, size_t from, size_t width);
 void text_pad_right(struct text *text, size_t columns, size_t width);
+// Cuts what was added since `from` to `width` columns. Colors (ESC [ ... m) take none and are kept.
+void text_cut(struct text *text, size_t from, size_t width);
 // Columns that safe text (as text_add_safe makes it) takes.
 size_t text_columns(const char *bytes, size_t length);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "covered.h"
+#include "stats.h"
 #include "terminal.h"
 #include "view.h"
 
@@ -66,6 +67,7 @@ static const struct {
 struct row {
     uint32_t track;
     struct covered all;
+    struct covered work; // of the device: what its share is made of
     struct covered by_class[CLASS_COUNT];
     int64_t *busy; // ns by class and column; the last class is all of them together
 };
@@ -177,6 +179,9 @@ static bool timeline_emit(void *context, const char *record, size_t length) {
     if (covered_add(&row->all, start, end, &fresh))
         spread(timeline, row->busy + CLASS_COUNT * timeline->columns, fresh, end);
     const tsmith_track *track = tsmith_dictionary_track(timeline->dictionary, row->track);
+    if (!stats_is_device_work(event.kind))
+        return true;
+    covered_add(&row->work, start, end, &fresh);
     if (track && track->device < tsmith_dictionary_device_count(timeline->dictionary))
         covered_add(&timeline->devices[track->device], start, end, &fresh);
     return true;
@@ -289,7 +294,9 @@ static void draw_row(struct timeline *timeline, const struct row *row) {
         text_add_cstr(&line, "   lost");
     } else {
         uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
-        text_add_share(&line, (double)row->all.busy / (double)span);
+        // What a queue compiles or waits for is drawn, and is no work.
+        int64_t busy = row->work.started ? row->work.busy : row->all.busy;
+        text_add_share(&line, (double)busy / (double)span);
     }
     text_add_char(&line, '\n');
     output_text(&line);
@@ -374,8 +381,10 @@ static void draw_legend(const struct timeline *timeline) {
         add_color(&line, PLAIN);
         text_add_format(&line, " %s  ", classes[class].name);
     }
-    text_add_cstr(&line, terminal_unicode() ? "  height: share of the time, blank: nothing\n"
-                                            : "  capital: half of the time or more\n");
+    text_add_char(&line, '\n');
+    text_add_repeat(&line, ' ', LABEL_COLUMNS);
+    text_add_cstr(&line, terminal_unicode() ? "height: share of the time; blank: nothing happened\n"
+                                            : "capital: half of the time or more; blank: nothing happened\n");
     output_text(&line);
     text_finish(&line);
 }
@@ -444,7 +453,7 @@ static void draw_processes(struct timeline *timeline) {
         uint32_t process_id = id < tsmith_dictionary_process_count(timeline->dictionary) ? id : 0;
         const tsmith_process *process = tsmith_dictionary_process(timeline->dictionary, process_id);
         if (process) {
-            text_add_safe(&heading, trace_string(trace, process->name), timeline->columns);
+            text_add_safe(&heading, trace_base_name(trace_string(trace, process->name)), timeline->columns);
             text_add_format(&heading, "  pid %llu", (unsigned long long)process->pid);
         } else {
             text_add_cstr(&heading, "host");

@@ -254,10 +254,20 @@ static void add_made_up_label(struct text *text, const tsmith_track *track, uint
     text_add_u64(text, number);
 }
 
+tsmith_string trace_base_name(tsmith_string path) {
+    const char *slash = path.length ? memrchr(path.bytes, '/', path.length - 1) : NULL;
+    if (!slash)
+        return path;
+    size_t skipped = (size_t)(slash + 1 - path.bytes);
+    return (tsmith_string){path.bytes + skipped, path.length - skipped};
+}
+
 size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
                              size_t columns) {
     const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
     tsmith_string name = entry ? tsmith_dictionary_string(dictionary, entry->name) : (tsmith_string){NULL, 0};
+    if (entry && entry->kind == TSMITH_TRACK_PROCESS)
+        name = trace_base_name(name);
     if (name.length)
         return text_add_safe(text, name, columns);
     struct text label = {0};

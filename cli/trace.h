@@ -40,11 +40,14 @@ void trace_add_json_devices(struct text *text, const struct trace *trace);
 // What a track is called: its own name, or what it is and its number. Safe for a terminal.
 size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
                              size_t columns);
-// The same as a JSON string.
+// The track's name as a JSON string, whole.
 void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
 static inline tsmith_string trace_string(const struct trace *trace, uint32_t id) {
     return tsmith_dictionary_string(trace->dictionary, id);
 }
+
+// What comes after the last slash of a program's path.
+tsmith_string trace_base_name(tsmith_string path);
 
 // The exit code for a status that came from reading.
 int exit_code_of_input(tsmith_status status);

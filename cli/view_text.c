@@ -11,8 +11,8 @@
 
 enum {
     DURATION_COLUMNS = 9,
-    TRACK_COLUMNS = 18,
-    KIND_COLUMNS = 12,
+    TRACK_COLUMNS = 18, // at most
+    TRACKS_MEASURED = 1000,
     NAME_COLUMNS = 120, // longer names are cut
     LABEL_COLUMNS = 40
 };
@@ -27,9 +27,12 @@ enum {
     X(DURATION)                                                                                              \
     X(KIND)                                                                                                  \
     X(NAME)                                                                                                  \
-    X(CORRELATION) X(OPERATION) X(DIRECTION) X(BYTES) X(GLOBAL_X) X(GLOBAL_Y) X(GLOBAL_Z) X(LOCAL_X)         \
-        X(LOCAL_Y) X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT)      \
-            X(INFERRED)
+    X(CORRELATION)                                                                                           \
+    X(OPERATION)                                                                                             \
+    X(DIRECTION)                                                                                             \
+    X(BYTES)                                                                                                 \
+    X(GLOBAL_X) X(GLOBAL_Y) X(GLOBAL_Z) X(LOCAL_X) X(LOCAL_Y) X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES)        \
+        X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -47,8 +50,9 @@ static const uint32_t fields[FIELD_COUNT] = {
 struct lines {
     struct view *view;
     const tsmith_dictionary *dictionary;
-    size_t time_columns;
-    struct text track; // of the batch, padded
+    size_t time_columns, track_columns, kind_columns;
+    size_t line_columns; // lines are cut to this; 0: never
+    struct text track;   // of the batch, padded
     tsmith_column columns[FIELD_COUNT];
     uint64_t written;
 };
@@ -86,9 +90,9 @@ static void lines_begin(void *context, const tsmith_batch *batch) {
         if (!tsmith_batch_column(batch, fields[i], &lines->columns[i]))
             lines->columns[i] = (tsmith_column){0};
     text_clear(&lines->track);
-    size_t width =
-        trace_add_track_label(&lines->track, lines->dictionary, tsmith_batch_track(batch), TRACK_COLUMNS);
-    text_pad_right(&lines->track, width, TRACK_COLUMNS);
+    size_t width = trace_add_track_label(&lines->track, lines->dictionary, tsmith_batch_track(batch),
+                                         lines->track_columns);
+    text_pad_right(&lines->track, width, lines->track_columns);
 }
 
 // "1024x768x1", as far as the dimensions are known.
@@ -132,17 +136,24 @@ static void add_loss(struct text *record, const struct lines *lines, uint32_t ro
     }
 }
 
-// Name and operation: "blur", "read", "clFinish", "finish  queue 1".
+static bool is_same(tsmith_string name, const char *word) {
+    return name.length == strlen(word) && memcmp(name.bytes, word, name.length) == 0;
+}
+
+// Name and operation, where it says more than the name: "blur", "read", "clFinish  finish".
 static void add_name(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     uint64_t bits;
-    bool named = get(lines, AT_NAME, row, &bits) && bits;
-    if (named)
-        text_add_safe(record, tsmith_dictionary_string(lines->dictionary, (uint32_t)bits), NAME_COLUMNS);
-    bool says_more = kind != TSMITH_KIND_KERNEL || !named; // that a kernel is an NDRange is no news
-    if (says_more && get(lines, AT_OPERATION, row, &bits) && view_enum_name(TSMITH_TYPE_OPERATION, bits)) {
-        text_add_cstr(record, named ? "  " : "");
-        text_add_cstr(record, view_enum_name(TSMITH_TYPE_OPERATION, bits));
-    }
+    tsmith_string name = {"", 0};
+    if (get(lines, AT_NAME, row, &bits))
+        name = tsmith_dictionary_string(lines->dictionary, (uint32_t)bits);
+    text_add_safe(record, name, NAME_COLUMNS);
+    const char *operation =
+        get(lines, AT_OPERATION, row, &bits) ? view_enum_name(TSMITH_TYPE_OPERATION, bits) : NULL;
+    // That a kernel is an NDRange is no news.
+    if (!operation || (name.length && (kind == TSMITH_KIND_KERNEL || is_same(name, operation))))
+        return;
+    text_add_cstr(record, name.length ? "  " : "");
+    text_add_cstr(record, operation);
 }
 
 static void add_rest(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
@@ -193,6 +204,7 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
     get(lines, AT_START, row, &start);
     get(lines, AT_KIND, row, &kind);
     size_t from = record->length;
+    size_t line = record->length;
     text_add_milliseconds(record, (int64_t)(start - (uint64_t)lines->view->trace.summary.first_start));
     text_pad_left(record, from, lines->time_columns);
     text_add_cstr(record, "  ");
@@ -211,9 +223,11 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
         text_add_cstr(record, name);
     else
         text_add_format(record, "kind %" PRIu64, kind);
-    text_pad_right(record, record->length - from, KIND_COLUMNS);
+    text_pad_right(record, record->length - from, lines->kind_columns);
     text_add_cstr(record, *color ? PLAIN "  " : "  ");
     add_what(record, lines, row, kind);
+    if (lines->line_columns)
+        text_cut(record, line, lines->line_columns);
     text_add_char(record, '\n');
 }
 
@@ -230,19 +244,40 @@ static void write_head(const struct lines *lines) {
     text_add_cstr(&head, "TIME ms");
     text_pad_left(&head, from, lines->time_columns);
     text_add_format(&head, "  %*s  %-*s  %-*s  %s", DURATION_COLUMNS, "DURATION", TRACK_COLUMNS, "TRACK",
-                    KIND_COLUMNS, "KIND", "WHAT");
+                    (int)lines->kind_columns, "KIND", "WHAT");
     text_add_cstr(&head, terminal_color() ? PLAIN "\n" : "\n");
     output_text(&head);
     text_finish(&head);
 }
 
+// The columns are as wide as what is in the trace, within limits.
+static void measure(struct lines *lines) {
+    const struct trace *trace = &lines->view->trace;
+    struct text word = {0};
+    text_add_milliseconds(&word, trace_duration(trace));
+    lines->time_columns = word.length > 9 ? word.length : 9;
+    lines->track_columns = sizeof "TRACK" - 1;
+    uint32_t tracks = tsmith_dictionary_track_count(trace->dictionary);
+    for (uint32_t id = 1; id < tracks && id < TRACKS_MEASURED; id++) {
+        text_clear(&word);
+        size_t width = trace_add_track_label(&word, trace->dictionary, id, TRACK_COLUMNS);
+        lines->track_columns = width > lines->track_columns ? width : lines->track_columns;
+    }
+    lines->kind_columns = sizeof "KIND" - 1;
+    for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++) {
+        const char *name = tsmith_kind_name((tsmith_kind)kind);
+        if (trace->summary.kinds[kind] && strlen(name) > lines->kind_columns)
+            lines->kind_columns = strlen(name);
+    }
+    lines->line_columns = terminal_is_output() ? terminal_width() : 0;
+    text_finish(&word);
+}
+
 int view_text(struct view *view) {
     struct lines lines = {.view = view, .dictionary = view->trace.dictionary};
-    struct text widest = {0};
     const struct order_visitor visitor = {
         .context = &lines, .begin = lines_begin, .collect = lines_collect, .emit = lines_emit};
-    text_add_milliseconds(&widest, trace_duration(&view->trace));
-    lines.time_columns = widest.length > 9 ? widest.length : 9;
+    measure(&lines);
     view->query.fields = fields;
     view->query.field_count = FIELD_COUNT;
     view->query.soon = true;
@@ -251,7 +286,6 @@ int view_text(struct view *view) {
     int code = view->limit ? order_visit(&view->trace, &view->query, &visitor, &view->progress) : EXIT_DONE;
     if (code == EXIT_DONE && !lines.written && view->limit)
         complain("%s has no such events", view->trace.path);
-    text_finish(&widest);
     text_finish(&lines.track);
     return code;
 }

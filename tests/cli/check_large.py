@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""view: more events than are held at once, evenly, in clusters, and all at one instant: every one once, in order."""
+"""view: more events than are held at once, in clusters, and all at one instant: every one once, in order."""
 import os
 import random
 import subprocess
@@ -7,12 +7,10 @@ import tempfile
 
 from support import SBT_MAKE, TRACESMITH, check, skip
 
-EVENTS = 700_000  # more than one window holds
+EVENTS = 540_000  # more than one window holds
 
 
 def starts_of(shape, rng):
-    if shape == "even":
-        return [i * 1000 + rng.randrange(1000) for i in range(EVENTS)]
     if shape == "clusters":
         return [rng.choice([0, 10**9, 10**9 + 17, 10**14]) + int(rng.expovariate(1e-4)) for _ in range(EVENTS)]
     return [5] * EVENTS + [0, 9]
@@ -24,7 +22,7 @@ def main():
         skip("the test programs are not built")
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "t.sbt")
-        for shape in ("even", "clusters", "instant"):
+        for shape in ("clusters", "instant"):
             starts = starts_of(shape, rng)
             lines = ["track 1 t%d 0 0" % track for track in range(1, 6)]
             lines += ["event %d 9 %d correlation=%d" % (1 + i % 5, start, i) for i, start in enumerate(starts)]
@@ -35,7 +33,7 @@ def main():
             rows = shown.stdout.decode().split("\r\n")
             head = rows[0].split(",")
             start, correlation = head.index("start"), head.index("correlation")
-            got = [row.split(",") for row in rows[1:-1]]
+            got = [row.split(",", max(start, correlation) + 1) for row in rows[1:-1]]
             check(len(got) == len(starts), "%s: %d of %d events" % (shape, len(got), len(starts)))
             times = [int(row[start]) for row in got]
             check(times == sorted(times), shape + ": in order")

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""profile: the program runs as it would alone, and what came of it is said."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from support import BUILD, TRACESMITH, check, run, skip
+
+LOOP = os.path.join(BUILD, "tests", "programs", "cl_launch_loop")
+
+
+def profile(*args, code, **options):
+    return run("profile", *args, code=code, **options)
+
+
+def check_exit_codes(directory):
+    done = profile("sh", "-c", "exit 7", code=7, cwd=directory)
+    check(b"no GPU API" in done.stderr, "says that no GPU API was used")
+    check(os.path.exists(os.path.join(directory, "trace.sbt")), "trace.sbt is the default")
+    check(run("info", "--json", os.path.join(directory, "trace.sbt")), "its trace is whole")
+    done = profile("--json", "sh", "-c", "kill -9 $$", code=137, cwd=directory)
+    summary = json.loads(done.stderr)
+    check(summary["exit_code"] == 137 and summary["used_gpu_api"] is False, "JSON summary")
+    done = profile("--", "cat", code=0, cwd=directory, input=b"through\n")
+    check(done.stdout == b"through\n", "standard input and output are the program's")
+
+
+def check_untouched(directory):
+    """Signals, descriptors and the environment are as without us, but for the injection."""
+    for command in (["grep", "^Sig[BIC]", "/proc/self/status"], ["sh", "-c", "ls /proc/self/fd"]):
+        bare = subprocess.run(command, stdout=subprocess.PIPE, cwd=directory, stdin=subprocess.DEVNULL).stdout
+        traced = profile(*command, code=0, cwd=directory, stdin=subprocess.DEVNULL).stdout
+        check(bare == traced, "%s: %r and not %r" % (command, traced, bare))
+    names = {line.split(b"=")[0] for line in profile("env", code=0, cwd=directory).stdout.splitlines()}
+    added = names - {name.encode() for name in os.environ}
+    for name in added - {b"_"}:
+        check(name.startswith((b"TRACESMITH_", b"OPENCL_LAYERS", b"LD_PRELOAD")), "added to the environment: %r" % name)
+
+
+def check_signals(directory):
+    program = ("import os, signal, sys\n"
+               "signal.signal(int(sys.argv[1]), lambda number, frame: os._exit(9))\n"
+               "print('ready', flush=True)\n"
+               "signal.pause()\n")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+        child = subprocess.Popen([TRACESMITH, "profile", sys.executable, "-c", program, str(int(number))],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=directory)
+        check(child.stdout.readline() == b"ready\n", "the program is ready")
+        child.send_signal(number)
+        child.communicate(timeout=60)
+        check(child.returncode == 9, "signal %d is handed on: %d" % (number, child.returncode))
+
+
+def check_refusals(directory):
+    ran = os.path.join(directory, "ran")
+    for output, code in ((os.path.join(directory, "missing", "t.sbt"), 4), (directory, 2), ("/dev/full", 4)):
+        done = profile("-o", output, "touch", ran, code=code)
+        check(not os.path.exists(ran), "nothing is run when %s cannot be written" % output)
+        check(done.stderr.startswith(b"tracesmith: "), "a message")
+    if os.geteuid() != 0:
+        os.mkdir(os.path.join(directory, "read-only"), 0o500)
+        profile("-o", os.path.join(directory, "read-only", "t.sbt"), "touch", ran, code=4)
+        check(not os.path.exists(ran), "nothing is run when the directory is read-only")
+    keep = os.path.join(directory, "keep.sbt")
+    profile("-o", keep, "true", code=0)
+    with open(keep, "rb") as file:
+        before = file.read()
+    profile("-o", keep, "tracesmith-no-such-program", code=127)
+    with open(keep, "rb") as file:
+        check(file.read() == before, "a misspelt program does not replace an earlier trace")
+
+
+def check_launches(directory):
+    path = os.path.join(directory, "loop.sbt")
+    done = profile("-o", path, LOOP, "-n", "3000", code=None)
+    if done.returncode == 4:
+        print("no OpenCL device: the launches were not checked")
+        return
+    check(done.returncode == 0, "the loop runs")
+    truth = json.loads(done.stdout)
+    info = json.loads(run("info", "--json", path).stdout)
+    check(info["kinds"]["kernel"] == truth["launches"], "every launch is recorded")
+    check(info["lost"]["total"] == 0, "nothing is lost")
+    check(b"next: tracesmith view" in done.stderr, "says what to do next")
+    events = json.loads(run("view", path, "-f", "json", "-t", "kernel").stdout)["events"]
+    check(len(events) == truth["launches"] and {e["name"] for e in events} == {"tick"}, "by name")
+    check("kernel" in run("view", path, "--timeline").stdout.decode(), "a timeline is drawn")
+
+
+def check_full_disk(directory):
+    """The program goes on, keeps its exit code, and what was written is readable."""
+    small = os.path.join(directory, "small")
+    os.mkdir(small)
+    script = ("mount -t tmpfs -o size=64k none '%s' && cd '%s' || exit 77\n"
+              "for policy in drop-newest block; do\n"
+              "    '%s' profile --overflow $policy -o t.sbt sh -c \"'%s' -n 60000 >&2; exit 6\" 2>err\n"
+              "    echo code $?\n"
+              "    grep -c 'No space left' err\n"
+              "    '%s' info --json t.sbt 2>err || true\n"
+              "    rm t.sbt\n"
+              "done\n") % (small, small, TRACESMITH, LOOP, TRACESMITH)
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    lines = done.stdout.decode().splitlines()
+    if "code 6" not in lines:
+        print("no mount of our own here: the full disk was not checked")
+        return
+    check(lines.count("code 6") == 2, "the program keeps its exit code: %s" % lines)
+    check(lines.count("0") == 0, "the full disk is named")
+    check(done.stdout.count(b'"complete":false') == 2, "the file says that it is not complete")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        check_exit_codes(directory)
+        check_untouched(directory)
+        check_signals(directory)
+        check_refusals(directory)
+        if not os.access(LOOP, os.X_OK):
+            skip("no OpenCL test programs: only the rest was checked")
+        check_launches(directory)
+        check_full_disk(directory)
+
+
+main()
