@@ -32,7 +32,7 @@ typedef struct tsmith_capture tsmith_capture;
 
 typedef struct tsmith_capture_options {
     size_t size;         // sizeof(tsmith_capture_options)
-    size_t buffer_bytes; // of the ring of each thread; 0: the default (4 MiB)
+    size_t buffer_bytes; // of the ring of each thread; 0: the default (at most 64 MiB, taken as needed)
     tsmith_overflow overflow;
     const char *const *apis; // which agents to inject, by name ("opencl"); NULL: all there are
     size_t api_count;

@@ -35,7 +35,7 @@ typedef struct tsmith_session tsmith_session;
 typedef struct tsmith_session_options {
     size_t size;         // sizeof(tsmith_session_options)
     const char *path;    // file to write
-    size_t buffer_bytes; // ring of each thread; 0: the default (4 MiB)
+    size_t buffer_bytes; // ring of each thread; 0: the default (at most 64 MiB, taken as needed)
     tsmith_overflow overflow;
     const char *session_root; // as in tsmith_capture_options
 } tsmith_session_options;

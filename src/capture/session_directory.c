@@ -17,7 +17,8 @@
 #include "base/status.h"
 #include "capture/ring.h"
 
-static const uint64_t DEFAULT_RING = 4u << 20;
+// A ring takes memory only when the collector falls behind: room for a second or so of the fastest program.
+static const uint64_t DEFAULT_RING = 64u << 20;
 static const uint64_t ROOM_WANTED = 16u << 20;    // a root with less is the second choice
 static const int64_t COLLECTOR_GONE = 5000000000; // ns of silence
 
