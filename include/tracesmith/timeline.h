@@ -101,6 +101,8 @@ typedef struct tsmith_call {
     uint8_t operation;
     uint8_t role;     // tsmith_call_role
     uint8_t blocking; // returned only when what it launched was complete
+    uint32_t
+        row_inferred; // SYNC_QUEUE: the trace does not name the queue; it is that of the thread's last launch
 } tsmith_call;
 
 // A queue (stream) or copy engine, or a device as a whole: busy is the union of its commands that run, so it

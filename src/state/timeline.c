@@ -358,7 +358,10 @@ static enum what what_is(const struct columns *columns, uint32_t at, bool queue)
     case TSMITH_KIND_FREE:
         return queue ? WHAT_COMMAND : WHAT_CALL;
     case TSMITH_KIND_SYNC:
-        return !queue ? WHAT_CALL : has(&columns->operation, at) ? WHAT_COMMAND : WHAT_NOTE;
+        // Without an operation but with the number of a call: a record of what the call did, wherever it is shown.
+        if (!has(&columns->operation, at) && has(&columns->correlation, at))
+            return WHAT_NOTE;
+        return queue ? WHAT_COMMAND : WHAT_CALL;
     case TSMITH_KIND_API:
     case TSMITH_KIND_ALLOC:
         return queue ? WHAT_NOTHING : WHAT_CALL;

@@ -156,6 +156,23 @@ static void apply_notes(tsmith_timeline *timeline, const tsmith_dictionary *dict
     }
 }
 
+// A wait for a queue that the trace does not name: programs wait for what they have just launched.
+static void infer_queues(tsmith_timeline *timeline) {
+    uint32_t row = TSMITH_INDEX_NONE;
+    for (size_t i = 0; i < timeline->call_count; i++) {
+        tsmith_call *call = &timeline->calls[i];
+        if (i && call->thread != call[-1].thread)
+            row = TSMITH_INDEX_NONE;
+        if (call->role == TSMITH_CALL_LAUNCH && call->command_count)
+            row = call->row;
+        if (call->role == TSMITH_CALL_SYNC_QUEUE && call->row == TSMITH_INDEX_NONE &&
+            row != TSMITH_INDEX_NONE) {
+            call->row = row;
+            call->row_inferred = 1;
+        }
+    }
+}
+
 // ---- wait lists
 
 static uint32_t *command_slot(const tsmith_timeline *timeline, const struct table *table,
@@ -231,6 +248,7 @@ tsmith_status timeline_pair(tsmith_timeline *timeline, const tsmith_dictionary *
     if (index_calls(timeline, &table) && list_processes(timeline, &processes)) {
         pair_commands(timeline, &table, &processes);
         apply_notes(timeline, dictionary, &table, &processes);
+        infer_queues(timeline);
         status = resolve_waits(timeline);
     }
     free(table.slots);

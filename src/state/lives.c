@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of each command: from its call, its own times, the edges into it, and the waits that cover it.
+#include <stdlib.h>
+
+#include "state/states.h"
+
+static int64_t clamp(int64_t time, int64_t low, int64_t high) {
+    return time < low ? low : time > high ? high : time;
+}
+
+static tsmith_block block_of(uint32_t edge_kind) {
+    switch (edge_kind) {
+    case TSMITH_EDGE_STREAM_ORDER:
+    case TSMITH_EDGE_GRAPH_NODE:
+    case TSMITH_EDGE_BARRIER:
+    case TSMITH_EDGE_DEFAULT_STREAM:
+        return TSMITH_BLOCK_STREAM_ORDER;
+    case TSMITH_EDGE_EVENT_WAIT:
+        return TSMITH_BLOCK_EVENT;
+    case TSMITH_EDGE_RESOURCE:
+        return TSMITH_BLOCK_RESOURCE;
+    case TSMITH_EDGE_COMPILE:
+        return TSMITH_BLOCK_COMPILE;
+    default:
+        return TSMITH_BLOCK_NONE;
+    }
+}
+
+// What held the command up last, if that was after it had been submitted.
+static void find_blocker(const tsmith_states *states, uint32_t index, tsmith_life *life) {
+    const tsmith_graph *graph = states->graph;
+    life->unblocked = life->submitted;
+    life->blocker = TSMITH_INDEX_NONE;
+    for (uint32_t i = graph->first[index]; i < graph->first[index + 1]; i++) {
+        tsmith_block block = block_of(graph->edges[i].kind);
+        if (block == TSMITH_BLOCK_NONE)
+            continue;
+        int64_t end = states->timeline->commands[graph->edges[i].from].end;
+        if (end > life->unblocked) {
+            life->unblocked = end;
+            life->block = block;
+            life->blocker = graph->edges[i].from;
+        }
+    }
+}
+
+static tsmith_life make_life(const tsmith_states *states, uint32_t index) {
+    const tsmith_timeline *timeline = states->timeline;
+    const tsmith_command *command = &timeline->commands[index];
+    tsmith_life life = {.enqueued = TSMITH_TIME_UNKNOWN,
+                        .queued = TSMITH_TIME_UNKNOWN,
+                        .submitted = TSMITH_TIME_UNKNOWN,
+                        .unblocked = TSMITH_TIME_UNKNOWN,
+                        .completed = clamp(command->completed, command->end, INT64_MAX),
+                        .observed = TSMITH_TIME_UNKNOWN,
+                        .blocker = TSMITH_INDEX_NONE};
+    int64_t enqueued = timeline_enqueued(timeline, command);
+    if (enqueued == TSMITH_TIME_UNKNOWN)
+        return life;
+    life.enqueued = clamp(enqueued, INT64_MIN + 1, command->start);
+    int64_t handed = command->call != TSMITH_INDEX_NONE ? timeline->calls[command->call].end : enqueued;
+    life.queued = clamp(command->queued == TSMITH_TIME_UNKNOWN ? handed : command->queued, life.enqueued,
+                        command->start);
+    life.submitted = clamp(command->submitted, life.queued, command->start); // unknown is below everything
+    find_blocker(states, index, &life);
+    return life;
+}
+
+// ---- observed
+
+// By place in the launch order: when a wait returned that covers the place and all before it in its row; when one
+// returned that covers that command alone. INT64_MAX: none.
+struct coverage {
+    struct launch_order order;
+    uint32_t *place; // by command
+    int64_t *up_to, *alone;
+};
+
+static void lower(int64_t *time, int64_t to) {
+    if (to < *time)
+        *time = to;
+}
+
+// A wait that returned at `call->end` covers what was enqueued in the row before `time`.
+static void cover_row(const tsmith_timeline *timeline, struct coverage *coverage, const tsmith_row *row,
+                      int64_t time, const tsmith_call *call) {
+    uint32_t before = launch_order_before(&coverage->order, row, time);
+    if (!before)
+        return;
+    uint32_t place = row->first_command + before - 1;
+    if (timeline->commands[coverage->order.latest[place]].end <= call->end)
+        lower(&coverage->up_to[place], call->end);
+}
+
+static void cover_command(const tsmith_timeline *timeline, struct coverage *coverage, uint32_t command,
+                          const tsmith_call *call) {
+    uint32_t place = coverage->place[command];
+    bool in_order = timeline->rows[timeline->commands[command].row].in_order != 0;
+    if (timeline->commands[command].end > call->end)
+        return;
+    lower(&coverage->alone[place], call->end);
+    if (in_order && timeline->commands[coverage->order.latest[place]].end <= call->end)
+        lower(&coverage->up_to[place], call->end);
+}
+
+static void cover_call(const tsmith_timeline *timeline, struct coverage *coverage, const tsmith_call *call) {
+    for (uint32_t i = 0; i < call->wait_count; i++)
+        cover_command(timeline, coverage, timeline->waits[call->wait_first + i], call);
+    if (call->role == TSMITH_CALL_SYNC_QUEUE && call->row != TSMITH_INDEX_NONE)
+        cover_row(timeline, coverage, &timeline->rows[call->row], call->start, call);
+    for (size_t i = 0; call->role == TSMITH_CALL_SYNC_DEVICE && i < timeline->row_count; i++)
+        if (timeline->rows[i].process == timeline->threads[call->thread].process)
+            cover_row(timeline, coverage, &timeline->rows[i], call->start, call);
+    if (call->role == TSMITH_CALL_SYNC_EVENT && call->record != TSMITH_INDEX_NONE) {
+        const tsmith_call *record = &timeline->calls[call->record];
+        if (record->row != TSMITH_INDEX_NONE)
+            cover_row(timeline, coverage, &timeline->rows[record->row], record->start, call);
+    }
+}
+
+static void observe_row(tsmith_states *states, const struct coverage *coverage, const tsmith_row *row) {
+    int64_t since = INT64_MAX;
+    for (uint32_t place = row->first_command + row->command_count; place-- > row->first_command;) {
+        lower(&since, coverage->up_to[place]);
+        int64_t observed = coverage->alone[place] < since ? coverage->alone[place] : since;
+        if (observed != INT64_MAX)
+            states->lives[coverage->order.command[place]].observed = observed;
+    }
+}
+
+static tsmith_status observe(tsmith_states *states) {
+    const tsmith_timeline *timeline = states->timeline;
+    size_t count = timeline->command_count + 1;
+    struct coverage coverage = {.place = malloc(count * sizeof(uint32_t)),
+                                .up_to = malloc(count * sizeof(int64_t)),
+                                .alone = malloc(count * sizeof(int64_t))};
+    tsmith_status status = launch_order_make(&coverage.order, timeline);
+    if (status == TSMITH_OK && (!coverage.place || !coverage.up_to || !coverage.alone))
+        status = TSMITH_ERROR_NO_MEMORY;
+    if (status != TSMITH_OK)
+        goto done;
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        coverage.place[coverage.order.command[i]] = (uint32_t)i;
+        coverage.up_to[i] = coverage.alone[i] = INT64_MAX;
+    }
+    for (size_t i = 0; i < timeline->call_count; i++)
+        cover_call(timeline, &coverage, &timeline->calls[i]);
+    for (uint32_t i = 0; i < timeline->command_count; i++) {
+        uint32_t call = timeline->commands[i].call;
+        if (call != TSMITH_INDEX_NONE && timeline->calls[call].blocking)
+            cover_command(timeline, &coverage, i, &timeline->calls[call]);
+    }
+    for (size_t i = 0; i < timeline->row_count; i++)
+        observe_row(states, &coverage, &timeline->rows[i]);
+done:
+    launch_order_finish(&coverage.order);
+    free(coverage.place);
+    free(coverage.up_to);
+    free(coverage.alone);
+    return status;
+}
+
+tsmith_status states_make_lives(tsmith_states *states) {
+    size_t count = states->timeline->command_count;
+    states->lives = malloc((count + 1) * sizeof *states->lives);
+    if (!states->lives)
+        return TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        states->lives[i] = make_life(states, (uint32_t)i);
+    return observe(states);
+}

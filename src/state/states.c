@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/states.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+// ---- devices
+
+// A row's place in the merge: its segment now, and those after it.
+struct cursor {
+    size_t at, end;
+};
+
+// Rows by the time at which they change state next: a binary heap, the earliest first.
+struct heap {
+    struct cursor *rows;
+    size_t count;
+};
+
+static int64_t change_at(const tsmith_states *states, const struct cursor *cursor) {
+    return states->segments[cursor->at].to;
+}
+
+static void sift_down(const tsmith_states *states, struct heap *heap, size_t at) {
+    for (;;) {
+        size_t least = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap->count; child++)
+            if (change_at(states, &heap->rows[child]) < change_at(states, &heap->rows[least]))
+                least = child;
+        if (least == at)
+            return;
+        struct cursor held = heap->rows[at];
+        heap->rows[at] = heap->rows[least];
+        heap->rows[least] = held;
+        at = least;
+    }
+}
+
+static tsmith_state first_state(const uint32_t counts[TSMITH_STATE_LIMIT]) {
+    int state = 0;
+    while (state < TSMITH_STATE_EMPTY && !counts[state])
+        state++;
+    return (tsmith_state)state;
+}
+
+// A device's state is the first, in the order of the table, that any of its rows is in.
+static tsmith_status add_device(tsmith_states *states, const tsmith_row *device, struct cursor *room) {
+    struct heap heap = {room, 0};
+    uint32_t counts[TSMITH_STATE_LIMIT] = {0};
+    size_t first = states->segment_count;
+    int64_t at = states->timeline->window.from, to = states->timeline->window.to;
+    tsmith_status status = TSMITH_OK;
+    if (at >= to)
+        return status;
+    for (uint32_t row = device->first_row; row < device->first_row + device->row_count; row++) {
+        heap.rows[heap.count++] = (struct cursor){states->first[row], states->first[row + 1]};
+        counts[states->segments[states->first[row]].state]++;
+    }
+    for (size_t i = heap.count / 2; i-- > 0;)
+        sift_down(states, &heap, i);
+    while (status == TSMITH_OK && at < to) {
+        struct cursor *next = &heap.rows[0];
+        int64_t until = change_at(states, next);
+        status = states_append(states, first, at, until, first_state(counts), TSMITH_INDEX_NONE);
+        at = until;
+        counts[states->segments[next->at].state]--;
+        if (++next->at < next->end)
+            counts[states->segments[next->at].state]++;
+        else
+            heap.rows[0] = heap.rows[--heap.count];
+        sift_down(states, &heap, 0);
+    }
+    return status;
+}
+
+static tsmith_status add_segments(tsmith_states *states) {
+    const tsmith_timeline *timeline = states->timeline;
+    size_t rows = timeline->row_count, devices = timeline->device_count;
+    tsmith_status status = TSMITH_OK;
+    states->first = calloc(rows + devices + 1, sizeof *states->first);
+    struct cursor *room = malloc((rows + 1) * sizeof *room);
+    if (!states->first || !room)
+        status = TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < rows && status == TSMITH_OK; i++) {
+        status = states_add_row(states, &timeline->rows[i]);
+        states->first[i + 1] = states->segment_count;
+    }
+    for (size_t i = 0; i < devices && status == TSMITH_OK; i++) {
+        status = add_device(states, &timeline->devices[i], room);
+        states->first[rows + i + 1] = states->segment_count;
+    }
+    free(room);
+    return status;
+}
+
+tsmith_status tsmith_states_create(const tsmith_timeline *timeline, const tsmith_graph *graph,
+                                   tsmith_states **out, tsmith_error *error) {
+    if (!timeline->finished || graph->timeline != timeline)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "States need a finished timeline and its own graph.");
+    tsmith_states *states = calloc(1, sizeof *states);
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    if (states) {
+        states->timeline = timeline;
+        states->graph = graph;
+        status = states_make_lives(states);
+    }
+    if (status == TSMITH_OK)
+        status = add_segments(states);
+    if (status != TSMITH_OK) {
+        tsmith_states_destroy(states);
+        return status_set(error, status, "There is no memory for the states of %zu commands.",
+                          timeline->command_count);
+    }
+    *out = states;
+    return TSMITH_OK;
+}
+
+void tsmith_states_destroy(tsmith_states *states) {
+    if (!states)
+        return;
+    free(states->lives);
+    free(states->segments);
+    free(states->first);
+    free(states);
+}
+
+const tsmith_life *tsmith_states_lives(const tsmith_states *states, size_t *count) {
+    *count = states->timeline->command_count;
+    return states->lives;
+}
+
+static const tsmith_segment *segments_of(const tsmith_states *states, size_t index, size_t *count) {
+    *count = states->first[index + 1] - states->first[index];
+    return states->segments + states->first[index];
+}
+
+const tsmith_segment *tsmith_states_row(const tsmith_states *states, uint32_t row, size_t *count) {
+    *count = 0;
+    return row < states->timeline->row_count ? segments_of(states, row, count) : NULL;
+}
+
+const tsmith_segment *tsmith_states_device(const tsmith_states *states, uint32_t device, size_t *count) {
+    *count = 0;
+    return device < states->timeline->device_count
+               ? segments_of(states, states->timeline->row_count + device, count)
+               : NULL;
+}
+
+void tsmith_states_totals(const tsmith_segment *segments, size_t count, int64_t totals[TSMITH_STATE_LIMIT]) {
+    memset(totals, 0, TSMITH_STATE_LIMIT * sizeof *totals);
+    for (size_t i = 0; i < count; i++)
+        totals[segments[i].state] += segments[i].to - segments[i].from;
+}
+
+// ---- names
+
+static const struct {
+    const char *name, *doc;
+    tsmith_coarse coarse;
+} STATES[] = {
+#define STATE_ROW(NAME, number, name, COARSE, doc) [number] = {name, doc, TSMITH_COARSE_##COARSE},
+    TSMITH_STATE_TABLE(STATE_ROW)
+#undef STATE_ROW
+};
+
+const char *tsmith_state_name(tsmith_state state) {
+    return (unsigned)state < TSMITH_STATE_LIMIT ? STATES[state].name : "?";
+}
+
+const char *tsmith_state_doc(tsmith_state state) {
+    return (unsigned)state < TSMITH_STATE_LIMIT ? STATES[state].doc : "?";
+}
+
+tsmith_coarse tsmith_state_coarse(tsmith_state state) {
+    return (unsigned)state < TSMITH_STATE_LIMIT ? STATES[state].coarse : TSMITH_COARSE_UNKNOWN;
+}
+
+const char *tsmith_coarse_name(tsmith_coarse coarse) {
+    static const char *const NAMES[] = {
+#define COARSE_NAME(NAME, number, name, doc) [number] = name,
+        TSMITH_COARSE_TABLE(COARSE_NAME)
+#undef COARSE_NAME
+    };
+    return (unsigned)coarse < TSMITH_COARSE_LIMIT ? NAMES[coarse] : "?";
+}
+
+const char *tsmith_block_name(tsmith_block block) {
+    static const char *const NAMES[] = {
+#define BLOCK_NAME(NAME, number, name, doc) [number] = name,
+        TSMITH_BLOCK_TABLE(BLOCK_NAME)
+#undef BLOCK_NAME
+    };
+    return (unsigned)block < TSMITH_BLOCK_LIMIT ? NAMES[block] : "?";
+}
