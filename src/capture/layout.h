@@ -137,12 +137,12 @@ struct layout_sub {
     _Atomic uint32_t
         slot; // its ring; this and what follows is published by the release store that makes it WRITING;
               // atomic are those that a scan looks at before it knows that they will not change
-    uint32_t thread_track; // of the channel: whose records come first
-    uint32_t reason;       // tsmith_reason of the records dropped just before it was opened; 0: none were
-    uint64_t sequence;     // of its ring, from 1
-    uint64_t first;        // ordinal in its ring of its first record
-    uint64_t opened;       // ticks
-    uint64_t closed;       // published by FULL
+    uint32_t thread_track;     // of the channel: whose records come first
+    uint32_t reason;           // tsmith_reason of the records dropped just before it was opened; 0: none were
+    _Atomic uint64_t sequence; // of its ring, from 1
+    uint64_t first;            // ordinal in its ring of its first record
+    uint64_t opened;           // ticks
+    uint64_t closed;           // published by FULL
 };
 
 #define LAYOUT_SLOTS 8192u
