@@ -31,7 +31,8 @@ int main(void) {
     static float a[N * N], b[N * N], c[N * N];
     cl_platform_id platform;
     cl_device_id device;
-    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+    if (clGetPlatformIDs(1, &platform, NULL) ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 4;
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, NULL);
@@ -43,8 +44,8 @@ int main(void) {
     cl_mem db = upload(context, queue, b, N * N);
     cl_mem dc = upload(context, queue, c, N * N);
     cl_event event = NULL;
-    int status = CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, N, N, N, 1, da, 0, N, db,
-                              0, N, 0, dc, 0, N, &queue, &event);
+    int status = CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, N, N, N, 1, da,
+                              0, N, db, 0, N, 0, dc, 0, N, &queue, &event);
     printf("gemm %d\n", status);
     if (status == 0) {
         clWaitForEvents(1, &event);
