@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what a terminal would show (text with ANSI colours, on standard input) as an SVG, on standard output.
 
-    COLUMNS=110 tracesmith view --timeline --color trace.sbt | docs/pictures/terminal_svg.py 'title' > picture.svg
+    script -qec 'stty cols 112; tracesmith view trace.sbt --timeline' /dev/null | tr -d '\r' |
+        docs/pictures/terminal_svg.py 'tracesmith view trace.sbt --timeline' > docs/pictures/timeline.svg
 """
 import re
 import sys
