@@ -6,7 +6,8 @@
 //
 // Stopping while others emit: the channel's gate closes, so that the next emission of every thread takes the slow path
 // and is counted as late; a record being written at this moment is stored into memory that stays mapped until its
-// thread has left it. The struct itself is never freed for the same reason (a few hundred bytes per session).
+// thread has left it. struct tsmith_session itself is never freed for the same reason: some hundred bytes per session,
+// and its shapes where tsmith_emit was used.
 #define TRACESMITH_NO_INLINE_CHECK // the functions themselves are defined here
 #include "tracesmith/session.h"
 
@@ -46,8 +47,8 @@ struct emit_shape {
     uint32_t fields[TSMITH_EMIT_MAX_VALUES];
 };
 
-struct tsmith_session {
-    struct channel *channel;
+// The collecting side, gone after the stop.
+struct collecting {
     struct session_directory directory;
     struct collector *collector;
     tsmith_sink *sink;
@@ -57,11 +58,22 @@ struct tsmith_session {
     tsmith_status failure; // of the sink; the thread's until it is joined
     tsmith_error failure_error;
     struct collect_totals at_failure;
+};
+
+// The emitting side, kept for good.
+struct tsmith_session {
+    struct channel *channel;
+    struct collecting *collecting;
+    tsmith_session *next; // of the retired ones
     pthread_mutex_t lock; // of what follows
     tsmith_session_statistics live;
-    struct emit_shape *shapes; // only grows; read without the lock up to shape_count
-    _Atomic uint32_t shape_count;
+    struct emit_shape
+        *_Atomic shapes;          // SHAPES_MAX, from the first tsmith_emit on; read without the lock up to
+    _Atomic uint32_t shape_count; // shape_count
 };
+
+static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
+static tsmith_session *retired;
 
 // ---- emitting
 
@@ -126,9 +138,10 @@ static bool same_shape(const struct emit_shape *a, const struct emit_shape *b) {
 
 static uint16_t find_shape(const tsmith_session *session, const struct emit_shape *wanted) {
     uint32_t count = atomic_load_explicit(&session->shape_count, memory_order_acquire);
+    const struct emit_shape *shapes = atomic_load_explicit(&session->shapes, memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++)
-        if (same_shape(&session->shapes[i], wanted))
-            return session->shapes[i].id;
+        if (same_shape(&shapes[i], wanted))
+            return shapes[i].id;
     return 0;
 }
 
@@ -147,9 +160,12 @@ static uint16_t make_shape(tsmith_session *session, struct emit_shape *wanted) {
     pthread_mutex_lock(&session->lock);
     uint16_t id = find_shape(session, wanted); // another thread may have been quicker
     uint32_t count = atomic_load_explicit(&session->shape_count, memory_order_relaxed);
-    if (id == 0 && count < SHAPES_MAX && (id = channel_shape(session->channel, &shape)) != 0) {
+    struct emit_shape *shapes = atomic_load_explicit(&session->shapes, memory_order_relaxed);
+    if (!shapes && (shapes = calloc(SHAPES_MAX, sizeof *shapes)) != NULL)
+        atomic_store_explicit(&session->shapes, shapes, memory_order_relaxed);
+    if (id == 0 && shapes && count < SHAPES_MAX && (id = channel_shape(session->channel, &shape)) != 0) {
         wanted->id = id;
-        session->shapes[count] = *wanted;
+        shapes[count] = *wanted;
         atomic_store_explicit(&session->shape_count, count + 1, memory_order_release);
     }
     pthread_mutex_unlock(&session->lock);
@@ -239,62 +255,68 @@ static bool register_shapes(struct channel *channel) {
 // ---- the collector's thread
 
 static void publish(tsmith_session *session) {
-    struct collect_totals totals = collector_totals(session->collector);
+    struct collect_totals totals = collector_totals(session->collecting->collector);
     pthread_mutex_lock(&session->lock);
     session->live.emitted = totals.kept + totals.dropped;
     session->live.kept = totals.kept;
     session->live.dropped = totals.dropped;
-    session->live.duration = clock_trace_now() - session->started;
+    session->live.threads = totals.rings;
+    session->live.duration = clock_trace_now() - session->collecting->started;
     pthread_mutex_unlock(&session->lock);
 }
 
-static void deliver(tsmith_session *session, const tsmith_batch *batch) {
-    if (session->failure)
+static void fail_with(struct collecting *collecting, tsmith_status status, const tsmith_error *error) {
+    collecting->failure = status;
+    collecting->failure_error = *error;
+    collecting->at_failure = collector_totals(collecting->collector);
+    session_directory_end(&collecting->directory);
+}
+
+static void deliver(struct collecting *collecting, const tsmith_batch *batch) {
+    tsmith_error error;
+    if (collecting->failure)
         return; // nothing more can be written; what comes is only counted
-    session->failure = tsmith_sink_write(session->sink, collector_dictionary(session->collector), batch,
-                                         &session->failure_error);
-    if (session->failure) {
-        session->at_failure = collector_totals(session->collector);
-        session_directory_end(&session->directory);
-    }
+    tsmith_status status =
+        tsmith_sink_write(collecting->sink, collector_dictionary(collecting->collector), batch, &error);
+    if (status)
+        fail_with(collecting, status, &error);
 }
 
 static void *collect_main(void *self) {
     tsmith_session *session = self;
+    struct collecting *collecting = session->collecting;
     struct timespec nap = {.tv_nsec = FIRST_NAP};
     const tsmith_batch *batch;
     tsmith_error error;
-    for (;;) {
-        if (atomic_load(&session->stopping))
-            collector_set_closing(session->collector, true);
-        tsmith_status status = collector_next(session->collector, &batch, &error);
+    tsmith_status status;
+    do {
+        if (atomic_load(&collecting->stopping))
+            collector_set_closing(collecting->collector, true);
+        status = collector_next(collecting->collector, &batch, &error);
         if (status == TSMITH_OK) {
-            deliver(session, batch);
+            deliver(collecting, batch);
             nap.tv_nsec = FIRST_NAP;
             publish(session);
         } else if (status == TSMITH_AGAIN) {
             publish(session);
             nanosleep(&nap, NULL);
             nap.tv_nsec = nap.tv_nsec * 2 < LONGEST_NAP ? nap.tv_nsec * 2 : LONGEST_NAP;
-        } else {
-            if (status < 0 && !session->failure) {
-                session->failure = status;
-                session->failure_error = error;
-                session->at_failure = collector_totals(session->collector);
-            }
-            return NULL;
+        } else if (status < 0 && !collecting->failure) {
+            fail_with(collecting, status, &error);
         }
-    }
+    } while (status == TSMITH_OK || status == TSMITH_AGAIN);
+    return NULL;
 }
 
 // ---- life
 
 static tsmith_status open_channel(tsmith_session *session, tsmith_error *error) {
-    tsmith_status status = channel_open(session->directory.path, "session", &session->channel);
+    const char *directory = session->collecting->directory.path;
+    tsmith_status status = channel_open(directory, "session", &session->channel);
     if (!status && !register_shapes(session->channel))
         status = TSMITH_ERROR_NO_SPACE;
     if (status)
-        status_set(error, status, "cannot record in the session directory %s: %s", session->directory.path,
+        status_set(error, status, "cannot record in the session directory %s: %s", directory,
                    tsmith_status_text(status));
     return status;
 }
@@ -304,22 +326,34 @@ static tsmith_status start_thread(tsmith_session *session, tsmith_error *error) 
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(&session->thread, NULL, collect_main, session);
+    int failure = pthread_create(&session->collecting->thread, NULL, collect_main, session);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failure)
         return status_set(error, TSMITH_ERROR_LIMIT, "cannot start the session's thread: %s",
                           strerror(failure));
-    pthread_setname_np(session->thread, "tracesmith");
+    pthread_setname_np(session->collecting->thread, "tracesmith");
     return TSMITH_OK;
 }
 
-static void describe(tsmith_session *session) {
-    char text[256];
-    tsmith_dictionary *dictionary = collector_dictionary(session->collector);
+static void describe(struct collecting *collecting) {
+    char text[64];
+    tsmith_dictionary *dictionary = collector_dictionary(collecting->collector);
     tsmith_dictionary_set_attribute(dictionary, "tool.name", "tracesmith");
     tsmith_dictionary_set_attribute(dictionary, "tool.version", TSMITH_VERSION_STRING);
-    snprintf(text, sizeof text, "%lld", (long long)session->directory.control->started_realtime);
+    snprintf(text, sizeof text, "%lld", (long long)collecting->directory.control->started_realtime);
     tsmith_dictionary_set_attribute(dictionary, "wall_clock_start_ns", text);
+}
+
+// Takes down what there is of the collecting side.
+static void finish_collecting(tsmith_session *session) {
+    struct collecting *collecting = session->collecting;
+    tsmith_sink_destroy(collecting->sink);
+    collector_destroy(collecting->collector);
+    if (session->channel)
+        channel_detach(session->channel);
+    session_directory_remove(&collecting->directory);
+    session->collecting = NULL;
+    free(collecting);
 }
 
 tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith_session **out,
@@ -332,59 +366,65 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "a session needs the path of the file to write");
     struct tsmith_session *session = calloc(1, sizeof *session);
-    if (!session || !(session->shapes = calloc(SHAPES_MAX, sizeof *session->shapes))) {
-        free(session);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a session");
+    struct collecting *collecting = calloc(1, sizeof *collecting);
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    if (!session || !collecting) {
+        status_set(error, status, "no memory for a session");
+        goto fail;
     }
     pthread_mutex_init(&session->lock, NULL);
+    session->collecting = collecting;
     const tsmith_capture_options capture = {.size = sizeof capture,
                                             .buffer_bytes = chosen.buffer_bytes,
                                             .overflow = chosen.overflow,
                                             .session_root = chosen.session_root};
-    tsmith_status status = session_directory_create(&session->directory, &capture, error);
+    status = session_directory_create(&collecting->directory, &capture, error);
     if (status)
         goto fail;
-    status = tsmith_sbt_writer_open(chosen.path, NULL, &session->sink, error);
+    status = tsmith_sbt_writer_open(chosen.path, NULL, &collecting->sink, error);
     if (!status)
-        status = collector_create(session->directory.fd, session->directory.control, COLLECT_SESSION,
-                                  &session->collector, error);
+        status = collector_create(collecting->directory.fd, collecting->directory.control, COLLECT_SESSION,
+                                  &collecting->collector, error);
     if (!status)
         status = open_channel(session, error);
-    if (status)
-        goto fail_directory;
-    describe(session);
-    session->started = clock_trace_now();
-    status = start_thread(session, error);
-    if (status)
-        goto fail_directory;
-    *out = session;
-    return TSMITH_OK;
-fail_directory:
+    if (!status) {
+        describe(collecting);
+        collecting->started = clock_trace_now();
+        status = start_thread(session, error);
+    }
+    if (!status) {
+        *out = session;
+        return TSMITH_OK;
+    }
     channel_close(session->channel);
-    collector_destroy(session->collector);
-    if (session->channel)
-        channel_detach(session->channel);
-    tsmith_sink_destroy(session->sink);
-    session_directory_remove(&session->directory);
+    finish_collecting(session);
+    collecting = NULL;
 fail:
-    free(session->shapes);
+    free(collecting);
     free(session);
     return status;
 }
 
-static tsmith_session_statistics final_statistics(const tsmith_session *session) {
-    struct collect_totals totals = collector_totals(session->collector);
+static tsmith_session_statistics final_statistics(const struct collecting *collecting) {
+    struct collect_totals totals = collector_totals(collecting->collector);
     tsmith_session_statistics statistics = {.emitted = totals.asked,
                                             .kept = totals.kept,
                                             .dropped = totals.dropped,
                                             .threads = totals.rings,
-                                            .duration = clock_trace_now() - session->started};
-    if (session->failure) {
+                                            .duration = clock_trace_now() - collecting->started};
+    if (collecting->failure) {
         // Only what was in the file by then is kept.
-        statistics.kept = session->at_failure.delivered;
+        statistics.kept = collecting->at_failure.delivered;
         statistics.dropped = statistics.emitted - statistics.kept;
     }
     return statistics;
+}
+
+static void retire(tsmith_session *session) {
+    pthread_mutex_lock(&retired_lock);
+    session->next = retired;
+    retired = session;
+    pthread_mutex_unlock(&retired_lock);
 }
 
 tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statistics *statistics,
@@ -394,26 +434,21 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
             memset(statistics, 0, sizeof *statistics);
         return TSMITH_OK;
     }
+    struct collecting *collecting = session->collecting;
     // In this order: no new emission, nobody waits for room any more, then the last drain.
     channel_close(session->channel);
-    session_directory_end(&session->directory);
-    atomic_store(&session->stopping, true);
-    pthread_join(session->thread, NULL);
-    tsmith_status status = session->failure;
-    if (status) {
-        if (error)
-            *error = session->failure_error;
-    } else {
-        status = tsmith_sink_finish(session->sink, collector_dictionary(session->collector), error);
-    }
+    session_directory_end(&collecting->directory);
+    atomic_store(&collecting->stopping, true);
+    pthread_join(collecting->thread, NULL);
+    tsmith_status status = collecting->failure;
+    if (!status)
+        status = tsmith_sink_finish(collecting->sink, collector_dictionary(collecting->collector), error);
+    else if (error)
+        *error = collecting->failure_error;
     if (statistics)
-        *statistics = final_statistics(session);
-    tsmith_sink_destroy(session->sink);
-    collector_destroy(session->collector);
-    channel_detach(session->channel);
-    session_directory_remove(&session->directory);
-    session->sink = NULL;
-    session->collector = NULL;
+        *statistics = final_statistics(collecting);
+    finish_collecting(session);
+    retire(session);
     return status;
 }
 
@@ -421,8 +456,7 @@ void tsmith_session_statistics_get(const tsmith_session *session, tsmith_session
     memset(out, 0, sizeof *out);
     if (!session)
         return;
-    pthread_mutex_t *lock =
-        (pthread_mutex_t *)(uintptr_t)&session->lock; // locking changes nothing a caller sees
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&session->lock; // changes nothing a caller sees
     pthread_mutex_lock(lock);
     *out = session->live;
     pthread_mutex_unlock(lock);

@@ -25,6 +25,7 @@ __thread struct channel_here channel_here __attribute__((tls_model("initial-exec
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct channel *registry;
+static struct channel *retired; // detached; kept, as a thread may still look at a gate
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool thread_key_made;
@@ -156,33 +157,41 @@ done:
     return control;
 }
 
-// Makes the two files under a name nobody has. Sets path, rings_path, head, pool.
+static void forget_paths(struct channel *channel) {
+    free(channel->path);
+    free(channel->rings_path);
+    channel->path = NULL;
+    channel->rings_path = NULL;
+}
+
+// One attempt at names and files; EEXIST when somebody has the name.
+static int make_named_files(struct channel *channel, unsigned long long start, unsigned attempt) {
+    forget_paths(channel);
+    if (asprintf(&channel->path, "%s/%d-%llu-%s-%u" LAYOUT_CHANNEL_SUFFIX, channel->directory, (int)getpid(),
+                 start, channel->api, attempt) < 0)
+        channel->path = NULL;
+    if (asprintf(&channel->rings_path, "%s/%d-%llu-%s-%u" LAYOUT_RINGS_SUFFIX, channel->directory,
+                 (int)getpid(), start, channel->api, attempt) < 0)
+        channel->rings_path = NULL;
+    if (!channel->path || !channel->rings_path)
+        return ENOMEM;
+    if (!ring_pool_open(&channel->pool, channel->rings_path, channel->control))
+        return errno;
+    if (channel_table_create(channel))
+        return 0;
+    ring_pool_unmap(&channel->pool);
+    unlink(channel->rings_path);
+    return ENOSPC;
+}
+
+// Makes the two files under a name nobody has. Sets head, pool and the paths.
 static bool make_files(struct channel *channel) {
     unsigned long long start = process_start_time();
-    unsigned attempt = 0;
-    for (; attempt < 1000; attempt++) {
-        char path[PATH_BYTES - sizeof LAYOUT_CHANNEL_SUFFIX];
-        int length = snprintf(path, sizeof path, "%s/%d-%llu-%s-%u", channel->directory, (int)getpid(), start,
-                              channel->api, attempt);
-        if (length < 0 || (size_t)length >= sizeof path)
-            return false;
-        snprintf(channel->path, sizeof channel->path, "%s" LAYOUT_CHANNEL_SUFFIX, path);
-        snprintf(channel->rings_path, sizeof channel->rings_path, "%s" LAYOUT_RINGS_SUFFIX, path);
-        if (!ring_pool_open(&channel->pool, channel->rings_path, channel->control)) {
-            if (errno == EEXIST)
-                continue;
-            return false;
-        }
-        if (channel_table_create(channel))
-            break;
-        ring_pool_unmap(&channel->pool);
-        unlink(channel->rings_path);
+    int failure = EEXIST;
+    for (unsigned attempt = 0; failure == EEXIST && attempt < 1000; attempt++)
+        failure = make_named_files(channel, start, attempt);
+    if (failure)
         return false;
-    }
-    if (!channel->head)
-        return false;
-    // A program that replaced itself by exec is the same process: its new image must not number its calls again.
-    atomic_store(&channel->correlation, (uint64_t)attempt << 36);
     channel->head->version = LAYOUT_VERSION;
     channel->head->bytes = sizeof(struct layout_channel);
     channel->head->pid = (uint64_t)getpid();
@@ -236,11 +245,12 @@ tsmith_status channel_open(const char *session_directory, const char *api, struc
         return TSMITH_ERROR_NO_MEMORY;
     pthread_mutex_init(&channel->lock, NULL);
     channel->control = map_control(session_directory);
-    if (!thread_key_made || !channel->control || strlen(api) >= sizeof channel->api ||
-        strlen(session_directory) >= sizeof channel->directory)
+    if (!thread_key_made || !channel->control || strlen(api) >= sizeof channel->api)
         goto fail;
-    memcpy(channel->directory, session_directory, strlen(session_directory) + 1);
     memcpy(channel->api, api, strlen(api));
+    channel->directory = strdup(session_directory);
+    if (!channel->directory)
+        goto fail;
     status = TSMITH_ERROR_NO_SPACE;
     if (!make_files(channel))
         goto fail;
@@ -256,6 +266,8 @@ tsmith_status channel_open(const char *session_directory, const char *api, struc
 fail:
     if (channel->control)
         munmap(channel->control, LAYOUT_PAGE);
+    free(channel->directory);
+    forget_paths(channel);
     free(channel);
     errno = saved;
     return status;
@@ -310,9 +322,23 @@ void channel_close(struct channel *channel) {
     pthread_mutex_unlock(&channel->lock);
 }
 
+static void retire(struct channel *channel) {
+    struct channel **at = &registry;
+    pthread_mutex_lock(&registry_lock);
+    while (*at && *at != channel)
+        at = &(*at)->next;
+    if (*at) {
+        *at = channel->next;
+        channel->next = retired;
+        retired = channel;
+    }
+    pthread_mutex_unlock(&registry_lock);
+}
+
 void channel_detach(struct channel *channel) {
     pthread_mutex_lock(&channel->lock);
-    if (channel->state == CHANNEL_CLOSED && !channel->detached) {
+    bool first = channel->state == CHANNEL_CLOSED && !channel->detached;
+    if (first) {
         channel->detached = true;
         while (channel->pool.idle) {
             struct ring_owner *idle = channel->pool.idle;
@@ -326,8 +352,12 @@ void channel_detach(struct channel *channel) {
             ring_pool_detach(&channel->pool);
         // Read by late emitters: a page of zeros says closed, disarmed.
         ring_pool_make_private(channel->control, LAYOUT_PAGE);
+        free(channel->directory);
+        channel->directory = NULL;
     }
     pthread_mutex_unlock(&channel->lock);
+    if (first)
+        retire(channel);
 }
 
 bool channel_armed(const struct channel *channel) {

@@ -39,9 +39,9 @@ struct channel {
     uint32_t counts[8]; // entries by type
     struct channel *next;
     char api[32];
-    char directory[PATH_BYTES - 256];
-    char path[PATH_BYTES];
-    char rings_path[PATH_BYTES];
+    char *directory; // heap
+    char *path;
+    char *rings_path;
 };
 
 static_assert(offsetof(struct channel, gate) == 0, "channel_ring looks at the gate first");

@@ -60,7 +60,7 @@ static void *emit_main(void *self) {
     for (uint64_t number = 1; number <= emitter->limit; number++) {
         atomic_store_explicit(&truth->of[emitter->index].begun, number, memory_order_seq_cst);
         if (!numbered_emit(emitter->channel, emitter->shape, emitter->index, number, (uint32_t)number % 7))
-            break; // the ring is full: what comes after would not tell anything
+            pause(); // the ring is full: what comes after would not tell anything
         atomic_store_explicit(&truth->of[emitter->index].done, number, memory_order_seq_cst);
     }
     return NULL;
@@ -104,10 +104,8 @@ static void kill_one_program(void) {
     struct truth *truth = share();
     pid_t victim = fork();
     assert_true(victim >= 0);
-    if (victim == 0) {
-        emit_in_threads(directory.path, truth, UINT64_MAX);
-        pause(); // full: wait to be killed
-    }
+    if (victim == 0)
+        emit_in_threads(directory.path, truth, UINT64_MAX); // until it is killed
     while (!all_running(truth) && kill(victim, 0) == 0)
         sleep_ns(20000);
     sleep_ns(next_random() % 3000000);
