@@ -168,7 +168,9 @@ static bool times_plausible(const struct times *times) {
 static void write_first_launch(struct ring *ring, const struct entry *entry, const struct times *times) {
     enum { WORDS = 8, AT_LEAST = 1000000 }; // ns; below that it is scheduling
     const uint64_t last_end = atomic_load_explicit(&entry->queue->queue.last_end, memory_order_relaxed);
-    const uint64_t from = times->submitted > last_end ? times->submitted : last_end;
+    // The newest end that was seen may be of a later command, of another thread's list.
+    const bool before = last_end > times->submitted && last_end <= times->start;
+    const uint64_t from = before ? last_end : times->submitted;
     if (times->start < from + AT_LEAST)
         return;
     uint64_t *at = ring_reserve(ring, WORDS);

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds and first launches. PoCL compiles a kernel for a work-group size when it is first launched with it, and keeps
+# each result as one .so in its cache: in a run with an empty cache there is one first_launch event for every .so, right
+# before the launch; in a run with a full one there is none.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+
+for cache in cold warm; do
+    record "$cache" env POCL_CACHE_DIR="$work/cache" "$programs/cl_threads" -t 4 -n 20 --share queue
+    [ "$status" -eq 0 ] || fail "$cache: ended with $status"
+    [ -d "$work/cache" ] || skip "the OpenCL device keeps no cache: it is not PoCL"
+    find "$work/cache" -name '*.so' | sed 's|.*/||; s|\.so$||' | sort >"$work/compiled"
+    python3 - "$work/$cache.json" "$work/compiled" "$cache" <<'PY'
+import sys
+from trace import Trace, expect
+
+trace = Trace(sys.argv[1])
+compiled = sorted(line.strip() for line in open(sys.argv[2]))
+builds = [e for e in trace.of("compile") if e["operation"] == "build"]
+first = [e for e in trace.of("compile") if e["operation"] == "first_launch"]
+calls = {c["start"]: c for c in trace.calls("clBuildProgram")}
+expect(len(builds) == len(calls) == 1, f"{len(builds)} builds, {len(calls)} calls")
+for build in builds:
+    expect(build["result"] == 0 and calls[build["start"]]["duration"] == build["duration"], str(build))
+expect(compiled, "PoCL compiled nothing")
+names = sorted(e["name"] for e in first)
+expect(names == (compiled if sys.argv[3] == "cold" else []), f"{names}, PoCL compiled {compiled}")
+launches = {k["correlation"]: k for k in trace.of("kernel")}
+for event in first:
+    launch = launches[event["correlation"]]
+    expect(event["inferred"] and event["name"] == launch["name"] and event["track"] == launch["track"], str(event))
+    expect(launch["submitted"] <= event["start"], f"{event} before {launch}")
+    expect(event["start"] + event["duration"] == launch["start"], f"{event} is not right before {launch}")
+trace.check_order()
+print(f"{sys.argv[3]}: {len(first)} first launches, {len(compiled)} kernels in the cache")
+PY
+done
+
+record failing "$programs/cl_errors" --json
+python3 - "$work/failing.json" <<'PY'
+import sys
+from trace import Trace, expect
+
+trace = Trace(sys.argv[1])
+results = [e["result"] for e in trace.of("compile") if e["operation"] == "build"]
+calls = [c["result"] for c in trace.calls("clBuildProgram")]
+expect(sorted(results) == sorted(calls) and any(results), f"builds {results}, calls {calls}")
+failed = [c for c in trace.calls() if c["result"] < 0]
+expect(failed, "no failed call is recorded")
+numbers = {c["correlation"] for c in failed if "correlation" in c}
+expect(not [k for k in trace.commands() if k["correlation"] in numbers], "a command of a call that failed")
+print(f"{len(failed)} calls failed")
+PY
