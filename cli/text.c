@@ -14,11 +14,7 @@ void text_finish(struct text *text) {
     *text = (struct text){0};
 }
 
-static bool reserve(struct text *text, size_t more) {
-    if (text->failed)
-        return false;
-    if (more <= text->capacity - text->length)
-        return true;
+static bool grow(struct text *text, size_t more) {
     size_t wanted = text->capacity ? text->capacity : 256;
     while (wanted - text->length < more) {
         if (wanted > SIZE_MAX / 2) {
@@ -35,6 +31,10 @@ static bool reserve(struct text *text, size_t more) {
     text->bytes = bytes;
     text->capacity = wanted;
     return true;
+}
+
+static inline bool reserve(struct text *text, size_t more) {
+    return !text->failed && (more <= text->capacity - text->length || grow(text, more));
 }
 
 const char *text_cstr(struct text *text) {
@@ -140,23 +140,43 @@ void text_add_milliseconds(struct text *text, int64_t ns) {
     text_add(text, fraction, sizeof fraction);
 }
 
+// ns in units of `unit` ns with `decimals` decimals, rounded.
+static void add_fixed(struct text *text, uint64_t ns, uint64_t unit, int decimals) {
+    static const uint64_t powers[] = {1, 10, 100, 1000};
+    uint64_t step = unit / powers[decimals];
+    uint64_t steps = ns / step + (ns % step >= step - step / 2);
+    char fraction[4] = {'.'};
+    text_add_u64(text, steps / powers[decimals]);
+    uint64_t rest = steps % powers[decimals];
+    for (int i = decimals; i >= 1; i--, rest /= 10)
+        fraction[i] = (char)('0' + rest % 10);
+    if (decimals)
+        text_add(text, fraction, (size_t)decimals + 1);
+}
+
 void text_add_duration(struct text *text, int64_t ns) {
     static const struct {
-        double ns;
-        const char *unit;
-    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-    double value = (double)ns;
+        uint64_t ns;
+        const char *name;
+    } units[] = {{1000000000, " s"}, {1000000, " ms"}, {1000, " us"}};
+    uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    if (ns < 0)
+        text_add_char(text, '-');
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        // A value that would be rounded up to 1000 of the smaller unit is shown in this one.
-        if (fabs(value) < units[i].ns * 0.99995)
+        uint64_t unit = units[i].ns;
+        // What would be rounded up to 1000 of the smaller unit is shown in this one.
+        if (size < unit - unit / 20000)
             continue;
-        double shown = value / units[i].ns;
-        double size = fabs(shown);
-        int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 9999.95 ? 1 : 0;
-        text_add_format(text, "%.*f %s", decimals, shown, units[i].unit);
+        // Four digits: 1.234, 12.34, 123.4; the borders are where rounding reaches the next one.
+        int decimals = size < 10 * unit - unit / 2000    ? 3
+                       : size < 100 * unit - unit / 200  ? 2
+                       : size < 10000 * unit - unit / 20 ? 1
+                                                         : 0;
+        add_fixed(text, size, unit, decimals);
+        text_add_cstr(text, units[i].name);
         return;
     }
-    text_add_i64(text, ns);
+    text_add_u64(text, size);
     text_add_cstr(text, " ns");
 }
 
@@ -199,6 +219,14 @@ static uint32_t decode(const unsigned char *at, size_t left, size_t *size) {
     return code;
 }
 
+// How many bytes from `at` on are printable ASCII other than what JSON and CSV quote: nearly all of nearly every name.
+static size_t plain_length(const char *at, size_t left) {
+    size_t length = 0;
+    while (length < left && at[length] >= ' ' && at[length] <= '~' && at[length] != '"' && at[length] != '\\')
+        length++;
+    return length;
+}
+
 // Characters that move or hide other text: bidirectional controls, separators, the byte order mark.
 static bool is_tricky(uint32_t code) {
     return (code >= 0x7f && code <= 0x9f) || code == 0xad || code == 0x61c ||
@@ -228,6 +256,11 @@ static size_t escape(uint32_t code, unsigned char byte, char *out) {
 
 size_t text_add_safe(struct text *text, tsmith_string name, size_t columns) {
     const unsigned char *bytes = (const unsigned char *)name.bytes;
+    size_t plain = plain_length(name.bytes, name.length);
+    if (plain == name.length && (!columns || plain <= columns)) {
+        text_add(text, name.bytes, plain);
+        return plain;
+    }
     size_t used = 0;
     size_t cut = text->length; // where to cut so that the ellipsis fits
     size_t cut_used = 0;
@@ -286,7 +319,7 @@ void text_add_json(struct text *text, tsmith_string name) {
     const unsigned char *bytes = (const unsigned char *)name.bytes;
     text_add_char(text, '"');
     size_t plain = 0; // start of a stretch that needs no escape
-    size_t i = 0;
+    size_t i = plain_length(name.bytes, name.length);
     while (i < name.length) {
         size_t size;
         uint32_t code = decode(bytes + i, name.length - i, &size);
@@ -308,6 +341,12 @@ void text_add_json_cstr(struct text *text, const char *cstr) {
 void text_add_csv(struct text *text, tsmith_string name) {
     const unsigned char *bytes = (const unsigned char *)name.bytes;
     bool quote = false;
+    if (!name.length)
+        return;
+    if (plain_length(name.bytes, name.length) == name.length && !memchr(name.bytes, ',', name.length)) {
+        text_add(text, name.bytes, name.length);
+        return;
+    }
     for (size_t i = 0; i < name.length && !quote; i++)
         quote = bytes[i] == '"' || bytes[i] == ',' || bytes[i] == '\n' || bytes[i] == '\r';
     if (quote)

@@ -31,8 +31,9 @@ enum {
     X(OPERATION)                                                                                             \
     X(DIRECTION)                                                                                             \
     X(BYTES)                                                                                                 \
-    X(GLOBAL_X) X(GLOBAL_Y) X(GLOBAL_Z) X(LOCAL_X) X(LOCAL_Y) X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES)        \
-        X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED)
+    X(GLOBAL_X)                                                                                              \
+    X(GLOBAL_Y) X(GLOBAL_Z) X(LOCAL_X) X(LOCAL_Y) X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) \
+        X(LOST) X(REASON) X(TEXT) X(INFERRED)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -182,9 +183,11 @@ static void add_rest(struct text *record, const struct lines *lines, uint32_t ro
     }
     if (get(lines, AT_INFERRED, row, &bits) && bits)
         text_add_cstr(record, "  (inferred)");
-    if (get(lines, AT_CORRELATION, row, &bits))
-        text_add_format(record, "  %s#%" PRIu64 "%s", terminal_color() ? DIM : "", bits,
-                        terminal_color() ? PLAIN : "");
+    if (get(lines, AT_CORRELATION, row, &bits)) {
+        text_add_cstr(record, terminal_color() ? "  " DIM "#" : "  #");
+        text_add_u64(record, bits);
+        text_add_cstr(record, terminal_color() ? PLAIN : "");
+    }
 }
 
 static void add_what(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {

@@ -96,10 +96,10 @@ def check_full_disk(directory):
     os.mkdir(small)
     script = ("mount -t tmpfs -o size=64k none '%s' && cd '%s' || exit 77\n"
               "for policy in drop-newest block; do\n"
-              "    '%s' profile --overflow $policy -o t.sbt sh -c \"'%s' -n 60000 >&2; exit 6\" 2>err\n"
+              "    '%s' profile --overflow $policy -o t.sbt sh -c \"'%s' -n 60000 >&2; exit 6\" 2>../err\n"
               "    echo code $?\n"
-              "    grep -c 'No space left' err\n"
-              "    '%s' info --json t.sbt 2>err || true\n"
+              "    grep -c 'No space left' ../err\n"
+              "    '%s' info --json t.sbt 2>/dev/null || true\n"
               "    rm t.sbt\n"
               "done\n") % (small, small, TRACESMITH, LOOP, TRACESMITH)
     done = subprocess.run(["unshare", "-rm", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

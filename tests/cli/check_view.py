@@ -101,9 +101,40 @@ def check_filters(rng, path, events, first):
         check(text.count("\n") == len(everything) + 1, "text: one line per event and a head")
 
 
+def shown_duration(ns):
+    """Four digits, rounded half up; in the largest unit of which it is at least one after rounding."""
+    for unit, size in ((" s", 10**9), (" ms", 10**6), (" us", 10**3)):
+        if ns * 20000 < size * 19999:
+            continue
+        for decimals in (3, 2, 1, 0):
+            steps = (ns * 10**decimals * 2 + size) // (2 * size)
+            if steps < 10**4 or (decimals == 1 and steps < 10**5) or decimals == 0:
+                whole, rest = divmod(steps, 10**decimals)
+                return "%d.%0*d%s" % (whole, decimals, rest, unit) if decimals else "%d%s" % (whole, unit)
+    return "%d ns" % ns
+
+
+def check_text(directory):
+    """The text form: times and durations as a person reads them."""
+    durations = [0, 1, 999, 1000, 1001, 9994, 9995, 99944, 99945, 99994, 99995, 123456, 999900, 10**6, 1234567,
+                 9999499, 9999500, 99994999, 99995000, 999899999, 10**9, 12345678901, 10**13]
+    trace = Trace()
+    track = trace.track("thread", "main")
+    for i, duration in enumerate(durations):
+        trace.event(track, "range", 10**12 + i * 1001, duration=duration, name="n%d" % i)
+    path = trace.write(os.path.join(directory, "text.sbt"))
+    lines = run("view", path).stdout.decode().splitlines()[1:]
+    for i, (line, duration) in enumerate(zip(lines, durations)):
+        time, number, unit, name, kind, what = line.split()
+        check(time == "0.%06d" % (i * 1001), "time: " + line)
+        check(number + " " + unit == shown_duration(duration), "%s is %s" % (line, shown_duration(duration)))
+        check((name, kind, what) == ("main", "range", "n%d" % i), line)
+
+
 def main():
     rng = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
     with tempfile.TemporaryDirectory() as directory:
+        check_text(directory)
         path = os.path.join(directory, "t.sbt")
         for tracks, count, span in ((1, 50, 1000), (7, 3000, 10**6), (300, 5000, 40), (40, 5000, 10**15)):
             trace = random_trace(rng, tracks, count, span)
