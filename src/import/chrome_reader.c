@@ -33,6 +33,7 @@ static void begin_event(struct reader *reader, const struct chrome *chrome, cons
                             .values = values,
                             .capacity = capacity};
     reader->event_at = at;
+    reader->swallowed = false;
 }
 
 static void commit(struct chrome *chrome, enum reader_state state, const char *at) {
@@ -161,6 +162,22 @@ static bool ends_string(const char *at, const char *end, bool key) {
     return *next == '}' || *next == ']';
 }
 
+// The next place where an event seems to begin: `}`, a comma, `{` and a quote. NULL when there is none.
+static const char *find_event(const char *at, const char *end) {
+    for (; (at = memchr(at, '}', (size_t)(end - at))) != NULL; at++) {
+        const char *comma = json_skip_space(at + 1, end);
+        if (comma >= end || *comma != ',')
+            continue;
+        const char *brace = json_skip_space(comma + 1, end);
+        if (brace >= end || *brace != '{')
+            continue;
+        const char *quote = json_skip_space(brace + 1, end);
+        if (quote < end && *quote == '"')
+            return brace;
+    }
+    return NULL;
+}
+
 // The end of a string, its content beginning at `at`; in the tolerant mode quotes inside are let pass.
 static const char *string_end(struct chrome *chrome, const char *at, const char *end, bool key, bool *plain) {
     const char *quote = json_string_end(at, end, plain);
@@ -171,7 +188,10 @@ static const char *string_end(struct chrome *chrome, const char *at, const char 
         quote = json_string_end(quote + 1, end, &more_plain);
         *plain &= more_plain;
     } while (quote && !ends_string(quote, end, key));
-    chrome->problems.counts[PROBLEM_UNESCAPED_QUOTE] += quote != NULL;
+    if (quote && find_event(at, quote))
+        chrome->reader->swallowed = true; // not a quote too many, but one too few
+    else
+        chrome->problems.counts[PROBLEM_UNESCAPED_QUOTE] += quote != NULL;
     return quote;
 }
 
@@ -186,8 +206,8 @@ static enum result read_string(struct chrome *chrome, uint32_t index, const char
     }
     bool plain;
     const char *quote = string_end(chrome, content, end, false, &plain);
-    if (!quote)
-        return MORE;
+    if (!quote || chrome->reader->swallowed)
+        return quote ? BAD : MORE;
     size_t length = (size_t)(quote - content);
     *at = quote + 1;
     struct moment *moment = moment_of(&chrome->reader->event, key->role);
@@ -394,8 +414,8 @@ static enum result walk_key(struct chrome *chrome, struct walk *walk, uint32_t *
     bool plain;
     const char *text = walk->at + 1;
     const char *quote = string_end(chrome, text, walk->end, true, &plain);
-    if (!quote)
-        return MORE;
+    if (!quote || chrome->reader->swallowed)
+        return quote ? BAD : MORE;
     const char *at = json_skip_space(quote + 1, walk->end);
     if (at < walk->end && *at != ':')
         return BAD;
@@ -513,22 +533,6 @@ static enum result read_between(struct chrome *chrome) {
 }
 
 // ---- after damage
-
-// The next place where an event seems to begin: `}`, a comma, `{` and a quote. NULL when there is none.
-static const char *find_event(const char *at, const char *end) {
-    for (; (at = memchr(at, '}', (size_t)(end - at))) != NULL; at++) {
-        const char *comma = json_skip_space(at + 1, end);
-        if (comma >= end || *comma != ',')
-            continue;
-        const char *brace = json_skip_space(comma + 1, end);
-        if (brace >= end || *brace != '{')
-            continue;
-        const char *quote = json_skip_space(brace + 1, end);
-        if (quote < end && *quote == '"')
-            return brace;
-    }
-    return NULL;
-}
 
 // Gives up the event at the commit. Where it seems to go on is the new commit; when that is not in the window,
 // all but its end is given up.

@@ -189,11 +189,11 @@ static bool is_digit(char c) {
 static const char *read_digits(const char *at, const char *end, struct json_number *number, int32_t *taken) {
     const char *from = at;
     for (; at < end && is_digit(*at); at++) {
-        if (number->mantissa > (UINT64_MAX - 9) / 10) {
+        uint64_t digit = (uint64_t)(*at - '0'), grown = number->mantissa * 10 + digit;
+        if (number->mantissa > UINT64_MAX / 10 || grown < digit)
             number->exact = false;
-            continue;
-        }
-        number->mantissa = number->mantissa * 10 + (uint64_t)(*at - '0');
+        else
+            number->mantissa = grown;
     }
     *taken = at - from < INT32_MAX / 4 ? (int32_t)(at - from) : INT32_MAX / 4;
     return at;

@@ -47,6 +47,7 @@ struct reader {
     enum reader_state state;
     bool array_form, saw_events;
     bool tolerant;  // the event at the commit is read for the second time
+    bool swallowed; // a string of this event seems to reach into the next one
     bool resyncing; // no good event since the last damaged one
     bool full;
     uint64_t events;
