@@ -284,6 +284,7 @@ static void begin_round(struct collector *collector) {
         collector->peeked = collector->now;
     collector->round_over = false;
     collector->progress = false;
+    collector->settled_round = collector->settling;
     collector->draining = UINT32_MAX; // the next one is the first
     collector->found_count = collector->found_next = 0;
 }
@@ -358,7 +359,7 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
             break;
         } else if (collector->round_over) {
             bool idle = !collector->progress && !collector->closing;
-            bool settled = idle && collector->settling && collector->peek;
+            bool settled = idle && collector->settling && collector->settled_round;
             free_held(collector);
             tidy(collector);
             if (final) {
@@ -437,6 +438,9 @@ void collector_set_closing(struct collector *collector, bool closing) {
 }
 
 void collector_set_settling(struct collector *collector, bool settling) {
+    // The round under way may have begun before what is to be handed out was recorded.
+    if (settling && !collector->settling)
+        collector->settled_round = false;
     collector->settling = settling;
 }
 
