@@ -168,8 +168,9 @@ static enum unpack_result read_validity(struct decoding *decoding, struct stored
     memset(words, 0, count * sizeof *words);
     if (column->validity == VALIDITY_BITMAP)
         memcpy(words, column->validity_bytes.at, bytes);
-    else if (column->validity == VALIDITY_RUNS ? !read_runs(words, decoding->rows, column->validity_bytes)
-                                               : !unpack_zstd(column->validity_bytes, words, bytes))
+    else if (column->validity == VALIDITY_RUNS
+                 ? !read_runs(words, decoding->rows, column->validity_bytes)
+                 : !unpack_zstd(decoding->scratch, column->validity_bytes, words, bytes))
         return UNPACK_DAMAGED;
     if (decoding->rows % 64 && words[count - 1] >> decoding->rows % 64)
         return UNPACK_DAMAGED;

@@ -488,12 +488,8 @@ tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error) {
 static int64_t last_end(struct encoding *encoding) {
     const int64_t *duration = durations(encoding);
     int64_t last = encoding->start[encoding->rows - 1];
-    for (uint32_t row = 0; duration && row < encoding->rows; row++) {
-        int64_t end;
-        if (!__builtin_add_overflow(encoding->start[row], duration[row], &end) && end > last)
-            last = end;
-    }
-    return last;
+    int64_t end = duration ? loops()->last_end(encoding->start, duration, encoding->rows) : last;
+    return end > last ? end : last;
 }
 
 static uint32_t kinds_of(const struct encoding *encoding) {

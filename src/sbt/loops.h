@@ -41,6 +41,8 @@ struct loops {
     bool (*ascending)(const int64_t *values, uint32_t count);
     // Whether no start + duration that does not overflow is beyond `limit`.
     bool (*ends_within)(const int64_t *starts, const int64_t *durations, uint32_t count, int64_t limit);
+    // The greatest start + duration that does not overflow; INT64_MIN when all do.
+    int64_t (*last_end)(const int64_t *starts, const int64_t *durations, uint32_t count);
     // 8 values of `width` (at most 57) bits from each `width` bytes at `in`, `groups` times.
     void (*unpack)(uint64_t *out, const uint8_t *in, uint32_t groups, uint64_t base, unsigned width);
 };

@@ -117,6 +117,18 @@ static bool LOOP(ends_within)(const int64_t *restrict starts, const int64_t *res
     return beyond == 0;
 }
 
+static int64_t LOOP(last_end)(const int64_t *restrict starts, const int64_t *restrict durations,
+                              uint32_t count) {
+    int64_t last = INT64_MIN;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t start = starts[i], duration = durations[i];
+        int64_t end = (int64_t)((uint64_t)start + (uint64_t)duration);
+        int64_t counted = ((start ^ end) & (duration ^ end)) < 0 ? INT64_MIN : end;
+        last = counted > last ? counted : last;
+    }
+    return last;
+}
+
 #ifndef LOOP_UNPACK
 // With the width a constant every offset and shift is one too.
 static inline __attribute__((always_inline)) void LOOP(unpack_groups)(uint64_t *restrict out,
@@ -173,5 +185,6 @@ const struct loops LOOP(loops) = {
     .greatest8 = LOOP(greatest8),
     .ascending = LOOP(ascending),
     .ends_within = LOOP(ends_within),
+    .last_end = LOOP(last_end),
     .unpack = LOOP(unpack),
 };

@@ -14,7 +14,8 @@ enum {
     EXCEPTION_BITS = 22,    // about what an exception costs beside the packed bits
     DICTIONARY_SAMPLE = 64, // distinct values in the sample, at most, for a dictionary to be tried
     DICTIONARY_LIMIT = 4096,
-    PLANES_GAIN = 88 // per cent of the other candidates' size that planes must come down to
+    FEW = 16,        // distinct values in the sample: zstd is asked what it makes of their order
+    PLANES_GAIN = 80 // per cent of the other candidates' size that planes must come down to
 };
 
 void packer_finish(struct packer *packer) {
@@ -32,7 +33,11 @@ size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, s
             return 0;
         }
         ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, packer->level);
-        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_checksumFlag, 0);
+        // Short matches in noise are chance: they make frames no smaller and their decoding much slower.
+        if (packer->level == 1) {
+            ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_strategy, ZSTD_fast);
+            ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_minMatch, 7);
+        }
     }
     size_t bound = ZSTD_compressBound(size);
     uint8_t *at = output_room(out, bound);
@@ -55,7 +60,8 @@ size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, s
 struct for_plan {
     uint64_t floor;
     unsigned width;
-    uint64_t bits; // for the values it was made from
+    uint32_t exceptions; // about, in 1024 values
+    uint64_t bits;       // for the values it was made from
 };
 
 static void sort_signed(int64_t *values, uint32_t count) {
@@ -72,7 +78,7 @@ static void sort_signed(int64_t *values, uint32_t count) {
     }
 }
 
-// The cheapest floor among a few low quantiles, and the cheapest width above it.
+// The cheapest of a few low quantiles as the floor with the cheapest of a few high ones above it.
 static struct for_plan plan_for(const uint64_t *values, uint32_t count) {
     int64_t sorted[PLAN_VALUES];
     uint32_t taken = count < PLAN_VALUES ? count : PLAN_VALUES;
@@ -81,20 +87,20 @@ static struct for_plan plan_for(const uint64_t *values, uint32_t count) {
         sorted[i] = (int64_t)values[i * step];
     sort_signed(sorted, taken);
     struct for_plan best = {.bits = UINT64_MAX};
-    static const uint32_t lows[] = {0, 2, 8, 24}; // in 256ths
+    static const uint32_t lows[] = {0, 1, 4, 12},
+                          highs[] = {0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32}; // in 128ths
     for (size_t l = 0; l < sizeof lows / sizeof *lows; l++) {
-        uint32_t low = lows[l] * taken / 256;
-        if (l && low == lows[l - 1] * taken / 256)
+        uint32_t low = lows[l] * taken / PLAN_VALUES;
+        if (l && low == lows[l - 1] * taken / PLAN_VALUES)
             continue;
-        uint64_t floor = (uint64_t)sorted[low];
-        // Sorted, so the widths rise: `kept` values fit into the width of the last of them.
-        for (uint32_t kept = taken - low; kept > 0; kept--) {
-            unsigned width = bits_width((uint64_t)sorted[low + kept - 1] - floor);
-            if (kept < taken - low && width == bits_width((uint64_t)sorted[low + kept] - floor))
+        for (size_t h = 0; h < sizeof highs / sizeof *highs; h++) {
+            uint32_t high = highs[h] * taken / PLAN_VALUES;
+            if (h && high == highs[h - 1] * taken / PLAN_VALUES)
                 continue;
-            uint64_t bits = (uint64_t)taken * width + (uint64_t)(taken - kept) * EXCEPTION_BITS;
+            unsigned width = bits_width((uint64_t)sorted[taken - 1 - high] - (uint64_t)sorted[low]);
+            uint64_t bits = (uint64_t)taken * width + (uint64_t)(low + high) * EXCEPTION_BITS;
             if (bits < best.bits)
-                best = (struct for_plan){floor, width, bits};
+                best = (struct for_plan){(uint64_t)sorted[low], width, (low + high) * 1024 / taken, bits};
         }
     }
     best.bits = best.bits * count / taken;
@@ -120,7 +126,8 @@ static struct for_vector try_exceptions(const uint64_t *values, uint32_t count, 
 // The sample's plan, unless this vector is narrower than that or unlike the sample.
 static struct for_vector plan_vector(const uint64_t *values, uint32_t count, struct for_plan plan) {
     struct for_vector patched = try_exceptions(values, count, plan.floor, plan.width);
-    if (patched.exceptions > 0 && patched.exceptions <= count / 16)
+    if (patched.exceptions > 0 &&
+        patched.exceptions <= count / 16 + (uint64_t)2 * plan.exceptions * count / 1024)
         return patched;
     struct loops_span span = loops()->span(values, count);
     struct for_vector full = {(uint64_t)span.least,
@@ -202,35 +209,65 @@ static void fill_plane(uint8_t *out, const uint64_t *values, uint32_t count, str
     loops()->take_plane(out, values, count, plan.base, plan.zigzag, plane);
 }
 
+// log2(value) * 65536 in whole numbers, so that every machine decides alike.
+static uint64_t log2_fixed(uint64_t value) {
+    unsigned whole = bits_width(value) - 1;
+    uint64_t result = (uint64_t)whole << 16,
+             part = whole > 31 ? value >> (whole - 31) : value << (31 - whole);
+    for (unsigned bit = 16; bit-- > 0;) { // part is in [2^31, 2^32): square it, and see whether it passes 2
+        part = part * part >> 31;
+        if (part >> 32) {
+            part >>= 1;
+            result |= (uint64_t)1 << bit;
+        }
+    }
+    return result;
+}
+
+static void fill_entropy_terms(struct packer *packer) {
+    for (uint32_t n = 1; n <= PACK_SAMPLE; n++)
+        packer->entropy_terms[n] = n * log2_fixed(n);
+}
+
+// About the bits an entropy coder spends on these bytes (at most PACK_SAMPLE): their order-0 entropy, and what a count
+// of so few samples makes it look smaller than it is.
+static uint64_t estimate_entropy(struct packer *packer, const uint8_t *bytes, uint32_t count) {
+    uint16_t counts[4][256] = {{0}};
+    if (packer->entropy_terms[2] == 0)
+        fill_entropy_terms(packer);
+    for (uint32_t i = 0; i < count; i++)
+        counts[i % 4][bytes[i]]++;
+    uint64_t terms = 0, symbols = 0;
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t n = (uint32_t)counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
+        terms += packer->entropy_terms[n];
+        symbols += n != 0;
+    }
+    uint64_t bits = (packer->entropy_terms[count] - terms) >> 16;
+    return bits + symbols * 3 / 4;
+}
+
+// Whether compressing is worth the time it takes; seen from the middle of the plane.
+static bool is_worth_compressing(struct packer *packer, const uint8_t *plane, uint32_t count) {
+    uint32_t sample = count < PACK_SAMPLE ? count : PACK_SAMPLE;
+    return estimate_entropy(packer, plane + (count - sample) / 2, sample) * 16 < (uint64_t)sample * 8 * 15;
+}
+
 static void pack_plane(struct packer *packer, struct output *out, const uint8_t *plane, uint32_t count) {
     if (memcmp(plane, plane + 1, count - 1) == 0) {
         output_u8(out, PLANE_CONSTANT);
         output_u8(out, plane[0]);
         return;
     }
-    // Where the sample does not shrink, neither will the whole; trying it is what would cost most.
-    size_t start = out->length;
-    output_u8(out, PLANE_ZSTD);
-    size_t sample = count < PACK_SAMPLE ? count : PACK_SAMPLE;
-    size_t sampled = 0;
-    if (count > 4 * PACK_SAMPLE) {
-        sampled = pack_zstd(packer, out, plane + (count - sample) / 2, sample, sample - sample / 16);
-        out->length = start + 1;
-    }
-    if (sampled || count <= 4 * PACK_SAMPLE) {
-        struct output *trial = &packer->trial;
-        trial->length = 0;
-        size_t made = pack_zstd(packer, trial, plane, count, count);
-        if (made) {
-            output_varint(out, made);
-            output_bytes(out, trial->bytes, made);
-            return;
-        }
-        out->failed |= trial->failed;
-    }
-    out->length = start;
-    output_u8(out, PLANE_RAW);
-    output_bytes(out, plane, count);
+    struct output *trial = &packer->trial;
+    trial->length = 0;
+    size_t made =
+        is_worth_compressing(packer, plane, count) ? pack_zstd(packer, trial, plane, count, count) : 0;
+    out->failed |= trial->failed;
+    output_u8(out, made ? PLANE_ZSTD : PLANE_RAW);
+    if (made)
+        output_varint(out, made);
+    output_bytes(out, made ? trial->bytes : plane, made ? made : count);
 }
 
 static void pack_planes(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count) {
@@ -248,20 +285,25 @@ static void pack_planes(struct packer *packer, struct output *out, const uint64_
     }
 }
 
-// Bits that planes would take for the sample, without what a zstd frame costs by itself.
-static uint64_t estimate_planes(struct packer *packer, const uint64_t *sample, uint32_t count) {
+// Bits that planes would take for the sample, without what a zstd frame costs by itself. With few distinct values
+// there may be repeats, which only zstd itself can tell.
+static uint64_t estimate_planes(struct packer *packer, const uint64_t *sample, uint32_t count, bool few) {
     struct planes_plan plan = plan_planes(sample, count);
     uint8_t plane[PACK_SAMPLE];
-    uint64_t bytes = 0;
+    uint64_t bits = 0;
     for (uint32_t i = 0; i < plan.count; i++) {
         fill_plane(plane, sample, count, plan, i);
         if (memcmp(plane, plane + 1, count - 1) == 0)
             continue;
+        if (!few) {
+            bits += estimate_entropy(packer, plane, count);
+            continue;
+        }
         packer->trial.length = 0;
         size_t made = pack_zstd(packer, &packer->trial, plane, count, count);
-        bytes += made > 12 ? made - 12 : made ? 0 : count;
+        bits += 8 * (made > 12 ? made - 12 : made ? 0 : count);
     }
-    return bytes * 8;
+    return bits;
 }
 
 // ---- dictionary
@@ -424,6 +466,7 @@ static struct choice choose(struct packer *packer, const uint64_t *values, uint3
     uint32_t sampled = take_sample(sample, values, count);
     struct choice choice = {PACKING_FOR, plan_for(sample, sampled), 0};
     uint64_t best = choice.plan.bits;
+    uint32_t distinct = sampled >= 64 ? count_distinct(sample, sampled) : UINT32_MAX;
     if (depth < PACKING_DEPTH) {
         choice.tick = hints & PACK_TIMES && sampled >= 16 ? detect_tick(sample, sampled) : 0;
         if (choice.tick) {
@@ -436,7 +479,6 @@ static struct choice choose(struct packer *packer, const uint64_t *values, uint3
             choice.packing = PACKING_RUNS;
             best = run_bits;
         }
-        uint32_t distinct = sampled >= 64 ? count_distinct(sample, sampled) : UINT32_MAX;
         uint64_t distinct_bits = distinct == UINT32_MAX
                                      ? UINT64_MAX
                                      : (uint64_t)sampled * bits_width(distinct) + distinct * (uint64_t)16;
@@ -446,7 +488,7 @@ static struct choice choose(struct packer *packer, const uint64_t *values, uint3
         }
     }
     if (count >= 256) {
-        uint64_t planes = estimate_planes(packer, sample, sampled);
+        uint64_t planes = estimate_planes(packer, sample, sampled, distinct <= FEW);
         if (planes * 100 < best * PLANES_GAIN)
             choice.packing = PACKING_PLANES;
     }

@@ -20,7 +20,8 @@ struct packer {
     struct scratch scratch; // reset by the caller, once per frame
     void *zstd;             // ZSTD_CCtx
     int level;
-    struct output trial; // what a candidate makes of the sample
+    struct output trial;                     // what a candidate makes of the sample
+    uint64_t entropy_terms[PACK_SAMPLE + 1]; // n * log2(n) * 65536; made on first use
 };
 
 void packer_finish(struct packer *packer);
@@ -85,7 +86,7 @@ uint32_t unpack_next(struct stream *stream, uint64_t out[SBT_VECTOR]);
 bool unpack_all(struct stream *stream, uint64_t *out);
 
 // Decompresses exactly `plain` bytes.
-bool unpack_zstd(struct input in, void *out, size_t plain);
+bool unpack_zstd(struct scratch *scratch, struct input in, void *out, size_t plain);
 
 // ---- bits: `count` integers of `width` bits, bit 0 of the first byte first
 

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <zstd.h>
 
 enum { BLOCK_SIZE = 1 << 20 };
 
@@ -70,5 +71,6 @@ void scratch_finish(struct scratch *scratch) {
         free(block);
         block = next;
     }
+    ZSTD_freeDCtx(scratch->zstd);
     *scratch = (struct scratch){0};
 }

@@ -37,7 +37,7 @@ bool blob_read(struct input *in, uint64_t limit, struct scratch *scratch, struct
     if (encoding != BLOB_ZSTD || !input_varint(in, &stored) || !input_part(in, stored, &part))
         return false;
     uint8_t *bytes = scratch_take(scratch, length);
-    if (!bytes || !unpack_zstd(part, bytes, length))
+    if (!bytes || !unpack_zstd(scratch, part, bytes, length))
         return false;
     *plain = (struct input){bytes, bytes + length};
     return true;

@@ -7,8 +7,10 @@
 #include "sbt/loops.h"
 #include "sbt/packing.h"
 
-bool unpack_zstd(struct input in, void *out, size_t plain) {
-    return ZSTD_decompress(out, plain, in.at, input_left(&in)) == plain;
+bool unpack_zstd(struct scratch *scratch, struct input in, void *out, size_t plain) {
+    if (!scratch->zstd)
+        scratch->zstd = ZSTD_createDCtx();
+    return scratch->zstd && ZSTD_decompressDCtx(scratch->zstd, out, plain, in.at, input_left(&in)) == plain;
 }
 
 static enum unpack_result open_nested(struct stream *stream, struct input *in, uint32_t count,
@@ -62,7 +64,7 @@ static enum unpack_result open_plane(struct stream *stream, uint32_t index, stru
         // What is read in steps of eight may read a little past the plane.
         uint8_t *plane = scratch_take(scratch, stream->left + (size_t)8);
         if (!plane || !input_varint(&stream->body, &length) || !input_part(&stream->body, length, &part) ||
-            !unpack_zstd(part, plane, stream->left))
+            !unpack_zstd(scratch, part, plane, stream->left))
             return UNPACK_DAMAGED;
         stream->as.planes.plane[index] = plane;
         return UNPACK_OK;

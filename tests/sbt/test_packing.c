@@ -192,6 +192,8 @@ static void both_forms_of_the_loops_agree(void **state) {
         assert_memory_equal(plain_words, fast_words, count * sizeof *plain_words);
         assert_int_equal(a->ascending((const int64_t *)values, 1 + count % 4),
                          b->ascending((const int64_t *)values, 1 + count % 4));
+        assert_int_equal(a->last_end((const int64_t *)values, (const int64_t *)others, count),
+                         b->last_end((const int64_t *)values, (const int64_t *)others, count));
         int64_t limit = (int64_t)values[1];
         assert_int_equal(
             a->ends_within((const int64_t *)values, (const int64_t *)others, 1 + count % 3, limit),
