@@ -101,7 +101,7 @@ static void after_fork_child(void) {
         if (channel->state == CHANNEL_OPEN) {
             channel->state = CHANNEL_FORKED;
             channel->threads = 0;
-            atomic_store(&channel->gate.id, 0);
+            atomic_store(&channel->gate.id, CHANNEL_FORKED_ID);
         }
         pthread_mutex_unlock(&channel->lock);
     }

@@ -11,7 +11,8 @@
 #include "capture/ring_pool.h"
 
 #define PATH_BYTES 4096
-#define CHANNEL_CLOSED_ID UINT64_MAX
+#define CHANNEL_CLOSED_ID UINT64_MAX // what no thread's ring was made for: nor 0, a thread's that has none
+#define CHANNEL_FORKED_ID (UINT64_MAX - 1)
 
 enum channel_state { CHANNEL_DEAD = 0, CHANNEL_OPEN, CHANNEL_FORKED, CHANNEL_CLOSED };
 

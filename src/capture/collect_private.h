@@ -41,7 +41,7 @@ struct collector {
     bool before_boot;
     bool closing;
     bool settling;
-    bool settled_round; // this round began while settling
+    bool settled_round;  // this round began while settling
     uint64_t handed_out; // records in the batch that the consumer has at the moment
     bool delivered;
     bool progress;       // this round has read something
