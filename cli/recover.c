@@ -88,10 +88,15 @@ static int recover_session(struct recovery *recovery) {
     progress_clear(&progress);
     tsmith_sink_destroy(sink);
     tsmith_source_destroy(source);
-    if (status >= 0)
-        return write_answer(recovery);
-    complain("%s", error.message);
-    return exit_code_of(status);
+    if (status < 0) {
+        complain("%s", error.message);
+        return exit_code_of(status);
+    }
+    int code = write_answer(recovery);
+    complain("%s is kept and takes memory: 'rm -r %s' once you have what you need", recovery->from,
+             recovery->from);
+    complain("what the recording had written before it was killed is in its own file");
+    return code;
 }
 
 static int recover_file(struct recovery *recovery) {
