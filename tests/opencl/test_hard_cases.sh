@@ -7,7 +7,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 cases=$work/hard_cases
-"${CC:-cc}" -O1 -o "$cases" "$here/hard_cases.c" -lOpenCL -lpthread 2>"$work/cc" || skip "no compiler: $(head -1 "$work/cc")"
+# An agent built with a sanitizer loads only into programs built with it.
+"${CC:-cc}" -O1 ${TRACESMITH_SANITIZE:+"-fsanitize=$TRACESMITH_SANITIZE" "$here/../leaks_allowed.c"} \
+    -o "$cases" "$here/hard_cases.c" -lOpenCL -lpthread 2>"$work/cc" || skip "no compiler: $(head -1 "$work/cc")"
 
 for name in $("$cases"); do
     bare=0
