@@ -521,7 +521,12 @@ class Events:
                 raise Damage("cycle")
             column.busy = True
             has = self.has(column)
-            dense = self.read_list(column, sum(has)) if column.type == LIST else self.read_scalar(column, has, depth)
+            try:
+                dense = (self.read_list(column, sum(has)) if column.type == LIST else
+                         self.read_scalar(column, has, depth))
+            except Unknown:
+                column.readable = False
+                raise
             rest = iter(dense)
             column.decoded = [self.narrow(column, next(rest)) if there else None for there in has]
         return column.decoded
