@@ -323,7 +323,7 @@ static enum result read_word(struct chrome *chrome, uint32_t index, const char *
         if ((size_t)(end - *at) < length || memcmp(*at, words[i].text, length) != 0)
             continue;
         uint8_t role = chrome->reader->keys[index].role;
-        uint64_t bits = (uint64_t)words[i].value;
+        uint64_t bits = words[i].form == FORM_BOOL && words[i].value > 0;
         if (words[i].form == FORM_JSON) {
             bits = tsmith_dictionary_intern(chrome->dictionary, "null", 4);
         } else if (words[i].form == FORM_F64) {
@@ -623,11 +623,14 @@ static enum result read_top(struct chrome *chrome) {
 
 // Among the keys of the file something is wrong: the events may still be found.
 static bool find_trace_events(struct chrome *chrome) {
-    struct input *input = &chrome->input;
-    const char *from = input->window + input->begin;
     static const char wanted[] = "\"traceEvents\"";
-    const char *found = memmem(from, input->end - input->begin, wanted, sizeof wanted - 1);
-    if (!found || chrome->reader->saw_events)
+    struct input *input = &chrome->input;
+    if (chrome->reader->saw_events || input->begin == input->end)
+        return false;
+    // What stands at the commit could not be read: only what is behind it counts.
+    const char *from = input->window + input->begin + 1;
+    const char *found = memmem(from, input->end - input->begin - 1, wanted, sizeof wanted - 1);
+    if (!found)
         return false;
     chrome->problems.counts[PROBLEM_MALFORMED_VALUE]++;
     commit(chrome, TOP_LEVEL, found);

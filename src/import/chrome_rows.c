@@ -34,13 +34,14 @@ static void free_track(struct row_track *track) {
         free(open);
         open = below;
     }
+    free(track);
 }
 
 void rows_destroy(struct rows *rows) {
     if (!rows)
         return;
     for (size_t i = 0; i < rows->track_count; i++)
-        free_track(&rows->tracks[i]);
+        free_track(rows->tracks[i]);
     for (size_t i = rows->ready_taken; i < rows->ready_count; i++)
         tsmith_batch_destroy(rows->ready[i]);
     for (size_t i = 0; i < rows->pool_count; i++)
@@ -94,7 +95,7 @@ static void close_batch(struct rows *rows, struct group *group) {
 
 static void close_all(struct rows *rows) {
     for (size_t i = 0; i < rows->track_count; i++)
-        for (struct group *group = rows->tracks[i].groups; group; group = group->next)
+        for (struct group *group = rows->tracks[i]->groups; group; group = group->next)
             close_batch(rows, group);
     rows->group_bytes = 0;
 }
@@ -105,7 +106,7 @@ static bool open_batch(struct rows *rows, struct group *group) {
     else if (tsmith_batch_create(&group->batch) != TSMITH_OK)
         rows->failed = true;
     if (group->batch)
-        tsmith_batch_reset(group->batch, (uint32_t)(group->track - rows->tracks) + 1);
+        tsmith_batch_reset(group->batch, group->track->index + 1);
     return group->batch != NULL;
 }
 
@@ -777,7 +778,7 @@ void rows_count_problems(struct chrome *chrome) {
 void rows_end(struct chrome *chrome) {
     struct rows *rows = chrome->rows;
     for (size_t i = 0; i < rows->track_count; i++)
-        for (struct open_range *open; (open = pop_range(rows, &rows->tracks[i]));)
+        for (struct open_range *open; (open = pop_range(rows, rows->tracks[i]));)
             add_unended(chrome, open);
     close_all(rows);
     tracks_write(chrome);

@@ -25,7 +25,7 @@ static bool grow_slots(struct rows *rows) {
     if (!slots)
         return false;
     for (size_t i = 0; i < rows->track_count; i++) {
-        size_t at = hash_idents(rows->tracks[i].pid, rows->tracks[i].tid) & (grown - 1);
+        size_t at = hash_idents(rows->tracks[i]->pid, rows->tracks[i]->tid) & (grown - 1);
         while (slots[at])
             at = (at + 1) & (grown - 1);
         slots[at] = (uint32_t)i + 1;
@@ -55,22 +55,27 @@ static struct row_track *add_track(struct rows *rows, struct ident pid, struct i
         rows->failed |= process == SIZE_MAX;
         return NULL;
     }
-    // Groups point to their track: the array is made once and never moves.
-    if (!rows->tracks)
-        rows->tracks = calloc(TRACKS_MAX, sizeof *rows->tracks);
-    if (!rows->tracks) {
+    void *tracks = rows->tracks;
+    struct row_track *track = malloc(sizeof *track);
+    if (!track ||
+        !array_reserve(&tracks, &rows->track_capacity, rows->track_count + 1, sizeof *rows->tracks)) {
+        free(track);
         rows->failed = true;
         return NULL;
     }
-    rows->tracks[rows->track_count] =
-        (struct row_track){.pid = pid, .tid = tid, .process = (uint32_t)process, .device = device};
-    return &rows->tracks[rows->track_count++];
+    rows->tracks = tracks;
+    *track = (struct row_track){.index = (uint32_t)rows->track_count,
+                                .pid = pid,
+                                .tid = tid,
+                                .process = (uint32_t)process,
+                                .device = device};
+    return rows->tracks[rows->track_count++] = track;
 }
 
 struct row_track *tracks_find(struct chrome *chrome, struct ident pid, struct ident tid, bool device) {
     struct rows *rows = chrome->rows;
-    struct row_track *last = rows->tracks + rows->last_track;
-    if (rows->track_count && ident_same(last->pid, pid) && ident_same(last->tid, tid)) {
+    struct row_track *last = rows->last_track;
+    if (last && ident_same(last->pid, pid) && ident_same(last->tid, tid)) {
         last->device |= device;
         return last;
     }
@@ -81,7 +86,7 @@ struct row_track *tracks_find(struct chrome *chrome, struct ident pid, struct id
     size_t at = hash_idents(pid, tid) & (rows->slot_count - 1);
     struct row_track *track = NULL;
     for (; rows->track_slots[at]; at = (at + 1) & (rows->slot_count - 1)) {
-        struct row_track *candidate = &rows->tracks[rows->track_slots[at] - 1];
+        struct row_track *candidate = rows->tracks[rows->track_slots[at] - 1];
         if (ident_same(candidate->pid, pid) && ident_same(candidate->tid, tid)) {
             track = candidate;
             track->device |= device;
@@ -92,9 +97,9 @@ struct row_track *tracks_find(struct chrome *chrome, struct ident pid, struct id
         track = add_track(rows, pid, tid, device);
         if (!track)
             return NULL;
-        rows->track_slots[at] = (uint32_t)(track - rows->tracks) + 1;
+        rows->track_slots[at] = track->index + 1;
     }
-    rows->last_track = (uint32_t)(track - rows->tracks);
+    rows->last_track = track;
     return track;
 }
 
@@ -194,7 +199,7 @@ static void write_process(struct chrome *chrome, size_t index) {
 }
 
 static void write_track(struct chrome *chrome, size_t index) {
-    struct row_track *track = &chrome->rows->tracks[index];
+    struct row_track *track = chrome->rows->tracks[index];
     uint32_t name = track->name                      ? track->name
                     : track->tid.form == FORM_STRING ? (uint32_t)track->tid.bits
                                                      : 0;
@@ -231,7 +236,7 @@ static void name_track(struct chrome *chrome, const struct event *event, uint32_
     if (!track)
         return;
     track->name = name;
-    size_t index = (size_t)(track - rows->tracks);
+    size_t index = track->index;
     if (index < rows->tracks_written)
         tsmith_dictionary_rename_track(chrome->dictionary, (uint32_t)index + 1, name);
 }

@@ -10,7 +10,7 @@
 
 enum {
     TRANSITION_TEXT = 112,
-    TRANSITIONS_MAX = 16384,
+    TRANSITIONS_MAX = 4096,
     KEY_SLOTS = 16384,       // of a hash table of KEYS_MAX keys
     KEY_OVERFLOW = KEYS_MAX, // stands for every key too many
     VALUES_MAX = 4096,       // of an event

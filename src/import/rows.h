@@ -29,6 +29,7 @@ struct group {
 };
 
 struct row_track {
+    uint32_t index; // its id in the dictionary is one more
     struct ident pid, tid;
     uint32_t process; // index in processes
     uint32_t name;    // string
@@ -62,13 +63,13 @@ struct flow_form {
 
 struct rows {
     size_t hold_bytes;
-    struct row_track *tracks; // id in the dictionary: index + 1
+    struct row_track **tracks;
     size_t track_count, track_capacity, tracks_written;
     struct row_process *processes;
     size_t process_count, process_capacity, processes_written;
     uint32_t *track_slots; // hash table of index + 1
     size_t slot_count;
-    uint32_t last_track; // index
+    struct row_track *last_track; // of the last event
 
     tsmith_batch **ready; // full ones, the oldest first
     size_t ready_count, ready_capacity, ready_taken;

@@ -16,8 +16,9 @@ static const char *plain_nested_end(const char *at, const char *end) {
     size_t depth = 0;
     bool inside = false;
     for (; at < end; at++) {
-        if (*at == '\\') { // outside of strings there is none in JSON
-            at++;
+        if (*at == '\\') {
+            at +=
+                inside || at[1] == '"' || at[1] == '\\'; // outside of strings JSON has none: any rule will do
         } else if (*at == '"') {
             inside = !inside;
         } else if (!inside && strchr("[{", *at) && *at) {
