@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of the OpenCL agent share; sourced. Needs the build in the environment (see tests/CMakeLists.txt).
 # A test of a machine without an OpenCL device, or without Python to judge with, is skipped (77).
