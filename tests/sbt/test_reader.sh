@@ -33,4 +33,4 @@ for use in 'packing 0' 'packing 1' 'packing 2' 'packing 3' 'packing 4' 'packing 
         exit 1
     fi
 done
-echo "$(ls "$golden" | grep -c '\.sbt$') golden files agree"
+echo "$(find "$golden" -maxdepth 1 -name "*.sbt" | wc -l) golden files agree"
