@@ -80,7 +80,7 @@ static void reap(struct tsmith_capture *capture) {
     capture->ended = true;
     capture->ended_at = clock_trace_now();
     capture->wait_status = got == pid ? status : 0;
-    collector_process_ended(capture->collector, (uint64_t)pid, capture->wait_status);
+    collector_program_ended(capture->collector, capture->wait_status);
 }
 
 static bool time_to_close(struct tsmith_capture *capture) {
@@ -206,6 +206,7 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
     if (status)
         return status;
     atomic_store(&capture->program, pid);
+    collector_program_started(capture->collector, (uint64_t)pid);
     capture->started = true;
     return TSMITH_OK;
 }

@@ -173,9 +173,10 @@ static void add_channel(struct collector *collector, const char *name) {
         return;
     }
     tsmith_status status = collect_channel_open(collector, name, &channel);
-    if (status == TSMITH_OK)
+    if (status == TSMITH_OK) {
+        channel->alive = true;
         collector->channels[collector->channel_count++] = channel;
-    else if (!collector->recover)
+    } else if (!collector->recover)
         collector->rescan =
             true; // not ready yet, or beyond help; the directory is looked at again now and then
     else if (status != TSMITH_AGAIN)
@@ -212,15 +213,26 @@ static void look_for_channels(struct collector *collector) {
         read_directory(collector);
 }
 
+static bool process_alive(const struct collector *collector, const struct collect_channel *channel) {
+    if (channel->local)
+        return true;
+    if (collector->before_boot || channel->has_end_status)
+        return false;
+    // Between its end and our waiting for it, it is nothing but a status that we do not have yet.
+    return (collector->program == channel->pid && !collector->closing) ||
+           collect_process_alive(channel->pid, channel->start_time);
+}
+
 static void look_whether_gone(struct collector *collector, struct collect_channel *channel) {
-    bool own = channel->local != NULL;
     if (channel->state != COLLECT_LIVE)
         return;
-    channel->alive = true;
-    if (!own && (collector->closing || collector->now - channel->checked > CHECK_INTERVAL)) {
+    if (collector->program_ended && collector->program == channel->pid) {
+        channel->has_end_status = true;
+        channel->end_status = collector->program_status;
+    }
+    if (collector->closing || channel->has_end_status || collector->now - channel->checked > CHECK_INTERVAL) {
         channel->checked = collector->now;
-        channel->alive = !collector->before_boot && !channel->has_end_status &&
-                         collect_process_alive(channel->pid, channel->start_time);
+        channel->alive = process_alive(collector, channel);
     }
     if (!channel->alive || collector->closing)
         channel->state = COLLECT_GONE;
@@ -444,23 +456,22 @@ void collector_set_settling(struct collector *collector, bool settling) {
     collector->settling = settling;
 }
 
-void collector_process_ended(struct collector *collector, uint64_t pid, int wait_status) {
-    for (uint32_t i = 0; i < collector->channel_count; i++) {
-        struct collect_channel *channel = collector->channels[i];
-        if (channel->pid == pid && channel->state == COLLECT_LIVE) {
-            channel->has_end_status = true;
-            channel->end_status = wait_status;
-        }
-    }
+void collector_program_started(struct collector *collector, uint64_t pid) {
+    collector->program = pid;
+}
+
+void collector_program_ended(struct collector *collector, int wait_status) {
+    collector->program_ended = true;
+    collector->program_status = wait_status;
 }
 
 uint32_t collector_live_processes(struct collector *collector) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < collector->channel_count; i++) {
-        struct collect_channel *channel = collector->channels[i];
+        const struct collect_channel *channel = collector->channels[i];
         bool closed =
             atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
-        count += channel->state == COLLECT_LIVE && !closed && !channel->has_end_status &&
+        count += channel->state == COLLECT_LIVE && !closed && channel->pid != collector->program &&
                  collect_process_alive(channel->pid, channel->start_time);
     }
     return count;

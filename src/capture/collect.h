@@ -92,9 +92,9 @@ struct collect_channel {
     uint32_t ring_count;
     uint64_t lost_seen[LAYOUT_REASONS];
     uint32_t lost_reported;
-    uint32_t held;      // sub-buffers taken and not freed yet
-    int64_t checked;    // trace time of the last look whether the process lives
-    int32_t end_status; // wait status, when has_end_status
+    uint32_t held;   // sub-buffers taken and not freed yet
+    int64_t checked; // trace time of the last look whether the process lives
+    int end_status;  // wait status, when has_end_status
     bool has_end_status;
 };
 
@@ -124,8 +124,9 @@ tsmith_dictionary *collector_dictionary(struct collector *collector);
 void collector_set_closing(struct collector *collector, bool closing);
 // While settling, a round looks at everything, hands everything out, and END is returned when nothing was left.
 void collector_set_settling(struct collector *collector, bool settling);
-// How a process ended (waitpid).
-void collector_process_ended(struct collector *collector, uint64_t pid, int wait_status);
+// The program whose end is told (a child of this process is gone for others before it is waited for), and its end.
+void collector_program_started(struct collector *collector, uint64_t pid);
+void collector_program_ended(struct collector *collector, int wait_status);
 // Processes that record and are alive as far as is known.
 uint32_t collector_live_processes(struct collector *collector);
 bool collector_delivered(const struct collector *collector);

@@ -40,6 +40,9 @@ struct collector {
     bool recover;
     bool before_boot;
     bool closing;
+    uint64_t program; // pid, 0: none
+    bool program_ended;
+    int program_status;
     bool settling;
     bool settled_round;  // this round began while settling
     uint64_t handed_out; // records in the batch that the consumer has at the moment

@@ -5,10 +5,10 @@
 
 #include "capture/session_clock.h"
 
-static const int64_t WINDOW = 1000000000; // ns: bounds older than that may have drifted away
 static const int64_t DESCRIBE_INTERVAL = 250000000;
 static const int64_t TOLERANCE = 2000; // ns a host clock may miss the bounds by: calibration of the ticks
-static const int64_t DRIFT_PPM = 100;  // what a device's clock may drift
+static const uint64_t NS_PER_NS_OF_DRIFT = 10000; // 100 ppm, what a device's clock may drift
+static const int64_t DRIFT_MAX = 1000000000;
 
 static const struct {
     clockid_t id;
@@ -47,13 +47,16 @@ static void choose_model(struct device_clock *clock) {
     clock->offset = clock->low + (clock->high - clock->low) / 2;
 }
 
-// Narrows the bounds; starts again where the new ones contradict the old.
+// Narrows the bounds. What older records said loosens as the clock may have drifted since; where old and new
+// contradict each other all the same, the new holds.
 static void intersect(struct device_clock *clock, int64_t low, int64_t high, int64_t now) {
-    if (now - clock->window > WINDOW) {
-        int64_t drift = (now - clock->window) / 1000000 * DRIFT_PPM;
+    int64_t drift =
+        now > clock->widened ? (int64_t)(((uint64_t)now - (uint64_t)clock->widened) / NS_PER_NS_OF_DRIFT) : 0;
+    if (drift > 0) {
+        drift = drift < DRIFT_MAX ? drift : DRIFT_MAX;
         clock->low -= drift;
         clock->high += drift;
-        clock->window = now;
+        clock->widened = now;
     }
     int64_t new_low = low > clock->low ? low : clock->low;
     int64_t new_high = high < clock->high ? high : clock->high;
@@ -74,7 +77,7 @@ void device_clock_observe(struct device_clock *clock, int64_t time, int64_t not_
     if (clock->model == DEVICE_CLOCK_UNKNOWN) {
         clock->low = low;
         clock->high = high;
-        clock->window = not_after;
+        clock->widened = not_after;
         choose_model(clock);
         return;
     }
@@ -110,7 +113,8 @@ int64_t device_clock_offset(struct device_clock *clock, tsmith_dictionary *dicti
         return 0;
     if (clock->model == DEVICE_CLOCK_HOST && clock->host > 0)
         clock->offset = host_offset(clock->host);
-    if (!clock->clock || clock->last_time - clock->described_at > DESCRIBE_INTERVAL) {
+    if (!clock->clock ||
+        (uint64_t)clock->last_time - (uint64_t)clock->described_at > (uint64_t)DESCRIBE_INTERVAL) {
         int64_t below = clock->offset - clock->low, above = clock->high - clock->offset;
         // The offset is somewhere between the bounds.
         int64_t error = below > above ? below : above;

@@ -22,8 +22,8 @@ struct device_clock {
     uint32_t clock;  // id in the dictionary, 0: not described yet
     enum device_clock_model model;
     int host;          // index of the host's clock
-    int64_t low, high; // bounds of the offset, from the records of the current window
-    int64_t window;    // trace time at which the window began
+    int64_t low, high; // bounds of the offset
+    int64_t widened;   // trace time up to which drift is accounted for in them
     int64_t offset;    // what is added to the device's times
     int64_t last_time; // device time observed last
     int64_t described_at;

@@ -264,8 +264,7 @@ static void wait_for_other(const char *directory) {
     }
 }
 
-static void emit_all(struct channel *channel, uint16_t shape, uint64_t emitter, uint64_t from,
-                     uint64_t count) {
+static void emit_all(struct channel *channel, uint16_t shape, uint64_t emitter, uint64_t count) {
     for (uint64_t i = 1; i <= count; i++)
         numbered_emit(channel, shape, emitter, i, 0);
 }

@@ -430,7 +430,10 @@ static void fork_while_emitting(void **unused) {
     // Its own process in the same session: both are there, each under its own pid.
     assert_int_equal(statistics.kept, 1020);
     assert_int_equal(tsmith_dictionary_process_count(file.dictionary), 3);
-    assert_int_equal(tsmith_dictionary_process(file.dictionary, 2)->pid, child);
+    uint64_t first = tsmith_dictionary_process(file.dictionary, 1)->pid;
+    uint64_t second = tsmith_dictionary_process(file.dictionary, 2)->pid;
+    assert_true((first == (uint64_t)child) != (second == (uint64_t)child));
+    assert_int_equal(first + second, (uint64_t)getpid() + (uint64_t)child);
     assert_int_equal(file.summary.kinds[TSMITH_KIND_MARKER], 1020);
     tsmith_sbt_close(file.trace);
 }
