@@ -8,14 +8,14 @@ static bool is_first_launch(struct kernel *kernel, uint64_t program, uint64_t de
                             const uint64_t size[3]) {
     enum { SET = 1 << 14, PROBES = 32 };
     static _Atomic uint64_t set[SET];
-    uint64_t hash = 0x9e3779b97f4a7c15u ^ device;
-    const uint64_t parts[] = {program, kernel->name, size[0], size[1], size[2]};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        hash = (hash ^ parts[i]) * 0xff51afd7ed558ccdu ^ hash >> 29;
-    hash |= 1; // 0 is an empty place
+    // One odd factor for each, so that sums seldom meet; the hash below mixes what is kept.
+    uint64_t hash = size[0] + size[1] * 0x9e3779b97f4a7c15u + size[2] * 0xc2b2ae3d27d4eb4fu +
+                    device * 0x165667b19e3779f9u + 1;
     if (atomic_load_explicit(&kernel->last_launch, memory_order_relaxed) == hash)
         return false;
     atomic_store_explicit(&kernel->last_launch, hash, memory_order_relaxed);
+    hash = (hash ^ program << 32 ^ kernel->name) * 0xff51afd7ed558ccdu;
+    hash = (hash ^ hash >> 29) * 0xc4ceb9fe1a85ec53u | 1; // 0 is an empty place
     for (uint64_t i = 0; i < PROBES; i++) {
         _Atomic uint64_t *place = &set[((hash >> 32) + i) & (SET - 1)];
         uint64_t found = 0;

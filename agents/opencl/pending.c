@@ -14,6 +14,8 @@ enum {
     LIST_WORDS_FIRST = 1 << 14, // 128 KiB: some 700 commands
     LIST_WORDS_MAX = 1 << 23,   // 64 MiB
     PATIENCE = 2000,            // yields
+    CALIBRATE_FIRST = 64, // commands of a list that calibrate the device's clock, and then every so many
+    CALIBRATE_EVERY = 16,
 };
 
 enum entry_state { ENTRY_PENDING, ENTRY_DONE, ENTRY_PAD };
@@ -25,7 +27,8 @@ struct entry {
     bool held;
     bool first_launch;
     bool has_waits;
-    uint32_t track;
+    bool calibrates; // brings the host's times beside the device's
+    uint32_t track;  // of its queue
     cl_event event;
     struct object *queue;
     uint64_t not_before;
@@ -39,6 +42,7 @@ struct pending_list {
     _Atomic uint64_t tail;
     uint64_t *words;
     uint64_t capacity;
+    uint32_t appended;   // commands, ever
     uint32_t since_reap; // commands appended since the owner last looked
     _Atomic uint32_t locked;
     _Atomic uint32_t owned; // by a living thread
@@ -51,6 +55,15 @@ static _Atomic uint64_t reapers;   // at work now
 static _Atomic uint64_t reap_ends; // how many have finished
 static pthread_key_t thread_end;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+
+// The body of a launch over one dimension, the most frequent of all, in one inlined move.
+static void body_copy(uint64_t *to, const uint64_t *from, uint32_t words) {
+    enum { FREQUENT = BODY_FIXED + 2 };
+    if (words == FREQUENT)
+        memcpy(to, from, FREQUENT * 8);
+    else
+        memcpy(to, from, (size_t)words * 8);
+}
 
 static struct entry *entry_at(const struct pending_list *list, uint64_t position) {
     return (struct entry *)(void *)(list->words + (position & (list->capacity - 1)));
@@ -189,19 +202,22 @@ static void write_first_launch(struct ring *ring, const struct entry *entry, con
 
 static void write_timed(struct ring *ring, const struct entry *entry, const struct times *times) {
     const uint32_t body = entry->words - ENTRY_WORDS;
-    const uint32_t words = 1 + TIMED_WORDS + body;
+    const uint32_t fixed = 1 + TIMED_WORDS + (entry->calibrates ? CALIBRATION_WORDS : 0);
+    const uint32_t words = fixed + body;
     uint64_t *at = ring_reserve(ring, words);
     if (!at)
         return;
-    at[0] = record_head(shapes.timed[entry->class][entry->has_waits], words, entry->track);
+    at[0] = record_head(shapes.timed[entry->class][entry->has_waits][entry->calibrates], words, entry->track);
     at[1] = times->start;
     at[2] = times->end;
     at[3] = times->queued;
     at[4] = times->submitted;
     at[5] = times->complete;
-    at[6] = entry->not_before;
-    at[7] = entry->not_after;
-    memcpy(at + 8, entry->body, body * 8);
+    if (entry->calibrates) {
+        at[6] = entry->not_before;
+        at[7] = entry->not_after;
+    }
+    body_copy(at + fixed, entry->body, body);
     ring_commit(ring, words);
 }
 
@@ -215,7 +231,7 @@ static void write_untimed(struct ring *ring, const struct entry *entry, cl_int s
     at[1] = entry->not_after;
     at[2] = (uint64_t)(int64_t)status;
     at[3] = 1;
-    memcpy(at + 4, entry->body, body * 8);
+    body_copy(at + 4, entry->body, body);
     ring_commit(ring, words);
 }
 
@@ -253,7 +269,6 @@ static bool entry_finish(struct entry *entry) {
     }
     entry_record(entry, timed && times_plausible(&times) ? &times : NULL, status);
     entry->state = ENTRY_DONE;
-    channel_in_flight(agent.channel, -1);
     if (entry->held)
         events_unhold(entry->event, entry->body[0]);
     agent.next.clReleaseEvent(entry->event);
@@ -267,6 +282,7 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
     const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&list->head, memory_order_relaxed);
     bool all_before = true;
+    int64_t finished = 0;
     for (uint64_t at = head; at != tail && limit;) {
         struct entry *entry = entry_at(list, at);
         if (entry->state == ENTRY_PENDING) {
@@ -276,6 +292,8 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
                     atomic_store_explicit(&queue->scan, scan, memory_order_relaxed);
                 all_before = false;
                 limit--;
+            } else {
+                finished++;
             }
         }
         at += entry->words;
@@ -283,6 +301,8 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
             head = at;
     }
     atomic_store_explicit(&list->head, head, memory_order_release);
+    if (finished)
+        channel_in_flight(agent.channel, -finished);
 }
 
 static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
@@ -302,6 +322,10 @@ static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
     atomic_fetch_sub(&reapers, 1);
     agent_thread.busy--;
     list_unlock(list);
+}
+
+bool pending_any_own(void) {
+    return agent_thread.list && !list_empty(agent_thread.list);
 }
 
 void pending_reap_own(void) {
@@ -431,7 +455,7 @@ bool pending_push(const struct pending_command *command) {
     if (!entry)
         return false;
     uint32_t words = ENTRY_WORDS + command->body_words;
-    memcpy(entry->body, command->body, command->body_words * 8);
+    body_copy(entry->body, command->body, command->body_words);
     if (waits)
         words += events_list(entry->body + command->body_words, waits, command->waits);
     entry->words = words;
@@ -440,6 +464,8 @@ bool pending_push(const struct pending_command *command) {
     entry->held = command->held;
     entry->first_launch = command->first_launch;
     entry->has_waits = waits != 0;
+    entry->calibrates = list->appended < CALIBRATE_FIRST || list->appended % CALIBRATE_EVERY == 0;
+    list->appended++;
     entry->event = command->event;
     entry->queue = command->queue;
     entry->track = command->queue->queue.track;

@@ -45,6 +45,7 @@ bool pending_push(const struct pending_command *command);
 // Records what is complete of the calling thread's list; of all lists. `patient` waits a short while for a
 // list that somebody else is at: for calls that let objects go, so that what we hold of them is given back
 // before.
+bool pending_any_own(void);
 void pending_reap_own(void);
 void pending_reap_all(bool patient);
 

@@ -21,14 +21,16 @@ static struct record_shape begin_call(tsmith_kind kind) {
     return shape;
 }
 
-static void add_times(struct record_shape *shape) {
+static void add_times(struct record_shape *shape, bool calibrates) {
     add(shape, TSMITH_FIELD_START, RECORD_DEVICE_TIME);
     add(shape, TSMITH_FIELD_DURATION, RECORD_DEVICE_END);
     add(shape, TSMITH_FIELD_QUEUED, RECORD_DEVICE_TIME);
     add(shape, TSMITH_FIELD_SUBMITTED, RECORD_DEVICE_TIME);
     add(shape, TSMITH_FIELD_COMPLETED, OPTIONAL(RECORD_DEVICE_TIME));
-    add(shape, 0, RECORD_NOT_BEFORE);
-    add(shape, 0, RECORD_NOT_AFTER);
+    if (calibrates) {
+        add(shape, 0, RECORD_NOT_BEFORE);
+        add(shape, 0, RECORD_NOT_AFTER);
+    }
 }
 
 static void add_no_times(struct record_shape *shape) {
@@ -65,7 +67,8 @@ static void add_class(struct record_shape *shape, enum device_class class) {
     }
 }
 
-static uint16_t device_shape(struct channel *channel, enum device_class class, bool timed, bool waits) {
+static uint16_t device_shape(struct channel *channel, enum device_class class, bool timed, bool waits,
+                             bool calibrates) {
     static const uint8_t kinds[CLASS_LIMIT] = {
         [CLASS_KERNEL_1D] = TSMITH_KIND_KERNEL,    [CLASS_KERNEL] = TSMITH_KIND_KERNEL,
         [CLASS_COPY] = TSMITH_KIND_MEMCPY,         [CLASS_FILL] = TSMITH_KIND_MEMSET,
@@ -75,7 +78,7 @@ static uint16_t device_shape(struct channel *channel, enum device_class class, b
     };
     struct record_shape shape = begin((tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK);
     if (timed)
-        add_times(&shape);
+        add_times(&shape, calibrates);
     else
         add_no_times(&shape);
     add_class(&shape, class);
@@ -144,8 +147,11 @@ static void register_objects(struct channel *channel) {
 void shapes_register(struct channel *channel) {
     for (int class = 0; class < CLASS_LIMIT; class ++) {
         for (int waits = 0; waits < 2; waits++) {
-            shapes.timed[class][waits] = device_shape(channel, (enum device_class) class, true, waits);
-            shapes.untimed[class][waits] = device_shape(channel, (enum device_class) class, false, waits);
+            for (int calibrates = 0; calibrates < 2; calibrates++)
+                shapes.timed[class][waits][calibrates] =
+                    device_shape(channel, (enum device_class) class, true, waits, calibrates);
+            shapes.untimed[class][waits] =
+                device_shape(channel, (enum device_class) class, false, waits, false);
         }
     }
     register_calls(channel);

@@ -2,7 +2,7 @@
 // The shapes of the agent's records: which word of a record is which field. Rules: agent.h.
 //
 // A device record is head, the times, and the body that the wrapper built when it enqueued the command:
-//   timed:   START END QUEUED SUBMITTED COMPLETED NOT_BEFORE NOT_AFTER | body
+//   timed:   START END QUEUED SUBMITTED COMPLETED (NOT_BEFORE NOT_AFTER) | body
 //   untimed: START (the call's end)  RESULT INFERRED                   | body
 // and the body is CORRELATION HOST_TRACK NAME OPERATION, the words of its class, and (with waits) the list.
 #ifndef OPENCL_SHAPES_H
@@ -24,7 +24,8 @@ enum device_class {
 };
 
 enum {
-    TIMED_WORDS = 7,
+    TIMED_WORDS = 5,
+    CALIBRATION_WORDS = 2,
     UNTIMED_WORDS = 3,
     BODY_FIXED = 4,
     BODY_CLASS_MAX = 9,
@@ -32,7 +33,7 @@ enum {
 };
 
 struct shapes {
-    uint16_t timed[CLASS_LIMIT][2]; // [1]: with a wait list
+    uint16_t timed[CLASS_LIMIT][2][2]; // [1]: with a wait list; [][1]: with NOT_BEFORE and NOT_AFTER
     uint16_t untimed[CLASS_LIMIT][2];
     uint16_t call;          // START END CORRELATION QUEUE_TRACK RESULT
     uint16_t call_blocking; // the same and BLOCKING
