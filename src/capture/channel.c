@@ -177,8 +177,12 @@ static int make_named_files(struct channel *channel, unsigned long long start, u
         return ENOMEM;
     if (!ring_pool_open(&channel->pool, channel->rings_path, channel->control))
         return errno;
-    if (channel_table_create(channel))
+    if (channel_table_create(channel)) {
+        // A program that replaced itself by exec is the same process: its new image must not number its calls from 1
+        // again (tests/opencl/test_processes.sh).
+        atomic_store(&channel->correlation, (uint64_t)attempt << 36);
         return 0;
+    }
     ring_pool_unmap(&channel->pool);
     unlink(channel->rings_path);
     return ENOSPC;
