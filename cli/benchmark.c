@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
+#include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +229,17 @@ static double median(const double *values) {
     return sorted[RUNS / 2];
 }
 
+// From the quickest run to the slowest: what the machine adds by itself.
+static double spread(const double *values) {
+    double least = values[0];
+    double most = values[0];
+    for (int run = 1; run < RUNS; run++) {
+        least = values[run] < least ? values[run] : least;
+        most = values[run] > most ? values[run] : most;
+    }
+    return most - least;
+}
+
 static int run_all(struct benchmark *benchmark) {
     char *argv[] = {benchmark->program, benchmark->count, benchmark->report_fd, NULL};
     struct progress progress = {.what = "launching"};
@@ -249,6 +261,13 @@ static bool all_recorded(const struct benchmark *benchmark) {
     return worst->launches == benchmark->loop.launches && worst->completions == benchmark->loop.launches;
 }
 
+static void add_json_runs(struct text *text, const char *member, const double *values) {
+    text_add_format(text, ",\"%s\":[", member);
+    for (int run = 0; run < RUNS; run++)
+        text_add_format(text, "%s%.1f", run ? "," : "", values[run]);
+    text_add_char(text, ']');
+}
+
 static void write_json(const struct benchmark *benchmark) {
     const struct trace_report *worst = &benchmark->worst;
     double bare = median(benchmark->bare);
@@ -261,10 +280,12 @@ static void write_json(const struct benchmark *benchmark) {
                     ",\"completions_recorded\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"complete\":%s",
                     RUNS, benchmark->loop.launches, worst->launches, worst->completions, worst->lost,
                     all_recorded(benchmark) ? "true" : "false");
-    text_add_format(&text,
-                    ",\"wall_ns_per_launch\":{\"bare\":%.1f,\"recorded\":%.1f,\"added\":%.1f}"
-                    ",\"events\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"bytes_per_event\":%.3f}\n",
-                    bare, traced, traced - bare, worst->events, worst->bytes,
+    text_add_format(&text, ",\"wall_ns_per_launch\":{\"bare\":%.1f,\"recorded\":%.1f,\"added\":%.1f", bare,
+                    traced, traced - bare);
+    add_json_runs(&text, "bare_runs", benchmark->bare);
+    add_json_runs(&text, "recorded_runs", benchmark->traced);
+    text_add_format(&text, "},\"events\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"bytes_per_event\":%.3f}\n",
+                    worst->events, worst->bytes,
                     worst->events ? (double)worst->bytes / (double)worst->events : 0);
     output_text(&text);
     text_finish(&text);
@@ -287,9 +308,13 @@ static void write_text(const struct benchmark *benchmark) {
     if (worst->lost)
         text_add_count(&text, worst->lost);
     text_add_cstr(&text, worst->lost ? " events lost\n" : "nothing lost\n");
-    text_add_format(&text, "bare       %.0f ns per launch (median)\n", bare);
-    text_add_format(&text, "recorded   %.0f ns per launch (median)\n", traced);
-    text_add_format(&text, "added      %+.0f ns per launch\n", traced - bare);
+    text_add_format(&text, "bare       %.0f ns per launch, the runs differ by %.0f ns\n", bare,
+                    spread(benchmark->bare));
+    text_add_format(&text, "recorded   %.0f ns per launch, the runs differ by %.0f ns\n", traced,
+                    spread(benchmark->traced));
+    text_add_format(&text, "added      %+.0f ns per launch (of medians)%s\n", traced - bare,
+                    fabs(traced - bare) < spread(benchmark->bare) ? ", within the noise of this machine"
+                                                                  : "");
     text_add_cstr(&text, "trace      ");
     text_add_count(&text, worst->events);
     text_add_cstr(&text, " events, ");

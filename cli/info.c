@@ -119,7 +119,7 @@ static int write_json(struct trace *trace, bool quick) {
     for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++) {
         if (!summary->kinds[kind])
             continue;
-        text_add_format(&text, "%s\"%s\":%" PRIu64, first ? "" : ",", tsmith_kind_name((tsmith_kind)kind),
+        text_add_format(&text, "%s\"%s\":%" PRIu64, first ? "" : ",", trace_kind_name(kind),
                         summary->kinds[kind]);
         first = false;
     }
@@ -183,12 +183,12 @@ static void write_kinds(const struct trace *trace) {
     for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++) {
         if (!trace->summary.kinds[kind])
             continue;
-        const char *name = tsmith_kind_name((tsmith_kind)kind);
+        const char *name = trace_kind_name(kind);
         text_add_repeat(&line, ' ', LABEL_COLUMNS);
         size_t from = line.length;
         text_add_count(&line, trace->summary.kinds[kind]);
         text_pad_left(&line, from, 14);
-        text_add_format(&line, "  %-14s %s", name, tsmith_kind_doc((tsmith_kind)kind));
+        text_add_format(&line, "  %-14s %s", name, trace_kind_doc(kind));
         end_line(&line);
     }
     text_finish(&line);
@@ -251,8 +251,7 @@ static void write_lost(const struct trace *trace) {
         size_t from = line.length;
         text_add_count(&line, trace->summary.lost[reason]);
         text_pad_left(&line, from, 14);
-        text_add_format(&line, "  %-14s %s", tsmith_reason_name((tsmith_reason)reason),
-                        tsmith_reason_doc((tsmith_reason)reason));
+        text_add_format(&line, "  %-14s %s", trace_reason_name(reason), trace_reason_doc(reason));
         end_line(&line);
     }
     text_finish(&line);

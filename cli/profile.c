@@ -151,11 +151,15 @@ static void write_text(const struct summary *summary) {
         text_add_cstr(&line, ", ");
         if (lost)
             text_add_count(&line, lost);
-        text_add_cstr(&line, lost                       ? " events lost (tracesmith info says why)"
+        text_add_cstr(&line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
+                                               : " events lost (tracesmith info says why)")
                              : summary->result->written ? "nothing lost"
                                                         : "not whole");
         complain("%s", text_cstr(&line));
     }
+    if (file->lost[TSMITH_REASON_RING_FULL] || file->lost[TSMITH_REASON_OVERWRITTEN])
+        complain("a ring was full: a larger --buffer holds more, and with --overflow block the program waits "
+                 "instead");
     if (summary->readable && summary->result->written && summary->result->used_api)
         complain("next: tracesmith view %s --timeline", summary->path);
     text_finish(&line);

@@ -13,7 +13,8 @@
 #include "terminal.h"
 
 #define STATS_FIELDS(X)                                                                                      \
-    X(START) X(DURATION) X(KIND) X(NAME) X(OPERATION) X(DIRECTION) X(BYTES) X(QUEUE_TRACK) X(LIVE_BYTES)
+    X(START)                                                                                                 \
+    X(DURATION) X(KIND) X(NAME) X(OPERATION) X(DIRECTION) X(BYTES) X(QUEUE_TRACK) X(LIVE_BYTES) X(LOST)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -34,7 +35,7 @@ enum {
 
 struct row {
     int64_t start, end;
-    uint64_t bytes, live;
+    uint64_t bytes, live, lost;
     uint32_t track, name, queue;
     uint8_t kind, operation, direction;
     bool has_duration, has_bytes, has_live;
@@ -100,6 +101,7 @@ static void stats_collect(void *context, uint32_t at, struct text *record) {
     row.operation = (uint8_t)get_or_zero(collector, AT_OPERATION, at);
     row.direction = (uint8_t)get_or_zero(collector, AT_DIRECTION, at);
     row.queue = (uint32_t)get_or_zero(collector, AT_QUEUE_TRACK, at);
+    row.lost = get_or_zero(collector, AT_LOST, at);
     row.has_bytes = get(collector, AT_BYTES, at, &row.bytes);
     row.has_live = get(collector, AT_LIVE_BYTES, at, &row.live);
     text_add(record, (const char *)&row, sizeof row);
@@ -162,6 +164,10 @@ static void add_busy(struct stats *stats, const struct row *row) {
         return;
     struct track_totals *track = &stats->tracks[row->track];
     track->events++;
+    if (row->kind == TSMITH_KIND_LOSS) {
+        stats->lost += row->lost;
+        covered_add(&stats->holes, start, end, &fresh);
+    }
     if (row->kind == TSMITH_KIND_API)
         covered_add(&track->calls, start, end, &fresh);
     if (row->kind == TSMITH_KIND_SYNC)

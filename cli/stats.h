@@ -70,6 +70,8 @@ struct stats {
     struct device_totals *devices;   // by id
     struct memory_totals *processes; // by id
     uint32_t track_count, device_count, process_count;
+    struct covered holes; // time in which something was not recorded
+    uint64_t lost;        // events, as the loss events say
     bool out_of_memory;
 };
 

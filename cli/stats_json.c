@@ -165,11 +165,13 @@ void stats_write_json(struct stats *stats) {
     text_add_format(&text,
                     ",\"from\":%" PRId64 ",\"to\":%" PRId64 ",\"window_ns\":%" PRId64 ",\"events\":%" PRIu64,
                     stats->from, stats->to, stats->to - stats->from, stats->events);
+    text_add_format(&text, ",\"lost_in_window\":{\"events\":%" PRIu64 ",\"holes_ns\":%" PRId64 "}",
+                    stats->lost, stats->holes.busy);
     text_add_cstr(&text, ",\"kinds\":{");
     for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++) {
         if (!stats->kinds[kind])
             continue;
-        text_add_format(&text, "%s\"%s\":%" PRIu64, first ? "" : ",", tsmith_kind_name((tsmith_kind)kind),
+        text_add_format(&text, "%s\"%s\":%" PRIu64, first ? "" : ",", trace_kind_name(kind),
                         stats->kinds[kind]);
         first = false;
     }

@@ -357,6 +357,21 @@ static void write_head(struct stats *stats) {
     text_finish(&line);
 }
 
+// The totals lack what was not recorded: in how much of the time that can be.
+static void write_holes(struct stats *stats) {
+    struct text line = {0};
+    if (!stats->lost && !stats->holes.started)
+        return;
+    heading("NOT RECORDED", "");
+    text_add_count(&line, stats->lost);
+    text_add_cstr(&line, " events, in holes that cover ");
+    text_add_duration(&line, stats->holes.busy);
+    text_add_format(&line, " (%.1f%%) of the time; everything above lacks them\n",
+                    100 * share_of(stats->holes.busy, stats->to - stats->from));
+    output_text(&line);
+    text_finish(&line);
+}
+
 void stats_write_text(struct stats *stats) {
     write_head(stats);
     write_devices(stats);
@@ -373,4 +388,5 @@ void stats_write_text(struct stats *stats) {
     write_named_table(stats, TSMITH_KIND_HOST_FUNCTION, "HOST FUNCTIONS");
     write_named_table(stats, TSMITH_KIND_OVERHEAD, "OVERHEAD OF RECORDING");
     write_memory(stats);
+    write_holes(stats);
 }

@@ -369,17 +369,20 @@ static void draw_axis(const struct timeline *timeline) {
 
 static void draw_legend(const struct timeline *timeline) {
     struct text line = {0};
+    const char *separator = "";
     text_add_repeat(&line, ' ', LABEL_COLUMNS);
     for (int class = CLASS_COUNT - 1; class >= 0; class --) {
         if (!timeline->seen[class])
             continue;
+        text_add_cstr(&line, separator);
         add_color(&line, classes[class].color);
         if (terminal_unicode())
             text_add_cstr(&line, classes[class].cells[7]);
         else
             text_add_char(&line, classes[class].letter);
         add_color(&line, PLAIN);
-        text_add_format(&line, " %s  ", classes[class].name);
+        text_add_format(&line, " %s", classes[class].name);
+        separator = "   ";
     }
     text_add_char(&line, '\n');
     text_add_repeat(&line, ' ', LABEL_COLUMNS);

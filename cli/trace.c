@@ -21,6 +21,26 @@ int exit_code_of_input(tsmith_status status) {
     }
 }
 
+static const char *known(const char *name) {
+    return name && *name ? name : "unknown";
+}
+
+const char *trace_kind_name(int kind) {
+    return known(tsmith_kind_name((tsmith_kind)kind));
+}
+
+const char *trace_kind_doc(int kind) {
+    return known(tsmith_kind_doc((tsmith_kind)kind));
+}
+
+const char *trace_reason_name(int reason) {
+    return known(tsmith_reason_name((tsmith_reason)reason));
+}
+
+const char *trace_reason_doc(int reason) {
+    return known(tsmith_reason_doc((tsmith_reason)reason));
+}
+
 static bool is_directory(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
@@ -89,8 +109,7 @@ static void report_lost(const struct trace *trace) {
             continue;
         text_add_cstr(&line, first ? "" : "; ");
         text_add_count(&line, trace->summary.lost[reason]);
-        text_add_format(&line, " %s (%s)", tsmith_reason_name((tsmith_reason)reason),
-                        tsmith_reason_doc((tsmith_reason)reason));
+        text_add_format(&line, " %s (%s)", trace_reason_name(reason), trace_reason_doc(reason));
         first = false;
     }
     complain("%s: %s", trace->path, text_cstr(&line));
@@ -140,8 +159,7 @@ static void add_json_lost(struct text *text, const struct trace *trace) {
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
         if (!trace->summary.lost[reason])
             continue;
-        const char *name = tsmith_reason_name((tsmith_reason)reason);
-        text_add_format(text, "%s\"%s\":%" PRIu64, first ? "" : ",", name ? name : "unknown",
+        text_add_format(text, "%s\"%s\":%" PRIu64, first ? "" : ",", trace_reason_name(reason),
                         trace->summary.lost[reason]);
         first = false;
     }

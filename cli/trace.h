@@ -49,6 +49,12 @@ static inline tsmith_string trace_string(const struct trace *trace, uint32_t id)
 // What comes after the last slash of a program's path.
 tsmith_string trace_base_name(tsmith_string path);
 
+// Name and meaning of a kind of event and of a reason; never NULL, also for one of a newer version.
+const char *trace_kind_name(int kind);
+const char *trace_kind_doc(int kind);
+const char *trace_reason_name(int reason);
+const char *trace_reason_doc(int reason);
+
 // The exit code for a status that came from reading.
 int exit_code_of_input(tsmith_status status);
 

@@ -32,8 +32,10 @@ enum {
     X(DIRECTION)                                                                                             \
     X(BYTES)                                                                                                 \
     X(GLOBAL_X)                                                                                              \
-    X(GLOBAL_Y) X(GLOBAL_Z) X(LOCAL_X) X(LOCAL_Y) X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) \
-        X(LOST) X(REASON) X(TEXT) X(INFERRED)
+    X(GLOBAL_Y)                                                                                              \
+    X(GLOBAL_Z)                                                                                              \
+    X(LOCAL_X) X(LOCAL_Y) X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON)       \
+        X(TEXT) X(INFERRED)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -133,7 +135,7 @@ static void add_loss(struct text *record, const struct lines *lines, uint32_t ro
     }
     if (get(lines, AT_REASON, row, &bits) && view_enum_name(TSMITH_TYPE_REASON, bits)) {
         text_add_cstr(record, ": ");
-        text_add_cstr(record, tsmith_reason_doc((tsmith_reason)bits));
+        text_add_cstr(record, trace_reason_doc((int)bits));
     }
 }
 
@@ -268,7 +270,7 @@ static void measure(struct lines *lines) {
     }
     lines->kind_columns = sizeof "KIND" - 1;
     for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++) {
-        const char *name = tsmith_kind_name((tsmith_kind)kind);
+        const char *name = trace_kind_name(kind);
         if (trace->summary.kinds[kind] && strlen(name) > lines->kind_columns)
             lines->kind_columns = strlen(name);
     }

@@ -32,17 +32,25 @@ def make(path):
 
 
 def check_damaged(path, trace, what):
+    # info reads all of the file, whatever the damage is in.
+    info = run("info", "--json", path, code=3)
+    check(not info.stdout or json.loads(info.stdout)["complete"] is False, what + ": info says it is not complete")
+    check(b"byte" in info.stderr, what + ": says where: " + info.stderr.decode())
     done = run("view", path, "-f", "json", code=None)
-    check(done.returncode == 3, "%s: exit code 3 and not %d" % (what, done.returncode))
+    check(done.returncode in (0, 3), "%s: view gave %d" % (what, done.returncode))
     if not done.stdout:
         return 0  # damaged where nothing can be read without it
-    events = json.loads(done.stdout)["events"]
+    answer = json.loads(done.stdout)
     known = {(e["start"], e["duration"], e["correlation"]) for e in trace.events}
-    check(all((e["start"], e["duration"], e["correlation"]) in known for e in events), what + ": no invented event")
-    check(b"byte" in done.stderr, what + ": says where: " + done.stderr.decode())
-    info = run("info", "--json", path, code=3)
-    check(json.loads(info.stdout)["complete"] is False, what + ": info says it is not complete")
-    return len(events)
+    got = {(e["start"], e["duration"], e["correlation"]) for e in answer["events"]}
+    check(got <= known, what + ": no invented event")
+    check(len(got) == len(answer["events"]), what + ": none twice")
+    if done.returncode == 0:
+        # The damage is in a part that the answer does not need.
+        check(got == known, what + ": all events, or it is said")
+    else:
+        check(answer["complete"] is False and b"byte" in done.stderr, what + ": says where: " + done.stderr.decode())
+    return len(got)
 
 
 def main():
@@ -74,7 +82,6 @@ def main():
                 file.write(whole[:size])
             kept.append(check_damaged(path, trace, "cut off at %d of %d" % (size, len(whole))))
         check(any(kept), "something is readable of a file that was cut off")
-        check(max(kept) < len(trace.events) + 1, "nothing is counted twice")
         for _ in range(12):
             damaged = bytearray(whole)
             damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)

@@ -22,6 +22,9 @@ def make(rng):
         tracks[trace.track("queue", "q%d" % i, 1 + i % 2, 1 + i % 2)] = ("queue", 1 + i % 2, 1 + i % 2)
     for i in range(3):
         tracks[trace.track("thread", "t%d" % i, 1 + i % 2)] = ("thread", 1 + i % 2, 0)
+    for i in range(2):
+        tracks[trace.track("loss", "losses", 1 + i)] = ("loss", 1 + i, 0)
+    losses = [t for t in tracks if tracks[t][0] == "loss"]
     queues = [t for t in tracks if tracks[t][0] == "queue"]
     threads = [t for t in tracks if tracks[t][0] == "thread"]
     live = collections.Counter()
@@ -44,6 +47,9 @@ def make(rng):
             size = rng.randrange(1, 1000)
             live[process] += size
             trace.event(track, "alloc", start, bytes=size, live_bytes=live[process], operation="buffer")
+        if rng.random() < 0.02:
+            trace.event(rng.choice(losses), "loss", start, duration=duration, lost=rng.randrange(1, 9),
+                        reason="ring_full")
         if rng.random() < 0.05:
             trace.flush()
     return trace, tracks
@@ -128,6 +134,9 @@ def main():
             stats = check_window(path, trace, tracks, first, last, [])
             check_waits(stats, trace, tracks)
             check_memory(stats, trace, tracks)
+            losses = [e for e in trace.events if e["kind"] == "loss"]
+            check(stats["lost_in_window"] == {"events": sum(e["lost"] for e in losses),
+                                              "holes_ns": len(ticks(losses, first, last))}, "losses")
             low, high = first + 300, first + 1700
             check_window(path, trace, tracks, low, high, ["--from", "300ns", "--to", "1.7us"])
             text = run("view", path, "--stats").stdout.decode()
