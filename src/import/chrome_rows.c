@@ -44,11 +44,8 @@ void rows_destroy(struct rows *rows) {
         free_track(rows->tracks[i]);
     for (size_t i = rows->ready_taken; i < rows->ready_count; i++)
         tsmith_batch_destroy(rows->ready[i]);
-    for (size_t i = 0; i < rows->pool_count; i++)
-        tsmith_batch_destroy(rows->pool[i]);
     tsmith_batch_destroy(rows->given);
     free(rows->ready);
-    free(rows->pool);
     tracks_finish(rows);
     free(rows);
 }
@@ -66,17 +63,16 @@ static size_t batch_bytes(const tsmith_batch *batch) {
     return rows * tsmith_batch_column_count(batch) * 7;
 }
 
-static bool push(struct rows *rows, tsmith_batch ***array, size_t *count, size_t *capacity,
-                 tsmith_batch *batch) {
-    void *items = *array;
-    if (!array_reserve(&items, capacity, *count + 1, sizeof **array)) {
+// Behind those that are ready; destroyed when there is no memory.
+static void push_ready(struct rows *rows, tsmith_batch *batch) {
+    void *ready = rows->ready;
+    if (!array_reserve(&ready, &rows->ready_capacity, rows->ready_count + 1, sizeof *rows->ready)) {
         tsmith_batch_destroy(batch);
         rows->failed = true;
-        return false;
+        return;
     }
-    *array = items;
-    (*array)[(*count)++] = batch;
-    return true;
+    rows->ready = ready;
+    rows->ready[rows->ready_count++] = batch;
 }
 
 // The group's batch, if it has one with rows, goes to those that are ready.
@@ -90,7 +86,7 @@ static void close_batch(struct rows *rows, struct group *group) {
     size_t bytes = batch_bytes(batch);
     rows->group_bytes -= bytes < rows->group_bytes ? bytes : rows->group_bytes;
     rows->ready_bytes += bytes;
-    (void)push(rows, &rows->ready, &rows->ready_count, &rows->ready_capacity, batch);
+    push_ready(rows, batch);
 }
 
 static void close_all(struct rows *rows) {
@@ -101,9 +97,7 @@ static void close_all(struct rows *rows) {
 }
 
 static bool open_batch(struct rows *rows, struct group *group) {
-    if (rows->pool_count)
-        group->batch = rows->pool[--rows->pool_count];
-    else if (tsmith_batch_create(&group->batch) != TSMITH_OK)
+    if (tsmith_batch_create(&group->batch) != TSMITH_OK)
         rows->failed = true;
     if (group->batch)
         tsmith_batch_reset(group->batch, group->track->index + 1);
@@ -696,15 +690,14 @@ static void count_overlaps(struct chrome *chrome, const tsmith_batch *batch) {
 tsmith_status rows_take(struct chrome *chrome, const tsmith_batch **out) {
     struct rows *rows = chrome->rows;
     *out = NULL;
-    if (rows->given) {
-        tsmith_batch_reset(rows->given, 0);
-        (void)push(rows, &rows->pool, &rows->pool_count, &rows->pool_capacity, rows->given);
-        rows->given = NULL;
-    }
+    // Not kept for the next group: a batch that has been everybody's has room for everybody's columns.
+    tsmith_batch_destroy(rows->given);
+    rows->given = NULL;
     if (rows->failed)
         return TSMITH_ERROR_NO_MEMORY;
     if (rows->ready_taken == rows->ready_count || (!rows->ended && rows->ready_bytes <= rows->hold_bytes))
         return TSMITH_OK;
+    rows->hold_bytes = 0; // what is known of tracks and devices is told now: nothing more to wait for
     tracks_write(chrome);
     tsmith_batch *batch = rows->ready[rows->ready_taken++];
     size_t bytes = batch_bytes(batch);
@@ -757,7 +750,7 @@ static void add_losses(struct chrome *chrome) {
         set(rows, batch, TSMITH_FIELD_TEXT, tsmith_dictionary_intern_cstr(chrome->dictionary, names[i].text));
     }
     if (batch)
-        (void)push(rows, &rows->ready, &rows->ready_count, &rows->ready_capacity, batch);
+        push_ready(rows, batch);
 }
 
 void rows_count_problems(struct chrome *chrome) {

@@ -74,8 +74,6 @@ struct rows {
     tsmith_batch **ready; // full ones, the oldest first
     size_t ready_count, ready_capacity, ready_taken;
     tsmith_batch *given; // with the consumer
-    tsmith_batch **pool;
-    size_t pool_count, pool_capacity;
     size_t ready_bytes;
     size_t group_bytes; // estimate of what the groups' batches hold
 
