@@ -312,23 +312,37 @@ static int open_file(int directory, const char *name, const char *suffix, uint64
     return fd;
 }
 
-// Maps the head of a file; recover gets a private copy, where nothing can change underneath and holes cost
-// nothing.
-static void *map_head(const struct collector *collector, int fd, size_t bytes) {
-    if (!collector->recover) {
-        void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        return at == MAP_FAILED ? NULL : at;
-    }
-    char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED)
-        return NULL;
+static void copy_part(int fd, char *to, size_t from, size_t bytes) {
     for (size_t done = 0; done < bytes;) {
-        ssize_t got = pread(fd, copy + done, bytes - done, (off_t)done);
+        ssize_t got = pread(fd, to + from + done, bytes - done, (off_t)(from + done));
         if (got <= 0)
-            break;
+            break; // what is not there reads as zeros
         done += (size_t)got;
     }
-    return copy;
+}
+
+// Recover gets a private copy of a head, where nothing can change underneath. Of the long one only what is in use.
+static void *copy_head_of_file(int fd, size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    copy_part(fd, at, 0, LAYOUT_PAGE);
+    if (bytes == LAYOUT_DATA_AT) {
+        struct layout_rings *rings = at;
+        uint32_t slots = atomic_load(&rings->slot_count), subs = atomic_load(&rings->sub_count);
+        copy_part(fd, at, LAYOUT_SLOTS_AT,
+                  (slots < LAYOUT_SLOTS ? slots : LAYOUT_SLOTS) * sizeof(struct layout_slot));
+        copy_part(fd, at, LAYOUT_SUBS_AT,
+                  (subs < LAYOUT_SUBS ? subs : LAYOUT_SUBS) * sizeof(struct layout_sub));
+    }
+    return at;
+}
+
+static void *map_head(const struct collector *collector, int fd, size_t bytes) {
+    if (collector->recover)
+        return copy_head_of_file(fd, bytes);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return at == MAP_FAILED ? NULL : at;
 }
 
 static bool map_files(const struct collector *collector, struct collect_channel *channel) {

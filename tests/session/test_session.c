@@ -471,10 +471,17 @@ static void fill_disk(const char *full_path) {
     if (tsmith_session_start(&options, &session, &error))
         _exit(2);
     uint32_t name = tsmith_session_name(session, "x");
-    for (uint64_t i = 0; i < 1000000; i++)
-        tsmith_count(session, name, (double)(i * 2654435761u % 1000003u));
-    if (tsmith_session_stop(session, &statistics, &error) != TSMITH_ERROR_NO_SPACE)
+    for (uint64_t i = 0, random = 88172645463325252u; i < 1000000; i++) {
+        random ^= random << 13; // nothing that could be compressed
+        random ^= random >> 7;
+        random ^= random << 17;
+        tsmith_count(session, name, (double)random);
+    }
+    tsmith_status status = tsmith_session_stop(session, &statistics, &error);
+    if (status != TSMITH_ERROR_NO_SPACE) {
+        fprintf(stderr, "%s: %s\n", tsmith_status_name(status), status < 0 ? error.message : "");
         _exit(3);
+    }
     if (!strstr(error.message, full_path))
         _exit(4);
     if (statistics.emitted != 1000000 || statistics.emitted != statistics.kept + statistics.dropped)
@@ -496,7 +503,7 @@ static void disk_full(void **unused) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        if (mount_tiny(root, "size=128k,mode=0700"))
+        if (mount_tiny(root, "size=2m,mode=0700"))
             fill_disk(full_path);
         // Without the right to mount there is one full device, and it is full from the first byte on.
         const tsmith_session_options options = {.size = sizeof options, .path = "/dev/full"};
