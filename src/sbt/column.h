@@ -17,9 +17,13 @@ struct column_encoder {
 
 void column_encoder_finish(struct column_encoder *encoder);
 
-// Whether the batch can be written. INVALID_ARGUMENT for one without START or KIND or not in order, LIMIT for one that
-// is too wide.
+// Whether the batch can be written. INVALID_ARGUMENT for one without START or KIND or not in order, LIMIT for one with
+// more in a few events than a frame may hold.
 tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error);
+
+// How many events from row `from` on go into one frame; 0 when not even LEAST_ROWS fit. A large batch becomes several
+// frames: a reader that asks for a moment decodes, and makes room for, whole frames.
+uint32_t columns_frame_rows(const tsmith_batch *batch, uint32_t from);
 
 // Appends the payload of `rows` events of a batch that was checked, from row `from` (a multiple of 64) on, and says
 // what its frame is. False when memory is exhausted.

@@ -10,7 +10,7 @@
 #include "sbt/column.h"
 #include "sbt/loops.h"
 
-enum { TRANSFORM_SAMPLE = 64, MAX_CANDIDATES = 8 };
+enum { TRANSFORM_SAMPLE = 64, MAX_CANDIDATES = 8, FRAME_ROWS = 1 << 14, LEAST_ROWS = 64 };
 
 // What is known of the batch while its columns are encoded.
 struct encoding {
@@ -454,16 +454,35 @@ static bool write_column(struct encoding *encoding, uint32_t index) {
     return ok;
 }
 
-// What a reader will need for it: the same count as columns_decode makes.
-static uint64_t decoded_size(const tsmith_batch *batch) {
+// Bytes of the values of some rows once decoded. A reader takes a few times as much while it decodes.
+enum { FRAME_VALUE_BYTES = SBT_MAX_DECODED / 6 };
+
+static uint64_t value_bytes(const tsmith_batch *batch, uint32_t from, uint32_t rows) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < tsmith_batch_column_count(batch); i++) {
         tsmith_column column = tsmith_batch_column_at(batch, i);
-        bytes +=
-            (uint64_t)column.count * 8 + (column.offsets ? column.offsets[column.count] * (uint64_t)16 : 0);
-        bytes += column.valid ? (column.count + 63) / 64 * 16 : 0;
+        bytes += (uint64_t)rows * 8 + rows / 8;
+        if (column.offsets)
+            bytes += (uint64_t)(column.offsets[from + rows] - column.offsets[from]) * 8;
     }
     return bytes;
+}
+
+uint32_t columns_frame_rows(const tsmith_batch *batch, uint32_t from) {
+    uint32_t left = tsmith_batch_count(batch) - from;
+    for (uint32_t rows = FRAME_ROWS; rows >= LEAST_ROWS; rows /= 2) {
+        uint32_t now = left < rows ? left : rows;
+        if (value_bytes(batch, from, now) <= FRAME_VALUE_BYTES)
+            return now;
+    }
+    return 0;
+}
+
+static bool fits_into_frames(const tsmith_batch *batch) {
+    uint32_t rows = 1;
+    for (uint32_t from = 0; rows && from < tsmith_batch_count(batch); from += rows)
+        rows = columns_frame_rows(batch, from);
+    return rows != 0 && tsmith_batch_column_count(batch) <= SBT_MAX_COLUMNS;
 }
 
 tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error) {
@@ -476,10 +495,9 @@ tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error) {
     if (starts[0] != tsmith_batch_first_start(batch) || !loops()->ascending(starts, start.count))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "a batch is not in order of time: tsmith_batch_finish was not called");
-    if (tsmith_batch_column_count(batch) > SBT_MAX_COLUMNS || decoded_size(batch) > SBT_MAX_DECODED / 2)
+    if (!fits_into_frames(batch))
         return status_set(error, TSMITH_ERROR_LIMIT,
-                          "a batch of %u events with %u columns is too large for one frame: hand over fewer "
-                          "events at a time",
+                          "a batch of %u events has too much in one event: %u columns, or lists of millions",
                           tsmith_batch_count(batch), tsmith_batch_column_count(batch));
     return TSMITH_OK;
 }

@@ -415,6 +415,9 @@ static tsmith_status read_dictionary(tsmith_sbt *trace, tsmith_dictionary *dicti
         if (read == TABLES_DAMAGED)
             reader_note_damage(trace, i);
     }
+    // What large tables took to read is not kept.
+    scratch_reset(&trace->scratch, 0);
+    (void)reserve_buffer(&trace->buffer, 0);
     return TSMITH_OK;
 }
 

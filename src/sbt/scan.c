@@ -30,8 +30,9 @@ static bool is_asked_for(const struct scan *scan, const struct index_entry *entr
         return false;
     if (filter->has_window && (entry->first_start > filter->to || entry->last_end < filter->from))
         return false;
-    // Bit 31 stands for every kind from there on, and kinds unknown here are read as 0.
-    uint32_t kinds = filter->kinds & ~1u ? filter->kinds : UINT32_MAX;
+    uint32_t kinds = filter->kinds ? filter->kinds : UINT32_MAX;
+    if (kinds & 1u << TSMITH_KIND_NONE) // as which kinds unknown here are read
+        kinds |= UINT32_MAX << TSMITH_KIND_LIMIT;
     if (!(entry->kinds & kinds))
         return false;
     return !filter->tracks ||

@@ -24,7 +24,6 @@
 
 enum {
     DEFAULT_LEVEL = 1,
-    FRAME_EVENTS_MOST = 1 << 14,
     PENDING_LIMIT = 32 << 20,  // of frames that wait for their write call
     AGGREGATE_LIMIT = 1 << 18, // pairs of kind and name that wait for their frame
 };
@@ -241,16 +240,15 @@ static bool note_events(struct sbt_writer *writer, const tsmith_batch *batch) {
     return !writer->aggregates.failed;
 }
 
-// A large batch becomes several frames: a reader that asks for a moment decodes, and makes room for, whole frames.
 static tsmith_status write_events(struct sbt_writer *writer, const tsmith_batch *batch, tsmith_error *error) {
     tsmith_status status = columns_check(batch, error);
     if (status != TSMITH_OK)
         return status;
-    uint32_t count = tsmith_batch_count(batch);
-    for (uint32_t from = 0; from < count; from += FRAME_EVENTS_MOST) {
-        uint32_t rows = count - from < FRAME_EVENTS_MOST ? count - from : FRAME_EVENTS_MOST;
+    uint32_t rows;
+    for (uint32_t from = 0; from < tsmith_batch_count(batch); from += rows) {
         struct frame_header header;
         size_t at = begin_frame(writer);
+        rows = columns_frame_rows(batch, from);
         if (!columns_encode(&writer->encoder, batch, from, rows, &writer->pending, &header) ||
             !end_frame(writer, at, &header))
             return no_memory(writer, error);

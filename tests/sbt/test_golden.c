@@ -262,101 +262,43 @@ static void write_changed(const char *folder, const uint8_t *small, size_t size)
 
 // By hand, what this writer never writes but must read: RAW, a delta of whole doubles, long varints, columns of a newer
 // version, and a column relative to one of those.
+// clang-format off
+static const uint8_t by_hand[] = {
+    7,                                    // columns: field, type, validity, transform, length
+    1, TSMITH_TYPE_TIME, 0, 1, 7,         // START: DELTA
+    3, TSMITH_TYPE_KIND, 0, 0, 7,         // KIND: PLAIN
+    6, TSMITH_TYPE_TIME, 0, 9, 3,         // QUEUED: an unknown transform
+    7, TSMITH_TYPE_TIME, 0, 3, 6, 3,      // SUBMITTED: RELATIVE to it
+    13, TSMITH_TYPE_U64, 1, 0, 11,        // BYTES: a bitmap
+    32, TSMITH_TYPE_F64, 0, 17, 6,        // VALUE: DELTA of whole numbers
+    100, TSMITH_TYPE_U32, 0, 0, 3,        // of a newer schema
+    0, PACKING_RAW, 4, 1, 10, 20, 30,     // 1000, 1010, 1030, 1060
+    PACKING_RAW, 5, 1, 1, 2, 1, 9,        // four kinds
+    PACKING_CONSTANT, 1, 0,               // QUEUED
+    PACKING_CONSTANT, 1, 2,               // SUBMITTED
+    0x05,                                 // events 0 and 2
+    PACKING_RAW, 9, 4, 0, 1, 0, 0, 0xff, 0xff, 0xff, 0x7f,
+    0x83, 0x80, 0x00,                     // -2 as a long varint
+    PACKING_CONSTANT, 1, 4,               // each two more
+    PACKING_CONSTANT, 1, 0,
+};
+// clang-format on
+
 static void write_by_hand(const char *folder) {
-    static const uint8_t payload[] = {
-        7, // columns: field, type, validity, transform, length
-        1,
-        TSMITH_TYPE_TIME,
-        0,
-        1,
-        7, // START: DELTA
-        3,
-        TSMITH_TYPE_KIND,
-        0,
-        0,
-        7, // KIND: PLAIN
-        6,
-        TSMITH_TYPE_TIME,
-        0,
-        9,
-        3, // QUEUED: an unknown transform
-        7,
-        TSMITH_TYPE_TIME,
-        0,
-        3,
-        6,
-        3, // SUBMITTED: RELATIVE to it
-        13,
-        TSMITH_TYPE_U64,
-        1,
-        0,
-        11, // BYTES: a bitmap
-        32,
-        TSMITH_TYPE_F64,
-        0,
-        17,
-        6, // VALUE: DELTA of whole numbers
-        100,
-        TSMITH_TYPE_U32,
-        0,
-        0,
-        3, // of a newer schema
-        0,
-        PACKING_RAW,
-        4,
-        1,
-        10,
-        20,
-        30, // 1000, 1010, 1030, 1060
-        PACKING_RAW,
-        5,
-        1,
-        1,
-        2,
-        1,
-        9, // four kinds
-        PACKING_CONSTANT,
-        1,
-        0, // QUEUED
-        PACKING_CONSTANT,
-        1,
-        2,    // SUBMITTED
-        0x05, // events 0 and 2
-        PACKING_RAW,
-        9,
-        4,
-        0,
-        1,
-        0,
-        0,
-        0xff,
-        0xff,
-        0xff,
-        0x7f,
-        0x83,
-        0x80,
-        0x00, // -2 as a long varint
-        PACKING_CONSTANT,
-        1,
-        4, // each two more
-        PACKING_CONSTANT,
-        1,
-        0,
-    };
     uint8_t file[64 + 64 + 128] = {0};
     file_header_put(file);
-    memcpy(file + 128, payload, sizeof payload);
+    memcpy(file + 128, by_hand, sizeof by_hand);
     struct frame_header header = {.type = FRAME_EVENTS,
                                   .flags = FRAME_CRITICAL,
                                   .version = 1,
                                   .kinds = 1u << 1 | 1u << 2 | 1u << 9,
-                                  .length = sizeof payload,
+                                  .length = sizeof by_hand,
                                   .track = 3,
                                   .events = 4,
                                   .first_start = 1000,
                                   .last_end = 1060,
                                   .payload_crc = crc32c(0, file + 128, 128)};
-    assert_true(sizeof payload > 64);
+    assert_true(sizeof by_hand > 64);
     frame_header_put(file + 64, &header);
     char path[512];
     snprintf(path, sizeof path, "%s/by-hand.sbt", folder);

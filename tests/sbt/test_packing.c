@@ -133,13 +133,33 @@ static void bits_of_every_width_come_back(void **state) {
 }
 
 #if defined(__x86_64__)
+enum { COUNT = 333 };
+
+static void check_narrow_loops(const uint64_t *values, const uint8_t *packed, uint32_t count, uint64_t base,
+                               unsigned round) {
+    const struct loops *a = &loops_plain, *b = &loops_avx2;
+    uint8_t plain_bytes[COUNT], fast_bytes[COUNT];
+    uint32_t plain_words[COUNT], fast_words[COUNT];
+    a->take_plane(plain_bytes, values, count, base, round % 2, round % 8);
+    b->take_plane(fast_bytes, values, count, base, round % 2, round % 8);
+    assert_memory_equal(plain_bytes, fast_bytes, count);
+    a->narrow8(plain_bytes, values, count);
+    b->narrow8(fast_bytes, values, count);
+    assert_memory_equal(plain_bytes, fast_bytes, count);
+    assert_int_equal(a->greatest8(packed, count), b->greatest8(packed, count));
+    a->narrow32(plain_words, values, count);
+    b->narrow32(fast_words, values, count);
+    assert_memory_equal(plain_words, fast_words, count * sizeof *plain_words);
+    a->fill32(plain_words, round, count);
+    b->fill32(fast_words, round, count);
+    assert_memory_equal(plain_words, fast_words, count * sizeof *plain_words);
+}
+
 static void both_forms_of_the_loops_agree(void **state) {
     (void)state;
-    enum { COUNT = 333 };
     struct random random = {12};
     uint64_t values[COUNT + 1], others[COUNT], plain[COUNT], fast[COUNT];
-    uint8_t plain_bytes[COUNT], fast_bytes[COUNT], packed[COUNT * 8 + SLACK];
-    uint32_t plain_words[COUNT], fast_words[COUNT];
+    uint8_t packed[COUNT * 8 + SLACK];
     const struct loops *a = &loops_plain, *b = &loops_avx2;
     if (!__builtin_cpu_supports("avx2"))
         skip();
@@ -177,19 +197,7 @@ static void both_forms_of_the_loops_agree(void **state) {
         SAME(a->put_plane(plain, packed, count, small % 8), b->put_plane(fast, packed, count, small % 8));
         SAME(a->unpack(plain, packed, count / 8, base, width),
              b->unpack(fast, packed, count / 8, base, width));
-        a->take_plane(plain_bytes, values, count, base, round % 2, small % 8);
-        b->take_plane(fast_bytes, values, count, base, round % 2, small % 8);
-        assert_memory_equal(plain_bytes, fast_bytes, count);
-        a->narrow8(plain_bytes, values, count);
-        b->narrow8(fast_bytes, values, count);
-        assert_memory_equal(plain_bytes, fast_bytes, count);
-        assert_int_equal(a->greatest8(packed, count), b->greatest8(packed, count));
-        a->narrow32(plain_words, values, count);
-        b->narrow32(fast_words, values, count);
-        assert_memory_equal(plain_words, fast_words, count * sizeof *plain_words);
-        a->fill32(plain_words, (uint32_t)round, count);
-        b->fill32(fast_words, (uint32_t)round, count);
-        assert_memory_equal(plain_words, fast_words, count * sizeof *plain_words);
+        check_narrow_loops(values, packed, count, base, (unsigned)round);
         assert_int_equal(a->ascending((const int64_t *)values, 1 + count % 4),
                          b->ascending((const int64_t *)values, 1 + count % 4));
         assert_int_equal(a->last_end((const int64_t *)values, (const int64_t *)others, count),

@@ -378,6 +378,48 @@ static void a_hundred_thousand_tracks_with_one_event_each(void **state) {
     made_end(&made);
 }
 
+// ---- wide batches
+
+// A thousand columns, and lists with a million elements: more frames, each of which can be read again.
+static void very_wide_batches_come_back(void **state) {
+    (void)state;
+    enum { WIDE = 1000, WIDE_ROWS = 9000, LONG = 300000 };
+    struct made made;
+    struct random random = {8};
+    tsmith_batch *batch;
+    tsmith_sink *sink;
+    tsmith_error error;
+    made_begin(&made);
+    make_names(&made, 1);
+    assert_int_equal(tsmith_batch_create(&batch), TSMITH_OK);
+    uint64_t *list = calloc(LONG, sizeof *list);
+    assert_non_null(list);
+    tsmith_batch_reset(batch, 1);
+    for (uint32_t row = 0; row < WIDE_ROWS; row++) {
+        tsmith_batch_append(batch, TSMITH_KIND_API, (int64_t)row * 7);
+        for (uint32_t i = 0; i < WIDE; i++)
+            if (random_below(&random, 8) == 0 || row == 0)
+                tsmith_batch_set_dynamic(batch, TSMITH_FIELD_DYNAMIC + 100 + i, TSMITH_TYPE_U64,
+                                         random_next(&random) >> (i % 64));
+        if (row % 1000 == 0)
+            tsmith_batch_set_list(batch, TSMITH_FIELD_WAITS, list, LONG);
+    }
+    assert_int_equal(tsmith_batch_finish(batch), TSMITH_OK);
+    assert_int_equal(tsmith_sbt_writer_open(made.path, NULL, &sink, &error), TSMITH_OK);
+    assert_int_equal(tsmith_sink_write(sink, made.dictionary, batch, &error), TSMITH_OK);
+    assert_int_equal(tsmith_sink_finish(sink, made.dictionary, &error), TSMITH_OK);
+    tsmith_sink_destroy(sink);
+    tsmith_sbt *opened;
+    assert_int_equal(tsmith_sbt_open(made.path, &opened, &error), TSMITH_OK);
+    tsmith_source *source = scan_trace(opened, NULL);
+    assert_next_is(source, batch);
+    tsmith_source_destroy(source);
+    tsmith_sbt_close(opened);
+    free(list);
+    tsmith_batch_destroy(batch);
+    made_end(&made);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_back),
@@ -387,6 +429,7 @@ int main(void) {
         cmocka_unit_test(projection_gives_only_what_was_asked_for),
         cmocka_unit_test(totals_per_name_are_those_of_the_events),
         cmocka_unit_test(a_hundred_thousand_tracks_with_one_event_each),
+        cmocka_unit_test(very_wide_batches_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
