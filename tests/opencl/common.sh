@@ -28,6 +28,11 @@ status=0
 [ "$status" -ne 4 ] || skip "no OpenCL device (on Debian: apt install pocl-opencl-icd)"
 [ "$status" -eq 0 ] || skip "tests/programs is not built or OpenCL does not work: cl_launch_loop gave $status"
 
+# A sanitized agent needs a sanitized program: compile with this.
+sanitize=${TRACESMITH_SANITIZE:+-fsanitize=$TRACESMITH_SANITIZE}
+# Programs that crash or leak do so on purpose here, and the preloaded library comes before everything.
+[ -z "$sanitize" ] || export ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_abort=0:verify_asan_link_order=0
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -48,6 +48,10 @@ same memory "$programs/cl_memory"
 same dlopen "$programs/cl_dlopen"
 # An agent built with a sanitizer loads only into programs built with it.
 [ -z "${TRACESMITH_SANITIZE-}" ] || exit 0
+if [ -n "$sanitize" ]; then
+    echo "a sanitized agent cannot be loaded into other people's programs: left out"
+    exit 0
+fi
 ! command -v clinfo >/dev/null || same clinfo clinfo
 ! command -v clinfo >/dev/null || same clinfo_raw clinfo --raw
 ! command -v clpeak >/dev/null || same clpeak clpeak --kernel-latency --transfer-bandwidth
