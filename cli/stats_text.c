@@ -10,7 +10,11 @@ enum {
     ROWS_MOST = 20,  // of one table; --json has all
     CAUSES_MOST = 6, // of one wait
     NAME_LEAST = 24,
-    BAR_CELLS = 20
+    FIGURES = 56, // columns of the figures of a table of names
+    LABEL = 28,   // columns of what the other tables are about
+    TRANSFER = 22,
+    CAUSE = 49, // where the time of a cause ends: below the total of its wait
+    BAR_CELLS = 12
 };
 
 #define BOLD "\x1b[1m"
@@ -77,23 +81,23 @@ static int64_t sum_of(const struct stats *stats, const uint32_t *indices, size_t
 static void write_named_table(struct stats *stats, uint8_t kind, const char *title) {
     size_t count;
     struct text line = {0};
-    size_t name_width = terminal_width() - 56 < NAME_LEAST ? NAME_LEAST : terminal_width() - 56;
+    size_t name_width = terminal_width() < NAME_LEAST + FIGURES ? NAME_LEAST : terminal_width() - FIGURES;
     uint32_t *indices = stats_sorted(stats, is_of_kind, kind, &count);
     if (!indices || !count)
         goto done;
     int64_t sum = sum_of(stats, indices, count);
     text_add_format(&line, "%-*s", (int)name_width, title);
-    heading(text_cstr(&line), "     COUNT      TOTAL    AVERAGE        MIN        MAX  SHARE");
+    heading(text_cstr(&line), "     COUNT     TOTAL   AVERAGE       MIN       MAX SHARE");
     text_clear(&line);
     for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
         const struct total *total = &stats->totals[indices[i]];
         size_t width = add_total_name(&line, stats, total, name_width);
         text_pad_right(&line, width, name_width);
         add_padded_count(&line, total->count, 10);
-        add_padded_duration(&line, total->sum, 11);
-        add_padded_duration(&line, total->sum / (int64_t)total->timed, 11);
-        add_padded_duration(&line, total->least, 11);
-        add_padded_duration(&line, total->most, 11);
+        add_padded_duration(&line, total->sum, 10);
+        add_padded_duration(&line, total->sum / (int64_t)total->timed, 10);
+        add_padded_duration(&line, total->least, 10);
+        add_padded_duration(&line, total->most, 10);
         text_add_share(&line, share_of(total->sum, sum));
         text_add_char(&line, '\n');
         output_text(&line);
@@ -115,10 +119,10 @@ static void write_transfers(struct stats *stats) {
     uint32_t *indices = stats_sorted(stats, is_transfer, 0, &count);
     if (!indices || !count)
         goto done;
-    heading("TRANSFERS               ", "     COUNT      BYTES      TOTAL    AVERAGE     BANDWIDTH");
+    heading("TRANSFERS             ", "     COUNT      BYTES      TOTAL    AVERAGE     BANDWIDTH");
     for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
         const struct total *total = &stats->totals[indices[i]];
-        text_pad_right(&line, add_total_name(&line, stats, total, NAME_LEAST), NAME_LEAST);
+        text_pad_right(&line, add_total_name(&line, stats, total, TRANSFER), TRANSFER);
         add_padded_count(&line, total->count, 10);
         size_t from = line.length;
         text_add_bytes(&line, (double)total->bytes);
@@ -152,7 +156,7 @@ static void add_bar(struct text *line, double share) {
 
 static void write_busy_row(struct text *line, size_t width, const struct covered *covered, int64_t sum,
                            int64_t window) {
-    text_pad_right(line, width, 34);
+    text_pad_right(line, width, LABEL);
     add_padded_duration(line, covered->busy, 11);
     text_add_cstr(line, "  ");
     text_add_share(line, share_of(covered->busy, window));
@@ -160,7 +164,7 @@ static void write_busy_row(struct text *line, size_t width, const struct covered
     add_bar(line, share_of(covered->busy, window));
     // More work than time: commands ran side by side.
     if (covered->busy > 0 && sum > covered->busy + covered->busy / 100)
-        text_add_format(line, " x%.2f side by side", share_of(sum, covered->busy));
+        text_add_format(line, " x%.2f at once", share_of(sum, covered->busy));
     text_add_char(line, '\n');
     output_text(line);
 }
@@ -177,7 +181,7 @@ static void write_queues(struct stats *stats, uint32_t device, size_t *rows) {
         if ((*rows)++ >= ROWS_MOST)
             continue;
         text_add_cstr(&line, "  ");
-        size_t width = trace_add_track_label(&line, dictionary, id, 31);
+        size_t width = trace_add_track_label(&line, dictionary, id, LABEL - 3);
         write_busy_row(&line, width + 2, &track->device_work, track->work_sum, stats->to - stats->from);
     }
     text_finish(&line);
@@ -195,14 +199,14 @@ static void write_devices(struct stats *stats) {
     size_t rows = 0;
     if (!any_device_work(stats))
         return;
-    heading("DEVICES AND QUEUES                ", "       BUSY   SHARE");
+    heading("DEVICES AND QUEUES          ", "       BUSY   SHARE");
     for (uint32_t id = 0; id < stats->device_count; id++) {
         const struct device_totals *device = &stats->devices[id];
         const tsmith_device *entry = tsmith_dictionary_device(stats->view->trace.dictionary, id);
         if (device->work.started && entry) {
             text_add_format(&line, "device %u ", id);
             size_t width = line.length;
-            width += text_add_safe(&line, trace_string(&stats->view->trace, entry->name), 33 - width);
+            width += text_add_safe(&line, trace_string(&stats->view->trace, entry->name), LABEL - 1 - width);
             write_busy_row(&line, width, &device->work, device->work_sum, stats->to - stats->from);
         }
         write_queues(stats, id, &rows);
@@ -220,10 +224,10 @@ static void write_hosts(struct stats *stats) {
         if (!track->calls.started && !track->waiting.started)
             continue;
         if (rows++ == 0)
-            heading("HOST THREADS                      ", "   IN CALLS   SHARE     WAITING   SHARE");
+            heading("HOST THREADS                ", "   IN CALLS   SHARE     WAITING   SHARE");
         if (rows > ROWS_MOST)
             continue;
-        text_pad_right(&line, trace_add_track_label(&line, dictionary, id, 33), 34);
+        text_pad_right(&line, trace_add_track_label(&line, dictionary, id, LABEL - 1), LABEL);
         add_padded_duration(&line, track->calls.busy, 11);
         text_add_cstr(&line, "  ");
         text_add_share(&line, share_of(track->calls.busy, stats->to - stats->from));
@@ -241,7 +245,7 @@ static void write_hosts(struct stats *stats) {
 
 // One part of a wait; its name is added by the caller.
 static void add_cause(struct text *line, const struct wait *wait, int64_t ns) {
-    add_padded_duration(line, ns, 55);
+    add_padded_duration(line, ns, CAUSE);
     text_add_cstr(line, "  ");
     text_add_share(line, share_of(ns, wait->sum));
     text_add_cstr(line, "  ");
@@ -260,7 +264,7 @@ static void write_causes(struct stats *stats, uint32_t number) {
         others -= cause->sum;
         add_cause(&line, wait, cause->sum);
         text_add_format(&line, "%s ", kind ? kind : "");
-        add_total_name(&line, stats, &named, 40);
+        add_total_name(&line, stats, &named, terminal_width() - CAUSE - 18);
         text_add_char(&line, '\n');
     }
     if (count > CAUSES_MOST) {
@@ -282,16 +286,17 @@ static void write_waits(struct stats *stats) {
     uint32_t *waits = stats_sorted_waits(stats, &count);
     if (!waits || !count)
         goto done;
-    heading("WHAT THE HOST WAITED FOR          ", "     COUNT      TOTAL");
+    heading("WHAT THE HOST WAITED FOR    ", "     COUNT      TOTAL");
     for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
         const struct wait *wait = &stats->waits[waits[i]];
         const char *operation = view_enum_name(TSMITH_TYPE_OPERATION, wait->operation);
         size_t width = text_add_safe(&line, text_string(operation ? operation : "wait"), 0);
         if (wait->queue) {
             text_add_char(&line, ' ');
-            width += 1 + trace_add_track_label(&line, stats->view->trace.dictionary, wait->queue, 32 - width);
+            width += 1 + trace_add_track_label(&line, stats->view->trace.dictionary, wait->queue,
+                                               LABEL - 2 - width);
         }
-        text_pad_right(&line, width, 34);
+        text_pad_right(&line, width, LABEL);
         add_padded_count(&line, wait->count, 10);
         add_padded_duration(&line, wait->sum, 11);
         text_add_char(&line, '\n');
@@ -313,18 +318,18 @@ static void write_memory(struct stats *stats) {
         if (!memory->allocations && !memory->frees)
             continue;
         if (first)
-            heading("DEVICE MEMORY                     ", "     ALLOCS      FREES       PEAK  AT THE END");
+            heading("DEVICE MEMORY               ", "     ALLOCS      FREES       PEAK  AT THE END");
         first = false;
         size_t width =
             process
-                ? text_add_safe(&line, trace_base_name(trace_string(&stats->view->trace, process->name)), 20)
+                ? text_add_safe(&line, trace_base_name(trace_string(&stats->view->trace, process->name)), 14)
                 : 0;
         if (process) {
             size_t from = line.length;
             text_add_format(&line, " pid %llu", (unsigned long long)process->pid);
             width += line.length - from;
         }
-        text_pad_right(&line, width, 34);
+        text_pad_right(&line, width, LABEL);
         add_padded_count(&line, memory->allocations, 11);
         add_padded_count(&line, memory->frees, 11);
         size_t from = line.length;

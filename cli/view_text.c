@@ -34,8 +34,9 @@ enum {
     X(GLOBAL_X)                                                                                              \
     X(GLOBAL_Y)                                                                                              \
     X(GLOBAL_Z)                                                                                              \
-    X(LOCAL_X) X(LOCAL_Y) X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON)       \
-        X(TEXT) X(INFERRED)
+    X(LOCAL_X)                                                                                               \
+    X(LOCAL_Y)                                                                                               \
+    X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
