@@ -38,8 +38,8 @@ typedef enum tsmith_coarse {
         TSMITH_COARSE_LIMIT = 6
 } tsmith_coarse;
 
-// The states of a queue or device. Of several that hold at once the first of this list counts.
-// X(NAME, number, "name", COARSE, "doc")
+// The states of a queue or device. A device is in the first of this list that any of its queues is in: who waits for
+// another queue is explained by that queue. X(NAME, number, "name", COARSE, "doc")
 #define TSMITH_STATE_TABLE(X)                                                                                \
     X(RUNNING, 0, "running", RUNNING, "at least one command runs")                                           \
     X(DRAINING, 1, "draining", COMPLETE, "nothing runs; what has run is not reported complete yet")          \
@@ -48,10 +48,13 @@ typedef enum tsmith_coarse {
     X(COMPILE, 3, "compile", WAITING, "the next command waits for its compilation")                          \
     X(WAIT_RESOURCE, 4, "wait_resource", WAITING,                                                            \
       "the next command waits for something the device has once")                                            \
-    X(WAIT_EVENT, 5, "wait_event", WAITING, "the next command waits for commands of other queues")           \
-    X(QUEUED, 6, "queued", QUEUED, "commands were enqueued and are not handed to the device yet")            \
-    X(UNKNOWN, 7, "unknown", UNKNOWN,                                                                        \
-      "the trace does not tell: a hole, or a command nobody is seen to launch")                              \
+    X(QUEUED, 5, "queued", QUEUED,                                                                           \
+      "the next command is being enqueued, or was and is not handed to the device yet")                      \
+    X(UNKNOWN, 6, "unknown", UNKNOWN,                                                                        \
+      "the trace does not tell: a hole, a command nobody is seen to launch, or one that waits for longer "   \
+      "than "                                                                                                \
+      "launching takes (10 times the median of its device, at least 100 us)")                                \
+    X(WAIT_EVENT, 7, "wait_event", WAITING, "the next command waits for commands of other queues")           \
     X(EMPTY, 8, "empty", IDLE, "nothing was enqueued: the host gave it no work")
 
 typedef enum tsmith_state {

@@ -64,7 +64,8 @@ typedef struct tsmith_command {
     uint8_t direction;   // tsmith_direction
     uint8_t work;        // tsmith_work
     uint32_t thread;     // index of the thread that launched it, or TSMITH_INDEX_NONE
-    uint32_t untimed;    // the trace has no times for it: start and end are when it was enqueued
+    uint16_t untimed;    // the trace has no times for it: start and end are when it was enqueued
+    uint16_t pageable;   // a copy from or to host memory that is not pinned
 } tsmith_command;
 
 // What a call is to the device. X(NAME, number, "name", "doc")

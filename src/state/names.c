@@ -38,6 +38,25 @@ static bool starts_with(tsmith_string name, const char *prefix) {
     return name.length >= length && memcmp(name.bytes, prefix, length) == 0;
 }
 
+// CUPTI's and Kineto's names of copies: "Memcpy HtoD (Pageable -> Device)".
+static uint16_t classify_copy(tsmith_string name) {
+    static const struct {
+        const char *text;
+        uint8_t direction;
+    } DIRECTIONS[] = {{"HtoD", TSMITH_DIRECTION_HOST_TO_DEVICE},
+                      {"DtoH", TSMITH_DIRECTION_DEVICE_TO_HOST},
+                      {"DtoD", TSMITH_DIRECTION_DEVICE_TO_DEVICE},
+                      {"HtoH", TSMITH_DIRECTION_HOST_TO_HOST},
+                      {"PtoP", TSMITH_DIRECTION_PEER_TO_PEER}};
+    uint16_t class = NAME_SEEN;
+    for (size_t i = 0; i < sizeof DIRECTIONS / sizeof *DIRECTIONS; i++)
+        if (memmem(name.bytes, name.length, DIRECTIONS[i].text, 4))
+            class |= (uint16_t)(DIRECTIONS[i].direction << NAME_DIRECTION_SHIFT);
+    if (memmem(name.bytes, name.length, "Pageable", 8))
+        class |= NAME_PAGEABLE;
+    return class;
+}
+
 // The length of the API's prefix; 0 when it has none.
 static size_t api_prefix(tsmith_string name) {
     static const char *const PREFIXES[] = {"cuda", "hip", "cu", "cl", "mc", "musa"};
@@ -55,6 +74,8 @@ uint16_t names_classify(tsmith_string name) {
     for (size_t i = 0; i < sizeof COMMUNICATION / sizeof *COMMUNICATION; i++)
         if (starts_with(name, COMMUNICATION[i]))
             return class | NAME_COMMUNICATION;
+    if (starts_with(name, "Memcpy "))
+        return classify_copy(name);
     size_t prefix = api_prefix(name);
     if (!prefix)
         return class;

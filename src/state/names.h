@@ -14,6 +14,8 @@ enum {
     NAME_SEEN = 1 << 0,
     NAME_COMMUNICATION = 1 << 1, // a kernel of a communication library
     NAME_BLOCKING = 1 << 2,      // the call returns only when what it started is complete
+    NAME_PAGEABLE = 1 << 3,      // a copy from or to memory that is not pinned
+    NAME_DIRECTION_SHIFT = 4,    // tsmith_direction of a copy, 3 bits
     NAME_ROLE_SHIFT = 8          // tsmith_call_role
 };
 
@@ -21,6 +23,10 @@ uint16_t names_classify(tsmith_string name);
 
 static inline uint8_t names_role(uint16_t class) {
     return (uint8_t)(class >> NAME_ROLE_SHIFT);
+}
+
+static inline uint8_t names_direction(uint16_t class) {
+    return class >> NAME_DIRECTION_SHIFT & 7;
 }
 
 #endif

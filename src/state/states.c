@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "state/sweep.h"
 
 // ---- devices
 
@@ -75,6 +76,25 @@ static tsmith_status add_device(tsmith_states *states, const tsmith_row *device,
     return status;
 }
 
+// The median time of a device's commands from being free to run to the start; 0 when none is known.
+static tsmith_status find_latency(const tsmith_states *states, const tsmith_row *device, int64_t *latency) {
+    const tsmith_timeline *timeline = states->timeline;
+    size_t bytes = ((size_t)device->command_count + 1) * sizeof(int64_t), count = 0;
+    int64_t *times = malloc(bytes), *scratch = malloc(bytes);
+    bool done = times && scratch;
+    for (uint32_t i = device->first_command; done && i < device->first_command + device->command_count; i++)
+        if (timeline_runs(&timeline->commands[i]) && states->lives[i].enqueued != TSMITH_TIME_UNKNOWN)
+            times[count++] = timeline->commands[i].start - states->lives[i].unblocked;
+    *latency = 0;
+    if (done && count) {
+        sweep_sort(times, scratch, count);
+        *latency = times[(count - 1) / 2];
+    }
+    free(times);
+    free(scratch);
+    return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
 static tsmith_status add_segments(tsmith_states *states) {
     const tsmith_timeline *timeline = states->timeline;
     size_t rows = timeline->row_count, devices = timeline->device_count;
@@ -83,8 +103,12 @@ static tsmith_status add_segments(tsmith_states *states) {
     struct cursor *room = malloc((rows + 1) * sizeof *room);
     if (!states->first || !room)
         status = TSMITH_ERROR_NO_MEMORY;
+    int64_t latency = 0;
     for (size_t i = 0; i < rows && status == TSMITH_OK; i++) {
-        status = states_add_row(states, &timeline->rows[i]);
+        const tsmith_row *device = &timeline->devices[timeline->rows[i].device];
+        if (i == device->first_row && (status = find_latency(states, device, &latency)) != TSMITH_OK)
+            break;
+        status = states_add_row(states, &timeline->rows[i], latency);
         states->first[i + 1] = states->segment_count;
     }
     for (size_t i = 0; i < devices && status == TSMITH_OK; i++) {

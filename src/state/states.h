@@ -21,8 +21,8 @@ struct tsmith_states {
 };
 
 tsmith_status states_make_lives(tsmith_states *states);
-// Appends a row's segments.
-tsmith_status states_add_row(tsmith_states *states, const tsmith_row *row);
+// Appends a row's segments. `latency` is the median time of the device's commands from being free to run to the start.
+tsmith_status states_add_row(tsmith_states *states, const tsmith_row *row, int64_t latency);
 
 // Appends [from, to) in a state, joined with the segment before where they are alike. `first` is the index of the
 // row's first segment. Nothing for an empty stretch.

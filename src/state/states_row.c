@@ -5,6 +5,10 @@
 #include "base/array.h"
 #include "state/states.h"
 
+// A command that could run for longer than this has not waited for its launch but for something that is not in the
+// trace.
+enum { LATENCY_MIN = 100000, LATENCY_TIMES = 10 };
+
 // Stretches in which a state that is not seen cannot be believed: ascending, disjoint.
 struct doubts {
     tsmith_interval *items;
@@ -20,6 +24,7 @@ struct filling {
     uint32_t *running;  // commands of the row that run
     uint32_t *earliest; // by place in `running`: of this one and those after it the one enqueued first
     uint32_t count;
+    int64_t latency; // of the device
     tsmith_status status;
 };
 
@@ -138,8 +143,12 @@ static tsmith_state blocked_state(const tsmith_life *life) {
 // The part of a command's life before its start that lies in [from, to).
 static void fill_waiting(struct filling *filling, uint32_t command, int64_t from, int64_t to) {
     const tsmith_life *life = &filling->states->lives[command];
-    const int64_t bounds[] = {life->submitted, life->unblocked, INT64_MAX};
-    const tsmith_state phases[] = {TSMITH_STATE_QUEUED, blocked_state(life), TSMITH_STATE_PENDING};
+    int64_t start = filling->timeline->commands[command].start, free_at = life->unblocked;
+    bool unexplained = start - free_at > LATENCY_MIN && start - free_at > LATENCY_TIMES * filling->latency;
+    const int64_t bounds[] = {life->submitted, free_at, unexplained ? start - filling->latency : free_at,
+                              INT64_MAX};
+    const tsmith_state phases[] = {TSMITH_STATE_QUEUED, blocked_state(life), TSMITH_STATE_UNKNOWN,
+                                   TSMITH_STATE_PENDING};
     for (size_t i = 0; i < sizeof phases / sizeof *phases && from < to; i++) {
         int64_t until = bounds[i] < to ? bounds[i] : to;
         if (until > from) {
@@ -192,11 +201,12 @@ static bool find_running(struct filling *filling, const tsmith_row *row) {
     return true;
 }
 
-tsmith_status states_add_row(tsmith_states *states, const tsmith_row *row) {
+tsmith_status states_add_row(tsmith_states *states, const tsmith_row *row, int64_t latency) {
     const tsmith_timeline *timeline = states->timeline;
     struct filling filling = {.states = states,
                               .timeline = timeline,
                               .first = states->segment_count,
+                              .latency = latency,
                               .status = TSMITH_ERROR_NO_MEMORY};
     if (!find_running(&filling, row) || !find_doubts(&filling, row))
         goto done;

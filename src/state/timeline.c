@@ -257,6 +257,11 @@ static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dict
         .thread = TSMITH_INDEX_NONE,
     };
     command.work = work_of(timeline, dictionary, command.kind, command.name);
+    if (command.kind == TSMITH_KIND_MEMCPY) {
+        uint16_t class = classify(timeline, dictionary, command.name);
+        command.direction = command.direction ? command.direction : names_direction(class);
+        command.pageable = (class & NAME_PAGEABLE) != 0;
+    }
     uint32_t host = get_u32(&columns->host_track, at);
     if (host && (command.thread = find_thread(timeline, dictionary, host)) == TSMITH_INDEX_NONE)
         return false;
@@ -392,7 +397,10 @@ static void learn_fields(tsmith_timeline *timeline, const tsmith_dictionary *dic
 static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
                       const struct columns *columns, uint32_t at, bool queue, uint32_t process) {
     uint32_t track = tsmith_batch_track(columns->batch), place;
-    switch (what_is(columns, at, queue)) {
+    enum what what = what_is(columns, at, queue);
+    if (timeline->ledger_only && what != WHAT_HOLE)
+        return true;
+    switch (what) {
     case WHAT_COMMAND:
         place = find_row(timeline, dictionary, track);
         return place != TSMITH_INDEX_NONE && add_command(timeline, dictionary, columns, at, place);

@@ -39,6 +39,7 @@ struct tsmith_timeline {
     tsmith_timeline_options options;
     bool finished;
     bool any;
+    bool ledger_only; // keep only the window and the holes
     tsmith_interval window;
 
     tsmith_command *commands;

@@ -230,13 +230,14 @@ static tsmith_status make_devices(tsmith_timeline *timeline) {
         tsmith_row *row = &timeline->rows[i];
         const tsmith_row *before = i ? row - 1 : NULL;
         if (!before || before->dictionary_device != row->dictionary_device ||
-            (!row->dictionary_device && before->process != row->process))
-            timeline->devices[timeline->device_count++] =
-                (tsmith_row){.device = (uint32_t)timeline->device_count,
-                             .process = row->process,
-                             .dictionary_device = row->dictionary_device,
-                             .first_command = row->first_command,
-                             .first_row = (uint32_t)i};
+            (!row->dictionary_device && before->process != row->process)) {
+            uint32_t index = (uint32_t)timeline->device_count++;
+            timeline->devices[index] = (tsmith_row){.device = index,
+                                                    .process = row->process,
+                                                    .dictionary_device = row->dictionary_device,
+                                                    .first_command = row->first_command,
+                                                    .first_row = (uint32_t)i};
+        }
         tsmith_row *device = &timeline->devices[timeline->device_count - 1];
         row->device = device->device;
         device->row_count++;

@@ -313,6 +313,25 @@ static void a_stream_waits_for_an_event(void **state) {
     made_trace_finish(&trace);
 }
 
+// Launched long ago and free to run for 5 ms: no launch takes that long, so what it waited for is unknown.
+static void a_long_wait_without_a_reason_is_unknown(void **state) {
+    (void)state;
+    struct made_trace trace;
+    made_trace_init(&trace);
+    uint32_t process = made_process(&trace, 1), device = made_device(&trace, "device");
+    uint32_t thread = made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "main");
+    uint32_t queue = made_track(&trace, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
+    for (int i = 0; i < 5; i++) // median 10 us after the call returned
+        made_launch(&trace, thread, queue, (uint64_t)i + 1, i * 100000, 5000, i * 100000 + 15000, 20000);
+    made_launch(&trace, thread, queue, 9, 500000, 5000, 505000 + 90000, 1000); // 90 us: still launching
+    made_launch(&trace, thread, queue, 10, 700000, 5000, 705000 + 5000000, 1000);
+    struct built built = build(&trace, NULL);
+    assert_int_equal(total(&built, 0, TSMITH_STATE_UNKNOWN), 5000000 - 10000);
+    assert_int_equal(total(&built, 0, TSMITH_STATE_PENDING), 5 * 10000 + 90000 + 10000);
+    destroy(&built);
+    made_trace_finish(&trace);
+}
+
 static void every_state_has_a_coarse_one(void **state) {
     (void)state;
     assert_string_equal(tsmith_coarse_name(tsmith_state_coarse(TSMITH_STATE_EMPTY)), "idle");
@@ -327,6 +346,7 @@ int main(void) {
         cmocka_unit_test(random_states_fit_their_definitions),
         cmocka_unit_test(a_queue_by_hand),
         cmocka_unit_test(a_stream_waits_for_an_event),
+        cmocka_unit_test(a_long_wait_without_a_reason_is_unknown),
         cmocka_unit_test(every_state_has_a_coarse_one),
     };
     return cmocka_run_group_tests_name("states", tests, NULL, NULL);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers: what people ask of a trace, each as a report of tables with a finding in plain words.
+//
+// An analysis is given the batches of a trace, once, in any order, and then finished; its reports are the
+// same for equal traces. Text, JSON and CSV are written from the same tables. Every report says what share of
+// the window it covers. Analyses of commands and waits share one timeline (88 bytes per command, 64 per API
+// call), graph and states; `kernels` and `memory` need none. One thread at a time.
+#ifndef TRACESMITH_ANALYZE_H
+#define TRACESMITH_ANALYZE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+#include "tracesmith/timeline.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What a cell of a table holds. X(NAME, number, "suffix of the column's name in JSON and CSV", "doc")
+#define TSMITH_CELL_TABLE(X)                                                                                 \
+    X(TEXT, 0, "", "text")                                                                                   \
+    X(COUNT, 1, "", "a number of things")                                                                    \
+    X(DURATION, 2, "_ns", "nanoseconds")                                                                     \
+    X(TIME, 3, "_ns", "nanoseconds since the window began")                                                  \
+    X(SHARE, 4, "", "a part of 1")                                                                           \
+    X(BYTES, 5, "_bytes", "bytes")                                                                           \
+    X(RATE, 6, "_bytes_per_s", "bytes per second")                                                           \
+    X(NUMBER, 7, "", "a number")
+
+typedef enum tsmith_cell_type {
+#define TSMITH_CELL_ENUM(NAME, number, suffix, doc) TSMITH_CELL_##NAME = number,
+    TSMITH_CELL_TABLE(TSMITH_CELL_ENUM)
+#undef TSMITH_CELL_ENUM
+} tsmith_cell_type;
+
+typedef struct tsmith_cell {
+    int known; // 0: the trace does not tell
+    union {
+        int64_t integer;  // COUNT, DURATION, TIME, BYTES
+        double number;    // SHARE, RATE, NUMBER
+        const char *text; // TEXT
+    } value;
+} tsmith_cell;
+
+typedef struct tsmith_report_column {
+    const char *name; // snake case
+    tsmith_cell_type type;
+} tsmith_report_column;
+
+typedef struct tsmith_report_table {
+    const char *name; // snake case
+    const char *doc;  // what a row is, and what is not obvious of the columns
+    const tsmith_report_column *columns;
+    size_t column_count;
+    const tsmith_cell *cells; // row after row
+    size_t row_count;
+} tsmith_report_table;
+
+typedef struct tsmith_report {
+    const char *name;         // of the analysis: "kernels"
+    const char *question;     // "Which kernels take the time?"
+    const char *finding;      // one or two sentences
+    const char *const *notes; // what makes the answer weaker than it looks
+    size_t note_count;
+    tsmith_interval window;
+    int64_t missing; // ns of the window about which the trace is known to be incomplete
+    uint64_t lost;   // events known to be lost
+    const tsmith_report_table *tables;
+    size_t table_count;
+} tsmith_report;
+
+typedef struct tsmith_analysis tsmith_analysis;
+
+typedef struct tsmith_analysis_options {
+    size_t size;              // sizeof(tsmith_analysis_options)
+    const char *const *names; // which analyses; NULL: all
+    size_t name_count;
+    int has_window;
+    int64_t from, to; // ns on the trace clock
+} tsmith_analysis_options;
+
+// `options` may be NULL. ERROR_NOT_FOUND for a name there is not, with those there are in the message.
+TSMITH_API tsmith_status tsmith_analysis_create(const tsmith_analysis_options *options, tsmith_analysis **out,
+                                                tsmith_error *error);
+TSMITH_API void tsmith_analysis_destroy(tsmith_analysis *analysis);
+TSMITH_API tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
+                                             const tsmith_batch *batch, tsmith_error *error);
+TSMITH_API tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis,
+                                                const tsmith_dictionary *dictionary, tsmith_error *error);
+// The same as a sink, for a pump; the analysis must outlive it.
+TSMITH_API tsmith_status tsmith_analysis_sink(tsmith_analysis *analysis, tsmith_sink **out);
+
+// After finish: the report of an analysis asked for, in the order of tsmith_analysis_name; NULL past the last.
+// Lives as long as the analysis.
+TSMITH_API const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, size_t index);
+
+// The analyses there are: name and question; NULL past the last.
+TSMITH_API const char *tsmith_analysis_name(size_t index);
+TSMITH_API const char *tsmith_analysis_question(size_t index);
+
+// Writes a report: for people (tables cut to `max_rows` rows, 0: 20; lines not wider than `width`, 0: 100), as
+// one JSON object, or as CSV (one header per table; the first two columns are report and table). ERROR_IO and
+// the like when the file cannot be written.
+TSMITH_API tsmith_status tsmith_report_write_text(const tsmith_report *report, size_t max_rows, size_t width,
+                                                  FILE *out, tsmith_error *error);
+TSMITH_API tsmith_status tsmith_report_write_json(const tsmith_report *report, FILE *out,
+                                                  tsmith_error *error);
+TSMITH_API tsmith_status tsmith_report_write_csv(const tsmith_report *report, FILE *out, tsmith_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs analyses over one stream: hands each its batches, builds what they share, collects the reports.
+#include "analyze/analysis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct analysis_kind *const KINDS[] = {
+#define ANALYSIS_ROW(name) &analysis_##name,
+    ANALYSES(ANALYSIS_ROW)
+#undef ANALYSIS_ROW
+};
+
+enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
+
+struct running {
+    const struct analysis_kind *kind; // NULL: not asked for
+    void *state;
+    struct report report;
+};
+
+struct tsmith_analysis {
+    struct running running[KIND_COUNT];
+    enum analysis_needs needs;
+    tsmith_timeline *timeline; // always there: window and holes come from it
+    tsmith_graph *graph;
+    tsmith_states *states;
+    bool finished;
+};
+
+const char *tsmith_analysis_name(size_t index) {
+    return index < KIND_COUNT ? KINDS[index]->name : NULL;
+}
+
+const char *tsmith_analysis_question(size_t index) {
+    return index < KIND_COUNT ? KINDS[index]->question : NULL;
+}
+
+static tsmith_status no_such_name(const char *name, tsmith_error *error) {
+    char names[400] = "";
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
+        strncat(names, KINDS[i]->name, sizeof names - strlen(names) - 1);
+    }
+    return status_set(error, TSMITH_ERROR_NOT_FOUND, "There is no analysis \"%.40s\"; there are: %s.", name,
+                      names);
+}
+
+static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_options *options,
+                            tsmith_error *error) {
+    for (size_t i = 0; options && options->names && i < options->name_count; i++) {
+        size_t k = 0;
+        while (k < KIND_COUNT && strcmp(KINDS[k]->name, options->names[i]) != 0)
+            k++;
+        if (k == KIND_COUNT)
+            return no_such_name(options->names[i], error);
+        analysis->running[k].kind = KINDS[k];
+    }
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        struct running *running = &analysis->running[i];
+        if (!options || !options->names)
+            running->kind = KINDS[i];
+        if (!running->kind)
+            continue;
+        if (running->kind->needs > analysis->needs)
+            analysis->needs = running->kind->needs;
+        running->state = calloc(1, running->kind->state_size + 1);
+        if (!running->state)
+            return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for an analysis.");
+    }
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_analysis_create(const tsmith_analysis_options *options, tsmith_analysis **out,
+                                     tsmith_error *error) {
+    tsmith_timeline_options window = {.size = sizeof window};
+    if (options && options->size < sizeof *options)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "The options of the analysis have no size.");
+    tsmith_analysis *analysis = calloc(1, sizeof *analysis);
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    if (!analysis)
+        return status_set(error, status, "There is no memory for an analysis.");
+    status = choose(analysis, options, error);
+    if (options && options->has_window) {
+        window.has_window = 1;
+        window.from = options->from;
+        window.to = options->to;
+    }
+    if (status == TSMITH_OK) {
+        status = tsmith_timeline_create(&window, &analysis->timeline);
+        if (status != TSMITH_OK)
+            status_set(error, status, "The window of the analysis is none: it ends before it begins.");
+    }
+    if (status != TSMITH_OK) {
+        tsmith_analysis_destroy(analysis);
+        return status;
+    }
+    analysis->timeline->ledger_only = analysis->needs == NEEDS_NOTHING;
+    *out = analysis;
+    return TSMITH_OK;
+}
+
+void tsmith_analysis_destroy(tsmith_analysis *analysis) {
+    if (!analysis)
+        return;
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        struct running *running = &analysis->running[i];
+        if (running->state && running->kind->release)
+            running->kind->release(running->state);
+        free(running->state);
+        report_finish(&running->report);
+    }
+    tsmith_states_destroy(analysis->states);
+    tsmith_graph_destroy(analysis->graph);
+    tsmith_timeline_destroy(analysis->timeline);
+    free(analysis);
+}
+
+static tsmith_status no_memory(const struct running *running, tsmith_status status, tsmith_error *error) {
+    return status_set(error, status, "There is no memory for the analysis \"%s\".", running->kind->name);
+}
+
+tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
+                                  const tsmith_batch *batch, tsmith_error *error) {
+    tsmith_status status = tsmith_timeline_add(analysis->timeline, dictionary, batch, error);
+    if (status != TSMITH_OK)
+        return status;
+    const tsmith_timeline_options *options = &analysis->timeline->options;
+    const tsmith_interval window = {options->from, options->to};
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        struct running *running = &analysis->running[i];
+        if (!running->kind || !running->kind->write)
+            continue;
+        status =
+            running->kind->write(running->state, dictionary, batch, options->has_window ? &window : NULL);
+        if (status != TSMITH_OK)
+            return no_memory(running, status, error);
+    }
+    return TSMITH_OK;
+}
+
+static tsmith_status make_report(const tsmith_analysis *analysis, struct running *running,
+                                 const struct analysis_context *context) {
+    tsmith_report *public = &running->report.public;
+    public->name = running->kind->name;
+    public->question = running->kind->question;
+    public->window = context->window;
+    public->missing = timeline_hole_time(analysis->timeline, 0, context->window);
+    for (size_t i = 0; i < analysis->timeline->hole_count; i++)
+    public->lost += analysis->timeline->holes[i].lost;
+    tsmith_status status = running->kind->finish(running->state, context, &running->report);
+    return status == TSMITH_OK && !report_end(&running->report) ? TSMITH_ERROR_NO_MEMORY : status;
+}
+
+tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
+                                     tsmith_error *error) {
+    tsmith_status status = tsmith_timeline_finish(analysis->timeline, dictionary, error);
+    if (status == TSMITH_OK && analysis->needs >= NEEDS_GRAPH)
+        status = tsmith_graph_create(analysis->timeline, dictionary, &analysis->graph, error);
+    if (status == TSMITH_OK && analysis->needs >= NEEDS_STATES)
+        status = tsmith_states_create(analysis->timeline, analysis->graph, &analysis->states, error);
+    if (status != TSMITH_OK)
+        return status;
+    struct analysis_context context = {dictionary, tsmith_timeline_window(analysis->timeline),
+                                       analysis->timeline, analysis->graph, analysis->states};
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        struct running *running = &analysis->running[i];
+        if (running->kind && (status = make_report(analysis, running, &context)) != TSMITH_OK)
+            return no_memory(running, status, error);
+    }
+    analysis->finished = true;
+    return TSMITH_OK;
+}
+
+const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, size_t index) {
+    for (size_t i = 0; i < KIND_COUNT && analysis->finished; i++)
+        if (analysis->running[i].kind && index-- == 0)
+            return &analysis->running[i].report.public;
+    return NULL;
+}
+
+// ---- as a sink
+
+static tsmith_status sink_write(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                tsmith_error *error) {
+    return tsmith_analysis_add(self, dictionary, batch, error);
+}
+
+static tsmith_status sink_finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
+    return tsmith_analysis_finish(self, dictionary, error);
+}
+
+tsmith_status tsmith_analysis_sink(tsmith_analysis *analysis, tsmith_sink **out) {
+    static const tsmith_sink_ops OPS = {sink_write, sink_finish, NULL};
+    return tsmith_sink_create(&OPS, analysis, out);
+}
+
+// ---- what reports call things
+
+tsmith_string analysis_text(const char *text) {
+    return (tsmith_string){text, strlen(text)};
+}
+
+void analysis_track_text(struct report *report, struct report_table *table,
+                         const struct analysis_context *context, uint32_t track) {
+    const tsmith_track *entry = tsmith_dictionary_track(context->dictionary, track);
+    tsmith_string name = tsmith_dictionary_string(context->dictionary, entry ? entry->name : 0);
+    char number[REPORT_TEXT];
+    (void)snprintf(number, sizeof number, "track %u", track);
+    report_text(report, table, name.length ? name : analysis_text(number));
+}
+
+void analysis_device_text(struct report *report, struct report_table *table,
+                          const struct analysis_context *context, const tsmith_row *device) {
+    const tsmith_device *entry = tsmith_dictionary_device(context->dictionary, device->dictionary_device);
+    tsmith_string name = tsmith_dictionary_string(context->dictionary, entry ? entry->name : 0);
+    char number[REPORT_TEXT];
+    (void)snprintf(number, sizeof number, "device %u", device->device);
+    report_text(report, table, name.length ? name : analysis_text(number));
+}
+
+tsmith_string analysis_command_name(const struct analysis_context *context, const tsmith_command *command) {
+    tsmith_string name = tsmith_dictionary_string(context->dictionary, command->name);
+    if (name.length)
+        return name;
+    const char *operation = tsmith_operation_name((tsmith_operation)command->operation);
+    return analysis_text(command->operation && operation ? operation
+                                                         : tsmith_kind_name((tsmith_kind)command->kind));
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an analysis is: one row of a table. It may take the batches as they come (write), and gives its report at the
+// end from what it kept and from the timeline, graph and states if it asked for them; those are built once for all.
+#ifndef ANALYZE_ANALYSIS_H
+#define ANALYZE_ANALYSIS_H
+
+#include "analyze/report.h"
+#include "state/graph.h"
+#include "state/states.h"
+#include "state/sweep.h"
+#include "state/timeline.h"
+
+enum analysis_needs { NEEDS_NOTHING, NEEDS_TIMELINE, NEEDS_GRAPH, NEEDS_STATES };
+
+struct analysis_context {
+    const tsmith_dictionary *dictionary;
+    tsmith_interval window;
+    const tsmith_timeline *timeline; // what was asked for
+    const tsmith_graph *graph;
+    const tsmith_states *states;
+};
+
+struct analysis_kind {
+    const char *name;
+    const char *question;
+    enum analysis_needs needs;
+    size_t state_size; // of its own memory, zeroed at first
+    // Events that begin outside of the window (NULL: there is none) are none of its business.
+    tsmith_status (*write)(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                           const tsmith_interval *window);
+    tsmith_status (*finish)(void *state, const struct analysis_context *context, struct report *report);
+    void (*release)(void *state);
+};
+
+#define ANALYSES(X)                                                                                          \
+    X(breakdown)                                                                                             \
+    X(idle)                                                                                                  \
+    X(kernels)                                                                                               \
+    X(critical_path)                                                                                         \
+    X(launches)                                                                                              \
+    X(queue_length)                                                                                          \
+    X(sync)                                                                                                  \
+    X(streams)                                                                                               \
+    X(overlap)                                                                                               \
+    X(bandwidth)                                                                                             \
+    X(memory)
+
+#define ANALYSIS_DECLARE(name) extern const struct analysis_kind analysis_##name;
+ANALYSES(ANALYSIS_DECLARE)
+#undef ANALYSIS_DECLARE
+
+// What every report calls a device, queue or thread.
+void analysis_device_text(struct report *report, struct report_table *table,
+                          const struct analysis_context *context, const tsmith_row *device);
+void analysis_track_text(struct report *report, struct report_table *table,
+                         const struct analysis_context *context, uint32_t track);
+tsmith_string analysis_command_name(const struct analysis_context *context, const tsmith_command *command);
+tsmith_string analysis_text(const char *text);
+
+#endif

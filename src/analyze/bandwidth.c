@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast memory was moved: by direction, and over time. A copy's bytes are spread evenly over its time.
+#include <stdlib.h>
+
+#include "analyze/analysis.h"
+
+enum { BUCKETS = 50, DIRECTIONS = TSMITH_DIRECTION_PEER_TO_PEER + 2, FILLS = DIRECTIONS - 1 };
+
+struct direction {
+    uint64_t count, unsized, pageable;
+    double bytes;
+    int64_t time;
+    double fastest;
+};
+
+static size_t direction_of(const tsmith_command *command) {
+    if (command->kind == TSMITH_KIND_MEMSET)
+        return FILLS;
+    return command->direction < FILLS ? command->direction : 0;
+}
+
+static const char *direction_name(size_t direction) {
+    return direction == FILLS ? "fill"
+           : direction == 0   ? "unknown"
+                              : tsmith_direction_name((tsmith_direction)direction);
+}
+
+static void spread(double *buckets, tsmith_interval window, const tsmith_command *command) {
+    double length = (double)(window.to - window.from) / BUCKETS,
+           time = (double)(command->end - command->start);
+    double from = (double)(command->start - window.from), to = (double)(command->end - window.from);
+    if (to <= 0 || from >= length * BUCKETS)
+        return;
+    size_t first = from <= 0 ? 0 : (size_t)(from / length);
+    for (size_t i = first; i < BUCKETS && (double)i * length < to; i++) {
+        double begin = (double)i * length > from ? (double)i * length : from;
+        double end = (double)(i + 1) * length < to ? (double)(i + 1) * length : to;
+        if (end > begin)
+            buckets[i] += (double)command->bytes * (end - begin) / time;
+    }
+}
+
+static void measure(const struct analysis_context *context, struct direction *directions, double *buckets) {
+    for (size_t i = 0; i < context->timeline->command_count; i++) {
+        const tsmith_command *command = &context->timeline->commands[i];
+        if (command->work != TSMITH_WORK_COPY || !timeline_runs(command) ||
+            command->end <= context->window.from || command->start >= context->window.to)
+            continue;
+        struct direction *direction = &directions[direction_of(command)];
+        int64_t time = command->end - command->start;
+        direction->count++;
+        direction->pageable += command->pageable;
+        if (!command->bytes) {
+            direction->unsized++;
+            continue;
+        }
+        double rate = (double)command->bytes / (double)time * 1e9;
+        direction->bytes += (double)command->bytes;
+        direction->time = sweep_add(direction->time, time);
+        direction->fastest = rate > direction->fastest ? rate : direction->fastest;
+        spread(buckets, context->window, command);
+    }
+}
+
+static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"direction", TSMITH_CELL_TEXT}, {"copies", TSMITH_CELL_COUNT}, {"moved", TSMITH_CELL_BYTES},
+        {"time", TSMITH_CELL_DURATION},  {"mean", TSMITH_CELL_RATE},    {"fastest", TSMITH_CELL_RATE}};
+    static const tsmith_report_column TIMES[] = {{"at", TSMITH_CELL_TIME}, {"rate", TSMITH_CELL_RATE}};
+    struct direction directions[DIRECTIONS] = {0};
+    double buckets[BUCKETS] = {0}, bytes = 0;
+    int64_t window = context->window.to - context->window.from, time = 0;
+    uint64_t unsized = 0, pageable = 0;
+    (void)state;
+    measure(context, directions, buckets);
+    struct report_table *table =
+        REPORT_TABLE(report, "directions", "copies and fills; time is that of all of them added up", COLUMNS);
+    for (size_t i = 0; i < DIRECTIONS; i++) {
+        const struct direction *direction = &directions[i];
+        if (!direction->count)
+            continue;
+        report_text(report, table, analysis_text(direction_name(i)));
+        report_integer(report, table, (int64_t)direction->count);
+        report_integer(report, table, direction->bytes < 9e18 ? (int64_t)direction->bytes : INT64_MAX);
+        report_integer(report, table, direction->time);
+        if (direction->time)
+            report_number(report, table, direction->bytes / (double)direction->time * 1e9);
+        else
+            report_unknown(report, table);
+        report_number(report, table, direction->fastest);
+        bytes += direction->bytes;
+        time = sweep_add(time, direction->time);
+        unsized += direction->unsized;
+        pageable += direction->pageable;
+    }
+    struct report_table *times = REPORT_TABLE(
+        report, "over_time", "bytes per second in each fiftieth of the window, all directions", TIMES);
+    for (size_t i = 0; i < BUCKETS && window > 0 && time; i++) {
+        report_integer(report, times, (int64_t)((double)window / BUCKETS * (double)i));
+        report_number(report, times, buckets[i] / ((double)window / BUCKETS) * 1e9);
+    }
+    char text[REPORT_TEXT];
+    if (!time)
+        report_finding(report, "No copy of known size is in the trace.");
+    else
+        report_finding(report, "%s were moved, at %.2f GB/s while copies ran.", report_bytes(text, bytes),
+                       bytes / (double)time);
+    if (pageable)
+        report_note(
+            report,
+            "%llu copies are from or to pageable memory: they are staged, and the host waits for them.",
+            (unsigned long long)pageable);
+    if (unsized)
+        report_note(report, "%llu copies have no size and are left out.", (unsigned long long)unsized);
+    return TSMITH_OK;
+}
+
+const struct analysis_kind analysis_bandwidth = {
+    "bandwidth", "How fast is memory moved, and when?", NEEDS_TIMELINE, 0, NULL, finish, NULL};

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a device did not compute. The states of the device say it; where it had no work at all, what the host thread did
+// that launches the next command says more: it waited (sync), it compiled, or it did something else (host-bound). The
+// times of a device add up to the window exactly.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "base/array.h"
+
+enum { GAPS = 20 };
+
+// X(NAME, "name", "doc")
+#define CAUSE_TABLE(X)                                                                                       \
+    X(RUNNING, "running", "it computes or communicates")                                                     \
+    X(COPY, "copy", "only copies run")                                                                       \
+    X(HOST_BOUND, "host_bound", "no work was there: the host did something else")                            \
+    X(SYNC, "sync", "no work was there: the host waited for the device")                                     \
+    X(COMPILE, "compile", "something was compiled, on the host or in the driver")                            \
+    X(LAUNCH_CALL, "launch_call", "the host was in the launching call, or work was not handed over yet")     \
+    X(LAUNCH, "launch_latency", "work was handed over and had not begun")                                    \
+    X(EVENT, "cross_stream_wait", "work waited for work of other queues")                                    \
+    X(RESOURCE, "resource", "work waited for the device or a copy engine")                                   \
+    X(DRAINING, "draining", "work had run and was not reported complete")                                    \
+    X(UNKNOWN, "unknown", "the trace does not tell, not even what queued work waited for")                   \
+    X(BEFORE, "before_first", "before its first command began")                                              \
+    X(AFTER, "after_last", "after its last command")
+
+enum cause {
+#define CAUSE_ENUM(NAME, name, doc) CAUSE_##NAME,
+    CAUSE_TABLE(CAUSE_ENUM)
+#undef CAUSE_ENUM
+        CAUSE_LIMIT
+};
+
+static const char *const CAUSE_NAMES[] = {
+#define CAUSE_NAME(NAME, name, doc) name,
+    CAUSE_TABLE(CAUSE_NAME)
+#undef CAUSE_NAME
+};
+static const char *const CAUSE_DOCS[] = {
+#define CAUSE_DOC(NAME, name, doc) doc,
+    CAUSE_TABLE(CAUSE_DOC)
+#undef CAUSE_DOC
+};
+
+// What a thread was in: disjoint, ascending.
+struct activity {
+    tsmith_interval *items;
+    size_t count, capacity;
+};
+
+struct gap {
+    int64_t from, to;
+    enum cause cause; // that took most of it
+    uint32_t next;    // command after it
+};
+
+struct idle {
+    const struct analysis_context *context;
+    struct activity *waits, *compiles; // by thread
+    size_t thread_count;
+    uint32_t *next;                 // by row: the first command not yet passed
+    int64_t times[CAUSE_LIMIT];     // of the device at hand
+    int64_t gap_times[CAUSE_LIMIT]; // of the gap at hand
+    struct gap gaps[GAPS + 1];      // the longest first
+    size_t gap_count;
+};
+
+static bool add_activity(struct activity *activity, const tsmith_call *call) {
+    struct activity *to = activity;
+    tsmith_interval *last = to->count ? &to->items[to->count - 1] : NULL;
+    if (last && call->start <= last->to) {
+        last->to = call->end > last->to ? call->end : last->to;
+        return true;
+    }
+    void *items = to->items;
+    if (!array_reserve(&items, &to->capacity, to->count + 1, sizeof *to->items))
+        return false;
+    to->items = items;
+    to->items[to->count++] = (tsmith_interval){call->start, call->end};
+    return true;
+}
+
+static bool find_activities(struct idle *idle) {
+    const tsmith_timeline *timeline = idle->context->timeline;
+    for (size_t i = 0; i < timeline->call_count; i++) {
+        const tsmith_call *call = &timeline->calls[i];
+        bool waits =
+            (call->role >= TSMITH_CALL_SYNC_QUEUE && call->role <= TSMITH_CALL_SYNC_EVENT) || call->blocking;
+        if ((waits && !add_activity(&idle->waits[call->thread], call)) ||
+            (call->role == TSMITH_CALL_COMPILE && !add_activity(&idle->compiles[call->thread], call)))
+            return false;
+    }
+    return true;
+}
+
+// ns of [from, to) that an activity covers.
+static int64_t covered(const struct activity *activity, int64_t from, int64_t to) {
+    size_t low = 0, high = activity->count;
+    while (low < high) { // the first that ends after `from`
+        size_t middle = low + (high - low) / 2;
+        if (activity->items[middle].to <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int64_t sum = 0;
+    for (; low < activity->count && activity->items[low].from < to; low++) {
+        int64_t begin = activity->items[low].from > from ? activity->items[low].from : from;
+        int64_t end = activity->items[low].to < to ? activity->items[low].to : to;
+        sum += end - begin;
+    }
+    return sum;
+}
+
+// The command of the device that starts next, at or after `time`; times only go up.
+static uint32_t next_command(struct idle *idle, const tsmith_row *device, int64_t time) {
+    const tsmith_timeline *timeline = idle->context->timeline;
+    uint32_t found = TSMITH_INDEX_NONE;
+    for (uint32_t r = device->first_row; r < device->first_row + device->row_count; r++) {
+        const tsmith_row *row = &timeline->rows[r];
+        uint32_t *next = &idle->next[r], end = row->first_command + row->command_count;
+        while (*next < end &&
+               (timeline->commands[*next].start < time || !timeline_runs(&timeline->commands[*next])))
+            ++*next;
+        if (*next < end &&
+            (found == TSMITH_INDEX_NONE || timeline->commands[*next].start < timeline->commands[found].start))
+            found = *next;
+    }
+    return found;
+}
+
+static void add_time(struct idle *idle, enum cause cause, int64_t time) {
+    idle->times[cause] += time;
+    idle->gap_times[cause] += time;
+}
+
+// The device had no work in [from, to).
+static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from, int64_t to) {
+    uint32_t next = next_command(idle, device, to);
+    uint32_t thread = next == TSMITH_INDEX_NONE ? next : idle->context->timeline->commands[next].thread;
+    int64_t compile = 0, sync = 0;
+    if (thread != TSMITH_INDEX_NONE) {
+        compile = covered(&idle->compiles[thread], from, to);
+        sync = covered(&idle->waits[thread], from, to);
+        sync = sync > to - from - compile ? to - from - compile : sync;
+    }
+    add_time(idle, CAUSE_COMPILE, compile);
+    add_time(idle, CAUSE_SYNC, sync);
+    add_time(idle, CAUSE_HOST_BOUND, to - from - compile - sync);
+}
+
+static void end_gap(struct idle *idle, const tsmith_row *device, int64_t from, int64_t to) {
+    struct gap gap = {from, to, CAUSE_UNKNOWN, next_command(idle, device, to)};
+    int64_t most = 0;
+    for (int cause = 0; cause < CAUSE_LIMIT; cause++)
+        if (idle->gap_times[cause] > most) {
+            most = idle->gap_times[cause];
+            gap.cause = (enum cause)cause;
+        }
+    memset(idle->gap_times, 0, sizeof idle->gap_times);
+    if (from >= to || gap.next == TSMITH_INDEX_NONE || from < device->first_start)
+        return;
+    size_t at = idle->gap_count;
+    for (; at > 0 && idle->gaps[at - 1].to - idle->gaps[at - 1].from < to - from; at--)
+        idle->gaps[at] = idle->gaps[at - 1];
+    idle->gaps[at] = gap;
+    idle->gap_count += idle->gap_count < GAPS;
+}
+
+static void measure(struct idle *idle, const tsmith_row *device) {
+    static const enum cause CAUSES[TSMITH_STATE_LIMIT] = {
+        [TSMITH_STATE_DRAINING] = CAUSE_DRAINING, [TSMITH_STATE_PENDING] = CAUSE_LAUNCH,
+        [TSMITH_STATE_COMPILE] = CAUSE_COMPILE,   [TSMITH_STATE_WAIT_RESOURCE] = CAUSE_RESOURCE,
+        [TSMITH_STATE_WAIT_EVENT] = CAUSE_EVENT,  [TSMITH_STATE_QUEUED] = CAUSE_LAUNCH_CALL,
+        [TSMITH_STATE_UNKNOWN] = CAUSE_UNKNOWN,
+    };
+    size_t count;
+    const tsmith_segment *segments = tsmith_states_device(idle->context->states, device->device, &count);
+    int64_t since = idle->context->window.from;
+    for (size_t i = 0; i < count; i++) {
+        int64_t length = segments[i].to - segments[i].from;
+        if (segments[i].state == TSMITH_STATE_RUNNING) {
+            end_gap(idle, device, since, segments[i].from);
+            since = segments[i].to;
+            idle->times[CAUSE_RUNNING] += length;
+        } else if (segments[i].to <= device->first_start) {
+            add_time(idle, CAUSE_BEFORE, length);
+        } else if (segments[i].from >= device->last_end) {
+            add_time(idle, CAUSE_AFTER, length);
+        } else if (segments[i].state == TSMITH_STATE_EMPTY) {
+            add_empty(idle, device, segments[i].from, segments[i].to);
+        } else {
+            add_time(idle, CAUSES[segments[i].state], length);
+        }
+    }
+    end_gap(idle, device, since, idle->context->window.to);
+}
+
+static tsmith_status separate_copies(struct idle *idle, const tsmith_row *device) {
+    tsmith_interval *intervals;
+    size_t count;
+    uint32_t works = 1u << TSMITH_WORK_COMPUTE | 1u << TSMITH_WORK_COMMUNICATION;
+    tsmith_status status = tsmith_timeline_busy(idle->context->timeline, device, works, &intervals, &count);
+    if (status != TSMITH_OK)
+        return status;
+    int64_t useful = sweep_length(intervals, count);
+    free(intervals);
+    idle->times[CAUSE_COPY] = idle->times[CAUSE_RUNNING] - useful;
+    idle->times[CAUSE_RUNNING] = useful;
+    return TSMITH_OK;
+}
+
+static void write_gaps(const struct idle *idle, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"at", TSMITH_CELL_TIME},
+                                                   {"length", TSMITH_CELL_DURATION},
+                                                   {"mostly", TSMITH_CELL_TEXT},
+                                                   {"device", TSMITH_CELL_TEXT},
+                                                   {"next", TSMITH_CELL_TEXT}};
+    const struct analysis_context *context = idle->context;
+    struct report_table *table = REPORT_TABLE(
+        report, "longest_gaps", "the longest stretches in which nothing ran, and what ran next", COLUMNS);
+    for (size_t i = 0; i < idle->gap_count; i++) {
+        const struct gap *gap = &idle->gaps[i];
+        const tsmith_command *next = &context->timeline->commands[gap->next];
+        report_integer(report, table, gap->from - context->window.from);
+        report_integer(report, table, gap->to - gap->from);
+        report_text(report, table, analysis_text(CAUSE_NAMES[gap->cause]));
+        analysis_device_text(report, table, context,
+                             &context->timeline->devices[context->timeline->rows[next->row].device]);
+        report_text(report, table, analysis_command_name(context, next));
+    }
+}
+
+static void write_finding(const int64_t sums[CAUSE_LIMIT], struct report *report) {
+    int64_t all = 0, active;
+    enum cause worst = CAUSE_HOST_BOUND;
+    for (int cause = 0; cause < CAUSE_LIMIT; cause++) {
+        all = sweep_add(all, sums[cause]);
+        if (cause >= CAUSE_COPY && cause < CAUSE_BEFORE && sums[cause] > sums[worst])
+            worst = (enum cause)cause;
+    }
+    active = all - sums[CAUSE_BEFORE] - sums[CAUSE_AFTER];
+    if (!active)
+        report_finding(report, "Nothing ran on a device.");
+    else
+        report_finding(
+            report,
+            "From their first to their last command the devices do not compute %.1f %% of the time; the "
+            "largest cause is %s (%.1f %%): %s.",
+            report_percent(active - sums[CAUSE_RUNNING], active), CAUSE_NAMES[worst],
+            report_percent(sums[worst], active), CAUSE_DOCS[worst]);
+}
+
+static tsmith_status write_devices(struct idle *idle, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"device", TSMITH_CELL_TEXT},
+                                                   {"cause", TSMITH_CELL_TEXT},
+                                                   {"time", TSMITH_CELL_DURATION},
+                                                   {"share", TSMITH_CELL_SHARE},
+                                                   {"meaning", TSMITH_CELL_TEXT}};
+    const struct analysis_context *context = idle->context;
+    int64_t window = context->window.to - context->window.from, sums[CAUSE_LIMIT] = {0};
+    struct report_table *table =
+        REPORT_TABLE(report, "causes", "the times of a device add up to the window", COLUMNS);
+    for (size_t i = 0; i < context->timeline->device_count; i++) {
+        const tsmith_row *device = &context->timeline->devices[i];
+        memset(idle->times, 0, sizeof idle->times);
+        measure(idle, device);
+        tsmith_status status = separate_copies(idle, device);
+        if (status != TSMITH_OK)
+            return status;
+        for (int cause = 0; cause < CAUSE_LIMIT; cause++) {
+            sums[cause] = sweep_add(sums[cause], idle->times[cause]);
+            analysis_device_text(report, table, context, device);
+            report_text(report, table, analysis_text(CAUSE_NAMES[cause]));
+            report_integer(report, table, idle->times[cause]);
+            report_share(report, table, idle->times[cause], window);
+            report_text(report, table, analysis_text(CAUSE_DOCS[cause]));
+        }
+    }
+    write_finding(sums, report);
+    return TSMITH_OK;
+}
+
+static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
+    struct idle *idle = state;
+    const tsmith_timeline *timeline = context->timeline;
+    idle->context = context;
+    idle->thread_count = timeline->thread_count;
+    idle->waits = calloc(timeline->thread_count + 1, sizeof *idle->waits);
+    idle->compiles = calloc(timeline->thread_count + 1, sizeof *idle->compiles);
+    idle->next = malloc((timeline->row_count + 1) * sizeof *idle->next);
+    if (!idle->waits || !idle->compiles || !idle->next || !find_activities(idle))
+        return TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < timeline->row_count; i++)
+        idle->next[i] = timeline->rows[i].first_command;
+    tsmith_status status = write_devices(idle, report);
+    if (status == TSMITH_OK)
+        write_gaps(idle, report);
+    return status;
+}
+
+static void release(void *state) {
+    struct idle *idle = state;
+    for (size_t i = 0; i < idle->thread_count; i++) {
+        free(idle->waits ? idle->waits[i].items : NULL);
+        free(idle->compiles ? idle->compiles[i].items : NULL);
+    }
+    free(idle->waits);
+    free(idle->compiles);
+    free(idle->next);
+}
+
+const struct analysis_kind analysis_idle = {
+    "idle", "Why did the devices not compute?", NEEDS_STATES, sizeof(struct idle), NULL, finish, release};

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// What launching costs: the calls, and the way from the call to the start. As in Holistic Trace Analysis a delay says
+// something about launching only if the queue had nothing else to do: such launches are "idle", the others "queued".
+#include <stdlib.h>
+
+#include "analyze/analysis.h"
+#include "analyze/samples.h"
+
+struct name_entry {
+    uint32_t name;
+    struct samples calls;
+};
+
+struct launches {
+    struct name_entry *names;
+    size_t count;
+    struct samples *delays; // by row: idle launches
+    struct samples *queued; // by row: the others
+    size_t row_count;
+};
+
+static int by_name(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static int by_total(const void *left, const void *right) {
+    const struct name_entry *a = left, *b = right;
+    if (a->calls.total != b->calls.total)
+        return a->calls.total > b->calls.total ? -1 : 1;
+    return a->name < b->name ? -1 : a->name > b->name;
+}
+
+// The names of the calls that launch, sorted, each once.
+static bool list_names(struct launches *launches, const tsmith_timeline *timeline) {
+    size_t count = 0, kept = 0;
+    uint32_t *names = malloc((timeline->call_count + 1) * sizeof *names);
+    if (!names)
+        return false;
+    for (size_t i = 0; i < timeline->call_count; i++)
+        if (timeline->calls[i].command_count)
+            names[count++] = timeline->calls[i].name;
+    qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++)
+        if (!i || names[i] != names[i - 1])
+            names[kept++] = names[i];
+    launches->names = calloc(kept + 1, sizeof *launches->names);
+    for (size_t i = 0; launches->names && i < kept; i++)
+        launches->names[i].name = names[i];
+    launches->count = kept;
+    free(names);
+    return launches->names;
+}
+
+static bool measure(struct launches *launches, const struct analysis_context *context) {
+    const tsmith_timeline *timeline = context->timeline;
+    tsmith_interval window = context->window;
+    size_t count;
+    const tsmith_life *lives = tsmith_states_lives(context->states, &count);
+    for (size_t i = 0; i < timeline->call_count; i++) {
+        const tsmith_call *call = &timeline->calls[i];
+        if (!call->command_count || call->start < window.from || call->start >= window.to)
+            continue;
+        struct name_entry *entry =
+            bsearch(&call->name, launches->names, launches->count, sizeof *launches->names, by_name);
+        if (!samples_add(&entry->calls, call->end - call->start))
+            return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const tsmith_command *command = &timeline->commands[i];
+        if (!timeline_runs(command) || command->call == TSMITH_INDEX_NONE || command->start < window.from ||
+            command->start >= window.to)
+            continue;
+        struct samples *samples = lives[i].block == TSMITH_BLOCK_NONE ? launches->delays : launches->queued;
+        if (!samples_add(&samples[command->row], command->start - timeline->calls[command->call].start))
+            return false;
+    }
+    return true;
+}
+
+static void write_calls(const struct launches *launches, const struct analysis_context *context,
+                        struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"call", TSMITH_CELL_TEXT},    {"count", TSMITH_CELL_COUNT},     {"total", TSMITH_CELL_DURATION},
+        {"min", TSMITH_CELL_DURATION}, {"median", TSMITH_CELL_DURATION}, {"p99", TSMITH_CELL_DURATION},
+        {"max", TSMITH_CELL_DURATION}};
+    struct report_table *table = REPORT_TABLE(
+        report, "calls", "time the host spends in calls that put something into a queue", COLUMNS);
+    for (size_t i = 0; i < launches->count; i++) {
+        struct samples *calls = &launches->names[i].calls;
+        if (!calls->count)
+            continue;
+        report_text(report, table, tsmith_dictionary_string(context->dictionary, launches->names[i].name));
+        report_integer(report, table, (int64_t)calls->count);
+        report_integer(report, table, calls->total);
+        report_integer(report, table, calls->min);
+        report_integer(report, table, samples_quantile(calls, 0.5));
+        report_integer(report, table, samples_quantile(calls, 0.99));
+        report_integer(report, table, calls->max);
+    }
+}
+
+static void write_delays(const struct launches *launches, const struct analysis_context *context,
+                         struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"queue", TSMITH_CELL_TEXT},
+                                                   {"idle_launches", TSMITH_CELL_COUNT},
+                                                   {"delay_min", TSMITH_CELL_DURATION},
+                                                   {"delay_median", TSMITH_CELL_DURATION},
+                                                   {"delay_p99", TSMITH_CELL_DURATION},
+                                                   {"delay_max", TSMITH_CELL_DURATION},
+                                                   {"queued_launches", TSMITH_CELL_COUNT},
+                                                   {"queued_median", TSMITH_CELL_DURATION}};
+    struct report_table *table = REPORT_TABLE(
+        report, "delays",
+        "from the begin of the call to the start on the device, by whether anything was in front", COLUMNS);
+    for (size_t i = 0; i < launches->row_count; i++) {
+        struct samples *delays = &launches->delays[i], *queued = &launches->queued[i];
+        if (!delays->count && !queued->count)
+            continue;
+        analysis_track_text(report, table, context, context->timeline->rows[i].track);
+        report_integer(report, table, (int64_t)delays->count);
+        for (int k = 0; k < 4; k++) {
+            static const double SHARES[] = {0, 0.5, 0.99, 1};
+            if (delays->count)
+                report_integer(report, table, samples_quantile(delays, SHARES[k]));
+            else
+                report_unknown(report, table);
+        }
+        report_integer(report, table, (int64_t)queued->count);
+        if (queued->count)
+            report_integer(report, table, samples_quantile(queued, 0.5));
+        else
+            report_unknown(report, table);
+    }
+}
+
+static void write_finding(const struct launches *launches, const struct analysis_context *context,
+                          struct report *report) {
+    const tsmith_timeline *timeline = context->timeline;
+    uint64_t commands = 0, paired = 0, shorter = 0;
+    int64_t total = 0;
+    char calls[REPORT_TEXT];
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        const tsmith_command *command = &timeline->commands[i];
+        if (!timeline_runs(command))
+            continue;
+        commands++;
+        if (command->call == TSMITH_INDEX_NONE)
+            continue;
+        const tsmith_call *call = &timeline->calls[command->call];
+        paired++;
+        shorter +=
+            command->kind == TSMITH_KIND_KERNEL && command->end - command->start < call->end - call->start;
+    }
+    for (size_t i = 0; i < launches->count; i++)
+        total = sweep_add(total, launches->names[i].calls.total);
+    if (!paired)
+        report_finding(report, "No command can be paired with the call that launched it.");
+    else
+        report_finding(
+            report,
+            "The host spends %s in launching calls; %llu of %llu commands (%.1f %%) are kernels that run "
+            "shorter than the call that launched them.",
+            report_duration(calls, total), (unsigned long long)shorter, (unsigned long long)paired,
+            report_percent((int64_t)shorter, (int64_t)paired));
+    if (paired < commands)
+        report_note(report, "%llu of %llu commands have no launching call in the trace.",
+                    (unsigned long long)(commands - paired), (unsigned long long)commands);
+}
+
+static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
+    struct launches *launches = state;
+    launches->row_count = context->timeline->row_count;
+    launches->delays = calloc(launches->row_count + 1, sizeof *launches->delays);
+    launches->queued = calloc(launches->row_count + 1, sizeof *launches->queued);
+    if (!launches->delays || !launches->queued || !list_names(launches, context->timeline) ||
+        !measure(launches, context))
+        return TSMITH_ERROR_NO_MEMORY;
+    qsort(launches->names, launches->count, sizeof *launches->names, by_total);
+    write_calls(launches, context, report);
+    write_delays(launches, context, report);
+    write_finding(launches, context, report);
+    return TSMITH_OK;
+}
+
+static void release(void *state) {
+    struct launches *launches = state;
+    for (size_t i = 0; i < launches->count && launches->names; i++)
+        samples_finish(&launches->names[i].calls);
+    for (size_t i = 0; i < launches->row_count; i++) {
+        if (launches->delays)
+            samples_finish(&launches->delays[i]);
+        if (launches->queued)
+            samples_finish(&launches->queued[i]);
+    }
+    free(launches->names);
+    free(launches->delays);
+    free(launches->queued);
+}
+
+const struct analysis_kind analysis_launches = {
+    "launches",   "What does launching cost, and how long is the way to the device?",
+    NEEDS_STATES, sizeof(struct launches),
+    NULL,         finish,
+    release};

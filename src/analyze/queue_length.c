@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many commands were in a queue: launched (the call began) and not started. As in Holistic Trace Analysis a queue
+// of CUDA is full at 1024.
+#include <stdlib.h>
+
+#include "analyze/analysis.h"
+
+enum { FULL = 1024 };
+
+struct lengths {
+    uint64_t commands;
+    int64_t most, at_most; // the longest, and when first
+    int64_t empty, full;   // ns
+    double area;           // length x ns
+};
+
+static tsmith_status measure(const struct analysis_context *context, const tsmith_row *row,
+                             struct lengths *lengths) {
+    const tsmith_command *commands = timeline_row_commands(context->timeline, row);
+    tsmith_interval window = context->window;
+    size_t bytes = ((size_t)row->command_count + 1) * sizeof(int64_t), count = 0;
+    int64_t *launched = malloc(bytes), *started = malloc(bytes), *scratch = malloc(bytes);
+    *lengths = (struct lengths){0};
+    if (!launched || !started || !scratch) {
+        free(launched);
+        free(started);
+        free(scratch);
+        return TSMITH_ERROR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < row->command_count; i++) {
+        int64_t from = timeline_enqueued(context->timeline, &commands[i]), to = commands[i].start;
+        if (commands[i].kind == TSMITH_KIND_COMPILE || from == TSMITH_TIME_UNKNOWN || from >= to ||
+            to <= window.from || from >= window.to)
+            continue;
+        launched[count] = from > window.from ? from : window.from;
+        started[count++] = to < window.to ? to : window.to;
+    }
+    sweep_sort(launched, scratch, count);
+    sweep_sort(started, scratch, count);
+    int64_t now = window.from;
+    for (size_t l = 0, s = 0; s < count;) {
+        bool launch = l < count && launched[l] < started[s];
+        int64_t next = launch ? launched[l] : started[s], length = (int64_t)(l - s);
+        lengths->empty += length ? 0 : next - now;
+        lengths->full += length >= FULL ? next - now : 0;
+        lengths->area += (double)length * (double)(next - now);
+        now = next;
+        *(launch ? &l : &s) += 1;
+        if ((int64_t)(l - s) > lengths->most) {
+            lengths->most = (int64_t)(l - s);
+            lengths->at_most = now;
+        }
+    }
+    lengths->empty += window.to - now;
+    lengths->commands = count;
+    free(launched);
+    free(started);
+    free(scratch);
+    return TSMITH_OK;
+}
+
+static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"queue", TSMITH_CELL_TEXT},        {"commands", TSMITH_CELL_COUNT}, {"longest", TSMITH_CELL_COUNT},
+        {"longest_at", TSMITH_CELL_TIME},   {"mean", TSMITH_CELL_NUMBER},    {"empty", TSMITH_CELL_DURATION},
+        {"empty_share", TSMITH_CELL_SHARE}, {"full", TSMITH_CELL_DURATION},
+    };
+    int64_t window = context->window.to - context->window.from, full = 0, most = 0;
+    struct report_table *table = REPORT_TABLE(
+        report, "queues",
+        "commands launched and not started; mean is over the window's time; full is 1024 or more", COLUMNS);
+    (void)state;
+    for (size_t i = 0; i < context->timeline->row_count; i++) {
+        const tsmith_row *row = &context->timeline->rows[i];
+        struct lengths lengths;
+        tsmith_status status = measure(context, row, &lengths);
+        if (status != TSMITH_OK)
+            return status;
+        analysis_track_text(report, table, context, row->track);
+        report_integer(report, table, (int64_t)lengths.commands);
+        report_integer(report, table, lengths.most);
+        if (lengths.most)
+            report_integer(report, table, lengths.at_most - context->window.from);
+        else
+            report_unknown(report, table);
+        report_number(report, table, window ? lengths.area / (double)window : 0);
+        report_integer(report, table, lengths.empty);
+        report_share(report, table, lengths.empty, window);
+        report_integer(report, table, lengths.full);
+        full = sweep_add(full, lengths.full);
+        most = lengths.most > most ? lengths.most : most;
+    }
+    char time[REPORT_TEXT];
+    if (!most)
+        report_finding(report, "No command is known to have waited in a queue.");
+    else if (full)
+        report_finding(report, "A queue was full (%d or more commands) for %s: launching calls wait then.",
+                       FULL, report_duration(time, full));
+    else
+        report_finding(report, "No queue was full; the longest held %lld commands.", (long long)most);
+    return TSMITH_OK;
+}
+
+const struct analysis_kind analysis_queue_length = {
+    "queue_length", "How many commands waited in the queues?", NEEDS_TIMELINE, 0, NULL, finish, NULL};

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waiting costs. A wait is split where the device finished what it waited for: before that the device worked,
+// after that only the way back to the host took time. Beside it: how long finished commands stayed unobserved.
+#include <stdlib.h>
+
+#include "analyze/analysis.h"
+
+struct group {
+    uint32_t name;
+    uint8_t role, blocking;
+    uint64_t count, known;
+    int64_t total, device, back;
+};
+
+struct syncs {
+    struct group *groups;
+    size_t count;
+};
+
+static bool is_wait(const tsmith_call *call) {
+    return (call->role >= TSMITH_CALL_SYNC_QUEUE && call->role <= TSMITH_CALL_SYNC_EVENT) || call->blocking;
+}
+
+static int by_name(const void *left, const void *right) {
+    const struct group *a = left, *b = right;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return (int)a->role - (int)b->role;
+}
+
+static int by_total(const void *left, const void *right) {
+    const struct group *a = left, *b = right;
+    if (a->total != b->total)
+        return a->total > b->total ? -1 : 1;
+    return by_name(left, right);
+}
+
+// When what the call waited for had ended; TSMITH_TIME_UNKNOWN when no edge says so.
+static int64_t ended(const struct analysis_context *context, uint32_t call) {
+    const tsmith_graph *graph = context->graph;
+    uint32_t node = graph_call_node(graph, call);
+    int64_t latest = TSMITH_TIME_UNKNOWN;
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
+        if (graph->edges[i].kind != TSMITH_EDGE_SYNC_RETURN)
+            continue;
+        int64_t end = context->timeline->commands[graph->edges[i].from].end;
+        latest = end > latest ? end : latest;
+    }
+    return latest;
+}
+
+static struct group measure(const struct analysis_context *context, uint32_t index) {
+    const tsmith_call *call = &context->timeline->calls[index];
+    struct group one = {.name = call->name, .role = call->role, .blocking = call->blocking, .count = 1};
+    int64_t end = ended(context, index);
+    one.total = call->end - call->start;
+    if (end == TSMITH_TIME_UNKNOWN)
+        return one;
+    one.known = 1;
+    one.device = end > call->start ? end - call->start : 0;
+    one.back = one.total - one.device;
+    return one;
+}
+
+static bool collect(struct syncs *syncs, const struct analysis_context *context) {
+    const tsmith_timeline *timeline = context->timeline;
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < timeline->call_count; i++)
+        count += is_wait(&timeline->calls[i]);
+    syncs->groups = malloc((count + 1) * sizeof *syncs->groups);
+    if (!syncs->groups)
+        return false;
+    count = 0;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const tsmith_call *call = &timeline->calls[i];
+        if (is_wait(call) && call->start >= context->window.from && call->start < context->window.to)
+            syncs->groups[count++] = measure(context, i);
+    }
+    qsort(syncs->groups, count, sizeof *syncs->groups, by_name);
+    for (size_t i = 0; i < count; i++) {
+        const struct group *one = &syncs->groups[i];
+        struct group *last = kept ? &syncs->groups[kept - 1] : NULL;
+        if (!last || by_name(last, one) != 0) {
+            syncs->groups[kept++] = *one;
+            continue;
+        }
+        last->count += one->count;
+        last->known += one->known;
+        last->total = sweep_add(last->total, one->total);
+        last->device = sweep_add(last->device, one->device);
+        last->back = sweep_add(last->back, one->back);
+    }
+    syncs->count = kept;
+    qsort(syncs->groups, kept, sizeof *syncs->groups, by_total);
+    return true;
+}
+
+static void write_calls(const struct syncs *syncs, const struct analysis_context *context,
+                        struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"call", TSMITH_CELL_TEXT},
+                                                   {"role", TSMITH_CELL_TEXT},
+                                                   {"count", TSMITH_CELL_COUNT},
+                                                   {"total", TSMITH_CELL_DURATION},
+                                                   {"device_works", TSMITH_CELL_DURATION},
+                                                   {"way_back", TSMITH_CELL_DURATION},
+                                                   {"matched", TSMITH_CELL_COUNT}};
+    struct report_table *table = REPORT_TABLE(
+        report, "waits",
+        "host waits; device_works and way_back are of those matched with what they waited for", COLUMNS);
+    uint64_t count = 0, known = 0;
+    int64_t total = 0, back = 0;
+    for (size_t i = 0; i < syncs->count; i++) {
+        const struct group *group = &syncs->groups[i];
+        report_text(report, table, tsmith_dictionary_string(context->dictionary, group->name));
+        report_text(report, table,
+                    analysis_text(group->blocking ? "blocking_call"
+                                                  : tsmith_call_role_name((tsmith_call_role)group->role)));
+        report_integer(report, table, (int64_t)group->count);
+        report_integer(report, table, group->total);
+        report_integer(report, table, group->device);
+        report_integer(report, table, group->back);
+        report_integer(report, table, (int64_t)group->known);
+        count += group->count;
+        known += group->known;
+        total = sweep_add(total, group->total);
+        back = sweep_add(back, group->back);
+    }
+    char time[REPORT_TEXT], way[REPORT_TEXT];
+    if (!count)
+        report_finding(report, "No host thread waited for a device.");
+    else
+        report_finding(
+            report,
+            "Host threads waited %llu times, %s in all; for %s of it the device had already finished.",
+            (unsigned long long)count, report_duration(time, total), report_duration(way, back));
+    if (known < count)
+        report_note(report, "%llu of %llu waits could not be matched with the commands they waited for.",
+                    (unsigned long long)(count - known), (unsigned long long)count);
+}
+
+static void write_unobserved(const struct analysis_context *context, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"queue", TSMITH_CELL_TEXT},
+                                                   {"observed", TSMITH_CELL_COUNT},
+                                                   {"never_observed", TSMITH_CELL_COUNT},
+                                                   {"mean_unobserved", TSMITH_CELL_DURATION},
+                                                   {"longest_unobserved", TSMITH_CELL_DURATION}};
+    struct report_table *table = REPORT_TABLE(
+        report, "unobserved", "from the end of a command until a wait that covers it returned", COLUMNS);
+    size_t count;
+    const tsmith_life *lives = tsmith_states_lives(context->states, &count);
+    for (size_t r = 0; r < context->timeline->row_count; r++) {
+        const tsmith_row *row = &context->timeline->rows[r];
+        int64_t observed = 0, never = 0, total = 0, longest = 0;
+        for (uint32_t i = row->first_command; i < row->first_command + row->command_count; i++) {
+            if (!timeline_runs(&context->timeline->commands[i]))
+                continue;
+            if (lives[i].observed == TSMITH_TIME_UNKNOWN) {
+                never++;
+                continue;
+            }
+            int64_t time = lives[i].observed - context->timeline->commands[i].end;
+            observed++;
+            total = sweep_add(total, time);
+            longest = time > longest ? time : longest;
+        }
+        analysis_track_text(report, table, context, row->track);
+        report_integer(report, table, observed);
+        report_integer(report, table, never);
+        if (observed)
+            report_integer(report, table, total / observed);
+        else
+            report_unknown(report, table);
+        report_integer(report, table, longest);
+    }
+}
+
+static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
+    struct syncs *syncs = state;
+    if (!collect(syncs, context))
+        return TSMITH_ERROR_NO_MEMORY;
+    write_calls(syncs, context, report);
+    write_unobserved(context, report);
+    return TSMITH_OK;
+}
+
+static void release(void *state) {
+    free(((struct syncs *)state)->groups);
+}
+
+const struct analysis_kind analysis_sync = {
+    "sync", "What does waiting for the devices cost?", NEEDS_STATES, sizeof(struct syncs), NULL, finish,
+    release};

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/critical_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+// A point: 2 * node is the start, 2 * node + 1 the end.
+static int64_t point_time(const tsmith_graph *graph, size_t point) {
+    return graph_time(graph, (uint32_t)(point / 2), point & 1);
+}
+
+static size_t edge_point(const tsmith_edge *edge) {
+    return 2 * (size_t)edge->from + graph_from_end[edge->kind];
+}
+
+// Whether an edge leads to this end of its node.
+static bool leads_to(const tsmith_edge *edge, bool end) {
+    return graph_to_end[edge->kind] == end;
+}
+
+static bool waits_at_end(const tsmith_graph *graph, uint32_t node) {
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++)
+        if (leads_to(&graph->edges[i], true))
+            return true;
+    return false;
+}
+
+// ---- the chain
+
+struct walk {
+    const tsmith_graph *graph;
+    struct critical_path *path;
+    tsmith_interval window;
+    uint8_t *visited; // by point: what is on the chain already; equal times could lead in circles
+    bool failed;
+};
+
+// Prepends, cut to the window (steps are collected backwards and turned around in the end).
+static void add_step(struct walk *walk, int64_t from, int64_t to, uint32_t node, uint32_t kind) {
+    struct critical_path *path = walk->path;
+    void *steps = path->steps;
+    from = from > walk->window.from ? from : walk->window.from;
+    if (from >= to || walk->failed)
+        return;
+    if (!array_reserve(&steps, &path->capacity, path->count + 1, sizeof *path->steps)) {
+        walk->failed = true;
+        return;
+    }
+    path->steps = steps;
+    path->steps[path->count++] = (struct path_step){from, to, node, kind};
+}
+
+struct reason {
+    size_t point; // SIZE_MAX: none
+    int64_t time;
+    uint32_t kind;
+};
+
+static struct reason last_reason(const struct walk *walk, size_t point) {
+    const tsmith_graph *graph = walk->graph;
+    uint32_t node = (uint32_t)(point / 2);
+    struct reason last = {SIZE_MAX, INT64_MIN, PATH_RUN};
+    if (point & 1)
+        last = (struct reason){point - 1, point_time(graph, point - 1), PATH_RUN};
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
+        const tsmith_edge *edge = &graph->edges[i];
+        size_t from = edge_point(edge);
+        if (!leads_to(edge, point & 1) || walk->visited[from])
+            continue;
+        int64_t time = point_time(graph, from);
+        if (time > last.time || last.point == SIZE_MAX)
+            last = (struct reason){from, time, edge->kind};
+    }
+    return last;
+}
+
+// What lies between a point and the last that it waited for.
+static void attribute(struct walk *walk, size_t point, const struct reason *reason) {
+    const tsmith_graph *graph = walk->graph;
+    uint32_t node = (uint32_t)(point / 2), from = (uint32_t)(reason->point / 2);
+    int64_t now = point_time(graph, point);
+    switch (reason->kind) {
+    case PATH_RUN:
+    case TSMITH_EDGE_RETURNED: // the caller's own time after the call inside it
+        add_step(walk, reason->time, now, node, PATH_RUN);
+        break;
+    case TSMITH_EDGE_COLLECTIVE: // all are there: now it communicates
+        add_step(walk, reason->time, now, node, PATH_RUN);
+        break;
+    case TSMITH_EDGE_CALLED:
+        add_step(walk, reason->time, now, from, PATH_RUN);
+        break;
+    case TSMITH_EDGE_LAUNCH: { // the call, and then the way to the device
+        int64_t returned = graph_time(graph, from, true);
+        returned = returned < now ? returned : now;
+        add_step(walk, returned, now, node, TSMITH_EDGE_LAUNCH);
+        add_step(walk, reason->time, returned, from, PATH_RUN);
+        break;
+    }
+    default:
+        add_step(walk, reason->time, now, node, reason->kind);
+    }
+}
+
+static void walk_back(struct walk *walk) {
+    const tsmith_graph *graph = walk->graph;
+    size_t at = SIZE_MAX;
+    int64_t latest = INT64_MIN;
+    for (uint32_t node = 0; node < graph->node_count; node++) {
+        int64_t end = graph_time(graph, node, true);
+        if (end > latest && end <= walk->window.to) {
+            latest = end;
+            at = 2 * (size_t)node + 1;
+        }
+    }
+    while (at != SIZE_MAX && !walk->failed && point_time(graph, at) > walk->window.from) {
+        walk->visited[at] = 1;
+        struct reason reason = last_reason(walk, at);
+        if (reason.point != SIZE_MAX)
+            attribute(walk, at, &reason);
+        at = reason.point;
+    }
+}
+
+// ---- slack
+
+struct backward {
+    const tsmith_graph *graph;
+    int64_t *latest;   // by point
+    uint32_t *waiting; // by point: successors not done yet
+    size_t *ready;
+    size_t ready_count;
+};
+
+// When a point could have been at the earliest: the last of what it waited for. The work of a node that ends with
+// a wait takes no time of its own.
+static int64_t earliest(const tsmith_graph *graph, size_t point) {
+    uint32_t node = (uint32_t)(point / 2);
+    int64_t last = INT64_MIN, start = point_time(graph, point & ~(size_t)1),
+            end = point_time(graph, point | 1);
+    if (point & 1)
+        last = waits_at_end(graph, node) ? start : end;
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
+        if (!leads_to(&graph->edges[i], point & 1))
+            continue;
+        int64_t time = point_time(graph, edge_point(&graph->edges[i]));
+        last = time > last ? time : last;
+    }
+    return last;
+}
+
+static void relax(struct backward *backward, size_t point, int64_t latest) {
+    if (latest < backward->latest[point])
+        backward->latest[point] = latest;
+    if (--backward->waiting[point] == 0)
+        backward->ready[backward->ready_count++] = point;
+}
+
+static void go_back(struct backward *backward, size_t point) {
+    const tsmith_graph *graph = backward->graph;
+    uint32_t node = (uint32_t)(point / 2);
+    int64_t last = earliest(graph, point), now = point_time(graph, point);
+    int64_t rest = last == INT64_MIN ? 0 : now - last;
+    int64_t latest = backward->latest[point] - rest;
+    if (point & 1)
+        relax(backward, point - 1,
+              waits_at_end(graph, node) ? latest : latest - (now - point_time(graph, point - 1)));
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++)
+        if (leads_to(&graph->edges[i], point & 1))
+            relax(backward, edge_point(&graph->edges[i]), latest);
+}
+
+static tsmith_status find_slack(struct critical_path *path, const tsmith_graph *graph) {
+    size_t points = 2 * (size_t)graph->node_count;
+    struct backward backward = {.graph = graph,
+                                .latest = malloc((points + 1) * sizeof(int64_t)),
+                                .waiting = calloc(points + 1, sizeof(uint32_t)),
+                                .ready = malloc((points + 1) * sizeof(size_t))};
+    int64_t end = INT64_MIN;
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    if (!backward.latest || !backward.waiting || !backward.ready)
+        goto done;
+    status = TSMITH_OK;
+    for (size_t point = 0; point < points; point++)
+        end = point_time(graph, point) > end ? point_time(graph, point) : end;
+    for (uint32_t node = 0; node < graph->node_count; node++) {
+        backward.waiting[2 * (size_t)node]++;
+        for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++)
+            backward.waiting[edge_point(&graph->edges[i])]++;
+    }
+    for (size_t point = 0; point < points; point++) {
+        backward.latest[point] = end;
+        if (!backward.waiting[point])
+            backward.ready[backward.ready_count++] = point;
+    }
+    for (size_t at = 0; at < backward.ready_count; at++)
+        go_back(&backward, backward.ready[at]);
+    for (uint32_t node = 0; node < graph->node_count; node++)
+        path->slack[node] = backward.latest[2 * (size_t)node + 1] - graph_time(graph, node, true);
+done:
+    free(backward.latest);
+    free(backward.waiting);
+    free(backward.ready);
+    return status;
+}
+
+tsmith_status critical_path_make(struct critical_path *path, const tsmith_graph *graph,
+                                 tsmith_interval window) {
+    struct walk walk = {.graph = graph, .path = path, .window = window};
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    *path = (struct critical_path){.slack = calloc((size_t)graph->node_count + 1, sizeof(int64_t))};
+    walk.visited = calloc(2 * (size_t)graph->node_count + 1, 1);
+    if (!path->slack || !walk.visited)
+        goto done;
+    walk_back(&walk);
+    if (walk.failed)
+        goto done;
+    for (size_t i = 0; i < path->count / 2; i++) {
+        struct path_step held = path->steps[i];
+        path->steps[i] = path->steps[path->count - 1 - i];
+        path->steps[path->count - 1 - i] = held;
+    }
+    status = find_slack(path, graph);
+done:
+    free(walk.visited);
+    if (status != TSMITH_OK)
+        critical_path_finish(path);
+    return status;
+}
+
+void critical_path_finish(struct critical_path *path) {
+    free(path->steps);
+    free(path->slack);
+    *path = (struct critical_path){0};
+}

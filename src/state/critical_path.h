@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chain of work and waits that decides when a window ends, and how much later everything else could end.
+//
+// Every node of a graph is two points, its start and its end. Walking back from the last end, the chain goes at each
+// point to the predecessor that came last: it is what the point waited for. What lies between is attributed, so that
+// the steps add up to the time from the first point of the chain to the last, exactly.
+//
+// Slack takes the trace's own times as they are: between a point and the last of what it waited for lies a rest that
+// nothing explains, and that is kept. A point's slack is how much later it could come without the last end moving.
+#ifndef STATE_CRITICAL_PATH_H
+#define STATE_CRITICAL_PATH_H
+
+#include "state/graph.h"
+
+enum {
+    PATH_RUN = TSMITH_EDGE_LIMIT
+}; // a step in which the node itself is at work; other steps: the edge's kind
+
+struct path_step {
+    int64_t from, to;
+    uint32_t node; // that is at work, or that waits
+    uint32_t kind;
+};
+
+struct critical_path {
+    struct path_step *steps; // ascending, without gaps
+    size_t count, capacity;
+    int64_t *slack; // by node: of its end, in ns
+};
+
+tsmith_status critical_path_make(struct critical_path *path, const tsmith_graph *graph,
+                                 tsmith_interval window);
+void critical_path_finish(struct critical_path *path);
+
+#endif
