@@ -68,6 +68,19 @@ static const char *format_doc(size_t index) {
     return docs[index];
 }
 
+static const char *wait_word(size_t index) {
+    static const char *const names[] = {"all", "program", NULL};
+    return names[index];
+}
+
+static const char *wait_doc(size_t index) {
+    static const char *const docs[] = {
+        "until everything it started has ended too; Ctrl-C ends the recording before that",
+        "until it has ended itself",
+    };
+    return docs[index];
+}
+
 static const char *help_word(size_t index) {
     static const char *const names[] = {"text", "man", "markdown", "events", "bash", "zsh", "fish", NULL};
     return names[index];
@@ -106,7 +119,8 @@ static const struct option profile_options[] = {
     {.name = "buffer",
      .letter = 'b',
      .argument = "SIZE",
-     .doc = "Size of the ring each thread records into (512K, 4M, 1G); 4M when not given"},
+     .doc = "Size of the ring each thread records into (512K, 4M, 1G), at most; it takes what it needs, up "
+            "to 64M when not given"},
     {.name = "overflow",
      .argument = "POLICY",
      .word = overflow_word,
@@ -118,6 +132,11 @@ static const struct option profile_options[] = {
      .word_doc = api_doc,
      .list = true,
      .doc = "Which GPU APIs to record, separated by commas; all there are when not given"},
+    {.name = "wait",
+     .argument = "WHOM",
+     .word = wait_word,
+     .word_doc = wait_doc,
+     .doc = "How long to record; all when not given"},
     {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
     END_OF_OPTIONS};
 

@@ -36,6 +36,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     const char *buffer = invocation_value(invocation, "buffer");
     const char *overflow = invocation_value(invocation, "overflow");
     const char *api = invocation_value(invocation, "api");
+    const char *wait = invocation_value(invocation, "wait");
     uint64_t bytes = 0;
     *options = (tsmith_capture_options){.size = sizeof *options};
     if (buffer && (!quantity_size(buffer, &bytes) || bytes == 0 || bytes > SIZE_MAX)) {
@@ -43,6 +44,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         return false;
     }
     options->buffer_bytes = (size_t)bytes;
+    options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)
         tsmith_overflow_find(overflow, &options->overflow);
     if (api) {
@@ -130,7 +132,8 @@ static void write_json(const struct summary *summary) {
                         ",\"duration_ns\":%" PRId64 ",\"lost\":%" PRIu64,
                         file->bytes, file->events, file->kinds[TSMITH_KIND_KERNEL],
                         trace_duration(&summary->trace), trace_lost(&summary->trace));
-    text_add_format(&line, ",\"unwritten\":%" PRIu64 "}\n", summary->result->unwritten);
+    text_add_format(&line, ",\"unwritten\":%" PRIu64 ",\"left_running\":%" PRIu32 "}\n",
+                    summary->result->unwritten, summary->result->left_running);
     if (write(STDERR_FILENO, text_cstr(&line), line.length) < 0)
         (void)0; // there is nobody left to tell
     text_finish(&line);
@@ -170,6 +173,10 @@ static void say_what_went_wrong(const struct summary *summary) {
     if (WIFSIGNALED(result->wait_status))
         complain("the program was ended by signal %d (%s)", WTERMSIG(result->wait_status),
                  strsignal(WTERMSIG(result->wait_status)));
+    if (result->left_running)
+        complain("%u process%s of the program still ran when the recording ended: what came later is not in "
+                 "the trace",
+                 result->left_running, result->left_running == 1 ? "" : "es");
     if (!result->used_api)
         complain(
             "the program used no GPU API that TraceSmith can record (OpenCL): the trace has no device work");

@@ -20,10 +20,13 @@ enum { FORWARDED_COUNT = sizeof forwarded / sizeof forwarded[0] };
 static tsmith_capture *volatile current; // for the handler; one recording at a time
 
 // A signal typed at the terminal reaches the program by itself (it is in the same process group) and comes
-// from the kernel; one that was sent to us is for the program.
+// from the kernel; one that was sent to us is for the program. When the program has ended, and only processes it left
+// behind are still recorded, a signal ends the recording.
 static void hand_on(int signal_number, siginfo_t *info, void *context) {
     (void)context;
-    if (current && info->si_code <= 0)
+    if (current && tsmith_capture_left_running(current))
+        tsmith_capture_stop(current);
+    else if (current && info->si_code <= 0)
         tsmith_capture_signal(current, signal_number);
 }
 
@@ -57,9 +60,27 @@ static void drain(tsmith_source *source, struct record_result *out) {
     }
 }
 
+struct wait {
+    const tsmith_capture *capture;
+    uint32_t looks; // since the program has ended
+};
+
+// Says why nothing seems to happen: once, after a moment in which most of what is left behind ends by itself.
+static int tell_who_is_waited_for(void *context) {
+    enum { MOMENT = 20 }; // looks of about 50 ms
+    struct wait *wait = context;
+    uint32_t running = tsmith_capture_left_running(wait->capture);
+    if (running && ++wait->looks == MOMENT)
+        complain(
+            "the program has ended; still recording %u process%s it left running (Ctrl-C ends the recording)",
+            running, running == 1 ? "" : "es");
+    return 1;
+}
+
 static void pump(tsmith_capture *capture, tsmith_sink *sink, struct record_result *out) {
     tsmith_source *source = tsmith_capture_source(capture);
-    out->status = tsmith_pump(source, sink, NULL, NULL, &out->error);
+    struct wait wait = {.capture = capture};
+    out->status = tsmith_pump(source, sink, tell_who_is_waited_for, &wait, &out->error);
     out->written = out->status == TSMITH_OK;
     if (!out->written)
         drain(source, out);
@@ -96,6 +117,7 @@ void record_run(const struct record_request *request, struct record_result *out)
         out->stage = RECORD_RUN;
         pump(capture, sink, out);
         out->wait_status = tsmith_capture_wait_status(capture);
+        out->left_running = tsmith_capture_left_running(capture);
         out->used_api = was_used(capture);
     }
     release_signals(before);

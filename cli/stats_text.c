@@ -273,7 +273,7 @@ static void write_causes(struct stats *stats, uint32_t number) {
     }
     if (wait->sum > wait->explained) {
         add_cause(&line, wait, wait->sum - wait->explained);
-        text_add_cstr(&line, wait->queue ? "nothing ran on that queue\n" : "nothing ran on a queue\n");
+        text_add_cstr(&line, "nothing ran\n");
     }
     output_text(&line);
     text_finish(&line);
