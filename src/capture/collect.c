@@ -176,11 +176,11 @@ static void add_channel(struct collector *collector, const char *name) {
     if (status == TSMITH_OK) {
         channel->alive = true;
         collector->channels[collector->channel_count++] = channel;
-    } else if (!collector->recover)
-        collector->rescan =
-            true; // not ready yet, or beyond help; the directory is looked at again now and then
-    else if (status != TSMITH_AGAIN)
+    } else if (!collector->recover) {
+        collector->rescan = true; // not ready yet, or beyond help: looked at again now and then
+    } else if (status != TSMITH_AGAIN) {
         collector->unreadable++;
+    }
 }
 
 static void read_directory(struct collector *collector) {
@@ -331,13 +331,25 @@ static bool at_the_end(const struct collector *collector) {
     return true;
 }
 
+static tsmith_status end_of_stream(const struct collector *collector, tsmith_error *error) {
+    if (collector->unreadable == 0)
+        return TSMITH_END;
+    return status_set(
+        error, TSMITH_TRUNCATED,
+        "the files of %u recorded processes are damaged from their first page on; the others were read",
+        collector->unreadable);
+}
+
+// What is read, freed and handed out needs neither files nor descriptors any more.
 static void tidy(struct collector *collector) {
-    for (uint32_t i = 0; i < collector->channel_count && !collector->recover; i++) {
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
         struct collect_channel *channel = collector->channels[i];
-        if (channel->state == COLLECT_DONE && channel->held == 0 && !channel->removed) {
+        if (channel->state != COLLECT_DONE || channel->held > 0 || channel->removed)
+            continue;
+        if (!collector->recover)
             remove_files(collector, channel);
-            channel->removed = true;
-        }
+        collect_channel_release(channel);
+        channel->removed = true;
     }
 }
 
@@ -376,7 +388,7 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
             tidy(collector);
             if (final) {
                 collector->delivered = true;
-                return TSMITH_END;
+                return end_of_stream(collector, error);
             }
             begin_round(collector);
             if (settled)
@@ -465,15 +477,16 @@ void collector_program_ended(struct collector *collector, int wait_status) {
     collector->program_status = wait_status;
 }
 
+static bool still_records(const struct collector *collector, const struct collect_channel *channel) {
+    return channel->state == COLLECT_LIVE && channel->pid != collector->program &&
+           atomic_load_explicit(&channel->head->state, memory_order_acquire) != LAYOUT_CHANNEL_CLOSED &&
+           collect_process_alive(channel->pid, channel->start_time);
+}
+
 uint32_t collector_live_processes(struct collector *collector) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < collector->channel_count; i++) {
-        const struct collect_channel *channel = collector->channels[i];
-        bool closed =
-            atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
-        count += channel->state == COLLECT_LIVE && !closed && channel->pid != collector->program &&
-                 collect_process_alive(channel->pid, channel->start_time);
-    }
+    for (uint32_t i = 0; i < collector->channel_count; i++)
+        count += still_records(collector, collector->channels[i]);
     return count;
 }
 

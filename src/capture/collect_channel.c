@@ -400,7 +400,7 @@ fail:
     return status;
 }
 
-void collect_channel_close(struct collect_channel *channel) {
+void collect_channel_release(struct collect_channel *channel) {
     if (channel->head)
         munmap(channel->head, LAYOUT_PAGE);
     if (channel->rings && !channel->local)
@@ -409,6 +409,13 @@ void collect_channel_close(struct collect_channel *channel) {
         close(channel->table_fd);
     if (channel->rings_fd >= 0)
         close(channel->rings_fd);
+    channel->head = NULL;
+    channel->rings = NULL;
+    channel->table_fd = channel->rings_fd = -1;
+}
+
+void collect_channel_close(struct collect_channel *channel) {
+    collect_channel_release(channel);
     free(channel->strings.items);
     free(channel->tracks.items);
     free(channel->devices.items);

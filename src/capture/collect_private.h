@@ -89,6 +89,8 @@ struct collector {
 // Opens the files of `name`; OK, AGAIN (not ready yet), or a failure (the channel is passed over).
 tsmith_status collect_channel_open(struct collector *collector, const char *name,
                                    struct collect_channel **out);
+// Closes and unmaps its files; what is known of it stays.
+void collect_channel_release(struct collect_channel *channel);
 void collect_channel_close(struct collect_channel *channel);
 // Takes in the entries that were added.
 void collect_channel_read_table(struct collector *collector, struct collect_channel *channel);

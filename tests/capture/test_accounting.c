@@ -4,6 +4,7 @@
 #include "numbered.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
 
 struct state {
     struct session_directory directory;
@@ -184,6 +185,24 @@ static void too_long(void **unused) {
     check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
 }
 
+// Block waits for a collector, and not for one that is dead: the program goes on, and what it could not record counts.
+static void nobody_to_wait_for(void **unused) {
+    (void)unused;
+    struct state state;
+    start(&state, 64 * 1024, TSMITH_OVERFLOW_BLOCK, 9);
+    pid_t dead = fork();
+    if (dead == 0)
+        _exit(0);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    atomic_store(&state.directory.control->collector_pid, (uint32_t)dead);
+    atomic_store(&state.directory.control->heartbeat, clock_trace_now() - 1000000000);
+    emit(&state, 1, 20000);
+    assert_true(state.recorded < state.emitted);
+    finish(&state);
+    assert_true(state.seen.lost[TSMITH_REASON_RING_FULL] > 0);
+    check(&state, TSMITH_OVERFLOW_DROP_NEWEST); // it has come to the same
+}
+
 // Nothing is freed before the consumer has come back: what a collector holds is in the directory, too.
 static void undelivered_is_still_there(void **unused) {
     (void)unused;
@@ -222,6 +241,7 @@ int main(void) {
         cmocka_unit_test(newest_keeps_the_beginning),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(too_long),
+        cmocka_unit_test(nobody_to_wait_for),
         cmocka_unit_test(undelivered_is_still_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
