@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs against the definition of each kind of edge on random traces, and against traces whose edges are known.
-#include "state/random_trace.h"
+#include "support/random_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // States nanosecond by nanosecond: the definitions in tracesmith/states.h, applied to every ns of random traces, and
 // lives with known answers.
-#include "state/random_trace.h"
+#include "support/random_trace.h"
 
 #include <stdlib.h>
 #include <string.h>

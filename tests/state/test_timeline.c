@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timelines against their definitions, nanosecond by nanosecond on random traces, and against known answers.
-#include "state/random_trace.h"
+#include "support/random_trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small random traces for the brute-force tests: a few devices, queues of both kinds, threads of two
 // processes, commands with and without calls, wait lists, and all the times there can be.
-#ifndef STATE_RANDOM_TRACE_H
-#define STATE_RANDOM_TRACE_H
+#ifndef SUPPORT_RANDOM_TRACE_H
+#define SUPPORT_RANDOM_TRACE_H
 
 #include "support/made_trace.h"
 
