@@ -40,7 +40,7 @@ static void *control_main(void *unused) {
     prctl(PR_SET_NAME, "tracesmith");
     while (atomic_load(&state) == CONTROL_RUNNING) {
         wait_while(CONTROL_RUNNING, PERIOD_MS);
-        pending_reap_all(false);
+        pending_reap_neglected();
     }
     pending_reap_all(true);
     state_set(CONTROL_STOPPED);

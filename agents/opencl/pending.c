@@ -42,8 +42,10 @@ struct pending_list {
     _Atomic uint64_t tail;
     uint64_t *words;
     uint64_t capacity;
-    uint32_t appended;   // commands, ever
-    uint32_t since_reap; // commands appended since the owner last looked
+    uint32_t appended;       // commands, ever
+    uint32_t since_reap;     // commands appended since the owner last looked
+    _Atomic uint32_t looked; // how often the owner did
+    uint32_t seen_looked;    // the control thread's: that number a period ago
     _Atomic uint32_t locked;
     _Atomic uint32_t owned; // by a living thread
     struct pending_list *next;
@@ -313,6 +315,7 @@ static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
     list_finish(list, limit);
     if (list == agent_thread.list) {
         list->since_reap = 0;
+        atomic_fetch_add_explicit(&list->looked, 1, memory_order_relaxed);
         if (list_empty(list)) { // begin at the front again: the same few cache lines are used over and over
             atomic_store(&list->head, 0);
             atomic_store(&list->tail, 0);
@@ -338,6 +341,15 @@ void pending_reap_all(bool patient) {
         return;
     for (struct pending_list *list = atomic_load(&lists); list; list = list->next)
         list_reap(list, UINT32_MAX, patient);
+}
+
+void pending_reap_neglected(void) {
+    for (struct pending_list *list = atomic_load(&lists); list; list = list->next) {
+        const uint32_t looked = atomic_load_explicit(&list->looked, memory_order_relaxed);
+        if (looked == list->seen_looked)
+            list_reap(list, UINT32_MAX, false);
+        list->seen_looked = looked;
+    }
 }
 
 uint64_t pending_epoch(void) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands in flight: enqueued, and their times not yet asked for. Rules: agent.h.
 //
-// Each thread has a list of the commands it enqueued, a ring of variable-length entries. Its thread alone
-// appends
-// (`tail`). Entries are finished by whoever holds the list's lock: the owner inside its own waiting calls,
-// any thread before it lets an object go or asks for a reference count, the control thread every few ms. The
-// lock is a flag that is tried, never waited for on the event path: a failed try leaves the entries to the
-// next.
+// Each thread has a list of the commands it enqueued, a ring of variable-length entries. Its thread alone appends
+// (`tail`). Entries are finished by whoever holds the list's lock: the owner inside its own waiting calls, any thread
+// before it lets an object go or asks for a reference count, and, every few ms, the control thread, if the owner has not
+// looked since the last time: where a program waits often enough, no thread of ours calls into its driver. The lock is a
+// flag that is tried, never waited for on the event path: a failed try leaves the entries to the next.
 //
 //     appended (tail, release) --holder: the command is complete--> DONE --holder: all before it are too-->
 //     gone (head)
@@ -48,6 +47,9 @@ bool pending_push(const struct pending_command *command);
 bool pending_any_own(void);
 void pending_reap_own(void);
 void pending_reap_all(bool patient);
+// Records what is complete of the lists whose owners have not looked themselves since the last call. For the control
+// thread: where a program waits often enough, no thread of ours calls into its driver.
+void pending_reap_neglected(void);
 
 // Counts the passes that have ended, twice; odd while one is at work. The same even number before and after
 // means that in between nothing of ours was released.
