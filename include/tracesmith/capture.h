@@ -37,6 +37,7 @@ typedef struct tsmith_capture_options {
     const char *const *apis; // which agents to inject, by name ("opencl"); NULL: all there are
     size_t api_count;
     const char *agent_directory; // where the agents are; NULL: beside the library, or TRACESMITH_AGENT_DIR
+    int only_program; // end with the program, even when processes it started still run (tsmith_capture_stop)
     const char *session_root; // where the session directory is made; NULL: /dev/shm, else TMPDIR, else /tmp
 } tsmith_capture_options;
 
@@ -50,6 +51,12 @@ TSMITH_API tsmith_status tsmith_capture_start(tsmith_capture *capture, char *con
 // The live source: next() returns AGAIN after at most ~50 ms without news, END when the program has ended and
 // all it left is drained. Destroying the capture destroys it.
 TSMITH_API tsmith_source *tsmith_capture_source(tsmith_capture *capture);
+// When the program has ended but processes it started still run (a shell's background job, a daemon), the recording
+// goes on until they have ended, or until it is stopped: from then on nothing more is recorded, and next() drains to
+// END. Async-signal-safe. Processes that were recorded and still run are in the ledger as still_running.
+TSMITH_API void tsmith_capture_stop(tsmith_capture *capture);
+// How many such processes there were at the last look; 0 while the program itself runs. Async-signal-safe.
+TSMITH_API uint32_t tsmith_capture_left_running(const tsmith_capture *capture);
 // Hands a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
 TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number);
 // After END: the program's wait status as waitpid gives it.

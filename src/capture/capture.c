@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recording another program, and recovering what a collector that is gone has left.
 //
-// When the program has ended, other processes of its session may still be running (a shell's background job). Those
-// that are on their way out get a moment (LINGER); what is still alive then is noted in the trace as still running, and
-// the recording ends: the program that was asked for is the measure.
+//     created --start--> program runs --it ends--> others run --they end, or stop, or only_program--> closing --> END
+//
+// When the program has ended, processes it started may still be running (a shell's background job, a daemon): the
+// recording goes on until they have ended too. Once it is closing, those that record and are on their way out get a
+// moment (LINGER); what is still alive then is noted in the trace as still running.
 #include "tracesmith/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +24,12 @@
 #include "capture/collect.h"
 #include "capture/launch.h"
 #include "capture/session_directory.h"
+#include "capture/session_processes.h"
 #include "tracesmith/version.h"
 
 static const int64_t PATIENCE = 50000000; // ns that next() waits for news
 static const int64_t LINGER = 100000000;  // ns
+static const int64_t LOOK = 100000000;    // ns between looks whether others run
 static const long FIRST_NAP =
     500000; // ns; doubles up to the longest, so that a busy ring never fills meanwhile
 static const long LONGEST_NAP = 8000000;
@@ -40,8 +45,10 @@ struct tsmith_capture {
     bool started;
     bool ended;
     int wait_status;
-    int64_t ended_at;
-    bool no_program; // the caller's own process is recorded (a session, a profiler)
+    int64_t ended_at;              // the program, or the wait for others
+    int64_t looked;                // for others, last
+    _Atomic uint32_t left_running; // others, at that look
+    atomic_bool stop;
 };
 
 const char *tsmith_overflow_name(tsmith_overflow overflow) {
@@ -83,9 +90,24 @@ static void reap(struct tsmith_capture *capture) {
     collector_program_ended(capture->collector, capture->wait_status);
 }
 
+// Whether processes that the program started are still to be waited for.
+static bool others_run(struct tsmith_capture *capture) {
+    int64_t now = clock_trace_now();
+    bool waiting = !capture->options.only_program && !atomic_load(&capture->stop);
+    if (capture->looked && (!waiting || atomic_load(&capture->left_running) == 0))
+        return false;
+    if (capture->looked && now - capture->looked < LOOK)
+        return true;
+    capture->looked = now;
+    atomic_store(&capture->left_running, session_processes_alive(capture->directory.path));
+    capture->ended_at = now;
+    return waiting && atomic_load(&capture->left_running) > 0;
+}
+
 static bool time_to_close(struct tsmith_capture *capture) {
-    return capture->ended && (collector_live_processes(capture->collector) == 0 ||
-                              clock_trace_now() - capture->ended_at > LINGER);
+    return capture->ended && !others_run(capture) &&
+           (collector_live_processes(capture->collector) == 0 ||
+            clock_trace_now() - capture->ended_at > LINGER);
 }
 
 static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {
@@ -213,6 +235,14 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
 
 tsmith_source *tsmith_capture_source(tsmith_capture *capture) {
     return capture->source;
+}
+
+void tsmith_capture_stop(tsmith_capture *capture) {
+    atomic_store(&capture->stop, true);
+}
+
+uint32_t tsmith_capture_left_running(const tsmith_capture *capture) {
+    return atomic_load(&capture->left_running);
 }
 
 void tsmith_capture_signal(tsmith_capture *capture, int signal_number) {

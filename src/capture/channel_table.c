@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
 
 static const uint64_t FIRST_BYTES = 64 * 1024;
@@ -25,7 +26,7 @@ static bool reserve(struct channel *channel, int fd, uint64_t bytes) {
         wanted *= 2;
     if (wanted > LAYOUT_ENTRIES_MAX)
         return false;
-    if (posix_fallocate(fd, LAYOUT_ENTRIES_AT, (off_t)wanted))
+    if (!file_reserve(fd, LAYOUT_ENTRIES_AT, wanted))
         return false;
     void *at = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, fd, LAYOUT_ENTRIES_AT);
     if (at == MAP_FAILED)
@@ -54,7 +55,7 @@ bool channel_table_create(struct channel *channel) {
     channel->entries = NULL;
     channel->entries_bytes = 0;
     int fd = open(channel->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || posix_fallocate(fd, 0, LAYOUT_PAGE) || !reserve(channel, fd, channel->entries_used))
+    if (fd < 0 || !file_reserve(fd, 0, LAYOUT_PAGE) || !reserve(channel, fd, channel->entries_used))
         goto done;
     void *head = mmap(NULL, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (head == MAP_FAILED)

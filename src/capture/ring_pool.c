@@ -13,24 +13,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 // Sub-buffers are mapped all their life; their addresses are kept in lazily backed pages.
 static const size_t BASES_BYTES = LAYOUT_SUBS * sizeof(_Atomic(uint64_t *));
-
-static int reserve(int fd, uint64_t offset, uint64_t bytes) {
-    int result;
-    do
-        result = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
-    while (result && errno == EINTR);
-    // Not every file system can; writing zeros reserves as well.
-    if (result && (errno == EOPNOTSUPP || errno == ENOSYS))
-        result = posix_fallocate(fd, (off_t)offset, (off_t)bytes) ? -1 : 0;
-    return result;
-}
 
 // Backs the page that holds element `index` of an array at `offset`, when it is the first one there.
 static bool reserve_element(int fd, uint32_t offset, uint32_t element_bytes, uint32_t index) {
     uint64_t at = (uint64_t)index * element_bytes;
-    return at % LAYOUT_PAGE || reserve(fd, offset + at, LAYOUT_PAGE) == 0;
+    return at % LAYOUT_PAGE || file_reserve(fd, offset + at, LAYOUT_PAGE);
 }
 
 bool ring_pool_open(struct ring_pool *pool, char *path, struct layout_control *control) {
@@ -43,7 +34,9 @@ bool ring_pool_open(struct ring_pool *pool, char *path, struct layout_control *c
     pool->path = path;
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct stat status;
-    if (fd < 0 || fstat(fd, &status) || ftruncate(fd, LAYOUT_DATA_AT) || reserve(fd, 0, LAYOUT_PAGE))
+    // The last page of the head makes the file as long as the head; those between are backed as they come to be used.
+    if (fd < 0 || fstat(fd, &status) || !file_reserve(fd, LAYOUT_DATA_AT - LAYOUT_PAGE, LAYOUT_PAGE) ||
+        !file_reserve(fd, 0, LAYOUT_PAGE))
         goto done;
     pool->device = status.st_dev;
     pool->inode = status.st_ino;
@@ -145,7 +138,7 @@ uint32_t ring_pool_grow(struct ring_pool *pool) {
     uint64_t offset = layout_data_offset(pool->sub_bytes, count);
     int fd = count < LAYOUT_SUBS ? open(pool->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
     if (fd >= 0 && reserve_element(fd, LAYOUT_SUBS_AT, sizeof(struct layout_sub), count) &&
-        reserve(fd, offset, pool->sub_bytes) == 0) {
+        file_reserve(fd, offset, pool->sub_bytes)) {
         // Populated: the event path should not take a page fault per page.
         void *base =
             mmap(NULL, pool->sub_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)offset);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "capture/ring.h"
 
@@ -88,10 +89,10 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     tsmith_status status = TSMITH_OK;
     int fd =
         openat(directory->fd, LAYOUT_CONTROL_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int failure = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
-    void *at = failure ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = fd >= 0 && file_reserve(fd, 0, bytes)
+                   ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                   : MAP_FAILED;
     if (at == MAP_FAILED) {
-        errno = failure ? failure : errno;
         status = status_set_errno(error, "cannot make the session's control file in %s", directory->path);
         goto done;
     }

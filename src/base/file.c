@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+
+bool file_reserve(int fd, uint64_t offset, uint64_t bytes) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        (offset > limit.rlim_cur || bytes > limit.rlim_cur - offset)) {
+        errno = EFBIG;
+        return false;
+    }
+    int result;
+    do
+        result = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
+    while (result && errno == EINTR);
+    if (result == 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
+        return result == 0;
+    // Not every file system can; writing zeros reserves as well.
+    int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+    if (failure)
+        errno = failure;
+    return failure == 0;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Backs a range of a file with space, so that touching it in a mapping never fails. False (errno set) when there is
+// none. Beyond the process's file size limit it says EFBIG: the kernel would end the process with SIGXFSZ.
+bool file_reserve(int fd, uint64_t offset, uint64_t bytes);
+
+#endif

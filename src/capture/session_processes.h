@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef CAPTURE_SESSION_PROCESSES_H
+#define CAPTURE_SESSION_PROCESSES_H
+
+#include <stdint.h>
+
+// How many processes live that were started with this session in their environment: those that may record into it,
+// or start others that will. The calling process is not counted. Reads /proc; a few milliseconds.
+uint32_t session_processes_alive(const char *session_directory);
+
+#endif
