@@ -31,10 +31,10 @@ struct output {
 
 // Room for `size` more bytes, where they belong, or NULL. The caller adds what it used to `length`.
 static inline uint8_t *output_room(struct output *output, size_t size) {
-    if (output->capacity - output->length < size) {
+    if (!output->bytes || output->capacity - output->length < size) {
         void *bytes = output->bytes;
-        if (output->length > SIZE_MAX - size ||
-            !array_reserve(&bytes, &output->capacity, output->length + size, 1)) {
+        if (output->length > SIZE_MAX - size - 1 ||
+            !array_reserve(&bytes, &output->capacity, output->length + size + 1, 1)) {
             output->failed = true;
             return NULL;
         }

@@ -38,7 +38,7 @@ struct column_request {
     const tsmith_dictionary *dictionary; // types of dynamic fields; NULL: unknown
 };
 
-// Fills `batch` from a payload that is followed by 8 readable bytes. `scratch` is reset. False when the
+// Fills `batch` from a payload that is followed by UNPACK_SLACK readable bytes. `scratch` is reset. False when the
 // payload is damaged: the batch then holds nothing of use. *unknown counts columns that this version cannot
 // read.
 bool columns_decode(struct input payload, const struct frame_header *header,

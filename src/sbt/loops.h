@@ -29,6 +29,8 @@ struct loops {
     // Byte `plane` of (values[i] - base), or of its zigzag form (base 0).
     void (*take_plane)(uint8_t *out, const uint64_t *values, uint32_t count, uint64_t base, bool zigzag,
                        unsigned plane);
+    // out[i] = base + low[i] + 256 * high[i]: what most planes come to
+    void (*two_planes)(uint64_t *out, const uint8_t *low, const uint8_t *high, uint32_t count, uint64_t base);
     // out[i] |= bytes[i] at place `plane`
     void (*put_plane)(uint64_t *out, const uint8_t *bytes, uint32_t count, unsigned plane);
     void (*unzigzag)(uint64_t *values, uint32_t count);

@@ -65,6 +65,12 @@ static void LOOP(put_plane)(uint64_t *restrict out, const uint8_t *restrict byte
         out[i] |= (uint64_t)bytes[i] << shift;
 }
 
+static void LOOP(two_planes)(uint64_t *restrict out, const uint8_t *restrict low,
+                             const uint8_t *restrict high, uint32_t count, uint64_t base) {
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = base + ((uint64_t)low[i] | (uint64_t)high[i] << 8);
+}
+
 static void LOOP(unzigzag)(uint64_t *values, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         values[i] = values[i] >> 1 ^ (0 - (values[i] & 1));
@@ -177,6 +183,7 @@ const struct loops LOOP(loops) = {
     .add_one = LOOP(add_one),
     .take_plane = LOOP(take_plane),
     .put_plane = LOOP(put_plane),
+    .two_planes = LOOP(two_planes),
     .unzigzag = LOOP(unzigzag),
     .fill64 = LOOP(fill64),
     .fill32 = LOOP(fill32),

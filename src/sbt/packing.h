@@ -41,6 +41,9 @@ size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, s
 
 // ---- unpacking
 
+// What is unpacked must be followed by this many readable bytes, whatever is in them: values are read in wide steps.
+enum { UNPACK_SLACK = 16 };
+
 enum unpack_result { UNPACK_OK, UNPACK_DAMAGED, UNPACK_UNKNOWN };
 
 struct stream {
@@ -75,7 +78,7 @@ struct stream {
 };
 
 // Takes a stream of `count` (at least 1) values off `in` and makes it ready. All memory comes from `scratch`.
-// `in` must be followed by 8 readable bytes after the payload it is part of.
+// The payload that `in` is part of must be followed by UNPACK_SLACK readable bytes.
 enum unpack_result unpack_open(struct stream *stream, struct input *in, uint32_t count,
                                struct scratch *scratch);
 
@@ -91,7 +94,7 @@ bool unpack_zstd(struct scratch *scratch, struct input in, void *out, size_t pla
 // ---- bits: `count` integers of `width` bits, bit 0 of the first byte first
 
 void bits_pack(uint8_t *out, const uint64_t *values, uint32_t count, uint64_t base, unsigned width);
-// `in` must be followed by 8 readable bytes.
+// `in` must be followed by UNPACK_SLACK readable bytes.
 void bits_unpack(uint64_t *out, const uint8_t *in, uint32_t count, uint64_t base, unsigned width);
 
 static inline uint32_t bits_bytes(uint32_t count, unsigned width) {

@@ -19,7 +19,7 @@
 #include "sbt/file.h"
 #include "sbt/tables.h"
 
-enum { UNPACK_SLACK = 8, WALK_WINDOW = 1 << 14, BUFFER_KEPT = 8 << 20 };
+enum { WALK_WINDOW = 1 << 14, BUFFER_KEPT = 8 << 20 };
 
 // ---- one frame
 

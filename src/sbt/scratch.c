@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-enum { BLOCK_SIZE = 1 << 20 };
+enum { FIRST_BLOCK_SIZE = 1 << 16, BLOCK_SIZE = 1 << 20 };
 
 struct scratch_block {
     struct scratch_block *next;
@@ -47,7 +47,8 @@ void *scratch_take(struct scratch *scratch, size_t size) {
         scratch->used = 0;
     }
     if (!scratch->current || scratch->current->size - scratch->used < size) {
-        size_t block_size = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+        size_t usual = scratch->first ? BLOCK_SIZE : FIRST_BLOCK_SIZE;
+        size_t block_size = size > usual ? size : usual;
         struct scratch_block *block = malloc(sizeof *block + block_size);
         if (!block)
             return NULL;

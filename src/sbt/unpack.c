@@ -61,8 +61,7 @@ static enum unpack_result open_plane(struct stream *stream, uint32_t index, stru
         stream->as.planes.plane[index] = part.at;
         return UNPACK_OK;
     case PLANE_ZSTD: {
-        // What is read in steps of eight may read a little past the plane.
-        uint8_t *plane = scratch_take(scratch, stream->left + (size_t)8);
+        uint8_t *plane = scratch_take(scratch, stream->left);
         if (!plane || !input_varint(&stream->body, &length) || !input_part(&stream->body, length, &part) ||
             !unpack_zstd(scratch, part, plane, stream->left))
             return UNPACK_DAMAGED;
@@ -220,15 +219,23 @@ static void next_raw(struct stream *stream, uint64_t *out, uint32_t count) {
 
 static void next_planes(struct stream *stream, uint64_t *out, uint32_t count) {
     uint32_t at = stream->as.planes.at;
-    loops()->fill64(out, stream->as.planes.constants, count);
-    for (uint32_t plane = 0; plane < stream->as.planes.count; plane++)
-        if (stream->as.planes.plane[plane])
-            loops()->put_plane(out, stream->as.planes.plane[plane] + at, count, plane);
+    const uint8_t *const *planes = stream->as.planes.plane;
+    stream->as.planes.at += count;
+    uint32_t next = 0;
+    if (stream->as.planes.count >= 2 && planes[0] && planes[1]) {
+        loops()->two_planes(out, planes[0] + at, planes[1] + at, count, stream->as.planes.constants);
+        next = 2;
+    } else {
+        loops()->fill64(out, stream->as.planes.constants, count);
+    }
+    // The higher ones hold the rare large values: most stretches of them are all zero.
+    for (; next < stream->as.planes.count; next++)
+        if (planes[next] && loops()->greatest8(planes[next] + at, count))
+            loops()->put_plane(out, planes[next] + at, count, next);
     if (stream->as.planes.zigzag)
         loops()->unzigzag(out, count);
     if (stream->base)
         loops()->add_one(out, stream->base, count);
-    stream->as.planes.at += count;
 }
 
 static bool next_dictionary(struct stream *stream, uint64_t *out) {

@@ -10,7 +10,7 @@
 #include "sbt/loops.h"
 #include "sbt/packing.h"
 
-enum { MOST = 20000, SLACK = 16 };
+enum { MOST = 20000, SLACK = UNPACK_SLACK };
 
 static uint64_t value_of(struct random *random, unsigned shape, uint32_t row) {
     switch (shape) {
@@ -60,12 +60,12 @@ static uint8_t check_stream(struct packer *packer, const uint64_t *values, uint3
     assert_int_equal(out.length, again.length);
     assert_memory_equal(out.bytes, again.bytes, out.length);
     uint8_t packing = out.bytes[0];
-    uint8_t *copy = malloc(out.length + 8);
+    uint8_t *copy = malloc(out.length + UNPACK_SLACK);
     uint64_t *back = malloc(count * sizeof *back);
     assert_non_null(copy);
     assert_non_null(back);
     memcpy(copy, out.bytes, out.length);
-    memset(copy + out.length, 0xee, 8);
+    memset(copy + out.length, 0xee, UNPACK_SLACK);
     struct input in = {copy, copy + out.length};
     scratch_reset(&scratch, SBT_MAX_DECODED);
     assert_int_equal(unpack_open(&stream, &in, count, &scratch), UNPACK_OK);
@@ -194,6 +194,8 @@ static void both_forms_of_the_loops_agree(void **state) {
              (b->fill64(fast, 5, count), b->add_one(fast, base, count)));
         SAME((memcpy(plain, values, sizeof plain), a->unzigzag(plain, count)),
              (memcpy(fast, values, sizeof fast), b->unzigzag(fast, count)));
+        SAME(a->two_planes(plain, packed, packed + COUNT, count, base),
+             b->two_planes(fast, packed, packed + COUNT, count, base));
         SAME(a->put_plane(plain, packed, count, small % 8), b->put_plane(fast, packed, count, small % 8));
         SAME(a->unpack(plain, packed, count / 8, base, width),
              b->unpack(fast, packed, count / 8, base, width));
@@ -217,13 +219,13 @@ static void garbage_is_damage_and_nothing_worse(void **state) {
     struct scratch scratch = {0};
     for (int round = 0; round < 30000; round++) {
         size_t size = 1 + random_below(&random, 200);
-        uint8_t *bytes = malloc(size + 8);
+        uint8_t *bytes = malloc(size + UNPACK_SLACK);
         uint64_t out[SBT_VECTOR];
         struct stream stream;
         assert_non_null(bytes);
         for (size_t i = 0; i < size; i++)
             bytes[i] = (uint8_t)(random_next(&random) >> 56 >> random_below(&random, 8));
-        memset(bytes + size, 0, 8);
+        memset(bytes + size, 0, UNPACK_SLACK);
         struct input in = {bytes, bytes + size};
         uint32_t count = 1 + (uint32_t)random_below(&random, 3000), got = 0;
         scratch_reset(&scratch, 1 << 20);
