@@ -143,7 +143,8 @@ static const tsmith_source_ops live_ops = {.next = live_next, .dictionary = live
 
 // ---- life
 
-static void describe_session(struct collector *collector, const struct layout_control *control) {
+static void describe_session(struct collector *collector, const struct session_directory *session) {
+    const struct layout_control *control = session->control;
     char text[256];
     tsmith_dictionary *dictionary = collector_dictionary(collector);
     tsmith_dictionary_set_attribute(dictionary, "tool.name", "tracesmith");
@@ -152,6 +153,8 @@ static void describe_session(struct collector *collector, const struct layout_co
         text[sizeof text - 1] = '\0';
         tsmith_dictionary_set_attribute(dictionary, "host", text);
     }
+    // Where everything still is if this file is never finished; gone when it is.
+    tsmith_dictionary_set_attribute(dictionary, "session.directory", session->path);
     snprintf(text, sizeof text, "%lld", (long long)control->started_realtime);
     tsmith_dictionary_set_attribute(dictionary, "wall_clock_start_ns", text);
     snprintf(text, sizeof text, "%lld", (long long)control->started);
@@ -175,7 +178,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
                               &capture->collector, error);
     if (status)
         goto fail_directory;
-    describe_session(capture->collector, capture->directory.control);
+    describe_session(capture->collector, &capture->directory);
     status = tsmith_source_create(&live_ops, capture, &capture->source);
     if (status) {
         status_set(error, status, "no memory for a capture");
@@ -319,7 +322,7 @@ tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out,
     status = collector_create(recovery->directory.fd, recovery->directory.control,
                               same_boot ? COLLECT_DEAD : COLLECT_BEFORE_BOOT, &recovery->collector, error);
     if (!status) {
-        describe_session(recovery->collector, recovery->directory.control);
+        describe_session(recovery->collector, &recovery->directory);
         status = tsmith_source_create(&recovery_ops, recovery, out);
         if (status)
             status_set(error, status, "no memory to recover a session");
