@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast foreign traces are read, exported, and how large they become.
 //
-//     bench_import [--export OUT.json] [--sbt OUT.sbt] [-n REPEATS] FILE...
+//     bench_import [--export OUT.json] [--sbt OUT.sbt] [--level ZSTD] [-n REPEATS] FILE...
 //
 // One line per file: best of the repeats in MB of the file's own bytes per second, by the clock and by the
 // processor time of this process (what counts on a machine that others use too); events; the most memory
@@ -32,13 +32,15 @@ static tsmith_status count_finish(void *self, const tsmith_dictionary *dictionar
     return TSMITH_OK;
 }
 
+static tsmith_sbt_write_options sbt_options = {.size = sizeof sbt_options};
+
 static tsmith_status open_sink(const char *export_path, const char *sbt_path, uint64_t *count,
                                tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops counting = {count_rows, count_finish, NULL};
     if (export_path)
         return tsmith_export_chrome_open(export_path, NULL, out, error);
     if (sbt_path)
-        return tsmith_sbt_writer_open(sbt_path, NULL, out, error);
+        return tsmith_sbt_writer_open(sbt_path, &sbt_options, out, error);
     return tsmith_sink_create(&counting, count, out);
 }
 
@@ -77,6 +79,10 @@ int main(int count, char **arguments) {
         }
         if (strcmp(arguments[i], "--sbt") == 0 && i + 1 < count) {
             sbt_path = arguments[++i];
+            continue;
+        }
+        if (strcmp(arguments[i], "--level") == 0 && i + 1 < count) {
+            sbt_options.compression_level = (int)strtol(arguments[++i], NULL, 10);
             continue;
         }
         if (strcmp(arguments[i], "-n") == 0 && i + 1 < count) {
