@@ -37,11 +37,11 @@ const char *tsmith_analysis_question(size_t index) {
 }
 
 static tsmith_status no_such_name(const char *name, tsmith_error *error) {
-    char names[400] = "";
-    for (size_t i = 0; i < KIND_COUNT; i++) {
-        strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
-        strncat(names, KINDS[i]->name, sizeof names - strlen(names) - 1);
-    }
+    char names[400];
+    size_t length = 0;
+    for (size_t i = 0; i < KIND_COUNT && length < sizeof names; i++)
+        length +=
+            (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", KINDS[i]->name);
     return status_set(error, TSMITH_ERROR_NOT_FOUND, "There is no analysis \"%.40s\"; there are: %s.", name,
                       names);
 }
