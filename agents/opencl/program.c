@@ -4,8 +4,6 @@
 // A build is a COMPILE event on the thread that asked for it, from the call to its return. One that the
 // program asks to be notified of may go on after the return: its event ends, and is written, where the
 // notification comes.
-#include <string.h>
-#include <sys/mman.h>
 
 #include "command.h"
 #include "object_event.h"
@@ -80,13 +78,20 @@ cl_int layer_clReleaseProgram(cl_program program) {
 
 typedef void(CL_CALLBACK *notify_function)(cl_program program, void *user_data);
 
-// A build somebody waits for. Slots are taken and given back by one exchange; when all are in use the
-// program's own function goes to the driver as it is, and the COMPILE event ends with the call.
+// A build whose end is notified. The call's return and the notification come in any order, from any thread; the second
+// of them writes the event, with the result where the call was over last, and gives the slot back:
+//     RUNNING --notified--> NOTIFIED --the call returns--> free
+//             --the call returns--> RETURNED --notified--> free
+// A call that fails may never be notified of: it writes its event itself (FAILED), and the slot is kept for a driver
+// that does it all the same. When all slots are in use the program's own function goes to the driver as it is, and the
+// event ends with the call.
+enum build_state { BUILD_RUNNING, BUILD_NOTIFIED, BUILD_RETURNED, BUILD_FAILED };
 struct build {
     atomic_bool taken;
+    _Atomic uint32_t state;
     notify_function notify;
     void *user_data;
-    struct call call;
+    struct call call; // its end is that of the build
     tsmith_operation operation;
     uint32_t options;
 };
@@ -97,6 +102,7 @@ static struct build *build_take(notify_function notify, void *user_data, const s
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
         if (atomic_exchange(&builds[i].taken, true))
             continue;
+        atomic_store(&builds[i].state, BUILD_RUNNING);
         builds[i].notify = notify;
         builds[i].user_data = user_data;
         builds[i].call = *call;
@@ -107,33 +113,55 @@ static struct build *build_take(notify_function notify, void *user_data, const s
     return NULL;
 }
 
+// `result` may be NULL: not known.
 static void compile_write(const struct call *call, tsmith_operation operation, cl_program program,
-                          cl_int result, uint32_t options) {
-    enum { WORDS = 7 };
-    struct ring *ring = channel_ring(agent.channel);
-    uint64_t *at = ring && agent_on() ? ring_reserve(ring, WORDS) : NULL;
+                          const cl_int *result, uint32_t options) {
+    struct ring *ring = agent_on() ? channel_ring(agent.channel) : NULL;
+    const uint32_t words = result ? 7 : 6;
+    uint64_t *at = ring ? ring_reserve(ring, words) : NULL;
     if (!at)
         return;
-    at[0] = record_head(shapes.compile, WORDS, agent_call_name(call->function));
+    at[0] = record_head(shapes.compile[result != NULL], words, agent_call_name(call->function));
     at[1] = call->start;
     at[2] = call->end;
     at[3] = operation;
     at[4] = object_number(object_find(OBJECT_PROGRAM, program));
-    at[5] = (uint64_t)(int64_t)result;
-    at[6] = options;
-    ring_commit(ring, WORDS);
+    at[5] = options;
+    if (result)
+        at[6] = (uint64_t)(int64_t)*result;
+    ring_commit(ring, words);
 }
 
-static void CL_CALLBACK build_done(cl_program program, void *slot) {
+static void CL_CALLBACK build_notified(cl_program program, void *slot) {
     struct build *build = slot;
     const notify_function notify = build->notify;
     void *user_data = build->user_data;
-    struct call call = build->call;
-    call.end = agent_tick();
-    // The result is the call's where it was synchronous; here only the program may ask for it.
-    compile_write(&call, build->operation, program, CL_SUCCESS, build->options);
-    atomic_store(&build->taken, false);
+    const uint64_t now = agent_tick();
+    if (atomic_load(&build->state) != BUILD_FAILED) {
+        build->call.end = now;
+        if (atomic_exchange(&build->state, BUILD_NOTIFIED) == BUILD_RETURNED) {
+            compile_write(&build->call, build->operation, program, NULL, build->options);
+            atomic_store(&build->taken, false);
+        }
+    }
     notify(program, user_data);
+}
+
+// The call has returned; `build` may be NULL.
+static void build_returned(struct build *build, const struct call *call, tsmith_operation operation,
+                           cl_program program, cl_int result, uint32_t options) {
+    const enum build_state then = result == CL_SUCCESS ? BUILD_RETURNED : BUILD_FAILED;
+    if (!build) {
+        compile_write(call, operation, program, &result, options);
+        return;
+    }
+    uint32_t before = BUILD_RUNNING;
+    if (!atomic_compare_exchange_strong(&build->state, &before, then)) {
+        compile_write(&build->call, operation, program, &result, options);
+        atomic_store(&build->taken, false);
+    } else if (then == BUILD_FAILED) {
+        compile_write(call, operation, program, &result, options);
+    }
 }
 
 static uint32_t options_string(const char *options) {
@@ -147,11 +175,10 @@ cl_int layer_clBuildProgram(cl_program program, cl_uint count, const cl_device_i
     struct call call = call_begin(CALL_clBuildProgram);
     const uint32_t text = options_string(options);
     struct build *build = notify ? build_take(notify, user_data, &call, TSMITH_OPERATION_BUILD, text) : NULL;
-    const cl_int result = agent.next.clBuildProgram(program, count, devices, options,
-                                                    build ? build_done : notify, build ? build : user_data);
+    const cl_int result = agent.next.clBuildProgram(
+        program, count, devices, options, build ? build_notified : notify, build ? build : user_data);
     call_record(&call, result);
-    if (!build)
-        compile_write(&call, TSMITH_OPERATION_BUILD, program, result, text);
+    build_returned(build, &call, TSMITH_OPERATION_BUILD, program, result, text);
     return result;
 }
 
@@ -167,10 +194,9 @@ cl_int layer_clCompileProgram(cl_program program, cl_uint count, const cl_device
         notify ? build_take(notify, user_data, &call, TSMITH_OPERATION_COMPILE, text) : NULL;
     const cl_int result =
         agent.next.clCompileProgram(program, count, devices, options, header_count, headers, names,
-                                    build ? build_done : notify, build ? build : user_data);
+                                    build ? build_notified : notify, build ? build : user_data);
     call_record(&call, result);
-    if (!build)
-        compile_write(&call, TSMITH_OPERATION_COMPILE, program, result, text);
+    build_returned(build, &call, TSMITH_OPERATION_COMPILE, program, result, text);
     return result;
 }
 
@@ -184,13 +210,12 @@ cl_program layer_clLinkProgram(cl_context context, cl_uint count, const cl_devic
     cl_int result = CL_SUCCESS;
     cl_program program =
         agent.next.clLinkProgram(context, count, devices, options, program_count, programs,
-                                 build ? build_done : notify, build ? build : user_data, &result);
+                                 build ? build_notified : notify, build ? build : user_data, &result);
     // A link that fails can still give a program object, for its log.
     struct object *object =
         program ? object_add(OBJECT_PROGRAM, program, object_find(OBJECT_CONTEXT, context)) : NULL;
     object_record(&call, TSMITH_OPERATION_CREATE_PROGRAM, result, object);
-    if (!build)
-        compile_write(&call, TSMITH_OPERATION_LINK, program, result, text);
+    build_returned(build, &call, TSMITH_OPERATION_LINK, program, result, text);
     if (error)
         *error = result;
     return program;

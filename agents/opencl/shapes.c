@@ -74,7 +74,6 @@ static uint16_t device_shape(struct channel *channel, enum device_class class, b
         [CLASS_COPY] = TSMITH_KIND_MEMCPY,         [CLASS_FILL] = TSMITH_KIND_MEMSET,
         [CLASS_FREE] = TSMITH_KIND_FREE,           [CLASS_HOST] = TSMITH_KIND_HOST_FUNCTION,
         [CLASS_MARKER] = TSMITH_KIND_EVENT_RECORD, [CLASS_BARRIER] = TSMITH_KIND_SYNC,
-        [CLASS_GRAPH] = TSMITH_KIND_GRAPH_LAUNCH,
     };
     struct record_shape shape = begin((tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK);
     if (timed)
@@ -129,9 +128,10 @@ static void register_objects(struct channel *channel) {
     shape = begin_call(TSMITH_KIND_COMPILE);
     add(&shape, TSMITH_FIELD_OPERATION, RECORD_VALUE);
     add(&shape, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE));
-    add(&shape, TSMITH_FIELD_RESULT, RECORD_VALUE);
     add(&shape, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING));
-    shapes.compile = channel_shape(channel, &shape);
+    shapes.compile[0] = channel_shape(channel, &shape);
+    add(&shape, TSMITH_FIELD_RESULT, RECORD_VALUE);
+    shapes.compile[1] = channel_shape(channel, &shape);
 
     shape = begin(TSMITH_KIND_COMPILE, RECORD_SUBJECT_TRACK);
     add(&shape, TSMITH_FIELD_START, RECORD_DEVICE_TIME);

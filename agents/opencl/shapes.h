@@ -19,7 +19,6 @@ enum device_class {
     CLASS_HOST,      // (nothing): native kernel
     CLASS_MARKER,    // (nothing)
     CLASS_BARRIER,   // (nothing)
-    CLASS_GRAPH,     // (nothing): command buffer
     CLASS_LIMIT
 };
 
@@ -40,7 +39,7 @@ struct shapes {
     uint16_t sync[2];       // START END OPERATION QUEUE_TRACK CORRELATION; [1]: and WAITS
     uint16_t memory[2];     // START END OPERATION BYTES FLAGS OBJECT PARENT LIVE_BYTES; [0] ALLOC, [1] FREE
     uint16_t object;        // START END OPERATION OBJECT PARENT QUEUE_TRACK FLAGS TEXT
-    uint16_t compile;       // START END OPERATION OBJECT RESULT TEXT
+    uint16_t compile[2];    // START END OPERATION OBJECT TEXT; [1]: and RESULT
     uint16_t first_launch;  // START END OPERATION NAME CORRELATION HOST_TRACK INFERRED, on the queue's track
 };
 extern struct shapes shapes;

@@ -329,6 +329,51 @@ static void signals(void) {
     tear_down();
 }
 
+// The same for builds that fail.
+static void failing_builds(void) {
+    static const char *source = "__kernel void broken(";
+    setup(0);
+    for (int i = 0; i < 3; i++) {
+        cl_int status;
+        int flag = 0;
+        cl_program broken = clCreateProgramWithSource(context, 1, &source, NULL, &status);
+        MUST(status);
+        printf("build %d\n", clBuildProgram(broken, 0, NULL, "-DFAILS", built, &flag));
+        MUST(clReleaseProgram(broken));
+    }
+    launch(0, NULL, NULL);
+    finish();
+    tear_down();
+}
+
+// A recorded list of commands, through functions that no layer sees.
+static void command_buffer(void) {
+    static const size_t size[] = {16};
+    cl_int status;
+    cl_int values[16] = {0};
+    setup(0);
+#define FETCH(name) name##_fn name = (name##_fn)clGetExtensionFunctionAddressForPlatform(platform, #name)
+    FETCH(clCreateCommandBufferKHR);
+    FETCH(clCommandNDRangeKernelKHR);
+    FETCH(clFinalizeCommandBufferKHR);
+    FETCH(clEnqueueCommandBufferKHR);
+    FETCH(clReleaseCommandBufferKHR);
+    if (clEnqueueCommandBufferKHR) {
+        MUST(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL));
+        cl_command_buffer_khr list = clCreateCommandBufferKHR(1, &queue, NULL, &status);
+        MUST(status);
+        MUST(clCommandNDRangeKernelKHR(list, NULL, NULL, kernel, 1, NULL, size, size, 0, NULL, NULL, NULL));
+        MUST(clFinalizeCommandBufferKHR(list));
+        MUST(clEnqueueCommandBufferKHR(0, NULL, list, 0, NULL, NULL));
+        MUST(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL));
+        MUST(clReleaseCommandBufferKHR(list));
+        printf("ran %d\n", values[3]);
+    }
+    printf("command buffers %d\n", clEnqueueCommandBufferKHR != NULL);
+    finish();
+    tear_down();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -344,6 +389,8 @@ static const struct {
     {"short_threads", short_threads},
     {"fork_in_flight", fork_in_flight},
     {"notified_builds", notified_builds},
+    {"failing_builds", failing_builds},
+    {"command_buffer", command_buffer},
     {"signals", signals},
 };
 

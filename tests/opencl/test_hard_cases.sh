@@ -38,6 +38,9 @@ expect(kernels + missing == launched, f"{sys.argv[3]}: {kernels} kernels, {missi
 # Only a program that ended before its commands did may miss some.
 expect(missing == (1 if sys.argv[3] == "exit_while_blocked" else 0), f"{sys.argv[3]}: {missing} missing")
 allowed = {"no_completion", "process_died"}
+if sys.argv[3] == "command_buffer":
+    allowed.add("untraced")
+    expect(lost.get("untraced", 0) == int("command buffers 1" in open(sys.argv[2]).read()), str(lost))
 expect(not lost.keys() - allowed, f"{sys.argv[3]}: {lost}")
 trace.check_order()
 trace.check_waits()
@@ -45,6 +48,9 @@ if sys.argv[3] == "notified_builds":
     builds = [e for e in trace.of("compile") if e["operation"] == "build"]
     expect(len(builds) == 101, f"{len(builds)} builds")
     expect(sum(e.get("text") == "-DCASE" for e in builds) == 100, "the options of the builds")
+if sys.argv[3] == "failing_builds":
+    results = [e["result"] for e in trace.of("compile") if e.get("text") == "-DFAILS"]
+    expect(results == [-11] * 3, f"results of the builds {results}")
 print(f"{sys.argv[3]}: {kernels} of {launched}")
 PY
 done
