@@ -248,7 +248,8 @@ const struct command commands[] = {
          "into one file. Programs it starts are recorded too. Nothing has to be rebuilt.\n\n"
          "The exit code is the program's own: 128 + N when signal N ended it, 127 when it was not found, 126 "
          "when it could not be run. Only when the program succeeded and its trace could not be written is it "
-         "4. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are handed on to the program.\n\n"
+         "4. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are handed on to the program. "
+         "Processes that outlive it are recorded until they end, or until one of these signals.\n\n"
          "A file that is there already is replaced if it is a trace; any other file is left alone.",
      .operands_least = 1,
      .operands_most = (size_t)-1,

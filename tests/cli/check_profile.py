@@ -90,6 +90,26 @@ def check_launches(directory):
     check("kernel" in run("view", path, "--timeline").stdout.decode(), "a timeline is drawn")
 
 
+def check_left_behind(directory):
+    """A process that outlives the program is recorded on, it is said, and a signal ends the recording."""
+    path = os.path.join(directory, "left.sbt")
+    stop = os.path.join(directory, "stop")
+    script = "(while '%s' -n 100 && [ -d '%s' ]; do [ ! -e '%s' ] || exit 0; done) >/dev/null 2>&1 & exit 3" % (LOOP, directory, stop)
+    child = subprocess.Popen([TRACESMITH, "profile", "-o", path, "sh", "-c", script], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE)
+    try:
+        said = child.stderr.readline()
+        check(b"still recording" in said, "says what it waits for: %r" % said)
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=60)
+    finally:
+        with open(stop, "w"):
+            pass
+    check(child.returncode == 3, "the exit code is the program's: %d" % child.returncode)
+    info = json.loads(run("info", "--json", path).stdout)
+    check(info["complete"] is True and info["kinds"]["kernel"] > 100, "what it did until then is there")
+
+
 def check_full_disk(directory):
     """The program goes on, keeps its exit code, and what was written is readable."""
     small = os.path.join(directory, "small")
@@ -121,6 +141,7 @@ def main():
         if not os.access(LOOP, os.X_OK):
             skip("no OpenCL test programs: only the rest was checked")
         check_launches(directory)
+        check_left_behind(directory)
         check_full_disk(directory)
 
 
