@@ -37,7 +37,7 @@ static double cpu(void) {
     return (double)clock_now(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
-static void die(const char *what, const tsmith_error *error) {
+__attribute__((noreturn)) static void die(const char *what, const tsmith_error *error) {
     fprintf(stderr, "bench_sbt: %s: %s\n", what, error ? error->message : "");
     exit(1);
 }

@@ -208,6 +208,17 @@ static const uint8_t *look(tsmith_sbt *trace, struct walk *walk, uint64_t offset
     return walk->window + (offset - walk->window_offset);
 }
 
+// A file may be mostly holes, of any size: they are not searched byte by byte.
+static uint64_t after_hole(const tsmith_sbt *trace, uint64_t offset) {
+    if (offset % WALK_WINDOW)
+        return offset;
+    off_t data = lseek(trace->fd, (off_t)offset, SEEK_DATA);
+    if (data < 0)
+        return errno == ENXIO ? trace->size
+                              : offset; // nothing but a hole up to the end; or holes are not known here
+    return (uint64_t)data & ~(uint64_t)(SBT_ALIGNMENT - 1);
+}
+
 static void note_torn(tsmith_sbt *trace, uint64_t offset, uint64_t events) {
     trace->torn_offset = offset;
     trace->torn_events = events;
@@ -232,7 +243,7 @@ static tsmith_status walk_frames(tsmith_sbt *trace, uint64_t offset, tsmith_erro
             bad = bad == UINT64_MAX ? offset : bad;
             if (!at)
                 break;
-            offset += SBT_ALIGNMENT;
+            offset = after_hole(trace, offset + SBT_ALIGNMENT);
             continue;
         }
         if (bad != UINT64_MAX)

@@ -534,6 +534,28 @@ static void a_file_that_shrinks_while_it_is_read_ends_the_scan(void **state) {
     free(image.bytes);
 }
 
+static void a_hole_of_a_terabyte_is_not_searched(void **state) {
+    (void)state;
+    struct image image;
+    tsmith_sbt *trace;
+    tsmith_sbt_summary summary;
+    tsmith_error error;
+    make_image(&image, 4, 10);
+    size_t cut = image.frames[3].offset;
+    // The first frames, a terabyte of nothing, and the rest.
+    struct file file = put_file(image.bytes, cut);
+    off_t far = (off_t)1 << 40;
+    assert_int_equal(pwrite(file.fd, image.bytes + cut, image.size - cut, far), image.size - cut);
+    assert_int_equal(tsmith_sbt_open(file.path, &trace, &error), TSMITH_OK);
+    assert_int_equal(tsmith_sbt_summarize(trace, &summary, &error), TSMITH_OK);
+    assert_int_equal(summary.damaged_frames, 1);
+    assert_int_equal(summary.first_bad_offset, cut);
+    assert_int_equal(summary.events, image.events);
+    tsmith_sbt_close(trace);
+    close(file.fd);
+    free(image.bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_cut_anywhere_gives_the_frames_before_the_cut),
@@ -546,6 +568,7 @@ int main(void) {
         cmocka_unit_test(unknown_columns_are_skipped),
         cmocka_unit_test(other_things_are_refused_with_a_reason),
         cmocka_unit_test(huge_counts_are_not_believed),
+        cmocka_unit_test(a_hole_of_a_terabyte_is_not_searched),
         cmocka_unit_test(a_file_that_shrinks_while_it_is_read_ends_the_scan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
