@@ -34,5 +34,8 @@ void object_end(struct call *call, tsmith_operation operation, struct object *ob
         call_record(call, CL_SUCCESS);
         write(call, operation, object);
     }
-    object_recycle(object);
+    if (object->type == OBJECT_QUEUE)
+        object_linger(object);
+    else
+        object_recycle(object);
 }

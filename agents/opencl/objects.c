@@ -55,6 +55,20 @@ void object_recycle(struct object *object) {
     pthread_mutex_unlock(&mutex);
 }
 
+void object_linger(struct object *object) {
+    static struct object *lingering[LINGERING_MAX];
+    static uint32_t next;
+    pthread_mutex_lock(&mutex);
+    struct object *oldest = lingering[next];
+    lingering[next] = object;
+    next = (next + 1) % LINGERING_MAX;
+    if (oldest && map_get(&table, oldest->key) == (uint64_t)(uintptr_t)oldest)
+        map_remove(&table, oldest->key);
+    pthread_mutex_unlock(&mutex);
+    if (oldest)
+        object_recycle(oldest);
+}
+
 struct object *object_add(enum object_type type, const void *key, const struct object *parent) {
     struct object *object = entry_take(type);
     if (!object) {
@@ -67,7 +81,10 @@ struct object *object_add(enum object_type type, const void *key, const struct o
     object->parent_number = object_number(parent);
     object->number = atomic_fetch_add(&numbers[type], 1) + 1;
     atomic_store(&object->references, 1);
-    if (!map_put(&table, key, (uint64_t)(uintptr_t)object)) {
+    pthread_mutex_lock(&mutex); // see object_linger
+    const bool put = map_put(&table, key, (uint64_t)(uintptr_t)object);
+    pthread_mutex_unlock(&mutex);
+    if (!put) {
         object_recycle(object);
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
         return NULL;
@@ -91,8 +108,10 @@ bool object_is_last(const struct object *object) {
 bool object_release(struct object *object) {
     if (atomic_fetch_sub(&object->references, 1) != 1)
         return false;
-    // Out of the table before the driver frees it: the next object may have the same address.
-    map_remove(&table, object->key);
+    // Out of the table before the driver frees it: the next object may have the same address. A queue lingers: there
+    // the next one of that address replaces it.
+    if (object->type != OBJECT_QUEUE)
+        map_remove(&table, object->key);
     return true;
 }
 

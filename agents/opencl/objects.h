@@ -86,6 +86,10 @@ bool object_release(struct object *object);
 // Whether the next release is the last.
 bool object_is_last(const struct object *object);
 void object_recycle(struct object *object);
+// The same for a queue, which its events may keep alive, and the program ask about: its entry stays in the table until
+// its address is given out again, or LINGERING_MAX others have gone after it.
+void object_linger(struct object *object);
+#define LINGERING_MAX 256u
 
 static inline uint64_t object_number(const struct object *object) {
     return object ? object->number : 0;

@@ -329,7 +329,50 @@ static void signals(void) {
     tear_down();
 }
 
-// The same for builds that fail.
+// A queue that only its event keeps alive, and still is what the program made.
+static void event_outlives_queue(void) {
+    cl_event event = NULL;
+    cl_command_queue kept = NULL;
+    cl_command_queue_properties properties = 0;
+    cl_queue_properties list[8];
+    cl_ulong time = 0;
+    size_t bytes = 0;
+    setup(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    launch(0, NULL, &event);
+    MUST(clWaitForEvents(1, &event));
+    MUST(clReleaseCommandQueue(queue));
+    printf("times %d\n", clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof time, &time, NULL));
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(cl_command_queue), &kept, NULL));
+    MUST(clGetCommandQueueInfo(kept, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    MUST(clGetCommandQueueInfo(kept, CL_QUEUE_PROPERTIES_ARRAY, sizeof list, list, &bytes));
+    printf("properties %d, list of %zu: %d\n", (int)properties, bytes, (int)list[1]);
+    printf("launches %u\n", atomic_load(&launches));
+    MUST(clReleaseEvent(event));
+    MUST(clReleaseMemObject(buffer));
+    MUST(clReleaseKernel(kernel));
+    MUST(clReleaseProgram(program));
+    MUST(clReleaseContext(context));
+}
+
+// More queues than anybody keeps.
+static void many_queues(void) {
+    cl_int status;
+    setup(0);
+    for (int i = 0; i < 1000; i++) {
+        cl_command_queue mine = clCreateCommandQueueWithProperties(context, device, NULL, &status);
+        MUST(status);
+        cl_command_queue before = queue;
+        queue = mine;
+        launch(0, NULL, NULL);
+        MUST(clFinish(mine));
+        queue = before;
+        MUST(clReleaseCommandQueue(mine));
+    }
+    finish();
+    tear_down();
+}
+
+// Builds that fail, and tell.
 static void failing_builds(void) {
     static const char *source = "__kernel void broken(";
     setup(0);
@@ -389,6 +432,8 @@ static const struct {
     {"short_threads", short_threads},
     {"fork_in_flight", fork_in_flight},
     {"notified_builds", notified_builds},
+    {"event_outlives_queue", event_outlives_queue},
+    {"many_queues", many_queues},
     {"failing_builds", failing_builds},
     {"command_buffer", command_buffer},
     {"signals", signals},
