@@ -81,7 +81,7 @@ static tsmith_reason why_missing(const struct collect_channel *channel, const st
         return reason && reason < TSMITH_REASON_LIMIT ? (tsmith_reason)reason : TSMITH_REASON_OVERWRITTEN;
     if (channel->alive)
         return TSMITH_REASON_STILL_RUNNING;
-    // A record is counted just before it is committed.
+    // A record is counted before it is written.
     return missing == 1 ? TSMITH_REASON_PROCESS_DIED : TSMITH_REASON_CORRUPT;
 }
 
@@ -156,10 +156,12 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
     int64_t now = collector->recover ? last_sign(collector, channel) : clock_trace_now();
     bool closed = atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
     bool killed = channel->has_end_status && WIFSIGNALED(channel->end_status);
-    uint32_t in_use = rings_in_use(channel);
-    if (!closed && in_use > 0) {
-        // How many is not known. Every thread may have been in the middle of one record, so that is what is
-        // stated.
+    // A process that ends by itself, however it does (_exit, exec), ends between records, and what its other threads
+    // were writing is counted and not there (finish_ring). One that was killed may have been about to write. How many
+    // is not known: every thread one, so that is what is stated.
+    bool torn = alive || killed || collector->recover;
+    uint32_t in_use = torn && !closed ? rings_in_use(channel) : 0;
+    if (in_use > 0) {
         collect_lose(collector, channel, alive ? TSMITH_REASON_STILL_RUNNING : TSMITH_REASON_PROCESS_DIED,
                      in_use, now, now, 0);
         collector->totals.dropped -= in_use; // nobody knows that they were asked for

@@ -196,7 +196,10 @@ uint64_t *ring_reserve_slow(struct ring *ring, uint32_t words) {
     if (words > RECORD_MAX_WORDS)
         return drop(owner, TSMITH_REASON_TABLE_FULL);
     tsmith_reason reason = open_next(owner);
-    return reason ? drop(owner, reason) : ring->cursor;
+    if (reason)
+        return drop(owner, reason);
+    ring_count(ring);
+    return ring->cursor;
 }
 
 // ---- the life of a ring

@@ -43,22 +43,27 @@ struct ring {
 // record is dropped (and counted).
 uint64_t *ring_reserve_slow(struct ring *ring, uint32_t words);
 
-// Room for a record of `words` words (head included, at most RECORD_MAX_WORDS); NULL when it is dropped. The
-// record does not exist until ring_commit; between the two the owner only stores.
+// Counts a record before it is written: whoever finds the file after a crash sees from the count that there was one.
+static inline void ring_count(struct ring *ring) {
+    _Atomic uint64_t *records = &ring->committed[1];
+    atomic_store_explicit(records, atomic_load_explicit(records, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_release);
+}
+
+// Room for a record of `words` words (head included, at most RECORD_MAX_WORDS); NULL when it is dropped. What is
+// reserved must be committed: between the two the owner only stores.
 static inline uint64_t *ring_reserve(struct ring *ring, uint32_t words) {
     uint64_t *at = ring->cursor;
     if (__builtin_expect((uint64_t)(ring->limit - at) < words, 0))
         return ring_reserve_slow(ring, words);
+    ring_count(ring);
     return at;
 }
 
 static inline void ring_commit(struct ring *ring, uint32_t words) {
-    _Atomic uint64_t *committed = ring->committed;
     ring->cursor += words;
-    // The count goes first: whoever sees the bytes sees at least their count.
-    atomic_store_explicit(&committed[1], atomic_load_explicit(&committed[1], memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-    atomic_store_explicit(committed, (uint64_t)((char *)ring->cursor - (char *)ring->base),
+    atomic_store_explicit(ring->committed, (uint64_t)((char *)ring->cursor - (char *)ring->base),
                           memory_order_release);
 }
 
