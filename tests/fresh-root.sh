@@ -26,7 +26,9 @@ if [ "${TRACESMITH_FRESH_INSIDE-}" != 1 ]; then
     child=
     # shellcheck disable=SC2317 # called by the trap
     finish() {
-        [ -z "$child" ] || kill "$child" 2>/dev/null || true
+        # unshare lets SIGTERM pass by; with it killed, so is all that it started.
+        [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true
+        rm -f "$target.log"
         # What still runs in the namespace is dying; once may be too early.
         rm -rf --one-file-system "$target" 2>/dev/null || {
             sleep 1
