@@ -64,7 +64,7 @@ typedef enum tsmith_state {
         TSMITH_STATE_LIMIT = 9
 } tsmith_state;
 
-// Why a command that was submitted did not run. X(NAME, number, "name", "doc")
+// Why a command that was queued did not run. X(NAME, number, "name", "doc")
 #define TSMITH_BLOCK_TABLE(X)                                                                                \
     X(NONE, 0, "none", "nothing is known to have held it up")                                                \
     X(STREAM_ORDER, 1, "stream_order", "the command before it in its queue, a barrier, the default stream")  \
@@ -79,11 +79,12 @@ typedef enum tsmith_block {
         TSMITH_BLOCK_LIMIT = 5
 } tsmith_block;
 
-// The life of a command: each moment is at or after the one before it. It is
+// The life of a command: enqueued <= queued <= submitted <= start and queued <= unblocked <= start. It is
 //   enqueued     in [enqueued, queued): the host is in the call
-//   queued       in [queued, submitted): in its queue, not with the device (empty when the trace has no such time)
-//   blocked      in [submitted, unblocked): by `blocker`; empty when `block` is NONE
-//   submitted    in [unblocked, start): it could run; launch latency
+//   blocked      in [queued, unblocked): by `blocker`; empty when `block` is NONE. A runtime may hold back what is
+//                blocked, so it may be submitted before or after
+//   queued       in [unblocked, submitted): not with the device (empty when the trace has no such time)
+//   submitted    from both on to start: it could run; launch latency
 //   running      in [start, end)
 //   finished     in [end, observed): has run, and no host thread is known to know; complete from `completed` on
 //   observed     from `observed` on

@@ -7,7 +7,7 @@
 #include "analyze/analysis.h"
 
 // The kinds of steps: the nodes' own work by what they are, then the edges.
-enum { OWN_CALL = TSMITH_WORK_LIMIT, OWN_LIMIT, CLASSES = OWN_LIMIT + TSMITH_EDGE_LIMIT };
+enum { OWN_CALL = TSMITH_WORK_LIMIT, OWN_COMPILE, OWN_LIMIT, CLASSES = OWN_LIMIT + TSMITH_EDGE_LIMIT };
 
 struct part {
     uint32_t class, name;
@@ -50,7 +50,7 @@ static const char *class_name(uint32_t class) {
         [TSMITH_EDGE_COLLECTIVE] = "collective",
         [TSMITH_EDGE_SYNC_RETURN] = "return of a wait",
     };
-    if (class < OWN_LIMIT)
+    if (class < OWN_LIMIT) // of the node itself
         return class == OWN_CALL ? "host in a call" : tsmith_work_name((tsmith_work) class);
     return EDGES[class - OWN_LIMIT];
 }

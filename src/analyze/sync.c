@@ -134,7 +134,9 @@ static void write_calls(const struct syncs *syncs, const struct analysis_context
             "Host threads waited %llu times, %s in all; for %s of it the device had already finished.",
             (unsigned long long)count, report_duration(time, total), report_duration(way, back));
     if (known < count)
-        report_note(report, "%llu of %llu waits could not be matched with the commands they waited for.",
+        report_note(report,
+                    "%llu of %llu waits are not matched with commands: there was nothing to wait for, or the "
+                    "trace does not tell.",
                     (unsigned long long)(count - known), (unsigned long long)count);
 }
 

@@ -26,10 +26,11 @@ static tsmith_block block_of(uint32_t edge_kind) {
     }
 }
 
-// What held the command up last, if that was after it had been submitted.
+// What held the command up last, if that was after it had been queued. A runtime may hold back what is blocked, so being
+// submitted later does not matter.
 static void find_blocker(const tsmith_states *states, uint32_t index, tsmith_life *life) {
     const tsmith_graph *graph = states->graph;
-    life->unblocked = life->submitted;
+    life->unblocked = life->queued;
     life->blocker = TSMITH_INDEX_NONE;
     for (uint32_t i = graph->first[index]; i < graph->first[index + 1]; i++) {
         tsmith_block block = block_of(graph->edges[i].kind);

@@ -84,7 +84,10 @@ static tsmith_status find_latency(const tsmith_states *states, const tsmith_row 
     bool done = times && scratch;
     for (uint32_t i = device->first_command; done && i < device->first_command + device->command_count; i++)
         if (timeline_runs(&timeline->commands[i]) && states->lives[i].enqueued != TSMITH_TIME_UNKNOWN)
-            times[count++] = timeline->commands[i].start - states->lives[i].unblocked;
+            times[count++] =
+                timeline->commands[i].start - (states->lives[i].unblocked > states->lives[i].submitted
+                                                   ? states->lives[i].unblocked
+                                                   : states->lives[i].submitted);
     *latency = 0;
     if (done && count) {
         sweep_sort(times, scratch, count);

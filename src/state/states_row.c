@@ -143,12 +143,13 @@ static tsmith_state blocked_state(const tsmith_life *life) {
 // The part of a command's life before its start that lies in [from, to).
 static void fill_waiting(struct filling *filling, uint32_t command, int64_t from, int64_t to) {
     const tsmith_life *life = &filling->states->lives[command];
-    int64_t start = filling->timeline->commands[command].start, free_at = life->unblocked;
+    int64_t start = filling->timeline->commands[command].start;
+    int64_t free_at = life->unblocked > life->submitted ? life->unblocked : life->submitted;
     bool unexplained = start - free_at > LATENCY_MIN && start - free_at > LATENCY_TIMES * filling->latency;
-    const int64_t bounds[] = {life->submitted, free_at, unexplained ? start - filling->latency : free_at,
-                              INT64_MAX};
-    const tsmith_state phases[] = {TSMITH_STATE_QUEUED, blocked_state(life), TSMITH_STATE_UNKNOWN,
-                                   TSMITH_STATE_PENDING};
+    const int64_t bounds[] = {life->queued, life->unblocked, free_at,
+                              unexplained ? start - filling->latency : free_at, INT64_MAX};
+    const tsmith_state phases[] = {TSMITH_STATE_QUEUED, blocked_state(life), TSMITH_STATE_QUEUED,
+                                   TSMITH_STATE_UNKNOWN, TSMITH_STATE_PENDING};
     for (size_t i = 0; i < sizeof phases / sizeof *phases && from < to; i++) {
         int64_t until = bounds[i] < to ? bounds[i] : to;
         if (until > from) {

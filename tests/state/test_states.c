@@ -62,10 +62,10 @@ static bool doubtful(const struct built *built, const tsmith_row *row, int64_t a
 }
 
 static tsmith_state waiting_state(const tsmith_life *life, int64_t at) {
-    if (at < life->submitted)
+    if (at < life->queued)
         return TSMITH_STATE_QUEUED;
     if (at >= life->unblocked)
-        return TSMITH_STATE_PENDING;
+        return at < life->submitted ? TSMITH_STATE_QUEUED : TSMITH_STATE_PENDING;
     return life->block == TSMITH_BLOCK_COMPILE    ? TSMITH_STATE_COMPILE
            : life->block == TSMITH_BLOCK_RESOURCE ? TSMITH_STATE_WAIT_RESOURCE
                                                   : TSMITH_STATE_WAIT_EVENT;
@@ -161,9 +161,10 @@ static void check_lives(const struct built *built) {
             continue;
         }
         assert_true(life->enqueued <= life->queued && life->queued <= life->submitted);
-        assert_true(life->submitted <= life->unblocked && life->unblocked <= command->start);
-        // The blocker is what ended last of everything it had to wait for, if that was after it was submitted.
-        int64_t last = life->submitted;
+        assert_true(life->submitted <= command->start);
+        assert_true(life->queued <= life->unblocked && life->unblocked <= command->start);
+        // The blocker is what ended last of everything it had to wait for, if that was after it was queued.
+        int64_t last = life->queued;
         uint32_t count;
         const tsmith_edge *edges = tsmith_graph_predecessors(built->graph, i, &count);
         for (uint32_t k = 0; k < count; k++)
@@ -171,7 +172,7 @@ static void check_lives(const struct built *built) {
                 built->commands[edges[k].from].end > last)
                 last = built->commands[edges[k].from].end;
         assert_int_equal(life->unblocked, last);
-        assert_int_equal(life->block == TSMITH_BLOCK_NONE, last == life->submitted);
+        assert_int_equal(life->block == TSMITH_BLOCK_NONE, last == life->queued);
     }
 }
 
@@ -245,8 +246,8 @@ static void a_queue_by_hand(void **state) {
     made_event(&trace, TSMITH_KIND_MARKER, thread, 400, -1);
     struct built built = build(&trace, NULL);
     assert_int_equal(total(&built, 0, TSMITH_STATE_EMPTY), 10 + (170 - 155) + (400 - 300));
-    assert_int_equal(total(&built, 0, TSMITH_STATE_QUEUED), (20 - 10) + (175 - 170));
-    assert_int_equal(total(&built, 0, TSMITH_STATE_COMPILE), 90 - 20);
+    assert_int_equal(total(&built, 0, TSMITH_STATE_QUEUED), (12 - 10) + (175 - 170));
+    assert_int_equal(total(&built, 0, TSMITH_STATE_COMPILE), 90 - 12);
     assert_int_equal(total(&built, 0, TSMITH_STATE_PENDING), (100 - 90) + (290 - 280));
     assert_int_equal(total(&built, 0, TSMITH_STATE_RUNNING), 50 + 10);
     assert_int_equal(total(&built, 0, TSMITH_STATE_DRAINING), 5);
