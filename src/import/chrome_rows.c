@@ -129,6 +129,12 @@ static tsmith_kind kind_of_category(tsmith_string category) {
         {"mtia_ccp_events", TSMITH_KIND_KERNEL},
         {"privateuse1_runtime", TSMITH_KIND_API},
         {"glow_runtime", TSMITH_KIND_API},
+        {"kernel_dispatch", TSMITH_KIND_KERNEL},
+        {"memory_copy", TSMITH_KIND_MEMCPY},
+        {"memory_allocation", TSMITH_KIND_ALLOC},
+        {"hip_api", TSMITH_KIND_API},
+        {"hsa_api", TSMITH_KIND_API},
+        {"rccl_api", TSMITH_KIND_API},
         {"concurrent_kernel", TSMITH_KIND_KERNEL},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -169,7 +169,7 @@ static uint64_t ident_number(struct ident ident) {
 static uint32_t device_of(struct chrome *chrome, const struct row_track *track) {
     struct rows *rows = chrome->rows;
     uint64_t pid = ident_number(track->pid);
-    if (!track->device || track->pid.form != FORM_I64 || pid >= 4096)
+    if (!track->device || track->pid.form != FORM_I64 || pid >= 4096 || track->tid.form == FORM_STRING)
         return 0;
     if (pid >= rows->device_capacity || !rows->devices[pid]) {
         char name[32];
@@ -208,9 +208,11 @@ static void write_track(struct chrome *chrome, size_t index) {
                                                                                    : TSMITH_TRACK_CUSTOM,
                           .name = name,
                           .process = track->process + 1,
-                          .device = device_of(chrome, track),
+                          .device = track->device_id ? track->device_id : device_of(chrome, track),
                           .tid = ident_number(track->tid),
-                          .queue = track->device ? ident_number(track->tid) : 0};
+                          .queue = track->device_id ? track->queue
+                                   : track->device  ? ident_number(track->tid)
+                                                    : 0};
     uint32_t id = tsmith_dictionary_add_track(chrome->dictionary, &entry);
     note_ident(chrome, "track", id, "tid", track->tid);
 }

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "import/chrome.h"
+#include "import/rocprof.h"
 
 // A source around a Chrome trace.
 struct importer {
     struct chrome chrome;
+    struct rocprof *rocprof; // NULL: a Chrome trace
     char *name;
     bool over;           // the reader has nothing more
     tsmith_status ended; // END or TRUNCATED: told when the last batch is gone
@@ -23,6 +25,7 @@ static void destroy(void *self) {
     struct importer *importer = self;
     if (!importer)
         return;
+    rocprof_destroy(importer->rocprof);
     reader_destroy(importer->chrome.reader);
     rows_destroy(importer->chrome.rows);
     texts_finish(&importer->chrome.texts);
@@ -51,7 +54,8 @@ static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *er
                 *error = importer->stop;
             return importer->ended;
         }
-        status = reader_run(chrome, &importer->stop);
+        status = importer->rocprof ? rocprof_run(chrome, importer->rocprof, &importer->stop)
+                                   : reader_run(chrome, &importer->stop);
         if (status < 0) {
             if (error)
                 *error = importer->stop;
@@ -88,7 +92,12 @@ static tsmith_status open_importer(int fd, bool owned, const char *name, const t
         goto no_memory;
     chrome->texts = (struct texts){.dictionary = chrome->dictionary, .problems = &chrome->problems};
     tsmith_dictionary_set_attribute(chrome->dictionary, "import.format", "chrome");
-    status = reader_begin(chrome, error);
+    if (rocprof_is(&chrome->input)) {
+        if (rocprof_create(chrome, &importer->rocprof) != TSMITH_OK)
+            goto no_memory;
+    } else {
+        status = reader_begin(chrome, error);
+    }
     if (status != TSMITH_OK)
         goto fail;
     if (tsmith_source_create(&ops, importer, out) == TSMITH_OK)

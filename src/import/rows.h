@@ -31,9 +31,11 @@ struct group {
 struct row_track {
     uint32_t index; // its id in the dictionary is one more
     struct ident pid, tid;
-    uint32_t process; // index in processes
-    uint32_t name;    // string
-    bool device;      // shows what a GPU did
+    uint32_t process;   // index in processes
+    uint32_t name;      // string
+    bool device;        // shows what a GPU did
+    uint32_t device_id; // which, when the format says so (0: its pid does)
+    uint64_t queue;
     struct group *groups;
     struct open_range *open;
 };

@@ -309,6 +309,37 @@ static void test_no_trace(void **state) {
     assert_int_equal(tsmith_import_open("/", NULL, &source, &error), TSMITH_ERROR_IO);
 }
 
+static void test_rocprof(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"rocprofiler-sdk-tool\": [{\"metadata\": "
+        "{\"pid\":908},\"agents\":[{\"id\":{\"handle\":7},\"cu_count\":256,"
+        "\"simd_count\":4,\"product_name\":\"MI300\"}],\"kernel_symbols\":[{\"kernel_id\":3,"
+        "\"formatted_kernel_name\":\"k\\u00e9\"}],\"buffer_records\":{\"hip_api\":[{\"start_timestamp\":5,"
+        "\"end_timestamp\":9,\"thread_id\":11,\"correlation_id\":{\"internal\":4}}],\"kernel_dispatch\":["
+        "{\"start_timestamp\":1000,\"end_timestamp\":1040,\"thread_id\":11,\"correlation_id\":{\"internal\":"
+        "4},"
+        "\"dispatch_info\":{\"agent_id\":{\"handle\":7},\"queue_id\":{\"handle\":2},\"kernel_id\":3,"
+        "\"workgroup_size\":{\"x\":64,\"y\":1,\"z\":1},\"grid_size\":{\"x\":128,\"y\":1,\"z\":1}},\"ok\":"
+        "true},"
+        "{\"no\":\"time\"}],\"empty\":[]}}]}";
+    struct trip trip = trip_bytes(text, sizeof text - 1);
+    assert_int_equal(trip.status, TSMITH_OK);
+    assert_int_equal(trip.events, 2);
+    assert_int_equal(trip.lost, 1);
+    assert_contains(&trip,
+                    "\"name\":\"k\xc3\xa9\",\"pid\":908,\"tid\":\"agent 7 queue 2\",\"ts\":1,\"dur\":0.04");
+    assert_contains(&trip, "\"correlation\":4");
+    assert_contains(&trip, "\"grid\":[2,1,1],\"block\":[64,1,1]");
+    assert_contains(&trip, "\"cat\":\"hip_api\",\"name\":\"hip_api\",\"pid\":908,\"tid\":11,\"ts\":0.005");
+    trip_free(&trip);
+    for (size_t cut = 25; cut < sizeof text - 1; cut++) {
+        trip = trip_bytes(text, cut);
+        assert_int_equal(trip.status, TSMITH_TRUNCATED);
+        trip_free(&trip);
+    }
+}
+
 // ---- larger ones
 
 // A trace like Kineto's, of `count` events on a few threads.
@@ -521,6 +552,7 @@ int main(void) {
         cmocka_unit_test(test_kinds_and_names),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_no_trace),
+        cmocka_unit_test(test_rocprof),
         cmocka_unit_test(test_many_batches),
         cmocka_unit_test(test_cut_anywhere),
         cmocka_unit_test(test_compressed_and_piped),

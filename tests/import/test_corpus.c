@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every Chrome trace of the corpus: imported, written as SBT, read back and exported, says the same as the
-// original, as tests/import/compare_chrome.py (which shares no code with us) sees it.
+// Every JSON trace of the corpus: imported, written as SBT, read back and exported, says the same as the
+// original, as tests/import/compare_*.py (which share no code with us) see it.
 #include "support/test.h"
 
 #include <dirent.h>
@@ -71,10 +71,10 @@ static void export_from_sbt(const char *from, const char *to, int gzip) {
     tsmith_sbt_close(trace);
 }
 
-static void assert_same(const char *original, const char *exported) {
+static void assert_same(const char *original, const char *exported, const char *comparer) {
     const char *source = getenv("TRACESMITH_SOURCE_DIR");
     char script[4096], one[4096], two[4096], python[] = "python3";
-    (void)snprintf(script, sizeof script, "%s/tests/import/compare_chrome.py", source ? source : ".");
+    (void)snprintf(script, sizeof script, "%s/tests/import/%s", source ? source : ".", comparer);
     (void)snprintf(one, sizeof one, "%s", original);
     (void)snprintf(two, sizeof two, "%s", exported);
     char *arguments[] = {python, script, one, two, NULL};
@@ -96,14 +96,15 @@ static void comes_back(void **state) {
     int traces = 0;
     for (struct dirent *entry; (entry = readdir(directory));) {
         char path[4096];
-        if (!ends_with(entry->d_name, ".json.gz") || strncmp(entry->d_name, "rocprof", 7) == 0)
+        if (!ends_with(entry->d_name, ".json.gz"))
             continue;
+        bool rocprof = strncmp(entry->d_name, "rocprof", 7) == 0;
         (void)snprintf(path, sizeof path, "%s/%s", corpus, entry->d_name);
         import_to_sbt(path, sbt);
         export_from_sbt(sbt, json, traces % 2);
         print_message("%s: ", entry->d_name);
         fflush(stdout);
-        assert_same(path, json);
+        assert_same(path, json, rocprof ? "compare_rocprof.py" : "compare_chrome.py");
         traces++;
     }
     closedir(directory);
