@@ -43,6 +43,7 @@ struct sbt_writer {
     struct totals totals;
     uint64_t events_written; // of those, in the file
     bool finished;
+    bool torn;           // a write failed: nothing more is written
     tsmith_error broken; // status is not OK once a write has failed
 };
 
@@ -79,12 +80,25 @@ static bool end_frame(struct sbt_writer *writer, size_t at, struct frame_header 
     return true;
 }
 
-static tsmith_status no_memory(const struct sbt_writer *writer, tsmith_error *error) {
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", writer->path);
+// Ends the trace here: every later call returns the same.
+static tsmith_status break_off(struct sbt_writer *writer, tsmith_error *error) {
+    if (error)
+        *error = writer->broken;
+    return writer->broken.status;
+}
+
+// Of what was pending, frames before `whole` stay in the file; the one being made is dropped.
+static tsmith_status no_memory(struct sbt_writer *writer, size_t whole, tsmith_error *error) {
+    writer->pending.length = whole < writer->pending.length ? whole : writer->pending.length;
+    status_set(&writer->broken, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace any further",
+               writer->path);
+    return break_off(writer, error);
 }
 
 // One write call for everything that is pending.
 static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
+    if (writer->torn)
+        return break_off(writer, error);
     if (file_write(writer->fd, writer->pending.bytes, writer->pending.length)) {
         writer->offset += writer->pending.length;
         writer->pending.length = 0;
@@ -93,7 +107,8 @@ static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
     }
     int code = errno;
     struct stat stat;
-    if (fstat(writer->fd, &stat) == 0 && S_ISREG(stat.st_mode))
+    writer->torn = true;
+    if (writer->owns_fd && fstat(writer->fd, &stat) == 0 && S_ISREG(stat.st_mode))
         (void)!ftruncate(writer->fd, (off_t)writer->offset); // best effort: readers cope with a torn frame
     errno = code;
     status_set_errno(
@@ -104,17 +119,12 @@ static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
         : code == EFBIG                  ? "Raise the limit of file sizes (ulimit -f)"
         : code == EPIPE                  ? "Its reader went away"
                                          : "The system says why");
-    if (error)
-        *error = writer->broken;
-    return writer->broken.status;
+    return break_off(writer, error);
 }
 
-static tsmith_status check_open(const struct sbt_writer *writer, tsmith_error *error) {
-    if (writer->broken.status != TSMITH_OK) {
-        if (error)
-            *error = writer->broken;
-        return writer->broken.status;
-    }
+static tsmith_status check_open(struct sbt_writer *writer, tsmith_error *error) {
+    if (writer->broken.status != TSMITH_OK)
+        return break_off(writer, error);
     if (writer->finished)
         return status_set(error, TSMITH_ERROR_STATE, "%s: this trace is finished already", writer->path);
     return TSMITH_OK;
@@ -224,7 +234,7 @@ static tsmith_status write_tables(struct sbt_writer *writer, const tsmith_dictio
             writer->pending.length = at;
         else if (!end_frame(writer, at,
                             &(struct frame_header){.type = FRAME_DICTIONARY, .flags = FRAME_CRITICAL}))
-            return no_memory(writer, error);
+            return no_memory(writer, at, error);
         if (status >= 0 && writer->pending.length > PENDING_LIMIT) {
             tsmith_status flushed = flush(writer, error);
             if (flushed != TSMITH_OK)
@@ -251,9 +261,9 @@ static tsmith_status write_events(struct sbt_writer *writer, const tsmith_batch 
         rows = columns_frame_rows(batch, from);
         if (!columns_encode(&writer->encoder, batch, from, rows, &writer->pending, &header) ||
             !end_frame(writer, at, &header))
-            return no_memory(writer, error);
+            return no_memory(writer, at, error);
     }
-    return note_events(writer, batch) ? TSMITH_OK : no_memory(writer, error);
+    return note_events(writer, batch) ? TSMITH_OK : no_memory(writer, SIZE_MAX, error);
 }
 
 static bool write_aggregates(struct sbt_writer *writer) {
@@ -291,8 +301,9 @@ static tsmith_status write_checkpoint(struct sbt_writer *writer, tsmith_error *e
         writer->index.count < SBT_MAX_FRAMES / 8)
         return TSMITH_OK;
     writer->index_due = writer->offset + SBT_INDEX_EVERY;
+    size_t at = writer->pending.length;
     if (!write_aggregates(writer) || !write_index(writer))
-        return no_memory(writer, error);
+        return no_memory(writer, at, error);
     return flush(writer, error);
 }
 
@@ -319,8 +330,10 @@ tsmith_status sbt_writer_carry(struct sbt_writer *writer, const struct frame_hea
     size_t at = begin_frame(writer);
     struct frame_header carried = *header;
     output_bytes(&writer->pending, payload, header->length);
-    if (!end_frame(writer, at, &carried) || (batch && !note_events(writer, batch)))
-        return no_memory(writer, error);
+    if (!end_frame(writer, at, &carried))
+        return no_memory(writer, at, error);
+    if (batch && !note_events(writer, batch))
+        return no_memory(writer, SIZE_MAX, error);
     status = flush(writer, error);
     return status == TSMITH_OK ? write_checkpoint(writer, error) : status;
 }
@@ -359,9 +372,10 @@ tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictiona
         status = write_tables(writer, dictionary, error);
     if (status != TSMITH_OK)
         return status;
+    size_t at = writer->pending.length;
     if (!write_late_names(writer, dictionary) || !write_aggregates(writer) || !write_index(writer) ||
         !write_end(writer))
-        return no_memory(writer, error);
+        return no_memory(writer, at, error);
     status = flush(writer, error);
     writer->finished = true;
     if (status == TSMITH_OK && writer->owns_fd) {
@@ -392,7 +406,7 @@ static tsmith_status make_sink(struct sbt_writer *writer, tsmith_sink **out, tsm
     static const tsmith_sink_ops ops = {sink_write, sink_finish, sink_destroy};
     tsmith_status status = tsmith_sink_create(&ops, writer, out);
     if (status != TSMITH_OK) {
-        status = no_memory(writer, error);
+        status = no_memory(writer, SIZE_MAX, error);
         sbt_writer_destroy(writer);
     }
     return status;
