@@ -50,6 +50,7 @@ struct collect_ring {
     uint64_t expected; // ordinal of the next record, if none is lost
     uint64_t asked;    // records the owner says it was asked for, up to the sub-buffer read last
     uint64_t last;     // tick of the end of what was read
+    uint64_t sequence; // of the sub-buffer read last, or in part
     uint32_t thread;   // dictionary's track
     uint32_t held;     // sub-buffers taken and not freed yet
     uint32_t peek_sub; // the sub-buffer read in part, with its sequence; 0: none

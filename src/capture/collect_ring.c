@@ -221,19 +221,26 @@ static void copy_head(struct layout_sub *to, struct layout_sub *from, bool full)
     to->closed = full ? from->closed : 0;
 }
 
-static bool begin(struct collector *collector, const struct collect_found *found) {
+// Whether a sub-buffer that was just taken is the one to read now.
+//
+// A WRITING one is read ahead of time only where it continues what was read: a scan can miss an elder that became FULL
+// while it looked. And nothing is read that is older than what was read: its records have been counted as lost then
+// (which takes a thread that still records while its channel is closed).
+static bool is_next(const struct collector *collector, const struct collect_ring *ring,
+                    struct layout_sub *sub, const struct collect_found *found) {
+    uint64_t sequence = atomic_load_explicit(&sub->sequence, memory_order_relaxed);
+    if (sequence != found->sequence || atomic_load_explicit(&sub->slot, memory_order_relaxed) != found->slot)
+        return false; // taken back and filled anew since the scan: its turn comes later
+    if (found->full)
+        return true;
+    const struct collect_channel *channel = collector->channels[collector->draining];
+    return channel->last_scan || sub->first == ring->expected || sequence == ring->sequence;
+}
+
+static void set_up_work(struct collector *collector, const struct collect_found *found,
+                        struct layout_sub *sub, struct collect_ring *ring) {
     struct collect_channel *channel = collector->channels[collector->draining];
     struct collect_work *work = &collector->work;
-    struct layout_sub *sub = layout_sub_at(channel->rings, found->sub);
-    struct collect_ring *ring = collect_ring_of(channel, found->slot);
-    if (!ring || !take(collector, sub, found->full))
-        return false;
-    if (atomic_load_explicit(&sub->sequence, memory_order_relaxed) != found->sequence ||
-        atomic_load_explicit(&sub->slot, memory_order_relaxed) != found->slot) {
-        // Taken back and filled anew since the scan: its turn comes later.
-        give_back(collector, sub, found->full);
-        return false;
-    }
     *work = (struct collect_work){
         .channel = channel, .sub = found->sub, .slot = found->slot, .taken = found->full};
     uint64_t committed = atomic_load_explicit(&sub->committed, memory_order_acquire);
@@ -254,8 +261,36 @@ static bool begin(struct collector *collector, const struct collect_found *found
         switch_thread(collector, work, ring, work->head.thread_track);
     else
         work->builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
-    check_gap(collector, work, ring);
+}
+
+static bool begin(struct collector *collector, struct collect_found *found) {
+    struct collect_channel *channel = collector->channels[collector->draining];
+    struct collect_work *work = &collector->work;
+    struct layout_sub *sub = layout_sub_at(channel->rings, found->sub);
+    struct collect_ring *ring = collect_ring_of(channel, found->slot);
+    if (!ring)
+        return false;
+    if (!take(collector, sub, found->full)) {
+        // Handed over since the scan: then the whole of it.
+        found->full = true;
+        if (!take(collector, sub, true))
+            return false;
+    }
+    if (!is_next(collector, ring, sub, found)) {
+        give_back(collector, sub, found->full);
+        return false;
+    }
+    bool late = found->sequence < ring->sequence;
+    set_up_work(collector, found, sub, ring);
     uint64_t records = atomic_load_explicit(&work->head.records, memory_order_relaxed);
+    if (late) {
+        work->at = work->end;
+        work->records = records;
+        work->head.first = ring->expected - records;
+        return true;
+    }
+    ring->sequence = found->sequence;
+    check_gap(collector, work, ring);
     if (records <= channel->sub_bytes / sizeof(uint64_t) && work->head.first + records > ring->asked)
         ring->asked = work->head.first + records;
     return true;

@@ -15,10 +15,11 @@ static char folder[] = "/tmp/tracesmith-test-XXXXXX";
 static char agents[300];
 static char self[4096];
 
-static tsmith_capture *create(void) {
+static tsmith_capture *create(int only_program) {
     tsmith_capture *capture;
     tsmith_error error;
-    const tsmith_capture_options options = {.size = sizeof options, .agent_directory = agents};
+    const tsmith_capture_options options = {
+        .size = sizeof options, .agent_directory = agents, .only_program = only_program};
     if (tsmith_capture_create(&options, &capture, &error)) {
         print_message("%s\n", error.message);
         fail();
@@ -65,7 +66,7 @@ static struct result run_capture(tsmith_capture *capture, char *const *argv) {
 }
 
 static struct result run(char *const *argv) {
-    tsmith_capture *capture = create();
+    tsmith_capture *capture = create(0);
     struct result result = run_capture(capture, argv);
     tsmith_capture_destroy(capture);
     assert_int_equal(access(result.directory, F_OK), -1); // all was delivered: nothing stays
@@ -84,7 +85,7 @@ static void exit_codes(void **unused) {
 
 static void cannot_be_run(void **unused) {
     (void)unused;
-    tsmith_capture *capture = create();
+    tsmith_capture *capture = create(0);
     tsmith_error error;
     assert_int_equal(tsmith_capture_start(capture, (char *[]){"tracesmith-no-such-program", NULL}, &error),
                      TSMITH_ERROR_NOT_FOUND);
@@ -120,7 +121,7 @@ static void options_are_checked(void **unused) {
 
 static void nobody_else_can_look(void **unused) {
     (void)unused;
-    tsmith_capture *capture = create();
+    tsmith_capture *capture = create(0);
     struct stat status;
     char path[5000];
     assert_int_equal(stat(tsmith_capture_directory(capture), &status), 0);
@@ -152,7 +153,7 @@ static void environment_is_extended(void **unused) {
 // Signals that the caller blocks or ignores for itself after it made the capture are as before in the program.
 static void signals_are_restored(void **unused) {
     (void)unused;
-    tsmith_capture *capture = create();
+    tsmith_capture *capture = create(0);
     sigset_t mask, before;
     sigemptyset(&mask);
     sigaddset(&mask, SIGTERM);
@@ -168,7 +169,7 @@ static void signals_are_restored(void **unused) {
 
 static void signals_are_forwarded(void **unused) {
     (void)unused;
-    tsmith_capture *capture = create();
+    tsmith_capture *capture = create(0);
     const tsmith_batch *batch;
     tsmith_error error;
     assert_int_equal(tsmith_capture_start(capture, (char *[]){"sleep", "1000", NULL}, &error), TSMITH_OK);
@@ -185,7 +186,7 @@ static void signals_are_forwarded(void **unused) {
 
 static void program_and_its_children(void **unused) {
     (void)unused;
-    tsmith_capture *capture = create();
+    tsmith_capture *capture = create(0);
     struct result result = run_capture(capture, (char *[]){self, "emit", "1000", "fork", NULL});
     const char *name;
     uint32_t processes;
@@ -211,16 +212,25 @@ static void killed_program(void **unused) {
     assert_int_equal(result.seen.lost[TSMITH_REASON_PROCESS_DIED], 1);
 }
 
-// A shell that leaves a job behind: the recording ends with the shell, and says that something went on.
+// A shell that leaves a job behind. The recording goes on until the job has ended, too; or it ends with the shell, and
+// says that something went on.
 static void background_job(void **unused) {
     (void)unused;
     char command[9000];
     snprintf(command, sizeof command, "'%s' emit 1000 stay & exec '%s' emit 500 wait_for_other", self, self);
-    struct result result = run((char *[]){"sh", "-c", command, NULL});
-    assert_int_equal(WEXITSTATUS(result.wait_status), 0);
-    assert_int_equal(result.seen.count[1], 1000);
-    assert_int_equal(result.seen.count[2], 500);
-    assert_true(result.seen.lost[TSMITH_REASON_STILL_RUNNING] > 0);
+    for (int only_program = 0; only_program <= 1; only_program++) {
+        tsmith_capture *capture = create(only_program);
+        struct result result = run_capture(capture, (char *[]){"sh", "-c", command, NULL});
+        tsmith_capture_destroy(capture);
+        assert_int_equal(WEXITSTATUS(result.wait_status), 0);
+        assert_int_equal(result.seen.count[1], 1000);
+        assert_int_equal(result.seen.count[2], 500);
+        assert_int_equal(result.exits, only_program ? 1 : 2);
+        if (only_program)
+            assert_true(result.seen.lost[TSMITH_REASON_STILL_RUNNING] > 0);
+        else
+            assert_int_equal(numbered_lost(&result.seen), 0);
+    }
 }
 
 static void not_a_session(void **unused) {
@@ -240,7 +250,7 @@ static void not_a_session(void **unused) {
     assert_int_equal(tsmith_capture_recover(folder, &source, &error), TSMITH_ERROR_FORMAT);
     assert_false(tsmith_capture_is_session(folder));
     unlink(path);
-    tsmith_capture *capture = create();
+    tsmith_capture *capture = create(0);
     assert_int_equal(tsmith_capture_recover(tsmith_capture_directory(capture), &source, &error),
                      TSMITH_ERROR_BUSY);
     tsmith_capture_destroy(capture);
