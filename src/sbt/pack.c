@@ -37,6 +37,7 @@ size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, s
         if (packer->level == 1) {
             ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_strategy, ZSTD_fast);
             ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_minMatch, 7);
+            ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_hashLog, 11);
         }
     }
     size_t bound = ZSTD_compressBound(size);
