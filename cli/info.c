@@ -240,7 +240,10 @@ static void write_lost(const struct trace *trace) {
     if (total)
         text_add_count(&line, total);
     else
-        text_add_cstr(&line, "nothing");
+        text_add_cstr(&line, trace->summary.kinds[TSMITH_KIND_LOSS]
+                                 ? "it is not known how many: see 'tracesmith view -t loss'"
+                             : trace->is_whole ? "nothing"
+                                               : "nothing up to where the file ends");
     if (total && terminal_color())
         text_add_cstr(&line, PLAIN);
     end_line(&line);

@@ -93,21 +93,6 @@ static int check_program(const char *name) {
     return found ? EXIT_DONE : EXIT_NOT_FOUND;
 }
 
-// Whether the file may be written: it is new, empty, a trace, or no regular file at all.
-static bool may_replace(const char *path) {
-    struct stat status;
-    tsmith_sbt *file = NULL;
-    tsmith_error error;
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
-        return true;
-    tsmith_status opened = tsmith_sbt_open(path, &file, &error);
-    tsmith_sbt_close(file);
-    if (opened != TSMITH_ERROR_FORMAT)
-        return true;
-    complain("%s is there and is no trace: it is left alone; choose another file with --output", path);
-    return false;
-}
-
 // ---- afterwards
 
 struct summary {
@@ -235,7 +220,7 @@ int command_profile(const struct invocation *invocation) {
     int code = check_program(invocation->operands[0]);
     if (code != EXIT_DONE)
         return code;
-    if (!may_replace(path))
+    if (!trace_may_replace(path))
         return EXIT_USAGE;
     const struct record_request request = {.path = path, .options = &options, .argv = invocation->operands};
     record_run(&request, &result);

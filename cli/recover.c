@@ -108,6 +108,8 @@ static int recover_file(struct recovery *recovery) {
                  recovery->from);
         return EXIT_USAGE;
     }
+    if (!trace_may_replace(recovery->to))
+        return EXIT_USAGE;
     tsmith_status status = tsmith_sbt_recover(recovery->from, recovery->to, &recovery->figures, &error);
     if (status >= 0)
         return write_answer(recovery);
@@ -182,7 +184,7 @@ int command_recover(const struct invocation *invocation) {
         return list_sessions(recovery.json);
     if (stat(recovery.from, &status) == 0 && S_ISDIR(status.st_mode)) {
         if (tsmith_capture_is_session(recovery.from))
-            return recover_session(&recovery);
+            return trace_may_replace(recovery.to) ? recover_session(&recovery) : EXIT_USAGE;
         complain("%s is a directory, and no recording", recovery.from);
         return EXIT_DAMAGED;
     }

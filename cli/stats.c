@@ -368,6 +368,8 @@ static bool stats_init(struct stats *stats, struct view *view) {
     *stats = (struct stats){.view = view};
     stats->from = view->query.from > summary->first_start ? view->query.from : summary->first_start;
     stats->to = view->query.to < summary->last_end ? view->query.to : summary->last_end;
+    if (stats->to < stats->from)
+        stats->to = stats->from; // a window beyond the trace
     stats->track_count = tsmith_dictionary_track_count(dictionary);
     stats->device_count = tsmith_dictionary_device_count(dictionary);
     stats->process_count = tsmith_dictionary_process_count(dictionary);

@@ -21,6 +21,20 @@ int exit_code_of_input(tsmith_status status) {
     }
 }
 
+bool trace_may_replace(const char *path) {
+    struct stat status;
+    tsmith_sbt *file = NULL;
+    tsmith_error error;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
+        return true;
+    tsmith_status opened = tsmith_sbt_open(path, &file, &error);
+    tsmith_sbt_close(file);
+    if (opened != TSMITH_ERROR_FORMAT)
+        return true;
+    complain("%s is there and is no trace: it is left alone; choose another file with --output", path);
+    return false;
+}
+
 static const char *known(const char *name) {
     return name && *name ? name : "unknown";
 }

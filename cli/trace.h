@@ -16,6 +16,10 @@ struct trace {
     bool is_whole; // as far as is known: damage is found when a frame is read
 };
 
+// Whether an answer may be written over what is at `path`: it is new, empty, a trace, or no regular file at all.
+// Complains where it may not.
+bool trace_may_replace(const char *path);
+
 // Opens and summarizes; the exit code (EXIT_DONE, or a failure that was complained about).
 int trace_open(const char *path, struct trace *out);
 void trace_close(struct trace *trace);

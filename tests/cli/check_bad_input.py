@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import tempfile
 import threading
 
@@ -82,6 +83,22 @@ def main():
                 file.write(whole[:size])
             kept.append(check_damaged(path, trace, "cut off at %d of %d" % (size, len(whole))))
         check(any(kept), "something is readable of a file that was cut off")
+        with open(path, "wb") as file:
+            file.write(whole[:len(whole) // 2])
+        answer = run("info", path, code=3).stdout
+        check(not re.search(rb"^lost +nothing$", answer, re.M), "of a file that was cut off nobody knows what is lost")
+        foreign = os.path.join(directory, "notes.txt")
+        with open(foreign, "wb") as file:
+            file.write(b"no trace\n")
+        run("recover", path, "-o", foreign, code=2)
+        with open(foreign, "rb") as file:
+            check(file.read() == b"no trace\n", "recover leaves files alone that are no traces")
+        rebuilt = os.path.join(directory, "rebuilt.sbt")
+        run("recover", path, "-o", rebuilt)
+        answer = run("info", rebuilt).stdout
+        check(not re.search(rb"^lost +nothing$", answer, re.M), "nor what is lost from what was recovered of it")
+        stats = json.loads(run("view", rebuilt, "--stats", "--json", "--from", "1000s", code=None).stdout)
+        check(stats["window_ns"] == 0, "a window after the end is empty")
         for _ in range(12):
             damaged = bytearray(whole)
             damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
