@@ -106,14 +106,19 @@ static void read_trace(const char *path) {
     tsmith_sbt_close(trace);
 }
 
+static char folder[] = "/tmp/fuzz-sbt-XXXXXX";
+
+static void remove_folder(void) {
+    (void)rmdir(folder);
+}
+
 static void recover(const char *path) {
-    static char folder[] = "/tmp/fuzz-sbt-XXXXXX";
     static char repaired[64];
     tsmith_sbt_recovery recovery;
     tsmith_sbt *trace;
     tsmith_sbt_summary summary;
     if (!*repaired) {
-        if (!mkdtemp(folder))
+        if (!mkdtemp(folder) || atexit(remove_folder) != 0)
             abort();
         (void)snprintf(repaired, sizeof repaired, "%s/repaired.sbt", folder);
     }

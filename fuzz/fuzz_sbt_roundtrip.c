@@ -129,11 +129,16 @@ static void compare(const tsmith_batch *a, const tsmith_batch *b) {
     }
 }
 
+static char folder[] = "/tmp/fuzz-sbt-XXXXXX";
+
+static void remove_folder(void) {
+    (void)rmdir(folder);
+}
+
 static const char *trace_path(void) {
-    static char folder[] = "/tmp/fuzz-sbt-XXXXXX";
     static char path[64];
     if (!*path) {
-        must(mkdtemp(folder) != NULL);
+        must(mkdtemp(folder) != NULL && atexit(remove_folder) == 0);
         (void)snprintf(path, sizeof path, "%s/a.sbt", folder);
     }
     return path;
