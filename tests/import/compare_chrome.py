@@ -4,7 +4,7 @@
 
 Reads both with Python's own json. Events are compared as a multiset: every key and argument must be there with
 the same type and value. Two differences are none:
-  - a time is a number of microseconds, compared as an exact decimal (12, 12.0 and "12.000" are one time);
+  - a time is a number of microseconds, compared as an exact decimal (12, 12.0 and 12.000 are one time);
   - bytes that are not UTF-8 are Python's surrogateescape on both sides, NaN and Infinity become strings.
 Keys beside the events must be there too; the exported file may have more. Events of category tracesmith.* are
 TraceSmith's own and left out. Exit code 0: the same, 1: not (the first differences are shown).
@@ -16,8 +16,13 @@ from collections import Counter
 from decimal import Decimal
 
 
-class Real(str):
-    """A number with a point or exponent, as it is written."""
+class Real(float):
+    """A number with a point or exponent, and how it is written."""
+
+    def __new__(cls, text):
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
 
 
 def load(path):
@@ -27,25 +32,21 @@ def load(path):
     return json.loads(text, parse_float=Real, parse_constant=lambda name: name, strict=False)
 
 
-def plain(value):
-    """A hashable form that keeps 1, 1.0, True and "1" apart."""
-    if isinstance(value, Real):
-        return ("real", float(value))
-    if isinstance(value, dict):
-        return ("object", tuple(sorted((key, plain(item)) for key, item in value.items())))
-    if isinstance(value, list):
-        return ("list", tuple(plain(item) for item in value))
-    return (type(value).__name__, value)
+def time_of(value):
+    return Decimal(value.text if isinstance(value, Real) else value)
 
 
 def event_form(event):
+    """What can be compared and hashed; repr keeps 1, 1.0, True and "1" apart."""
     form = []
     for key, value in event.items():
-        if key in ("ts", "dur") and isinstance(value, (int, Real)) and not isinstance(value, bool):
-            form.append((key, ("time", Decimal(value))))
-        else:
-            form.append((key, plain(value)))
-    return tuple(sorted(form, key=lambda pair: pair[0]))
+        if key in ("ts", "dur") and isinstance(value, (int, float)) and not isinstance(value, bool):
+            value = time_of(value)
+        elif isinstance(value, dict):
+            value = sorted((name, repr(item)) for name, item in value.items())
+        form.append((key, value if isinstance(value, Decimal) else repr(value)))
+    form.sort(key=lambda pair: pair[0])
+    return tuple(form)
 
 
 def events_of(trace):
@@ -64,7 +65,7 @@ def main(original_path, exported_path):
         failures += sum(left.values())
     if isinstance(original, dict):
         for key, value in original.items():
-            if key != "traceEvents" and plain(value) != plain(exported.get(key)):
+            if key != "traceEvents" and repr(value) != repr(exported.get(key)):
                 print(f"key {key!r} differs")
                 failures += 1
     print(f"{sum(want.values())} events compared, {failures} differences")
