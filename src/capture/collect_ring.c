@@ -223,15 +223,15 @@ static void copy_head(struct layout_sub *to, struct layout_sub *from, bool full)
 
 // Whether a sub-buffer that was just taken is the one to read now.
 //
-// A WRITING one is read ahead of time only where it continues what was read: a scan can miss an elder that became FULL
-// while it looked. And nothing is read that is older than what was read: its records have been counted as lost then
+// One that was WRITING in the scan is read only where it continues what was read: the scan can have missed an elder
+// that became FULL while it looked. And nothing is read that is older than what was read: its records have been counted as lost then
 // (which takes a thread that still records while its channel is closed).
 static bool is_next(const struct collector *collector, const struct collect_ring *ring,
-                    struct layout_sub *sub, const struct collect_found *found) {
+                    struct layout_sub *sub, const struct collect_found *found, bool scanned_full) {
     uint64_t sequence = atomic_load_explicit(&sub->sequence, memory_order_relaxed);
     if (sequence != found->sequence || atomic_load_explicit(&sub->slot, memory_order_relaxed) != found->slot)
         return false; // taken back and filled anew since the scan: its turn comes later
-    if (found->full)
+    if (scanned_full)
         return true;
     const struct collect_channel *channel = collector->channels[collector->draining];
     return channel->last_scan || sub->first == ring->expected || sequence == ring->sequence;
@@ -270,13 +270,14 @@ static bool begin(struct collector *collector, struct collect_found *found) {
     struct collect_ring *ring = collect_ring_of(channel, found->slot);
     if (!ring)
         return false;
+    bool scanned_full = found->full;
     if (!take(collector, sub, found->full)) {
         // Handed over since the scan: then the whole of it.
         found->full = true;
         if (!take(collector, sub, true))
             return false;
     }
-    if (!is_next(collector, ring, sub, found)) {
+    if (!is_next(collector, ring, sub, found, scanned_full)) {
         give_back(collector, sub, found->full);
         return false;
     }

@@ -59,6 +59,7 @@ static void finish(struct state *state) {
     tsmith_error error;
     tsmith_status status;
     channel_close(state->channel);
+    collector_set_settling(state->collector, false);
     collector_set_closing(state->collector, true);
     while ((status = collector_next(state->collector, &batch, &error)) == TSMITH_OK)
         numbered_see(&state->seen, batch);
@@ -206,6 +207,8 @@ static void emitters_beside_the_collector(void **unused) {
             assert_int_equal(pthread_create(&threads[i], NULL, race, &racers[i]), 0);
         }
         while (!atomic_load(&racers[0].done) || !atomic_load(&racers[1].done)) {
+            // Settling, every round looks at what is not handed over yet: as often as can be, right into the changes.
+            collector_set_settling(state.collector, next_random(&state) % 4 != 0);
             collect(&state, next_random(&state) % 20);
             if (next_random(&state) % 8 == 0)
                 sched_yield();
