@@ -4,6 +4,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -226,14 +227,14 @@ static void context_ends(void) {
     for (int i = 0; i < 50; i++)
         launch(0, NULL, NULL);
     finish();
-    cl_uint references = 0;
-    // The driver itself lets go of the last command a little after clFinish.
+    cl_uint references = UINT_MAX;
+    // The driver itself lets go of the last command a little after clFinish; PoCL keeps one for the buffer it wrote.
     const time_t until = time(NULL) + 20;
-    while (references != 1 && time(NULL) < until) {
+    while (references > 2 && time(NULL) < until) {
         MUST(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, NULL));
         sched_yield();
     }
-    printf("references of the queue %u\n", references);
+    printf("references of the queue let go %d\n", references <= 2);
     tear_down();
     printf("context gone %d\n", atomic_load(&gone));
 }
