@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "tracesmith/graph.h"
+#include "tracesmith/states.h"
 #include "tracesmith/timeline.h"
 
 enum { COMMANDS = 1000000, QUEUES = 4, THREADS = 2, RUNS = 5, BATCHES = 2 * COMMANDS / 50000 };
@@ -71,13 +71,14 @@ static double since(int64_t start) {
 
 int main(void) {
     tsmith_dictionary *dictionary;
-    double timeline_time[RUNS], graph_time[RUNS];
+    double timeline_time[RUNS], graph_time[RUNS], states_time[RUNS];
     uint64_t edges = 0;
     check(tsmith_dictionary_create(&dictionary));
     make(dictionary);
     for (int run = 0; run < RUNS; run++) {
         tsmith_timeline *timeline;
         tsmith_graph *graph;
+        tsmith_states *states;
         int64_t start = clock_trace_now();
         check(tsmith_timeline_create(NULL, &timeline));
         for (size_t i = 0; i < batch_count; i++)
@@ -87,19 +88,25 @@ int main(void) {
         start = clock_trace_now();
         check(tsmith_graph_create(timeline, dictionary, &graph, NULL));
         graph_time[run] = since(start);
+        start = clock_trace_now();
+        check(tsmith_states_create(timeline, graph, &states, NULL));
+        states_time[run] = since(start);
         edges = 0;
         for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
             edges += tsmith_graph_edge_count(graph, (tsmith_edge_kind)kind);
+        tsmith_states_destroy(states);
         tsmith_graph_destroy(graph);
         tsmith_timeline_destroy(timeline);
     }
     struct rusage usage;
     (void)getrusage(RUSAGE_SELF, &usage);
-    double timeline = median(timeline_time), graph = median(graph_time);
+    double timeline = median(timeline_time), graph = median(graph_time), states = median(states_time);
     printf("timeline of 1 M commands + 1 M calls: %.3f s (%.1f M events/s)\n", timeline,
            2.0 * COMMANDS / 1e6 / timeline);
     printf("graph of them, %.1f M edges:          %.3f s (%.1f M commands/s)\n", (double)edges / 1e6, graph,
            COMMANDS / 1e6 / graph);
+    printf("states of them:                       %.3f s (%.1f M commands/s)\n", states,
+           COMMANDS / 1e6 / states);
     printf("peak memory:                          %ld MB\n", usage.ru_maxrss / 1024);
     for (size_t i = 0; i < batch_count; i++)
         tsmith_batch_destroy(batches[i]);

@@ -100,15 +100,19 @@ tsmith_status tsmith_analysis_create(const tsmith_analysis_options *options, tsm
     return TSMITH_OK;
 }
 
+static void release(struct running *running) {
+    if (running->state && running->kind->release)
+        running->kind->release(running->state);
+    free(running->state);
+    running->state = NULL;
+}
+
 void tsmith_analysis_destroy(tsmith_analysis *analysis) {
     if (!analysis)
         return;
     for (size_t i = 0; i < KIND_COUNT; i++) {
-        struct running *running = &analysis->running[i];
-        if (running->state && running->kind->release)
-            running->kind->release(running->state);
-        free(running->state);
-        report_finish(&running->report);
+        release(&analysis->running[i]);
+        report_finish(&analysis->running[i].report);
     }
     tsmith_states_destroy(analysis->states);
     tsmith_graph_destroy(analysis->graph);
@@ -149,27 +153,40 @@ static tsmith_status make_report(const tsmith_analysis *analysis, struct running
     for (size_t i = 0; i < analysis->timeline->hole_count; i++)
     public->lost += analysis->timeline->holes[i].lost;
     tsmith_status status = running->kind->finish(running->state, context, &running->report);
+    release(running);
     return status == TSMITH_OK && !report_end(&running->report) ? TSMITH_ERROR_NO_MEMORY : status;
 }
 
+// The reports of all analyses that need at most `until` and more than `beyond`.
+static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictionary *dictionary, int beyond,
+                                  int until, tsmith_error *error) {
+    struct analysis_context context = {dictionary, tsmith_timeline_window(analysis->timeline),
+                                       analysis->timeline, analysis->graph, analysis->states};
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        struct running *running = &analysis->running[i];
+        if (!running->kind || (int)running->kind->needs <= beyond || (int)running->kind->needs > until)
+            continue;
+        tsmith_status status = make_report(analysis, running, &context);
+        if (status != TSMITH_OK)
+            return no_memory(running, status, error);
+    }
+    return TSMITH_OK;
+}
+
+// What needs less comes first, so that its memory is gone when the states are built.
 tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
                                      tsmith_error *error) {
     tsmith_status status = tsmith_timeline_finish(analysis->timeline, dictionary, error);
     if (status == TSMITH_OK && analysis->needs >= NEEDS_GRAPH)
         status = tsmith_graph_create(analysis->timeline, dictionary, &analysis->graph, error);
+    if (status == TSMITH_OK)
+        status = make_reports(analysis, dictionary, -1, NEEDS_GRAPH, error);
     if (status == TSMITH_OK && analysis->needs >= NEEDS_STATES)
         status = tsmith_states_create(analysis->timeline, analysis->graph, &analysis->states, error);
-    if (status != TSMITH_OK)
-        return status;
-    struct analysis_context context = {dictionary, tsmith_timeline_window(analysis->timeline),
-                                       analysis->timeline, analysis->graph, analysis->states};
-    for (size_t i = 0; i < KIND_COUNT; i++) {
-        struct running *running = &analysis->running[i];
-        if (running->kind && (status = make_report(analysis, running, &context)) != TSMITH_OK)
-            return no_memory(running, status, error);
-    }
-    analysis->finished = true;
-    return TSMITH_OK;
+    if (status == TSMITH_OK)
+        status = make_reports(analysis, dictionary, NEEDS_GRAPH, NEEDS_STATES, error);
+    analysis->finished = status == TSMITH_OK;
+    return status;
 }
 
 const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, size_t index) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "analyze/analysis.h"
+#include "analyze/tally.h"
+#include "base/array.h"
 
 // The kinds of steps: the nodes' own work by what they are, then the edges.
 enum { OWN_CALL = TSMITH_WORK_LIMIT, OWN_COMPILE, OWN_LIMIT, CLASSES = OWN_LIMIT + TSMITH_EDGE_LIMIT };
@@ -23,8 +25,10 @@ struct by_kernel {
 
 struct state {
     struct critical_path path;
+    struct tally part_numbers, kernel_numbers;
     struct part *parts;
     struct by_kernel *kernels;
+    size_t part_capacity, kernel_capacity;
 };
 
 static uint32_t class_of(const struct analysis_context *context, const struct path_step *step) {
@@ -82,26 +86,24 @@ static tsmith_status write_parts(struct state *state, const struct analysis_cont
                                                    {"count", TSMITH_CELL_COUNT},
                                                    {"time", TSMITH_CELL_DURATION},
                                                    {"share", TSMITH_CELL_SHARE}};
-    size_t kept = 0;
-    state->parts = malloc((state->path.count + 1) * sizeof *state->parts);
-    if (!state->parts)
-        return TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < state->path.count; i++) {
         const struct path_step *step = &state->path.steps[i];
-        state->parts[i] =
-            (struct part){class_of(context, step), name_of(context, step->node), 1, step->to - step->from};
+        uint32_t class = class_of(context, step), name = name_of(context, step->node);
+        size_t known = state->part_numbers.count;
+        uint32_t number = tally_number(&state->part_numbers, (uint64_t) class << 32 | name);
+        void *parts = state->parts;
+        if (number == UINT32_MAX ||
+            !array_reserve(&parts, &state->part_capacity, state->part_numbers.count, sizeof *state->parts))
+            return TSMITH_ERROR_NO_MEMORY;
+        state->parts = parts;
+        if (number == known)
+            state->parts[number] = (struct part){.class = class, .name = name};
+        state->parts[number].count++;
+        state->parts[number].time += step->to - step->from;
     }
-    qsort(state->parts, state->path.count, sizeof *state->parts, by_class_and_name);
-    for (size_t i = 0; i < state->path.count; i++) {
-        struct part *last = kept ? &state->parts[kept - 1] : NULL;
-        if (last && by_class_and_name(last, &state->parts[i]) == 0) {
-            last->count++;
-            last->time += state->parts[i].time;
-        } else {
-            state->parts[kept++] = state->parts[i];
-        }
-    }
-    qsort(state->parts, kept, sizeof *state->parts, by_time);
+    size_t kept = state->part_numbers.count;
+    if (kept)
+        qsort(state->parts, kept, sizeof *state->parts, by_time);
     struct report_table *table = REPORT_TABLE(
         report, "names", "the path by what it consists of; of a gap, the one that waited", COLUMNS);
     for (size_t i = 0; i < kept; i++) {
@@ -128,48 +130,58 @@ static int by_path_time(const void *left, const void *right) {
     return by_kernel_name(left, right);
 }
 
-// Each command that runs, then added up by name.
+// The entry of a command's name; NULL when memory is exhausted.
+static struct by_kernel *kernel_of(struct state *state, uint32_t name) {
+    size_t known = state->kernel_numbers.count;
+    uint32_t number = tally_number(&state->kernel_numbers, name);
+    void *kernels = state->kernels;
+    if (number == UINT32_MAX || !array_reserve(&kernels, &state->kernel_capacity, state->kernel_numbers.count,
+                                               sizeof *state->kernels))
+        return NULL;
+    state->kernels = kernels;
+    if (number == known)
+        state->kernels[number] = (struct by_kernel){.name = name, .least_slack = INT64_MAX};
+    return &state->kernels[number];
+}
+
+static tsmith_status add_up_kernels(struct state *state, const tsmith_timeline *timeline) {
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        const tsmith_command *command = &timeline->commands[i];
+        if (!timeline_runs(command))
+            continue;
+        struct by_kernel *kernel = kernel_of(state, command->name);
+        if (!kernel)
+            return TSMITH_ERROR_NO_MEMORY;
+        int64_t slack = state->path.slack[i];
+        kernel->count++;
+        kernel->critical += slack == 0;
+        kernel->total = sweep_add(kernel->total, command->end - command->start);
+        kernel->least_slack = slack < kernel->least_slack ? slack : kernel->least_slack;
+    }
+    for (size_t i = 0; i < state->path.count; i++) {
+        const struct path_step *step = &state->path.steps[i];
+        if (step->kind != PATH_RUN || step->node >= timeline->command_count ||
+            !timeline_runs(&timeline->commands[step->node]))
+            continue;
+        struct by_kernel *kernel = kernel_of(state, timeline->commands[step->node].name);
+        if (kernel)
+            kernel->on_path += step->to - step->from;
+    }
+    return TSMITH_OK;
+}
+
 static tsmith_status write_slack(struct state *state, const struct analysis_context *context,
                                  struct report *report) {
     static const tsmith_report_column COLUMNS[] = {
         {"kernel", TSMITH_CELL_TEXT},         {"count", TSMITH_CELL_COUNT},
         {"total", TSMITH_CELL_DURATION},      {"on_path", TSMITH_CELL_DURATION},
         {"without_slack", TSMITH_CELL_COUNT}, {"least_slack", TSMITH_CELL_DURATION}};
-    const tsmith_timeline *timeline = context->timeline;
-    size_t count = timeline->command_count, kept = 0;
-    state->kernels = calloc(count + 1, sizeof *state->kernels);
-    if (!state->kernels)
-        return TSMITH_ERROR_NO_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        const tsmith_command *command = &timeline->commands[i];
-        state->kernels[i] =
-            (struct by_kernel){.name = command->name,
-                               .count = timeline_runs(command),
-                               .critical = timeline_runs(command) && state->path.slack[i] == 0,
-                               .total = command->end - command->start,
-                               .least_slack = state->path.slack[i]};
-    }
-    for (size_t i = 0; i < state->path.count; i++)
-        if (state->path.steps[i].kind == PATH_RUN && state->path.steps[i].node < count)
-            state->kernels[state->path.steps[i].node].on_path +=
-                state->path.steps[i].to - state->path.steps[i].from;
-    qsort(state->kernels, count, sizeof *state->kernels, by_kernel_name);
-    for (size_t i = 0; i < count; i++) {
-        const struct by_kernel *one = &state->kernels[i];
-        struct by_kernel *last = kept ? &state->kernels[kept - 1] : NULL;
-        if (!one->count)
-            continue;
-        if (!last || last->name != one->name) {
-            state->kernels[kept++] = *one;
-            continue;
-        }
-        last->count += one->count;
-        last->critical += one->critical;
-        last->total = sweep_add(last->total, one->total);
-        last->on_path += one->on_path;
-        last->least_slack = one->least_slack < last->least_slack ? one->least_slack : last->least_slack;
-    }
-    qsort(state->kernels, kept, sizeof *state->kernels, by_path_time);
+    tsmith_status status = add_up_kernels(state, context->timeline);
+    size_t kept = state->kernel_numbers.count;
+    if (status != TSMITH_OK)
+        return status;
+    if (kept)
+        qsort(state->kernels, kept, sizeof *state->kernels, by_path_time);
     struct report_table *table = REPORT_TABLE(
         report, "slack",
         "commands by name: how much of them is on the path, and how much later the tightest could end",
@@ -240,6 +252,8 @@ static tsmith_status finish(void *self, const struct analysis_context *context, 
 static void release(void *self) {
     struct state *state = self;
     critical_path_finish(&state->path);
+    tally_finish(&state->part_numbers);
+    tally_finish(&state->kernel_numbers);
     free(state->parts);
     free(state->kernels);
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/samples.h"
+#include "analyze/tally.h"
 
 struct name_entry {
     uint32_t name;
@@ -12,17 +13,13 @@ struct name_entry {
 };
 
 struct launches {
+    struct tally numbers; // of names
     struct name_entry *names;
     size_t count;
     struct samples *delays; // by row: idle launches
     struct samples *queued; // by row: the others
     size_t row_count;
 };
-
-static int by_name(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
 
 static int by_total(const void *left, const void *right) {
     const struct name_entry *a = left, *b = right;
@@ -31,24 +28,16 @@ static int by_total(const void *left, const void *right) {
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-// The names of the calls that launch, sorted, each once.
+// Numbers the names of the calls that launch.
 static bool list_names(struct launches *launches, const tsmith_timeline *timeline) {
-    size_t count = 0, kept = 0;
-    uint32_t *names = malloc((timeline->call_count + 1) * sizeof *names);
-    if (!names)
-        return false;
     for (size_t i = 0; i < timeline->call_count; i++)
-        if (timeline->calls[i].command_count)
-            names[count++] = timeline->calls[i].name;
-    qsort(names, count, sizeof *names, by_name);
-    for (size_t i = 0; i < count; i++)
-        if (!i || names[i] != names[i - 1])
-            names[kept++] = names[i];
-    launches->names = calloc(kept + 1, sizeof *launches->names);
-    for (size_t i = 0; launches->names && i < kept; i++)
-        launches->names[i].name = names[i];
-    launches->count = kept;
-    free(names);
+        if (timeline->calls[i].command_count &&
+            tally_number(&launches->numbers, timeline->calls[i].name) == UINT32_MAX)
+            return false;
+    launches->names = calloc(launches->numbers.count + 1, sizeof *launches->names);
+    launches->count = launches->names ? launches->numbers.count : 0;
+    for (size_t i = 0; i < launches->count; i++)
+        launches->names[i].name = (uint32_t)launches->numbers.keys[i];
     return launches->names;
 }
 
@@ -62,7 +51,7 @@ static bool measure(struct launches *launches, const struct analysis_context *co
         if (!call->command_count || call->start < window.from || call->start >= window.to)
             continue;
         struct name_entry *entry =
-            bsearch(&call->name, launches->names, launches->count, sizeof *launches->names, by_name);
+            &launches->names[tally_number(&launches->numbers, call->name)]; // it is there
         if (!samples_add(&entry->calls, call->end - call->start))
             return false;
     }
@@ -193,6 +182,7 @@ static void release(void *state) {
         if (launches->queued)
             samples_finish(&launches->queued[i]);
     }
+    tally_finish(&launches->numbers);
     free(launches->names);
     free(launches->delays);
     free(launches->queued);

@@ -20,13 +20,6 @@ static bool leads_to(const tsmith_edge *edge, bool end) {
     return graph_to_end[edge->kind] == end;
 }
 
-static bool waits_at_end(const tsmith_graph *graph, uint32_t node) {
-    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++)
-        if (leads_to(&graph->edges[i], true))
-            return true;
-    return false;
-}
-
 // ---- the chain
 
 struct walk {
@@ -130,43 +123,41 @@ struct backward {
     const tsmith_graph *graph;
     int64_t *latest;   // by point
     uint32_t *waiting; // by point: successors not done yet
-    size_t *ready;
+    uint32_t *ready;   // points whose successors are done: a stack, so that one follows the chains
     size_t ready_count;
 };
 
 // When a point could have been at the earliest: the last of what it waited for. The work of a node that ends with
-// a wait takes no time of its own.
-static int64_t earliest(const tsmith_graph *graph, size_t point) {
+// a wait takes no time of its own; `work` is then 0.
+static int64_t earliest(const tsmith_graph *graph, size_t point, int64_t *work) {
     uint32_t node = (uint32_t)(point / 2);
-    int64_t last = INT64_MIN, start = point_time(graph, point & ~(size_t)1),
-            end = point_time(graph, point | 1);
-    if (point & 1)
-        last = waits_at_end(graph, node) ? start : end;
+    int64_t last = INT64_MIN, start = point_time(graph, point & ~(size_t)1);
+    bool waits = false;
     for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
         if (!leads_to(&graph->edges[i], point & 1))
             continue;
         int64_t time = point_time(graph, edge_point(&graph->edges[i]));
         last = time > last ? time : last;
+        waits = true;
     }
-    return last;
+    *work = waits || !(point & 1) ? 0 : point_time(graph, point) - start;
+    return point & 1 && start + *work > last ? start + *work : last;
 }
 
 static void relax(struct backward *backward, size_t point, int64_t latest) {
     if (latest < backward->latest[point])
         backward->latest[point] = latest;
     if (--backward->waiting[point] == 0)
-        backward->ready[backward->ready_count++] = point;
+        backward->ready[backward->ready_count++] = (uint32_t)point;
 }
 
 static void go_back(struct backward *backward, size_t point) {
     const tsmith_graph *graph = backward->graph;
     uint32_t node = (uint32_t)(point / 2);
-    int64_t last = earliest(graph, point), now = point_time(graph, point);
-    int64_t rest = last == INT64_MIN ? 0 : now - last;
-    int64_t latest = backward->latest[point] - rest;
+    int64_t work, last = earliest(graph, point, &work);
+    int64_t latest = backward->latest[point] - (last == INT64_MIN ? 0 : point_time(graph, point) - last);
     if (point & 1)
-        relax(backward, point - 1,
-              waits_at_end(graph, node) ? latest : latest - (now - point_time(graph, point - 1)));
+        relax(backward, point - 1, latest - work);
     for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++)
         if (leads_to(&graph->edges[i], point & 1))
             relax(backward, edge_point(&graph->edges[i]), latest);
@@ -174,10 +165,12 @@ static void go_back(struct backward *backward, size_t point) {
 
 static tsmith_status find_slack(struct critical_path *path, const tsmith_graph *graph) {
     size_t points = 2 * (size_t)graph->node_count;
+    if (points > UINT32_MAX)
+        return TSMITH_ERROR_LIMIT;
     struct backward backward = {.graph = graph,
                                 .latest = malloc((points + 1) * sizeof(int64_t)),
                                 .waiting = calloc(points + 1, sizeof(uint32_t)),
-                                .ready = malloc((points + 1) * sizeof(size_t))};
+                                .ready = malloc((points + 1) * sizeof(uint32_t))};
     int64_t end = INT64_MIN;
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (!backward.latest || !backward.waiting || !backward.ready)
@@ -193,10 +186,10 @@ static tsmith_status find_slack(struct critical_path *path, const tsmith_graph *
     for (size_t point = 0; point < points; point++) {
         backward.latest[point] = end;
         if (!backward.waiting[point])
-            backward.ready[backward.ready_count++] = point;
+            backward.ready[backward.ready_count++] = (uint32_t)point;
     }
-    for (size_t at = 0; at < backward.ready_count; at++)
-        go_back(&backward, backward.ready[at]);
+    while (backward.ready_count)
+        go_back(&backward, backward.ready[--backward.ready_count]);
     for (uint32_t node = 0; node < graph->node_count; node++)
         path->slack[node] = backward.latest[2 * (size_t)node + 1] - graph_time(graph, node, true);
 done:

@@ -14,9 +14,11 @@ struct table {
     size_t mask;
 };
 
+// Numbers are given in order and looked up nearly in order: 64 neighbours stay neighbours in the table, so that a
+// look-up finds its slot in the cache; where they lie is scattered, so that no stride of numbers piles up.
 static uint64_t hash_key(uint64_t correlation, uint32_t process) {
-    uint64_t hash = (correlation + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
+    uint64_t hash = ((correlation >> 6) + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
+    return (hash ^ hash >> 29) << 6 | (correlation & 63);
 }
 
 static bool table_make(struct table *table, size_t count) {
