@@ -234,16 +234,17 @@ static void write_duration(const struct trace *trace) {
 static void write_lost(const struct trace *trace) {
     struct text line = {0};
     uint64_t total = trace_lost(trace);
+    uint64_t uncounted = trace_uncounted_losses(trace);
     label(&line, "lost");
     if (total && terminal_color())
         text_add_cstr(&line, RED);
     if (total)
         text_add_count(&line, total);
-    else
-        text_add_cstr(&line, trace->summary.kinds[TSMITH_KIND_LOSS]
-                                 ? "it is not known how many: see 'tracesmith view -t loss'"
-                             : trace->is_whole ? "nothing"
-                                               : "nothing up to where the file ends");
+    if (uncounted)
+        text_add_cstr(&line, total ? ", and it is not known how many more: see 'tracesmith view -t loss'"
+                                   : "it is not known how many: see 'tracesmith view -t loss'");
+    else if (!total)
+        text_add_cstr(&line, trace->is_whole ? "nothing" : "nothing up to where the file ends");
     if (total && terminal_color())
         text_add_cstr(&line, PLAIN);
     end_line(&line);
@@ -332,8 +333,14 @@ static void write_clocks(const struct trace *trace) {
         text_add_format(&line, "  compared %" PRIu64 " times", bounds[id].pairs);
         if (bounds[id].pairs) {
             text_add_cstr(&line, ", known within ");
-            text_add_duration(&line, bounds[id].worst);
+            text_add_duration(&line, bounds[id].best);
+            if (bounds[id].worst >= 2 * bounds[id].best) {
+                text_add_cstr(&line, ", at worst ");
+                text_add_duration(&line, bounds[id].worst);
+            }
         }
+        if (clock->device)
+            text_add_format(&line, "  (of device %" PRIu32 ")", clock->device);
         end_line(&line);
         first = false;
     }

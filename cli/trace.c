@@ -106,6 +106,33 @@ uint64_t trace_lost(const struct trace *trace) {
     return total;
 }
 
+static uint64_t count_without(const tsmith_batch *batch) {
+    tsmith_column kind, lost;
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind))
+        return 0;
+    bool has = tsmith_batch_column(batch, TSMITH_FIELD_LOST, &lost) != 0;
+    uint64_t without = 0;
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++)
+        without += ((const uint8_t *)kind.values)[row] == TSMITH_KIND_LOSS &&
+                   !(has && tsmith_column_has(&lost, row));
+    return without;
+}
+
+uint64_t trace_uncounted_losses(const struct trace *trace) {
+    static const uint32_t fields[] = {TSMITH_FIELD_LOST};
+    const tsmith_scan scan = {
+        .size = sizeof scan, .fields = fields, .field_count = 1, .kinds = 1u << TSMITH_KIND_LOSS};
+    tsmith_source *source = NULL;
+    const tsmith_batch *batch;
+    uint64_t without = 0;
+    if (!trace->summary.kinds[TSMITH_KIND_LOSS] || tsmith_sbt_scan(trace->file, &scan, &source, NULL) < 0)
+        return 0;
+    while (tsmith_source_next(source, &batch, NULL) == TSMITH_OK)
+        without += count_without(batch);
+    tsmith_source_destroy(source);
+    return without;
+}
+
 int64_t trace_duration(const struct trace *trace) {
     return (int64_t)((uint64_t)trace->summary.last_end - (uint64_t)trace->summary.first_start);
 }
@@ -113,6 +140,9 @@ int64_t trace_duration(const struct trace *trace) {
 static void report_lost(const struct trace *trace) {
     struct text line = {0};
     uint64_t total = trace_lost(trace);
+    if (trace_uncounted_losses(trace))
+        complain("%s: something was lost, and it is not known how much: see 'tracesmith view -t loss'",
+                 trace->path);
     if (!total)
         return;
     text_add_count(&line, total);
@@ -138,6 +168,19 @@ void trace_refresh(struct trace *trace) {
     trace->is_whole = summary.complete;
 }
 
+// A killed recording leaves its session behind, with all that had not come into the file.
+static void report_session(const struct trace *trace) {
+    char path[4096];
+    tsmith_string directory = tsmith_dictionary_find_attribute(trace->dictionary, "session.directory");
+    if (!directory.length || directory.length >= sizeof path)
+        return;
+    memcpy(path, directory.bytes, directory.length);
+    path[directory.length] = '\0';
+    if (strlen(path) == directory.length && tsmith_capture_is_session(path))
+        complain("what was recorded last is still in %s: 'tracesmith recover %s -o FILE' makes it a trace",
+                 path, path);
+}
+
 int trace_report(struct trace *trace) {
     trace_refresh(trace);
     const tsmith_sbt_summary *summary = &trace->summary;
@@ -161,6 +204,7 @@ int trace_report(struct trace *trace) {
             "%s: the file ends early%s: it is still being written, or its writer was killed; the answer is "
             "from what is there ('tracesmith recover' completes it)",
             trace->path, text_cstr(&where));
+    report_session(trace);
     text_finish(&where);
     return EXIT_DAMAGED;
 }
@@ -177,7 +221,7 @@ static void add_json_lost(struct text *text, const struct trace *trace) {
                         trace->summary.lost[reason]);
         first = false;
     }
-    text_add_cstr(text, "}}");
+    text_add_format(text, "},\"uncounted\":%" PRIu64 "}", trace_uncounted_losses(trace));
 }
 
 void trace_add_json_head(struct text *text, const struct trace *trace) {

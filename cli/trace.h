@@ -31,6 +31,8 @@ void trace_refresh(struct trace *trace);
 int trace_report(struct trace *trace);
 
 uint64_t trace_lost(const struct trace *trace);
+// Entries of the ledger that say that something was lost, and not how much.
+uint64_t trace_uncounted_losses(const struct trace *trace);
 int64_t trace_duration(const struct trace *trace); // from the first start to the last end, ns
 
 // The members every JSON answer begins with (no braces): trace, version, first_start, last_end, duration_ns.

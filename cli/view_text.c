@@ -128,11 +128,15 @@ static void add_transfer(struct text *record, const struct lines *lines, uint32_
     }
 }
 
-static void add_loss(struct text *record, const struct lines *lines, uint32_t row) {
+static void add_loss(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     uint64_t bits;
+    if (kind != TSMITH_KIND_LOSS)
+        return;
     if (get(lines, AT_LOST, row, &bits)) {
         text_add_count(record, bits);
         text_add_cstr(record, bits == 1 ? " event not recorded" : " events not recorded");
+    } else {
+        text_add_cstr(record, "an unknown number of events not recorded");
     }
     if (get(lines, AT_REASON, row, &bits) && view_enum_name(TSMITH_TYPE_REASON, bits)) {
         text_add_cstr(record, ": ");
@@ -198,7 +202,7 @@ static void add_what(struct text *record, const struct lines *lines, uint32_t ro
     if (add_size(record, lines, AT_GLOBAL_X, row, "  "))
         add_size(record, lines, AT_LOCAL_X, row, " in ");
     add_transfer(record, lines, row, kind);
-    add_loss(record, lines, row);
+    add_loss(record, lines, row, kind);
     add_rest(record, lines, row, kind);
 }
 
