@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""reference.py TRACE REPORTS: reads a Kineto trace itself, computes answers by their definitions (those of
+"""reference.py TRACE REPORTS: reads a trace of Kineto or rocprofv3 itself, computes answers by their definitions (those of
 Holistic Trace Analysis where it has one), and compares them with REPORTS, one JSON object per report. Prints every
 difference and exits 1 if there is one. Times are exact: microseconds are read as decimals."""
 import collections
@@ -38,9 +38,25 @@ def expect(what, got, wanted):
         print(f"{sys.argv[1]}: {what}: {got}, the reference has {wanted}")
 
 
+def read_rocprof(tools):
+    """Only dispatches; its times are ns, and none of its traces at hand has copies or calls."""
+    gpu = []
+    for tool in tools:
+        names = {symbol["kernel_id"]: symbol["formatted_kernel_name"] for symbol in tool["kernel_symbols"]}
+        for record in tool["buffer_records"]["kernel_dispatch"]:
+            dispatch = record["dispatch_info"]
+            name = names[dispatch["kernel_id"]]
+            gpu.append((dispatch["agent_id"]["handle"], dispatch["queue_id"]["handle"], record["start_timestamp"],
+                        record["end_timestamp"], "communication" if COMMUNICATION.match(name) else "compute", name,
+                        record["correlation_id"]["internal"]))
+    return gpu, {}
+
+
 def read_trace(path):
     with gzip.open(path, "rt", encoding="utf-8", errors="surrogateescape") as file:
         trace = json.load(file, parse_float=decimal.Decimal, strict=False)
+    if "traceEvents" not in trace:
+        return read_rocprof(trace["rocprofiler-sdk-tool"])
     gpu, calls = [], {}
     for event in trace["traceEvents"]:
         kind = event.get("cat", "").lower()
