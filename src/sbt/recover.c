@@ -58,29 +58,41 @@ static uint32_t add_loss_track(tsmith_dictionary *dictionary) {
     return tsmith_dictionary_add_track(dictionary, &track);
 }
 
-// One event from the end of what is known to the same: nobody can say when the lost ones were, but those of a
-// torn end came last.
+static bool set_loss(const struct recovery *recovery, tsmith_dictionary *dictionary, uint64_t damaged) {
+    const tsmith_sbt *trace = recovery->trace;
+    tsmith_batch *batch = recovery->batch;
+    struct totals span = sbt_writer_totals(recovery->writer);
+    uint64_t lost = trace->damaged_events + trace->torn_events;
+    char text[160];
+    if (damaged)
+        (void)snprintf(text, sizeof text,
+                       "%" PRIu64 " damaged parts and %" PRIu64 " bytes left out by recovery%s", damaged,
+                       trace->damaged_bytes, trace->ended ? "" : "; the recording was cut off");
+    else
+        (void)snprintf(text, sizeof text, "the recording was cut off here");
+    uint64_t message = tsmith_dictionary_intern_cstr(dictionary, text);
+    int64_t start = damaged ? span.first_start : span.last_end;
+    if (tsmith_dictionary_failed(dictionary) ||
+        tsmith_batch_append(batch, TSMITH_KIND_LOSS, start) == UINT32_MAX ||
+        tsmith_batch_set(batch, TSMITH_FIELD_TEXT, message) != TSMITH_OK ||
+        (lost && tsmith_batch_set(batch, TSMITH_FIELD_LOST, lost) != TSMITH_OK))
+        return false;
+    if (damaged && tsmith_batch_set(batch, TSMITH_FIELD_DURATION,
+                                    (uint64_t)span.last_end - (uint64_t)span.first_start) != TSMITH_OK)
+        return false;
+    // Cut off between two frames, nothing is known to be damaged.
+    return !(damaged || lost) ||
+           tsmith_batch_set(batch, TSMITH_FIELD_REASON, TSMITH_REASON_CORRUPT) == TSMITH_OK;
+}
+
+// One event. Nobody can say when the events of damaged parts were: it spans all that is known. What a recording that
+// was cut off would have had came after that: it is an instant at the end.
 static tsmith_status write_loss(struct recovery *recovery, tsmith_error *error) {
     const tsmith_sbt *trace = recovery->trace;
-    char text[160];
-    uint64_t lost = trace->damaged_events + trace->torn_events;
-    (void)snprintf(text, sizeof text,
-                   "%" PRIu64 " damaged parts and %" PRIu64 " bytes left out by recovery%s",
-                   trace->damaged_entries + trace->damaged_regions + trace->header_damaged,
-                   trace->damaged_bytes, trace->ended ? "" : "; the recording was cut off");
     tsmith_dictionary *dictionary = trace->dictionary;
+    uint64_t damaged = trace->damaged_entries + trace->damaged_regions + trace->header_damaged;
     tsmith_batch_reset(recovery->batch, add_loss_track(dictionary));
-    uint64_t message = tsmith_dictionary_intern_cstr(dictionary, text);
-    struct totals span = sbt_writer_totals(recovery->writer);
-    bool ok = !tsmith_dictionary_failed(dictionary) &&
-              tsmith_batch_append(recovery->batch, TSMITH_KIND_LOSS, span.first_start) != UINT32_MAX &&
-              tsmith_batch_set(recovery->batch, TSMITH_FIELD_DURATION,
-                               (uint64_t)span.last_end - (uint64_t)span.first_start) == TSMITH_OK &&
-              tsmith_batch_set(recovery->batch, TSMITH_FIELD_REASON, TSMITH_REASON_CORRUPT) == TSMITH_OK &&
-              tsmith_batch_set(recovery->batch, TSMITH_FIELD_TEXT, message) == TSMITH_OK &&
-              (lost == 0 || tsmith_batch_set(recovery->batch, TSMITH_FIELD_LOST, lost) == TSMITH_OK) &&
-              tsmith_batch_finish(recovery->batch) == TSMITH_OK;
-    if (!ok)
+    if (!set_loss(recovery, dictionary, damaged) || tsmith_batch_finish(recovery->batch) != TSMITH_OK)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", trace->path);
     return sbt_writer_write(recovery->writer, dictionary, recovery->batch, error);
 }
