@@ -3,17 +3,21 @@
 #ifndef TRACESMITH_TRACESMITH_H
 #define TRACESMITH_TRACESMITH_H
 
+#include "tracesmith/analyze.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/dictionary.h"
 #include "tracesmith/export_trace.h"
+#include "tracesmith/graph.h"
 #include "tracesmith/import.h"
 #include "tracesmith/profiler.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/schema.h"
 #include "tracesmith/session.h"
+#include "tracesmith/states.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
+#include "tracesmith/timeline.h"
 #include "tracesmith/version.h"
 
 #endif
