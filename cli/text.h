@@ -46,9 +46,8 @@ void text_add_bytes(struct text *text, double bytes); // "4.0 MiB"
 void text_add_share(struct text *text, double share); // 0.123 is " 12.3%"
 
 // What a terminal may see: control characters, invalid UTF-8 and characters that reorder text are written as
-// escapes
-// (\n, \x1b, \u{202e}); at most `columns` wide (0: no limit), with an ellipsis where it was cut. Returns the
-// width.
+// escapes (\n, \x1b, \u{202e}); at most `columns` wide (0: no limit), with an ellipsis where it was cut.
+// Returns the width.
 size_t text_add_safe(struct text *text, tsmith_string name, size_t columns);
 // A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 void text_add_json(struct text *text, tsmith_string name);

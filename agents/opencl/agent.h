@@ -3,20 +3,16 @@
 //
 // Rules inside somebody else's process, for every file of this folder
 //   1. Nothing the program can see changes: no result, error code, output parameter, object, property,
-//   reference
-//      count, event state or order of callbacks. What we add (profiling on queues, events on commands,
-//      references on events) is hidden again where the program can ask for it (query.c).
+//      reference count, event state or order of callbacks. What we add (profiling on queues, events on
+//      commands, references on events) is hidden again where the program can ask for it (query.c).
 //   2. The event path (an enqueue, a wait, a release of an event) takes no lock, allocates nothing, makes no
-//   system
-//      call, prints nothing. Creating objects may: their drivers do far more.
+//      system call, prints nothing. Creating objects may: their drivers do far more.
 //   3. Nothing here ends the process, raises or handles a signal. What cannot be recorded is counted
 //      (channel_lose), and the call goes on as if we were not there.
 //   4. The driver is only called where the program has just called it, or from the control thread
-//   (pending.c), never
-//      from a destructor: by then it may be gone.
+//      (pending.c), never from a destructor: by then it may be gone.
 //   5. A call that arrives while the agent itself is inside the driver (a callback that runs in our release)
-//   is
-//      passed on unrecorded: agent_thread.busy.
+//      is passed on unrecorded: agent_thread.busy.
 //   6. After fork the child owns nothing of the parent's: commands in flight are forgotten, never touched.
 //
 // How a command goes (files): the wrapper (transfer.c, launch.c, ...) calls the driver between two ticks,

@@ -4,8 +4,7 @@
 // - A queue's properties, as a mask and as a list: the program's own.
 // - Times of commands of a queue the program did not ask to profile: CL_PROFILING_INFO_NOT_AVAILABLE.
 // - Reference counts: of an event, less the reference we hold; of queues and contexts, which a driver may
-// hold from
-//   events, after what is complete has been given back.
+//   hold from events, after what is complete has been given back.
 #include <sched.h>
 #include <string.h>
 

@@ -3,9 +3,8 @@
 // file.
 //
 //     tsmith_session *session;
-//     tsmith_session_start(&(tsmith_session_options){.size = sizeof(tsmith_session_options), .path =
-//     "my.sbt"},
-//                          &session, NULL);
+//     tsmith_session_options options = {.size = sizeof options, .path = "my.sbt"};
+//     tsmith_session_start(&options, &session, NULL);
 //     uint32_t step = tsmith_session_name(session, "step");
 //     tsmith_range_begin(session, step);
 //     ...

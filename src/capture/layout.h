@@ -2,10 +2,11 @@
 // What the files of a session directory look like: shared memory between the programs that record and the
 // collector, and, after a crash, the input of recover.
 //
-//     control                 one per session: what to record and how, is anybody there, ticks -> trace time
-//     <pid>-<start>-<n>.channel  one per process and API: who it is, its strings, tracks, devices, shapes
-//     (append only) <pid>-<start>-<n>.rings    its sub-buffers, each written by one thread at a time (see
-//     ring.h)
+//     control                          one per session: what to record and how, is anybody there, ticks ->
+//                                      trace time
+//     <pid>-<start>-<api>-<n>.channel  one per process and API: who it is, its strings, tracks, devices,
+//                                      shapes (append only)
+//     <pid>-<start>-<api>-<n>.rings    its sub-buffers, each written by one thread at a time (ring.h)
 //
 // The files are in the machine's own byte order and only mean something on the machine that made them. The
 // reading side believes nothing in them: counts, ids and offsets are checked at every use.

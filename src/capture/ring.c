@@ -3,10 +3,9 @@
 //
 // - Only the owner writes its slot and the sub-buffers it has open; `writing` tells whether one is.
 // - `owned` is filled round and round, so that the next position is the oldest; a new sub-buffer is put in
-// between.
+//   between.
 // - slot.ordinal grows before the sub-buffer that follows a drop is opened, and a sub-buffer is FULL before
-// the next
-//   is WRITING: so the collector, seeing one, sees all that came before it.
+//   the next is WRITING: so the collector, seeing one, sees all that came before it.
 #include "capture/ring.h"
 
 #include <errno.h>
