@@ -23,12 +23,14 @@ record all sh "$work/leave.sh" "$programs/cl_launch_loop"
 
 # Asked not to wait: it says that somebody was left.
 mkfifo "$work/never"
+# shellcheck disable=SC2016 # the inner shell expands it
 "$TRACESMITH" profile --wait program -o "$work/only.sbt" -- \
     sh -c 'exec 3<>"$1"; (read -r line <&3) & exec true' leave "$work/never" >"$work/only.out" 2>"$work/only.err"
 grep -q '1 process of the program still ran' "$work/only.err" || fail "nobody was left: $(cat "$work/only.err")"
 echo end 1<>"$work/never" >"$work/never"
 
 # Rings that would make the file longer than the limit: the program ends as it would.
+# shellcheck disable=SC2016 # the inner shell expands it
 record limited sh -c 'ulimit -f 12000; exec "$0" -n 20000' "$programs/cl_launch_loop"
 [ "$status" -eq 0 ] || fail "a file size limit ended the program with $status"
 [ "$(kernels limited)" -gt 0 ] || fail "nothing was recorded under a file size limit"
