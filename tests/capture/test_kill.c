@@ -3,7 +3,7 @@
 // the collector: what it had not handed on is still in the directory, and the program never notices.
 //
 // The truth is the victim's own count, in memory it shares with us: `begun` before and `done` after each emission.
-// usage: kill [RUNS] (200; each run kills one victim)
+// usage: test_kill [RUNS] (each run kills one victim: 200, or 10,000 where TRACESMITH_SOAK is set, as ./dev soak does)
 #include "numbered.h"
 
 #include <errno.h>
@@ -201,6 +201,8 @@ static void collector_killed(void **unused) {
 }
 
 int main(int argc, char **argv) {
+    if (getenv("TRACESMITH_SOAK"))
+        runs = 10000;
     if (argc > 1)
         runs = strtoul(argv[1], NULL, 10);
     random_state ^= (uint64_t)clock_trace_now() * 2654435761u;
