@@ -128,6 +128,8 @@ static void write_rings(struct input *input, bool truncated) {
     close(fd);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct input input = {data, size};
     uint8_t flags;
