@@ -117,8 +117,9 @@ static void write_json(const struct summary *summary) {
                         ",\"duration_ns\":%" PRId64 ",\"lost\":%" PRIu64,
                         file->bytes, file->events, file->kinds[TSMITH_KIND_KERNEL],
                         trace_duration(&summary->trace), trace_lost(&summary->trace));
-    text_add_format(&line, ",\"unwritten\":%" PRIu64 ",\"left_running\":%" PRIu32 "}\n",
-                    summary->result->unwritten, summary->result->left_running);
+    text_add_format(&line,
+                    ",\"unwritten\":%" PRIu64 ",\"left_running\":%" PRIu32 ",\"unrecorded\":%" PRIu32 "}\n",
+                    summary->result->unwritten, summary->result->left_running, summary->result->unrecorded);
     if (write(STDERR_FILENO, text_cstr(&line), line.length) < 0)
         (void)0; // there is nobody left to tell
     text_finish(&line);
@@ -141,8 +142,9 @@ static void write_text(const struct summary *summary) {
             text_add_count(&line, lost);
         text_add_cstr(&line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
                                                : " events lost (tracesmith info says why)")
-                             : summary->result->written ? "nothing lost"
-                                                        : "not whole");
+                             : summary->result->unrecorded ? "not of every process"
+                             : summary->result->written    ? "nothing lost"
+                                                           : "not whole");
         complain("%s", text_cstr(&line));
     }
     if (file->lost[TSMITH_REASON_RING_FULL] || file->lost[TSMITH_REASON_OVERWRITTEN])
@@ -162,7 +164,11 @@ static void say_what_went_wrong(const struct summary *summary) {
         complain("%u process%s of the program still ran when the recording ended: what came later is not in "
                  "the trace",
                  result->left_running, result->left_running == 1 ? "" : "es");
-    if (!result->used_api)
+    if (result->unrecorded)
+        complain("%" PRIu32
+                 " process%s could not be recorded: no file descriptor, memory or space was left for it",
+                 result->unrecorded, result->unrecorded == 1 ? "" : "es");
+    else if (!result->used_api)
         complain(
             "the program used no GPU API that TraceSmith can record (OpenCL): the trace has no device work");
     if (result->written)

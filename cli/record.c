@@ -118,6 +118,7 @@ void record_run(const struct record_request *request, struct record_result *out)
         pump(capture, sink, out);
         out->wait_status = tsmith_capture_wait_status(capture);
         out->left_running = tsmith_capture_left_running(capture);
+        out->unrecorded = tsmith_capture_unrecorded(capture);
         out->used_api = was_used(capture);
     }
     release_signals(before);

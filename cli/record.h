@@ -22,6 +22,7 @@ struct record_result {
     bool written;            // the trace is whole
     uint64_t unwritten;      // events that came after the file could not be written any more
     uint32_t left_running;   // processes of the program that had not ended when the recording did
+    uint32_t unrecorded;     // processes that could not be recorded
     bool used_api;           // an agent saw its API in use
     tsmith_status status;    // why the program did not run, or the trace is not whole
     tsmith_error error;

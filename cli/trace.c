@@ -139,6 +139,12 @@ int64_t trace_duration(const struct trace *trace) {
 
 static void report_lost(const struct trace *trace) {
     struct text line = {0};
+    tsmith_string unrecorded = tsmith_dictionary_find_attribute(trace->dictionary, "unrecorded.processes");
+    if (unrecorded.length) {
+        text_add_safe(&line, unrecorded, 20);
+        complain("%s: %s of the program's processes could not be recorded", trace->path, text_cstr(&line));
+        text_clear(&line);
+    }
     uint64_t total = trace_lost(trace);
     if (trace_uncounted_losses(trace))
         complain("%s: something was lost, and it is not known how much: see 'tracesmith view -t loss'",

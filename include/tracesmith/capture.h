@@ -57,6 +57,9 @@ TSMITH_API tsmith_source *tsmith_capture_source(tsmith_capture *capture);
 TSMITH_API void tsmith_capture_stop(tsmith_capture *capture);
 // How many such processes there were at the last look; 0 while the program itself runs. Async-signal-safe.
 TSMITH_API uint32_t tsmith_capture_left_running(const tsmith_capture *capture);
+// After END: how many processes used a GPU API and could not be recorded, because they had no file descriptor, memory
+// or space left for it. The trace's attribute "unrecorded.processes" says the same.
+TSMITH_API uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture);
 // Hands a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
 TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number);
 // After END: the program's wait status as waitpid gives it.

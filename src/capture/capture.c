@@ -49,6 +49,7 @@ struct tsmith_capture {
     int64_t looked;                // for others, last
     _Atomic uint32_t left_running; // others, at that look
     atomic_bool stop;
+    uint32_t unrecorded; // processes, known at the end
 };
 
 const char *tsmith_overflow_name(tsmith_overflow overflow) {
@@ -110,6 +111,16 @@ static bool time_to_close(struct tsmith_capture *capture) {
             clock_trace_now() - capture->ended_at > LINGER);
 }
 
+static void end_session(struct tsmith_capture *capture) {
+    char text[32];
+    session_directory_end(&capture->directory);
+    capture->unrecorded = session_directory_unrecorded(&capture->directory);
+    if (capture->unrecorded == 0)
+        return;
+    snprintf(text, sizeof text, "%u", capture->unrecorded);
+    tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "unrecorded.processes", text);
+}
+
 static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {
     struct tsmith_capture *capture = self;
     int64_t begun = clock_trace_now();
@@ -117,7 +128,7 @@ static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_erro
     for (;;) {
         tsmith_status status = collector_next(capture->collector, out, error);
         if (status == TSMITH_END)
-            session_directory_end(&capture->directory);
+            end_session(capture);
         if (status != TSMITH_AGAIN)
             return status;
         reap(capture);
@@ -242,6 +253,10 @@ tsmith_source *tsmith_capture_source(tsmith_capture *capture) {
 
 void tsmith_capture_stop(tsmith_capture *capture) {
     atomic_store(&capture->stop, true);
+}
+
+uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture) {
+    return capture->unrecorded;
 }
 
 uint32_t tsmith_capture_left_running(const tsmith_capture *capture) {

@@ -239,6 +239,15 @@ static void describe_process(struct channel *channel) {
         channel->head->host = channel_table_string(channel, text, strnlen(text, sizeof text));
 }
 
+// A process that may open no more files can still make a folder, whose name says who is missing from the trace.
+static void leave_word(const char *session_directory) {
+    char path[PATH_BYTES];
+    int length =
+        snprintf(path, sizeof path, "%s/%d" LAYOUT_UNRECORDED_SUFFIX, session_directory, (int)getpid());
+    if (length > 0 && (size_t)length < sizeof path)
+        (void)mkdir(path, 0700); // no session there any more: nobody to tell
+}
+
 tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out) {
     tsmith_status status = TSMITH_ERROR_STATE;
     int saved = errno;
@@ -268,6 +277,7 @@ tsmith_status channel_open(const char *session_directory, const char *api, struc
     errno = saved;
     return TSMITH_OK;
 fail:
+    leave_word(session_directory);
     if (channel->control)
         munmap(channel->control, LAYOUT_PAGE);
     free(channel->directory);

@@ -25,6 +25,7 @@
 #define LAYOUT_CONTROL_NAME "control"
 #define LAYOUT_CHANNEL_SUFFIX ".channel"
 #define LAYOUT_RINGS_SUFFIX ".rings"
+#define LAYOUT_UNRECORDED_SUFFIX ".unrecorded" // a folder <pid>.unrecorded: this process could not attach
 
 #define LAYOUT_CONTROL_MAGIC 0x314c52544e4f4354ull // "TCONTRL1"
 #define LAYOUT_CHANNEL_MAGIC 0x314e4e4148435354ull // "TSCHANN1"

@@ -227,15 +227,34 @@ void session_directory_close(struct session_directory *directory) {
     directory->fd = -1;
 }
 
-void session_directory_remove(struct session_directory *directory) {
+static DIR *list(const struct session_directory *directory) {
     int fd = directory->fd >= 0 ? openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
-    for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
-        unlinkat(directory->fd, entry->d_name, 0);
+    if (!listing && fd >= 0)
+        close(fd);
+    return listing;
+}
+
+uint32_t session_directory_unrecorded(const struct session_directory *directory) {
+    const size_t suffix = sizeof LAYOUT_UNRECORDED_SUFFIX - 1;
+    uint32_t count = 0;
+    DIR *listing = list(directory);
+    for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing)) {
+        size_t length = strlen(entry->d_name);
+        count += length > suffix && strcmp(entry->d_name + length - suffix, LAYOUT_UNRECORDED_SUFFIX) == 0;
+    }
     if (listing)
         closedir(listing);
-    else if (fd >= 0)
-        close(fd);
+    return count;
+}
+
+void session_directory_remove(struct session_directory *directory) {
+    DIR *listing = list(directory);
+    for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
+        if (unlinkat(directory->fd, entry->d_name, 0))
+            unlinkat(directory->fd, entry->d_name, AT_REMOVEDIR);
+    if (listing)
+        closedir(listing);
     rmdir(directory->path);
     session_directory_close(directory);
 }

@@ -4,6 +4,7 @@
 #define CAPTURE_SESSION_DIRECTORY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "capture/layout.h"
 #include "tracesmith/capture.h"
@@ -24,6 +25,8 @@ tsmith_status session_directory_open(struct session_directory *directory, const 
 // Tells the recording side that it is over.
 void session_directory_end(struct session_directory *directory);
 void session_directory_close(struct session_directory *directory);
+// How many processes say that they could not attach to the session.
+uint32_t session_directory_unrecorded(const struct session_directory *directory);
 // Removes it with everything in it.
 void session_directory_remove(struct session_directory *directory);
 // Whether the machine has not been started anew since: ticks and processes still mean something.
