@@ -27,9 +27,11 @@
 #include "capture/session_processes.h"
 #include "tracesmith/version.h"
 
-static const int64_t PATIENCE = 50000000; // ns that next() waits for news
-static const int64_t LINGER = 100000000;  // ns
-static const int64_t LOOK = 100000000;    // ns between looks whether others run
+static const int64_t PATIENCE = 50000000;   // ns that next() waits for news
+static const int64_t LINGER = 100000000;    // ns
+static const int64_t LOOK = 100000000;      // ns between looks whether others run
+static const int64_t LOOK_AGAIN = 20000000; // ns, after one that found nobody and was not clear
+enum { SURE = 5 };                          // such looks in a row
 static const long FIRST_NAP =
     500000; // ns; doubles up to the longest, so that a busy ring never fills meanwhile
 static const long LONGEST_NAP = 8000000;
@@ -46,6 +48,7 @@ struct tsmith_capture {
     bool ended;
     int wait_status;
     int64_t ended_at;              // the program, or the wait for others
+    uint32_t looks_without;        // in a row that found nobody
     int64_t looked;                // for others, last
     _Atomic uint32_t left_running; // others, at that look
     atomic_bool stop;
@@ -91,18 +94,21 @@ static void reap(struct tsmith_capture *capture) {
     collector_program_ended(capture->collector, capture->wait_status);
 }
 
-// Whether processes that the program started are still to be waited for.
+// Whether processes that the program started are still to be waited for. That there are none is believed at once when
+// the look was clear, and otherwise when SURE looks in a row say so.
 static bool others_run(struct tsmith_capture *capture) {
     int64_t now = clock_trace_now();
     bool waiting = !capture->options.only_program && !atomic_load(&capture->stop);
-    if (capture->looked && (!waiting || atomic_load(&capture->left_running) == 0))
+    if (capture->looked && (!waiting || capture->looks_without == SURE))
         return false;
-    if (capture->looked && now - capture->looked < LOOK)
+    if (capture->looked && now - capture->looked < (capture->looks_without ? LOOK_AGAIN : LOOK))
         return true;
-    capture->looked = now;
-    atomic_store(&capture->left_running, session_processes_alive(capture->directory.path));
-    capture->ended_at = now;
-    return waiting && atomic_load(&capture->left_running) > 0;
+    uint32_t unclear;
+    uint32_t running = session_processes_alive(capture->directory.path, &unclear);
+    capture->looked = capture->ended_at = now;
+    capture->looks_without = running ? 0 : unclear ? capture->looks_without + 1 : SURE;
+    atomic_store(&capture->left_running, running);
+    return waiting && capture->looks_without < SURE;
 }
 
 static bool time_to_close(struct tsmith_capture *capture) {

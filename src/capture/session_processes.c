@@ -43,20 +43,26 @@ static bool file_has_string(int fd, const char *wanted, size_t length) {
     }
 }
 
-static bool belongs(const char *pid, const char *wanted, size_t length) {
-    char path[64];
+static bool belongs(const char *pid, const char *wanted, size_t length, uint32_t *unclear) {
+    char path[64], first;
     (void)snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false; // gone, or another user's: those do not attach either
     bool has = file_has_string(fd, wanted, length);
+    // Only threads of the kernel have no program either.
+    if (!has && pread(fd, &first, 1, 0) == 0) {
+        (void)snprintf(path, sizeof path, "/proc/%.20s/exe", pid);
+        *unclear += readlink(path, &first, 1) > 0;
+    }
     close(fd);
     return has;
 }
 
-uint32_t session_processes_alive(const char *session_directory) {
+uint32_t session_processes_alive(const char *session_directory, uint32_t *unclear) {
     char wanted[4096 + sizeof CHANNEL_ENVIRONMENT];
     int length = snprintf(wanted, sizeof wanted, CHANNEL_ENVIRONMENT "=%s", session_directory);
+    *unclear = 0;
     if (length < 0 || (size_t)length >= sizeof wanted)
         return 0;
     DIR *proc = opendir("/proc");
@@ -66,7 +72,7 @@ uint32_t session_processes_alive(const char *session_directory) {
     for (struct dirent *entry; (entry = readdir(proc));) {
         bool process = entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
         if (process && strtol(entry->d_name, NULL, 10) != getpid())
-            alive += belongs(entry->d_name, wanted, (size_t)length + 1);
+            alive += belongs(entry->d_name, wanted, (size_t)length + 1, unclear);
     }
     closedir(proc);
     return alive;
