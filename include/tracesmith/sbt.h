@@ -84,7 +84,7 @@ typedef struct tsmith_scan {
     uint32_t kinds; // bit per tsmith_kind: skip batches that have none of them; 0: all
 } tsmith_scan;
 
-// A source over the file, in the order of its frames (per track by start time). Several may be open at once,
+// A source over the file, in the order of its frames (those of one track may overlap in time). Several may be open at once,
 // each with its own place; they are destroyed before the trace is closed. `scan` may be NULL.
 TSMITH_API tsmith_status tsmith_sbt_scan(tsmith_sbt *trace, const tsmith_scan *scan, tsmith_source **out,
                                          tsmith_error *error);
