@@ -36,7 +36,15 @@ if(NOT CMAKE_CROSSCOMPILING)
 
     set(man_pages ${generated_dir}/tracesmith.1)
     tracesmith_generate(tracesmith.1 --as man)
-    foreach(command profile view info recover devices benchmark version help)
+    foreach(command
+            profile
+            view
+            info
+            recover
+            devices
+            benchmark
+            version
+            help)
         tracesmith_generate(tracesmith-${command}.1 --as man ${command})
         list(APPEND man_pages ${generated_dir}/tracesmith-${command}.1)
     endforeach()

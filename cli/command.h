@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of commands and options (commands.c). From it come parsing, --help, the completions, the man
+// The one table of commands and options (commands.c lists them, commands_*.c has them). From it come parsing, --help, the completions, the man
 // pages and docs/commands.md; nothing about an option is written anywhere else.
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { OPTIONS_MAX = 16, OPERANDS_MAX = 4 };
+enum { OPTIONS_MAX = 32 };
 
 // What a value or operand is, for completion.
 enum value_kind {
@@ -37,7 +37,7 @@ struct example {
 };
 
 struct command {
-    const char *name;     // NULL ends the table
+    const char *name;
     const char *operands; // as in the synopsis; NULL: none
     const char *doc;      // one line
     const char *about;    // paragraphs, separated by empty lines
@@ -58,7 +58,7 @@ struct invocation {
     bool help, version; // asked for by a global option
 };
 
-extern const struct command commands[];
+extern const struct command *const commands[]; // NULL after the last
 extern const struct option global_options[];
 
 const struct command *command_find(const char *name);
@@ -79,7 +79,15 @@ bool option_each_word(const struct option *option, const char *list,
                       void (*each)(void *context, size_t index), void *context);
 const struct option *command_option(const struct command *command, const char *name);
 
-// The commands, each in its own file.
+// The commands: entries in commands_*.c, each with its `run` in its own file.
+extern const struct command profile_entry;
+extern const struct command view_entry;
+extern const struct command info_entry;
+extern const struct command recover_entry;
+extern const struct command devices_entry;
+extern const struct command benchmark_entry;
+extern const struct command version_entry;
+extern const struct command help_entry;
 int command_profile(const struct invocation *invocation);
 int command_view(const struct invocation *invocation);
 int command_info(const struct invocation *invocation);

@@ -140,8 +140,8 @@ void help_write_overview(void) {
     text_add_cstr(&text, "Usage: tracesmith COMMAND [OPTION...]\n\n");
     add_wrapped(&text, help_summary, strlen(help_summary), 0, 0);
     add_heading(&text, "Commands");
-    for (const struct command *command = commands; command->name; command++)
-        text_add_format(&text, "  %-12s%s\n", command->name, command->doc);
+    for (size_t i = 0; commands[i]; i++)
+        text_add_format(&text, "  %-12s%s\n", commands[i]->name, commands[i]->doc);
     add_heading(&text, "Options");
     add_options(&text, global_options);
     add_heading(&text, "Exit codes");

@@ -38,7 +38,8 @@ static void add_bash_pattern(struct text *text, const struct command *command, c
 }
 
 static void add_bash_values(struct text *text) {
-    for (const struct command *command = commands; command->name; command++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const struct command *command = commands[i];
         for (const struct option *option = command->options; option->name; option++) {
             if (!option->argument)
                 continue;
@@ -57,7 +58,8 @@ static void add_bash_values(struct text *text) {
 }
 
 static void add_bash_options(struct text *text) {
-    for (const struct command *command = commands; command->name; command++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const struct command *command = commands[i];
         text_add_format(text, "    %s) options='", command->name);
         for (const struct option *option = command->options; option->name; option++)
             text_add_format(text, "--%s ", option->name);
@@ -183,7 +185,8 @@ void help_add_zsh(struct text *text) {
                         "_tracesmith() {\n"
                         "    local -a commands\n"
                         "    commands=(");
-    for (const struct command *command = commands; command->name; command++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const struct command *command = commands[i];
         struct text pair = {0};
         text_add_format(&pair, "%s:%s", command->name, command->doc);
         text_add_cstr(text, "\n        ");
@@ -199,8 +202,8 @@ void help_add_zsh(struct text *text) {
                         "    shift words\n"
                         "    (( CURRENT-- ))\n"
                         "    case $command in\n");
-    for (const struct command *command = commands; command->name; command++)
-        add_zsh_command(text, command);
+    for (size_t i = 0; commands[i]; i++)
+        add_zsh_command(text, commands[i]);
     text_add_cstr(text, "    esac\n"
                         "}\n"
                         "if [ \"$funcstack[1]\" = _tracesmith ]; then\n"
@@ -231,14 +234,16 @@ static void add_fish_option(struct text *text, const char *condition, const stru
 void help_add_fish(struct text *text) {
     text_add_cstr(text, "# fish completion for tracesmith, made by 'tracesmith help --as fish'\n"
                         "complete -c tracesmith -f -n __fish_use_subcommand\n");
-    for (const struct command *command = commands; command->name; command++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const struct command *command = commands[i];
         text_add_format(text, "complete -c tracesmith -n __fish_use_subcommand -f -a %s -d ", command->name);
         add_quoted(text, command->doc);
         text_add_char(text, '\n');
     }
     for (const struct option *option = global_options; option->name; option++)
         add_fish_option(text, "true", option);
-    for (const struct command *command = commands; command->name; command++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const struct command *command = commands[i];
         struct text condition = {0};
         text_add_format(&condition, "__fish_seen_subcommand_from %s", command->name);
         for (const struct option *option = command->options; option->name; option++)

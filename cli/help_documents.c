@@ -107,7 +107,8 @@ static void add_overview_man(struct text *text) {
         TSMITH_VERSION_STRING);
     add_roff_cstr(text, help_summary);
     text_add_cstr(text, "\n.SH COMMANDS\n");
-    for (const struct command *command = commands; command->name; command++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const struct command *command = commands[i];
         text_add_format(text, ".TP\n.BR tracesmith\\-%s (1)\n", command->name);
         add_roff_cstr(text, command->doc);
         text_add_cstr(text, ".\n");
@@ -182,8 +183,9 @@ void help_add_markdown(struct text *text) {
               "Made by `tracesmith help --as markdown` from the table in `cli/commands.c`; a test compares. "
               "The same table makes `--help`, the man pages and the shell completions.\n\n"
               "| command | what it does |\n|---|---|\n");
-    for (const struct command *command = commands; command->name; command++)
-        text_add_format(text, "| [`%s`](#%s) | %s |\n", command->name, command->name, command->doc);
+    for (size_t i = 0; commands[i]; i++)
+        text_add_format(text, "| [`%s`](#%s) | %s |\n", commands[i]->name, commands[i]->name,
+                        commands[i]->doc);
     text_add_cstr(text, "\nEvery command also has:\n\n| option | what it does |\n|---|---|\n");
     for (const struct option *option = global_options; option->name; option++)
         add_markdown_option(text, option);
@@ -194,8 +196,8 @@ void help_add_markdown(struct text *text) {
         text,
         "\nAnswers go to standard output, everything else to standard error. An answer from a trace "
         "that has lost events or is damaged says so, and of a damaged file shows what is readable.\n\n");
-    for (const struct command *command = commands; command->name; command++)
-        add_markdown_command(text, command);
+    for (size_t i = 0; commands[i]; i++)
+        add_markdown_command(text, commands[i]);
     // One newline at the end of the file.
     if (text->length && !text->failed)
         text->length--;

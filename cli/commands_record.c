@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that record, repair and know the machine.
+#include "options.h"
+#include "tracesmith/capture.h"
+
+// ---- words
+
+static const char *overflow_word(size_t index) {
+    static const char *const names[] = {
+#define NAME(NAME_, number, name, doc) name,
+        TSMITH_OVERFLOW_TABLE(NAME)
+#undef NAME
+            NULL};
+    return names[index];
+}
+
+static const char *overflow_doc(size_t index) {
+    static const char *const docs[] = {
+#define DOC(NAME_, number, name, doc) doc,
+        TSMITH_OVERFLOW_TABLE(DOC)
+#undef DOC
+    };
+    return docs[index];
+}
+
+static const char *api_word(size_t index) {
+    static const char *const names[] = {"opencl", NULL};
+    return names[index];
+}
+
+static const char *api_doc(size_t index) {
+    static const char *const docs[] = {"OpenCL, through a layer of its loader"};
+    return docs[index];
+}
+
+static const char *wait_word(size_t index) {
+    static const char *const names[] = {"all", "program", NULL};
+    return names[index];
+}
+
+static const char *wait_doc(size_t index) {
+    static const char *const docs[] = {
+        "until everything it started has ended too; Ctrl-C ends the recording before that",
+        "until it has ended itself",
+    };
+    return docs[index];
+}
+
+// ---- profile
+
+static const struct option profile_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .kind = VALUE_TRACE,
+     .doc = "Where the trace is written; trace.sbt when not given"},
+    {.name = "buffer",
+     .letter = 'b',
+     .argument = "SIZE",
+     .doc = "Size of the ring each thread records into (512K, 4M, 1G), at most; it takes what it needs, up "
+            "to 64M when not given"},
+    {.name = "overflow",
+     .argument = "POLICY",
+     .word = overflow_word,
+     .word_doc = overflow_doc,
+     .doc = "What to do when a ring is full; drop-newest when not given"},
+    {.name = "api",
+     .argument = "LIST",
+     .word = api_word,
+     .word_doc = api_doc,
+     .list = true,
+     .doc = "Which GPU APIs to record, separated by commas; all there are when not given"},
+    {.name = "wait",
+     .argument = "WHOM",
+     .word = wait_word,
+     .word_doc = wait_doc,
+     .doc = "How long to record; all when not given"},
+    {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
+    END_OF_OPTIONS};
+static const struct example profile_examples[] = {
+    {"tracesmith profile -- ./program --its-own options", "Record a program into trace.sbt"},
+    {"tracesmith profile -o run.sbt -b 16M python3 train.py", "Larger rings, another file"},
+    {NULL, NULL}};
+
+const struct command profile_entry = {
+    .name = "profile",
+    .operands = "[--] COMMAND [ARGUMENT...]",
+    .doc = "Record a program that uses a GPU",
+    .about =
+        "Runs COMMAND with TraceSmith's agents injected, and writes what the device and the program did "
+        "into one file. Programs it starts are recorded too. Nothing has to be rebuilt.\n\n"
+        "The exit code is the program's own: 128 + N when signal N ended it, 127 when it was not found, 126 "
+        "when it could not be run. Only when the program succeeded and its trace could not be written is it "
+        "4. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are handed on to the program. "
+        "Processes that outlive it are recorded until they end, or until one of these signals.\n\n"
+        "A file that is there already is replaced if it is a trace; any other file is left alone.",
+    .operands_least = 1,
+    .operands_most = (size_t)-1,
+    .operand_kind = VALUE_PROGRAM,
+    .options = profile_options,
+    .examples = profile_examples,
+    .run = command_profile,
+};
+
+// ---- recover
+
+static const struct option recover_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .kind = VALUE_TRACE,
+     .doc = "Where the repaired trace is written; recovered.sbt when not given"},
+    JSON_OPTION,
+    END_OF_OPTIONS};
+static const struct example recover_examples[] = {
+    {"tracesmith recover trace.sbt -o whole.sbt", "Repair a file that was cut off"},
+    {"tracesmith recover /dev/shm/tracesmith-1000-x7Yk2q -o run.sbt",
+     "Write the file a killed recording had not"},
+    {NULL, NULL}};
+
+const struct command recover_entry = {
+    .name = "recover",
+    .operands = "[FILE | DIRECTORY]",
+    .doc = "Write a whole trace from a damaged file or a killed recording",
+    .about =
+        "FILE is a trace that was cut off or damaged: everything readable is written into a new file, with "
+        "what is missing in its loss ledger. DIRECTORY is what a recording left behind when tracesmith "
+        "itself was killed: everything the program had committed is written.\n\n"
+        "Without an operand, lists the recordings that were left behind on this machine.",
+    .operands_least = 0,
+    .operands_most = 1,
+    .operand_kind = VALUE_FILE,
+    .options = recover_options,
+    .examples = recover_examples,
+    .run = command_recover,
+};
+
+// ---- devices
+
+static const struct option devices_options[] = {JSON_OPTION, END_OF_OPTIONS};
+static const struct example devices_examples[] = {{"tracesmith devices", "What there is to profile on"},
+                                                  {NULL, NULL}};
+
+const struct command devices_entry = {
+    .name = "devices",
+    .doc = "List the devices that can be profiled",
+    .about =
+        "Asks every GPU API there is an agent for. When there is no device, says how to get one and exits "
+        "with 4.",
+    .options = devices_options,
+    .examples = devices_examples,
+    .run = command_devices,
+};
+
+// ---- benchmark
+
+static const struct option benchmark_options[] = {{.name = "launches",
+                                                   .letter = 'n',
+                                                   .argument = "COUNT",
+                                                   .doc = "Kernels to launch; 10000 when not given"},
+                                                  {.name = "output",
+                                                   .letter = 'o',
+                                                   .argument = "FILE",
+                                                   .kind = VALUE_TRACE,
+                                                   .doc = "Keep the trace of the last traced run"},
+                                                  JSON_OPTION,
+                                                  END_OF_OPTIONS};
+static const struct example benchmark_examples[] = {
+    {"tracesmith benchmark", "What recording costs on this machine"}, {NULL, NULL}};
+
+const struct command benchmark_entry = {
+    .name = "benchmark",
+    .doc = "Measure what recording costs on this machine",
+    .about = "Launches kernels that do next to nothing on the first device, bare and recorded in turns, and "
+             "prints the wall time of a launch in both (medians of five runs), and whether every launch was "
+             "recorded. Exits with 1 when a launch is missing from a trace.",
+    .options = benchmark_options,
+    .examples = benchmark_examples,
+    .run = command_benchmark,
+};

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that show what is in a trace.
+#include "options.h"
+
+// ---- words
+
+static const char *format_word(size_t index) {
+    static const char *const names[] = {"text", "json", "csv", NULL};
+    return names[index];
+}
+
+static const char *format_doc(size_t index) {
+    static const char *const docs[] = {
+        "a table for people",
+        "one document, one event per line, every field",
+        "RFC 4180, a column for every field",
+    };
+    return docs[index];
+}
+
+// ---- view
+
+static const struct option view_options[] = {
+    {.name = "format",
+     .letter = 'f',
+     .argument = "FORMAT",
+     .word = format_word,
+     .word_doc = format_doc,
+     .doc = "How to write the events; text when not given"},
+    {.name = "count", .letter = 'n', .argument = "COUNT", .doc = "Show only the first COUNT events"},
+    TYPE_OPTION,
+    FROM_OPTION,
+    TO_OPTION,
+    {.name = "stats",
+     .doc = "Show totals instead: kernels, transfers, API calls, how busy each device was, what the "
+            "host waited for"},
+    {.name = "timeline", .doc = "Draw a timeline instead, one row per track"},
+    {.name = "json", .doc = "The same as --format json; with --stats, the totals as one JSON document"},
+    END_OF_OPTIONS};
+static const struct example view_examples[] = {
+    {"tracesmith view trace.sbt --timeline", "Who was busy when"},
+    {"tracesmith view trace.sbt --stats", "Where the time went"},
+    {"tracesmith view trace.sbt -t kernel,memcpy -n 20", "The first 20 kernels and transfers"},
+    {"tracesmith view trace.sbt -f json | jq '.events[] | select(.kind == \"kernel\") | .duration'",
+     "Every event for another program"},
+    {NULL, NULL}};
+
+const struct command view_entry = {
+    .name = "view",
+    .operands = "FILE",
+    .doc = "Show the events of a trace, its totals, or a timeline",
+    .about =
+        "Without an option, lists all events of all tracks in the order they began: time since the start of "
+        "the trace, duration, track, kind, and what happened.\n\n"
+        "JSON and CSV carry every field of the event by the names in docs/events.md, times in nanoseconds "
+        "on "
+        "the trace clock. The JSON is one document with one event per line. Names that are not UTF-8 have "
+        "U+FFFD in place of the bytes that are not.\n\n"
+        "What the trace has lost, and damage of the file, is said on stderr.",
+    .operands_least = 1,
+    .operands_most = 1,
+    .operand_kind = VALUE_TRACE,
+    .options = view_options,
+    .examples = view_examples,
+    .run = command_view,
+};
+
+// ---- info
+
+static const struct option info_options[] = {
+    {.name = "quick", .doc = "Do not verify the checksums of the whole file (a second per few GB)"},
+    JSON_OPTION,
+    END_OF_OPTIONS};
+static const struct example info_examples[] = {
+    {"tracesmith info trace.sbt", "What is in it, and what is missing"},
+    {"tracesmith info --json trace.sbt | jq .lost", "The same for a script"},
+    {NULL, NULL}};
+
+const struct command info_entry = {
+    .name = "info",
+    .operands = "FILE",
+    .doc = "Say what a trace holds and what is missing from it",
+    .about =
+        "Answers without decoding events: version, duration, events by kind, processes, devices, tracks, "
+        "clocks "
+        "and how well they are known, what was lost and why, bytes per event, and whether the file ended "
+        "properly. The checksums of the whole file are verified, so that 'complete' can be believed.",
+    .operands_least = 1,
+    .operands_most = 1,
+    .operand_kind = VALUE_TRACE,
+    .options = info_options,
+    .examples = info_examples,
+    .run = command_info,
+};

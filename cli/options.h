@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the entries of several commands say alike. An entry (options, examples, `struct command`) stands in one of
+// commands_*.c, beside its like; commands.c lists them.
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "command.h"
+
+#define JSON_OPTION                                                                                          \
+    { .name = "json", .doc = "Answer with one JSON document" }
+#define FROM_OPTION                                                                                          \
+    {                                                                                                        \
+        .name = "from", .argument = "TIME",                                                                  \
+        .doc = "Only what happens at or after TIME (1.5ms, 2s, 300us) since the start of the trace"          \
+    }
+#define TO_OPTION                                                                                            \
+    { .name = "to", .argument = "TIME", .doc = "Only what begins before TIME since the start of the trace" }
+#define TYPE_OPTION                                                                                          \
+    {                                                                                                        \
+        .name = "type", .letter = 't', .argument = "TYPES", .word = option_kind_word,                        \
+        .word_doc = option_kind_doc, .list = true, .doc = "Only events of these kinds, separated by commas"  \
+    }
+#define END_OF_OPTIONS                                                                                       \
+    { .name = NULL }
+
+// The kinds of events.
+const char *option_kind_word(size_t index);
+const char *option_kind_doc(size_t index);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stddef.h>
+
+#include "options.h"
+#include "tracesmith/schema.h"
+
+const char *option_kind_word(size_t index) {
+    static const char *const names[] = {
+#define NAME(NAME_, number, name, doc) name,
+        TSMITH_KIND_TABLE(NAME)
+#undef NAME
+            NULL};
+    return names[index];
+}
+
+const char *option_kind_doc(size_t index) {
+    static const char *const docs[] = {
+#define DOC(NAME_, number, name, doc) doc,
+        TSMITH_KIND_TABLE(DOC)
+#undef DOC
+    };
+    return docs[index];
+}
