@@ -30,6 +30,22 @@ TSMITH_API tsmith_status tsmith_export_chrome_open(const char *path, const tsmit
 TSMITH_API tsmith_status tsmith_export_chrome_open_fd(int fd, const tsmith_export_options *options,
                                                       tsmith_sink **out, tsmith_error *error);
 
+// The formats there are, by number from 0: the word for `-f`, one line of documentation, and the usual extension
+// of a file with its point. NULL past the last. Static storage. Any thread.
+TSMITH_API const char *tsmith_export_format_name(unsigned index);
+TSMITH_API const char *tsmith_export_format_doc(unsigned index);
+TSMITH_API const char *tsmith_export_format_extension(unsigned index);
+
+// A sink that writes the format of this name. ERROR_NOT_FOUND, naming those there are, when there is none;
+// ERROR_MISSING, saying what to install, when the library was built without it. `options` may be NULL.
+TSMITH_API tsmith_status tsmith_export_open(const char *format, const char *path,
+                                            const tsmith_export_options *options, tsmith_sink **out,
+                                            tsmith_error *error);
+// The same into a descriptor, which the exporter does not close.
+TSMITH_API tsmith_status tsmith_export_open_fd(const char *format, int fd,
+                                               const tsmith_export_options *options, tsmith_sink **out,
+                                               tsmith_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "export/formats.h"
 #include "export/json_out.h"
 
 enum place {
@@ -754,8 +755,8 @@ static void destroy(void *self) {
     free(chrome);
 }
 
-static tsmith_status open_exporter(const char *path, int fd, const tsmith_export_options *options,
-                                   tsmith_sink **out, tsmith_error *error) {
+tsmith_status chrome_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
+                          tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
     *out = NULL;
     struct chrome *chrome = calloc(1, sizeof *chrome);
@@ -775,10 +776,10 @@ static tsmith_status open_exporter(const char *path, int fd, const tsmith_export
 
 tsmith_status tsmith_export_chrome_open(const char *path, const tsmith_export_options *options,
                                         tsmith_sink **out, tsmith_error *error) {
-    return open_exporter(path, -1, options, out, error);
+    return chrome_open(path, -1, options, out, error);
 }
 
 tsmith_status tsmith_export_chrome_open_fd(int fd, const tsmith_export_options *options, tsmith_sink **out,
                                            tsmith_error *error) {
-    return open_exporter(NULL, fd, options, out, error);
+    return chrome_open(NULL, fd, options, out, error);
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of output formats.
+#include "export/formats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static const struct format {
+    const char *name, *doc, *extension;
+    format_open *open;
+} formats[] = {
+    {"chrome", "Chrome trace JSON: chrome://tracing, Perfetto, HTA, TraceLens", ".json", chrome_open},
+};
+
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
+
+const char *tsmith_export_format_name(unsigned index) {
+    return index < FORMAT_COUNT ? formats[index].name : NULL;
+}
+
+const char *tsmith_export_format_doc(unsigned index) {
+    return index < FORMAT_COUNT ? formats[index].doc : NULL;
+}
+
+const char *tsmith_export_format_extension(unsigned index) {
+    return index < FORMAT_COUNT ? formats[index].extension : NULL;
+}
+
+static tsmith_status open_format(const char *name, const char *path, int fd,
+                                 const tsmith_export_options *options, tsmith_sink **out,
+                                 tsmith_error *error) {
+    char names[256];
+    size_t length = 0;
+    *out = NULL;
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        if (strcmp(formats[i].name, name) == 0)
+            return formats[i].open(path, fd, options, out, error);
+        int added = snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", formats[i].name);
+        if (added > 0 && (size_t)added < sizeof names - length)
+            length += (size_t)added;
+    }
+    names[length] = '\0';
+    return status_set(error, TSMITH_ERROR_NOT_FOUND, "there is no output format '%s'; there are: %s", name,
+                      names);
+}
+
+tsmith_status tsmith_export_open(const char *format, const char *path, const tsmith_export_options *options,
+                                 tsmith_sink **out, tsmith_error *error) {
+    return open_format(format, path, -1, options, out, error);
+}
+
+tsmith_status tsmith_export_open_fd(const char *format, int fd, const tsmith_export_options *options,
+                                    tsmith_sink **out, tsmith_error *error) {
+    return open_format(format, NULL, fd, options, out, error);
+}
