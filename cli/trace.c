@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "progress.h"
 #include "terminal.h"
 #include "tracesmith/capture.h"
 
@@ -60,42 +61,58 @@ static bool is_directory(const char *path) {
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+static int complain_directory(const char *path) {
+    if (tsmith_capture_is_session(path))
+        complain("%s is a recording that was not finished: 'tracesmith recover %s -o FILE' makes it a trace",
+                 path, path);
+    else
+        complain("%s is a directory: a trace is a file", path);
+    return EXIT_DAMAGED;
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total) {
+    progress_show(context, done && total ? (double)done / (double)total : -1);
+}
+
+static tsmith_status open_file(struct trace *trace, const char *path, tsmith_error *error) {
+    struct progress progress = {.what = "reading"};
+    const tsmith_trace_options options = {
+        .size = sizeof options, .progress = show_progress, .progress_context = &progress};
+    tsmith_status status = tsmith_trace_open(path, &options, &trace->opened, error);
+    progress_clear(&progress);
+    if (status < 0)
+        return status;
+    trace->file = tsmith_trace_sbt(trace->opened);
+    status = tsmith_sbt_dictionary(trace->file, &trace->dictionary, error);
+    return status < 0 ? status : tsmith_sbt_summarize(trace->file, &trace->summary, error);
+}
+
 int trace_open(const char *path, struct trace *out) {
     tsmith_error error;
-    *out = (struct trace){.path = path};
-    if (is_directory(path)) {
-        if (tsmith_capture_is_session(path))
-            complain(
-                "%s is a recording that was not finished: 'tracesmith recover %s -o FILE' makes it a trace",
-                path, path);
-        else
-            complain("%s is a directory: a trace is a file", path);
-        return EXIT_DAMAGED;
+    *out = (struct trace){.path = strcmp(path, "-") == 0 ? "standard input" : path};
+    if (is_directory(path))
+        return complain_directory(path);
+    tsmith_status status = open_file(out, path, &error);
+    if (status < 0) {
+        complain("%s", error.message);
+        trace_close(out);
+        return exit_code_of_input(status);
     }
-    tsmith_status status = tsmith_sbt_open(path, &out->file, &error);
-    if (status < 0)
-        goto fail;
-    status = tsmith_sbt_dictionary(out->file, &out->dictionary, &error);
-    if (status < 0)
-        goto fail;
-    status = tsmith_sbt_summarize(out->file, &out->summary, &error);
-    if (status < 0)
-        goto fail;
-    out->is_whole = out->summary.complete;
+    trace_refresh(out);
     if (trace_duration(out) < 0) {
-        complain("%s is damaged: its times span more than 292 years", path);
+        complain("%s is damaged: its times span more than 292 years", out->path);
         trace_close(out);
         return EXIT_DAMAGED;
     }
     return EXIT_DONE;
-fail:
-    complain("%s", error.message);
-    trace_close(out);
-    return exit_code_of_input(status);
 }
 
 void trace_close(struct trace *trace) {
-    tsmith_sbt_close(trace->file);
+    if (trace->opened)
+        tsmith_trace_close(trace->opened);
+    else
+        tsmith_sbt_close(trace->file);
+    trace->opened = NULL;
     trace->file = NULL;
 }
 
@@ -171,7 +188,8 @@ void trace_refresh(struct trace *trace) {
     if (tsmith_sbt_summarize(trace->file, &summary, NULL) < 0)
         return;
     trace->summary = summary;
-    trace->is_whole = summary.complete;
+    trace->is_whole =
+        summary.complete && !(trace->opened && tsmith_trace_ended(trace->opened, NULL) != TSMITH_OK);
 }
 
 // A killed recording leaves its session behind, with all that had not come into the file.
@@ -196,6 +214,11 @@ int trace_report(struct trace *trace) {
                  summary->unknown_frames);
     if (trace->is_whole)
         return EXIT_DONE;
+    tsmith_error why;
+    if (trace->opened && tsmith_trace_ended(trace->opened, &why) != TSMITH_OK) {
+        complain("%s; the answer is from them", why.message);
+        return EXIT_DAMAGED;
+    }
     struct text where = {0};
     if (summary->first_bad_offset != UINT64_MAX)
         text_add_format(&where, " at byte %" PRIu64, summary->first_bad_offset);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace file opened for a command that answers from it: one place that says what is wrong with it.
+// A trace of any format opened for a command that answers from it: one place that says what is wrong with it.
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
 #include <stdbool.h>
 
 #include "text.h"
-#include "tracesmith/sbt.h"
+#include "tracesmith/trace.h"
 
 struct trace {
-    const char *path;
+    const char *path;     // as messages have it
+    tsmith_trace *opened; // NULL: `file` is all there is
     tsmith_sbt *file;
     const tsmith_dictionary *dictionary;
     tsmith_sbt_summary summary;
@@ -20,7 +21,7 @@ struct trace {
 // Complains where it may not.
 bool trace_may_replace(const char *path);
 
-// Opens and summarizes; the exit code (EXIT_DONE, or a failure that was complained about).
+// Opens ("-": standard input) and summarizes; the exit code (EXIT_DONE, or a failure that was complained about).
 int trace_open(const char *path, struct trace *out);
 void trace_close(struct trace *trace);
 

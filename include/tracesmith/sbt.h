@@ -41,6 +41,8 @@ typedef struct tsmith_sbt tsmith_sbt;
 // file that ends early or has damaged frames opens all the same (see tsmith_sbt_summary); one that is not
 // SBT, or of a newer major version, does not. Handles of one file in several threads are independent.
 TSMITH_API tsmith_status tsmith_sbt_open(const char *path, tsmith_sbt **out, tsmith_error *error);
+// The same from a descriptor of a regular file, which is duplicated and never moved. `name` is for messages.
+TSMITH_API tsmith_status tsmith_sbt_open_fd(int fd, const char *name, tsmith_sbt **out, tsmith_error *error);
 TSMITH_API void tsmith_sbt_close(tsmith_sbt *trace);
 
 // All that the file's events refer to; read on first use. Lives as long as the trace.

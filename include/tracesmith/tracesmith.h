@@ -18,6 +18,7 @@
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 #include "tracesmith/timeline.h"
+#include "tracesmith/trace.h"
 #include "tracesmith/version.h"
 
 #endif

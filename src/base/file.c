@@ -3,7 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 bool file_reserve(int fd, uint64_t offset, uint64_t bytes) {
     struct rlimit limit;
@@ -23,4 +27,20 @@ bool file_reserve(int fd, uint64_t offset, uint64_t bytes) {
     if (failure)
         errno = failure;
     return failure == 0;
+}
+
+int file_temporary(void) {
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !*folder)
+        folder = "/tmp";
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    char name[PATH_MAX];
+    if ((size_t)snprintf(name, sizeof name, "%s/tracesmith-XXXXXX", folder) >= sizeof name)
+        return -1;
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(name);
+    return fd;
 }

@@ -9,4 +9,7 @@
 // none. Beyond the process's file size limit it says EFBIG: the kernel would end the process with SIGXFSZ.
 bool file_reserve(int fd, uint64_t offset, uint64_t bytes);
 
+// An unlinked file in TMPDIR (or /tmp), mode 0600, open for reading and writing; -1 with errno set.
+int file_temporary(void);
+
 #endif

@@ -621,7 +621,8 @@ static void start(struct chrome *chrome, const tsmith_dictionary *dictionary) {
         return;
     chrome->started = true;
     tsmith_string format = tsmith_dictionary_find_attribute(dictionary, "import.format");
-    chrome->imported = format.bytes && strcmp(format.bytes, "chrome") == 0;
+    chrome->imported = format.bytes && (strcmp(format.bytes, "chrome-json") == 0 ||
+                                        strcmp(format.bytes, "rocprofv3-json") == 0);
     output_text(&chrome->output, "{\"traceEvents\":[");
 }
 

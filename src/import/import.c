@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "import/chrome.h"
+#include "import/open.h"
 #include "import/rocprof.h"
 
 // A source around a Chrome trace.
@@ -69,30 +70,33 @@ static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *er
     }
 }
 
-static tsmith_status open_importer(int fd, bool owned, const char *name, const tsmith_import_options *options,
-                                   tsmith_source **out, tsmith_error *error) {
+tsmith_status import_open(const struct import_place *place, const tsmith_import_options *options,
+                          tsmith_source **out, tsmith_error *error) {
     static const tsmith_source_ops ops = {next, dictionary, destroy};
     size_t hold = 0;
     if (options && options->size >= offsetof(tsmith_import_options, hold_bytes) + sizeof options->hold_bytes)
         hold = options->hold_bytes;
     *out = NULL;
     struct importer *importer = calloc(1, sizeof *importer);
-    if (!importer || !(importer->name = strdup(name))) {
-        if (owned)
-            (void)close(fd);
+    if (!importer || !(importer->name = strdup(place->name))) {
+        if (place->owned)
+            (void)close(place->fd);
         goto no_memory;
     }
     struct chrome *chrome = &importer->chrome;
     chrome->name = importer->name;
-    tsmith_status status = input_open(&chrome->input, fd, owned, importer->name, error);
+    tsmith_status status = input_open(&chrome->input, place->fd, place->owned, importer->name, place->first,
+                                      place->first_size, error);
     if (status != TSMITH_OK)
         goto fail;
     if (tsmith_dictionary_create(&chrome->dictionary) != TSMITH_OK || reader_create(chrome) != TSMITH_OK ||
         rows_create(chrome, hold) != TSMITH_OK)
         goto no_memory;
     chrome->texts = (struct texts){.dictionary = chrome->dictionary, .problems = &chrome->problems};
-    tsmith_dictionary_set_attribute(chrome->dictionary, "import.format", "chrome");
-    if (rocprof_is(&chrome->input)) {
+    bool is_rocprof = rocprof_is(&chrome->input);
+    tsmith_dictionary_set_attribute(chrome->dictionary, "import.format",
+                                    is_rocprof ? "rocprofv3-json" : "chrome-json");
+    if (is_rocprof) {
         if (rocprof_create(chrome, &importer->rocprof) != TSMITH_OK)
             goto no_memory;
     } else {
@@ -103,7 +107,7 @@ static tsmith_status open_importer(int fd, bool owned, const char *name, const t
     if (tsmith_source_create(&ops, importer, out) == TSMITH_OK)
         return TSMITH_OK;
 no_memory:
-    status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", name);
+    status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
 fail:
     destroy(importer);
     return status;
@@ -115,10 +119,12 @@ tsmith_status tsmith_import_open(const char *path, const tsmith_import_options *
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return status_set_errno(error, "%s: cannot be opened", path);
-    return open_importer(fd, true, path, options, out, error);
+    const struct import_place place = {.fd = fd, .owned = true, .name = path};
+    return import_open(&place, options, out, error);
 }
 
 tsmith_status tsmith_import_open_fd(int fd, const char *name, const tsmith_import_options *options,
                                     tsmith_source **out, tsmith_error *error) {
-    return open_importer(fd, false, name ? name : "input", options, out, error);
+    const struct import_place place = {.fd = fd, .name = name ? name : "input"};
+    return import_open(&place, options, out, error);
 }

@@ -2,6 +2,7 @@
 #include "import/input.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,9 +32,11 @@ static tsmith_status read_some(struct input_decoder *decoder, void *into, size_t
                                tsmith_error *error) {
     *got = 0;
     ssize_t count;
-    do {
-        count = read(decoder->fd, into, size);
-    } while (count < 0 && errno == EINTR);
+    while ((count = read(decoder->fd, into, size)) < 0 && (errno == EINTR || errno == EAGAIN)) {
+        struct pollfd waiting = {.fd = decoder->fd, .events = POLLIN};
+        if (errno == EAGAIN) // a pipe that somebody made non-blocking
+            (void)poll(&waiting, 1, -1);
+    }
     if (count < 0)
         return status_set_errno(error, "%s: cannot be read", decoder->name);
     *got = (size_t)count;
@@ -197,7 +200,8 @@ static tsmith_status read_first(struct input *input, tsmith_error *error) {
     return start_decoder(input, error);
 }
 
-tsmith_status input_open(struct input *input, int fd, bool owned, const char *name, tsmith_error *error) {
+tsmith_status input_open(struct input *input, int fd, bool owned, const char *name, const void *first,
+                         size_t first_size, tsmith_error *error) {
     *input = (struct input){0};
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     struct input_decoder *decoder = calloc(1, sizeof *decoder);
@@ -208,6 +212,10 @@ tsmith_status input_open(struct input *input, int fd, bool owned, const char *na
         goto fail;
     }
     *decoder = (struct input_decoder){.fd = fd, .owned = owned, .name = name, .capacity = FIRST_WINDOW};
+    if (first_size) {
+        memcpy(input->window, first, first_size);
+        input->end = first_size;
+    }
     status = read_first(input, error);
     if (status == TSMITH_OK && decoder->packing != PLAIN) {
         status = input_more(input, error);

@@ -14,6 +14,7 @@
 #include "base/status.h"
 
 #define INPUT_PADDING 128u
+#define INPUT_FIRST_MAX 4096u
 #define INPUT_WINDOW_MAX ((size_t)64 << 20)
 
 struct input {
@@ -26,9 +27,11 @@ struct input {
     struct input_decoder *decoder;
 };
 
-// `name` is kept for messages. On failure everything is released. A descriptor that is `owned` is closed by
+// `name` is kept for messages. `first` is what somebody has read of a pipe to see what comes out of it (at most
+// INPUT_FIRST_MAX bytes; NULL: nothing); it is copied. On failure everything is released. A descriptor that is `owned` is closed by
 // input_close.
-tsmith_status input_open(struct input *input, int fd, bool owned, const char *name, tsmith_error *error);
+tsmith_status input_open(struct input *input, int fd, bool owned, const char *name, const void *first,
+                         size_t first_size, tsmith_error *error);
 void input_close(struct input *input);
 
 // Reads on: keeps what is from `begin`, moving it to the front of the window, and makes the window larger when

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/status.h"
 
 // ---- writing
@@ -139,23 +140,6 @@ tsmith_status file_create(const char *path, bool exclusive, const void *head, si
 
 enum { FIRST_BYTES_MS = 10000, SILENCE_MS = 60000 };
 
-// An unlinked file in the folder for temporary ones.
-static int open_temporary(void) {
-    const char *folder = getenv("TMPDIR");
-    if (!folder || !*folder)
-        folder = "/tmp";
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-    char name[PATH_MAX];
-    if ((size_t)snprintf(name, sizeof name, "%s/tracesmith-XXXXXX", folder) >= sizeof name)
-        return -1;
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(name);
-    return fd;
-}
-
 // The next bytes of a pipe; 0 at its end, -1 with errno set (ETIMEDOUT when nothing came).
 static ssize_t read_pipe(int fd, void *out, size_t size, int patience_ms, bool *had_writer) {
     for (;;) {
@@ -206,7 +190,7 @@ static tsmith_status copy_pipe(const char *path, int from, int to, size_t probe,
 static tsmith_status open_pipe(const char *path, int pipe_fd, size_t probe,
                                bool (*accept)(const uint8_t *bytes, size_t size), int *out, uint64_t *size,
                                tsmith_error *error) {
-    int copy = open_temporary();
+    int copy = file_temporary();
     if (copy < 0)
         return status_set_errno(error, "%s: no temporary file for the contents of this pipe", path);
     tsmith_status status = copy_pipe(path, pipe_fd, copy, probe, accept, size, error);
@@ -239,6 +223,19 @@ tsmith_status file_open(const char *path, size_t probe, bool (*accept)(const uin
     }
     close(fd);
     return status;
+}
+
+tsmith_status file_share(int fd, const char *name, int *out, uint64_t *size, tsmith_error *error) {
+    struct stat stat;
+    if (fstat(fd, &stat) != 0)
+        return status_set_errno(error, "%s cannot be examined", name);
+    if (!S_ISREG(stat.st_mode))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "%s is no regular file", name);
+    *out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (*out < 0)
+        return status_set_errno(error, "%s cannot be opened once more", name);
+    *size = (uint64_t)stat.st_size;
+    return TSMITH_OK;
 }
 
 int64_t file_read(int fd, uint64_t offset, void *out, size_t size) {

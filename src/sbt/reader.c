@@ -371,7 +371,8 @@ static tsmith_status open_frames(tsmith_sbt *trace, tsmith_error *error) {
     return status == TSMITH_OK ? check_frames(trace, error) : status;
 }
 
-tsmith_status tsmith_sbt_open(const char *path, tsmith_sbt **out, tsmith_error *error) {
+// From a descriptor, or (below 0) from the path.
+static tsmith_status open_trace(int fd, const char *path, tsmith_sbt **out, tsmith_error *error) {
     *out = NULL;
     tsmith_sbt *trace = calloc(1, sizeof *trace);
     if (!trace)
@@ -379,9 +380,13 @@ tsmith_status tsmith_sbt_open(const char *path, tsmith_sbt **out, tsmith_error *
     trace->fd = -1;
     trace->first_bad = trace->torn_offset = UINT64_MAX;
     trace->path = strdup(path);
-    tsmith_status status =
-        trace->path ? file_open(path, SBT_FILE_HEADER_SIZE, accept_pipe, &trace->fd, &trace->size, error)
-                    : status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+    tsmith_status status;
+    if (!trace->path)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+    else if (fd >= 0)
+        status = file_share(fd, path, &trace->fd, &trace->size, error);
+    else
+        status = file_open(path, SBT_FILE_HEADER_SIZE, accept_pipe, &trace->fd, &trace->size, error);
     if (status == TSMITH_OK)
         status = open_frames(trace, error);
     if (status == TSMITH_OK)
@@ -389,6 +394,17 @@ tsmith_status tsmith_sbt_open(const char *path, tsmith_sbt **out, tsmith_error *
     else
         tsmith_sbt_close(trace);
     return status;
+}
+
+tsmith_status tsmith_sbt_open(const char *path, tsmith_sbt **out, tsmith_error *error) {
+    return open_trace(-1, path, out, error);
+}
+
+tsmith_status tsmith_sbt_open_fd(int fd, const char *name, tsmith_sbt **out, tsmith_error *error) {
+    if (fd >= 0)
+        return open_trace(fd, name, out, error);
+    *out = NULL;
+    return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "%s: %d is no descriptor", name, fd);
 }
 
 void tsmith_sbt_close(tsmith_sbt *trace) {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace of any format, opened the same way: SBT, and whatever tracesmith/import.h reads. Which format it is is seen
+// from its content, never from its name.
+#ifndef TRACESMITH_TRACE_H
+#define TRACESMITH_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/sbt.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsmith_trace tsmith_trace;
+
+typedef struct tsmith_trace_options {
+    size_t size; // sizeof(tsmith_trace_options)
+    // Called now and then while a foreign trace is read: bytes read so far (0: not known), and the bytes of the whole
+    // file (0: not known, as of a pipe). May be NULL.
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+    void *progress_context;
+    // For tsmith_trace_stream: what is wanted. A hint: an SBT file leaves out what surely has nothing of it, other
+    // formats yield everything. May be NULL.
+    const tsmith_scan *scan;
+} tsmith_trace_options;
+
+// Opens a file, a named pipe, or standard input ("-"). An SBT file is used as it is; everything else, and what comes
+// out of a pipe, goes into a temporary SBT file first (in TMPDIR or /tmp; mode 0600, without a name), so that windows,
+// totals and several passes work alike. Memory does not grow with the file.
+//
+// A foreign trace that stops early or is damaged opens all the same: tsmith_trace_ended tells. Fails with ERROR_FORMAT
+// when it is none of the formats, ERROR_NOT_FOUND, ERROR_PERMISSION, ERROR_NO_SPACE (of the temporary file) and the
+// like. `options` may be NULL. One thread at a time.
+TSMITH_API tsmith_status tsmith_trace_open(const char *path, const tsmith_trace_options *options,
+                                           tsmith_trace **out, tsmith_error *error);
+TSMITH_API void tsmith_trace_close(tsmith_trace *trace);
+
+// The trace as SBT; borrowed, lives as long as the trace.
+TSMITH_API tsmith_sbt *tsmith_trace_sbt(tsmith_trace *trace);
+// "sbt", "chrome-json", "rocprofv3-json"...: the format of what was opened. Lives as long as the trace.
+TSMITH_API const char *tsmith_trace_format(const tsmith_trace *trace);
+// Size of the file that was opened, compressed if it is; 0 of a pipe.
+TSMITH_API uint64_t tsmith_trace_bytes(const tsmith_trace *trace);
+// OK, or TRUNCATED when a foreign trace could not be read to its end, with the reason in `error`. Of an SBT file
+// tsmith_sbt_summarize tells more, and this is OK.
+TSMITH_API tsmith_status tsmith_trace_ended(const tsmith_trace *trace, tsmith_error *error);
+
+// Yields the batches of a trace once, without the temporary file (only an SBT file that comes out of a pipe needs it).
+// The format is the attribute "import.format" of the dictionary; an SBT file need not have it. Destroyed like any
+// source. Fails as tsmith_trace_open does.
+TSMITH_API tsmith_status tsmith_trace_stream(const char *path, const tsmith_trace_options *options,
+                                             tsmith_source **out, tsmith_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening a trace of any format.
+//
+//     regular file --- is it SBT? --- yes --> read where it lies
+//                          no ------------> importer --> temporary SBT file, or handed on as a stream
+//     pipe ------ its first bytes: SBT? --- yes --> copied into a temporary file
+//                          no ------------> importer, which is given the first bytes
+#include "tracesmith/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "import/open.h"
+#include "sbt/file.h"
+#include "sbt/format.h"
+
+enum { FIRST_BYTES_MS = 10000, COPY_SIZE = 1 << 16 };
+
+// Of the temporary file, which is written once and read a few times: quick rather than small.
+enum { TEMPORARY_LEVEL = 1 };
+
+struct place {
+    int fd;
+    char *name; // for messages
+    bool is_regular;
+    uint64_t size;                       // of a regular file
+    uint8_t first[SBT_FILE_HEADER_SIZE]; // of a pipe: read already
+    size_t first_size;
+    tsmith_trace_options options;
+};
+
+struct tsmith_trace {
+    struct place place;
+    tsmith_sbt *sbt;
+    char *format;
+    tsmith_status ended;
+    tsmith_error why;
+};
+
+// ---- the place
+
+static bool has_option(const tsmith_trace_options *options, size_t end) {
+    return options && options->size >= end;
+}
+
+static void take_options(struct place *place, const tsmith_trace_options *options) {
+    if (has_option(options, offsetof(tsmith_trace_options, scan))) {
+        place->options.progress = options->progress;
+        place->options.progress_context = options->progress_context;
+    }
+    if (has_option(options, offsetof(tsmith_trace_options, scan) + sizeof options->scan))
+        place->options.scan = options->scan;
+}
+
+static void place_close(struct place *place) {
+    if (place->fd >= 0)
+        (void)close(place->fd);
+    free(place->name);
+    *place = (struct place){.fd = -1};
+}
+
+// A pipe with a name may have nobody who writes to it; one without always has, or is at its end.
+static int patience(int fd) {
+    struct statfs system;
+    return fstatfs(fd, &system) == 0 && system.f_type == PIPEFS_MAGIC ? -1 : FIRST_BYTES_MS;
+}
+
+static tsmith_status read_first(struct place *place, tsmith_error *error) {
+    int patience_ms = patience(place->fd);
+    bool over = false;
+    while (place->first_size < sizeof place->first && !over) {
+        struct pollfd waiting = {.fd = place->fd, .events = POLLIN};
+        int ready = poll(&waiting, 1, place->first_size ? -1 : patience_ms);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0)
+            return status_set(error, TSMITH_ERROR_IO, "%s: nothing came out of it in %d seconds", place->name,
+                              FIRST_BYTES_MS / 1000);
+        ssize_t got = ready < 0 ? -1
+                                : read(place->fd, place->first + place->first_size,
+                                       sizeof place->first - place->first_size);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (got < 0)
+            return status_set_errno(error, "%s cannot be read", place->name);
+        place->first_size += (size_t)got;
+        over = got == 0;
+    }
+    if (place->first_size)
+        return TSMITH_OK;
+    return status_set_at(error, TSMITH_ERROR_FORMAT, 0, UINT64_MAX, "%s is empty", place->name);
+}
+
+static tsmith_status examine(struct place *place, tsmith_error *error) {
+    struct stat stat;
+    if (fstat(place->fd, &stat) != 0)
+        return status_set_errno(error, "%s cannot be examined", place->name);
+    if (S_ISFIFO(stat.st_mode) || S_ISSOCK(stat.st_mode))
+        return read_first(place, error);
+    if (S_ISREG(stat.st_mode)) {
+        place->is_regular = true;
+        place->size = (uint64_t)stat.st_size;
+        if (stat.st_size == 0)
+            return status_set_at(error, TSMITH_ERROR_FORMAT, 0, UINT64_MAX, "%s is empty", place->name);
+        // Standard input may have been read by somebody before us; a trace is read from its beginning.
+        if (lseek(place->fd, 0, SEEK_SET) < 0)
+            return status_set_errno(error, "%s cannot be read", place->name);
+        return TSMITH_OK;
+    }
+    return status_set(error, TSMITH_ERROR_FORMAT, "%s is %s, not a trace", place->name,
+                      S_ISDIR(stat.st_mode) ? "a folder"
+                      : isatty(place->fd)   ? "a terminal"
+                                            : "a device");
+}
+
+static tsmith_status place_open(struct place *place, const char *path, const tsmith_trace_options *options,
+                                tsmith_error *error) {
+    bool is_stdin = strcmp(path, "-") == 0;
+    *place = (struct place){.fd = -1, .name = strdup(is_stdin ? "standard input" : path)};
+    take_options(place, options);
+    tsmith_status status = TSMITH_OK;
+    // Without O_NONBLOCK a pipe that nobody writes to would hold us here.
+    place->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                         : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (place->fd < 0)
+        status = status_set_errno(error, "%s cannot be opened", is_stdin ? "standard input" : path);
+    else if (!place->name)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+    else
+        status = examine(place, error);
+    if (status != TSMITH_OK)
+        place_close(place);
+    return status;
+}
+
+static tsmith_status place_import(struct place *place, tsmith_source **out, tsmith_error *error) {
+    const struct import_place from = {
+        .fd = place->fd, .name = place->name, .first = place->first, .first_size = place->first_size};
+    return import_open(&from, NULL, out, error);
+}
+
+static void show_progress(const struct place *place) {
+    off_t at;
+    if (!place->options.progress || !place->is_regular || (at = lseek(place->fd, 0, SEEK_CUR)) < 0)
+        return;
+    place->options.progress(place->options.progress_context, (uint64_t)at, place->size);
+}
+
+// ---- SBT
+
+static tsmith_status no_temporary(const struct place *place, tsmith_error *error) {
+    return status_set_errno(error, "%s: no temporary file for its events (TMPDIR chooses another folder)",
+                            place->name);
+}
+
+// The rest of the pipe, behind its first bytes.
+static tsmith_status copy_pipe(struct place *place, int to, tsmith_error *error) {
+    uint8_t bytes[COPY_SIZE];
+    size_t held = place->first_size;
+    memcpy(bytes, place->first, held);
+    for (;;) {
+        if (!file_write(to, bytes, held))
+            return no_temporary(place, error);
+        struct pollfd waiting = {.fd = place->fd, .events = POLLIN};
+        ssize_t got = read(place->fd, bytes, sizeof bytes);
+        if (got == 0)
+            return TSMITH_OK;
+        if (got < 0 && errno == EAGAIN)
+            (void)poll(&waiting, 1, -1);
+        else if (got < 0 && errno != EINTR)
+            return status_set_errno(error, "%s cannot be read", place->name);
+        held = got > 0 ? (size_t)got : 0;
+    }
+}
+
+static tsmith_status open_copied(struct place *place, tsmith_sbt **out, tsmith_error *error) {
+    int copy = file_temporary();
+    if (copy < 0)
+        return no_temporary(place, error);
+    tsmith_status status = copy_pipe(place, copy, error);
+    if (status == TSMITH_OK)
+        status = tsmith_sbt_open_fd(copy, place->name, out, error);
+    (void)close(copy);
+    return status;
+}
+
+// ERROR_FORMAT: it is something else.
+static tsmith_status open_as_sbt(struct place *place, tsmith_sbt **out, tsmith_error *error) {
+    *out = NULL;
+    if (place->is_regular)
+        return tsmith_sbt_open_fd(place->fd, place->name, out, error);
+    if (place->first_size < sizeof place->first || !file_header_has_magic(place->first))
+        return TSMITH_ERROR_FORMAT;
+    return open_copied(place, out, error);
+}
+
+// ---- a trace
+
+static int keep_going(void *context) {
+    show_progress(&((struct tsmith_trace *)context)->place);
+    return 1;
+}
+
+static tsmith_status pump_into(struct tsmith_trace *trace, tsmith_source *source, int fd,
+                               tsmith_error *error) {
+    const tsmith_sbt_write_options options = {.size = sizeof options, .compression_level = TEMPORARY_LEVEL};
+    tsmith_sink *sink = NULL;
+    tsmith_status status = tsmith_sbt_writer_open_fd(fd, &options, &sink, error);
+    if (status != TSMITH_OK)
+        return status;
+    status = tsmith_pump(source, sink, keep_going, trace, &trace->why);
+    tsmith_sink_destroy(sink);
+    trace->ended = status;
+    if (status == TSMITH_TRUNCATED)
+        return TSMITH_OK;
+    if (status < 0 && error)
+        *error = trace->why;
+    return status;
+}
+
+static char *format_of(tsmith_source *source) {
+    tsmith_string format =
+        tsmith_dictionary_find_attribute(tsmith_source_dictionary(source), "import.format");
+    return format.length ? strndup(format.bytes, format.length) : strdup("unknown");
+}
+
+static tsmith_status import_trace(struct tsmith_trace *trace, tsmith_error *error) {
+    tsmith_source *source = NULL;
+    int fd = -1;
+    tsmith_status status = place_import(&trace->place, &source, error);
+    if (status != TSMITH_OK)
+        return status;
+    fd = file_temporary();
+    status = fd < 0 ? no_temporary(&trace->place, error) : pump_into(trace, source, fd, error);
+    if (status == TSMITH_OK)
+        status = tsmith_sbt_open_fd(fd, trace->place.name, &trace->sbt, error);
+    if (status == TSMITH_OK && !(trace->format = format_of(source)))
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", trace->place.name);
+    tsmith_source_destroy(source);
+    if (fd >= 0)
+        (void)close(fd);
+    return status;
+}
+
+static tsmith_status open_trace(struct tsmith_trace *trace, tsmith_error *error) {
+    tsmith_status status = open_as_sbt(&trace->place, &trace->sbt, error);
+    if (status == TSMITH_ERROR_FORMAT)
+        return import_trace(trace, error);
+    if (status == TSMITH_OK && !(trace->format = strdup("sbt")))
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", trace->place.name);
+    return status;
+}
+
+tsmith_status tsmith_trace_open(const char *path, const tsmith_trace_options *options, tsmith_trace **out,
+                                tsmith_error *error) {
+    *out = NULL;
+    tsmith_trace *trace = calloc(1, sizeof *trace);
+    if (!trace)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+    tsmith_status status = place_open(&trace->place, path, options, error);
+    if (status == TSMITH_OK)
+        status = open_trace(trace, error);
+    if (status == TSMITH_OK)
+        *out = trace;
+    else
+        tsmith_trace_close(trace);
+    return status;
+}
+
+void tsmith_trace_close(tsmith_trace *trace) {
+    if (!trace)
+        return;
+    tsmith_sbt_close(trace->sbt);
+    place_close(&trace->place);
+    free(trace->format);
+    free(trace);
+}
+
+tsmith_sbt *tsmith_trace_sbt(tsmith_trace *trace) {
+    return trace->sbt;
+}
+
+const char *tsmith_trace_format(const tsmith_trace *trace) {
+    return trace->format;
+}
+
+uint64_t tsmith_trace_bytes(const tsmith_trace *trace) {
+    return trace->place.size;
+}
+
+tsmith_status tsmith_trace_ended(const tsmith_trace *trace, tsmith_error *error) {
+    if (trace->ended == TSMITH_TRUNCATED && error)
+        *error = trace->why;
+    return trace->ended;
+}
+
+// ---- a stream
+
+struct stream {
+    struct place place;
+    tsmith_sbt *sbt;
+    tsmith_source *source;
+};
+
+static void stream_destroy(void *self) {
+    struct stream *stream = self;
+    if (!stream)
+        return;
+    tsmith_source_destroy(stream->source);
+    tsmith_sbt_close(stream->sbt);
+    place_close(&stream->place);
+    free(stream);
+}
+
+static tsmith_status stream_next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct stream *stream = self;
+    tsmith_status status = tsmith_source_next(stream->source, out, error);
+    if (!stream->sbt)
+        show_progress(&stream->place);
+    return status;
+}
+
+static const tsmith_dictionary *stream_dictionary(void *self) {
+    return tsmith_source_dictionary(((struct stream *)self)->source);
+}
+
+tsmith_status tsmith_trace_stream(const char *path, const tsmith_trace_options *options, tsmith_source **out,
+                                  tsmith_error *error) {
+    static const tsmith_source_ops ops = {stream_next, stream_dictionary, stream_destroy};
+    *out = NULL;
+    struct stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+    tsmith_status status = place_open(&stream->place, path, options, error);
+    if (status != TSMITH_OK)
+        goto fail;
+    status = open_as_sbt(&stream->place, &stream->sbt, error);
+    if (status == TSMITH_OK)
+        status = tsmith_sbt_scan(stream->sbt, stream->place.options.scan, &stream->source, error);
+    else if (status == TSMITH_ERROR_FORMAT)
+        status = place_import(&stream->place, &stream->source, error);
+    if (status == TSMITH_OK && tsmith_source_create(&ops, stream, out) != TSMITH_OK)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+    if (status == TSMITH_OK)
+        return TSMITH_OK;
+fail:
+    stream_destroy(stream);
+    return status;
+}
