@@ -64,7 +64,7 @@ typedef struct tsmith_report_table {
 typedef struct tsmith_report {
     const char *name;         // of the analysis: "kernels"
     const char *question;     // "Which kernels take the time?"
-    const char *finding;      // one or two sentences
+    const char *finding;      // one or two sentences; of "advice": a line for each of the first three
     const char *const *notes; // what makes the answer weaker than it looks
     size_t note_count;
     tsmith_interval window;

@@ -14,7 +14,8 @@ static const struct analysis_kind *const KINDS[] = {
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
 struct running {
-    const struct analysis_kind *kind; // NULL: not asked for
+    const struct analysis_kind *kind; // NULL: does not run
+    bool asked;                       // its report is handed out
     void *state;
     struct report report;
 };
@@ -25,6 +26,7 @@ struct tsmith_analysis {
     tsmith_timeline *timeline; // always there: window and holes come from it
     tsmith_graph *graph;
     tsmith_states *states;
+    struct advice advice;
     bool finished;
 };
 
@@ -48,20 +50,22 @@ static tsmith_status no_such_name(const char *name, tsmith_error *error) {
 
 static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_options *options,
                             tsmith_error *error) {
+    bool advice = false; // then those run that advise
     for (size_t i = 0; options && options->names && i < options->name_count; i++) {
         size_t k = 0;
         while (k < KIND_COUNT && strcmp(KINDS[k]->name, options->names[i]) != 0)
             k++;
         if (k == KIND_COUNT)
             return no_such_name(options->names[i], error);
-        analysis->running[k].kind = KINDS[k];
+        analysis->running[k].asked = true;
+        advice |= KINDS[k]->needs == NEEDS_ADVICE;
     }
     for (size_t i = 0; i < KIND_COUNT; i++) {
         struct running *running = &analysis->running[i];
-        if (!options || !options->names)
-            running->kind = KINDS[i];
-        if (!running->kind)
+        running->asked |= !options || !options->names;
+        if (!running->asked && !(advice && KINDS[i]->advises))
             continue;
+        running->kind = KINDS[i];
         if (running->kind->needs > analysis->needs)
             analysis->needs = running->kind->needs;
         running->state = calloc(1, running->kind->state_size + 1);
@@ -160,8 +164,9 @@ static tsmith_status make_report(const tsmith_analysis *analysis, struct running
 // The reports of all analyses that need at most `until` and more than `beyond`.
 static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictionary *dictionary, int beyond,
                                   int until, tsmith_error *error) {
-    struct analysis_context context = {dictionary, tsmith_timeline_window(analysis->timeline),
-                                       analysis->timeline, analysis->graph, analysis->states};
+    struct analysis_context context = {dictionary,         tsmith_timeline_window(analysis->timeline),
+                                       analysis->timeline, analysis->graph,
+                                       analysis->states,   &analysis->advice};
     for (size_t i = 0; i < KIND_COUNT; i++) {
         struct running *running = &analysis->running[i];
         if (!running->kind || (int)running->kind->needs <= beyond || (int)running->kind->needs > until)
@@ -185,13 +190,15 @@ tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dic
         status = tsmith_states_create(analysis->timeline, analysis->graph, &analysis->states, error);
     if (status == TSMITH_OK)
         status = make_reports(analysis, dictionary, NEEDS_GRAPH, NEEDS_STATES, error);
+    if (status == TSMITH_OK)
+        status = make_reports(analysis, dictionary, NEEDS_STATES, NEEDS_ADVICE, error);
     analysis->finished = status == TSMITH_OK;
     return status;
 }
 
 const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, size_t index) {
     for (size_t i = 0; i < KIND_COUNT && analysis->finished; i++)
-        if (analysis->running[i].kind && index-- == 0)
+        if (analysis->running[i].asked && index-- == 0)
             return &analysis->running[i].report.public;
     return NULL;
 }
@@ -243,4 +250,19 @@ tsmith_string analysis_command_name(const struct analysis_context *context, cons
     const char *operation = tsmith_operation_name((tsmith_operation)command->operation);
     return analysis_text(command->operation && operation ? operation
                                                          : tsmith_kind_name((tsmith_kind)command->kind));
+}
+
+int analysis_shown(tsmith_string name) {
+    enum { SHOWN = 60 };
+    size_t length = name.length < SHOWN ? name.length : SHOWN;
+    while (length && length < name.length && ((unsigned char)name.bytes[length] & 0xc0) == 0x80)
+        length--; // not within a character
+    return (int)length;
+}
+
+bool analysis_matters(const struct analysis_context *context, const tsmith_row *device) {
+    int64_t most = 0;
+    for (size_t i = 0; i < context->timeline->device_count; i++)
+        most = context->timeline->devices[i].busy > most ? context->timeline->devices[i].busy : most;
+    return most > 0 && device->busy >= most / 2;
 }

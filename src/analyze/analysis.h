@@ -4,13 +4,14 @@
 #ifndef ANALYZE_ANALYSIS_H
 #define ANALYZE_ANALYSIS_H
 
+#include "analyze/advice.h"
 #include "analyze/report.h"
 #include "state/graph.h"
 #include "state/states.h"
 #include "state/sweep.h"
 #include "state/timeline.h"
 
-enum analysis_needs { NEEDS_NOTHING, NEEDS_TIMELINE, NEEDS_GRAPH, NEEDS_STATES };
+enum analysis_needs { NEEDS_NOTHING, NEEDS_TIMELINE, NEEDS_GRAPH, NEEDS_STATES, NEEDS_ADVICE };
 
 struct analysis_context {
     const tsmith_dictionary *dictionary;
@@ -18,6 +19,7 @@ struct analysis_context {
     const tsmith_timeline *timeline; // what was asked for
     const tsmith_graph *graph;
     const tsmith_states *states;
+    struct advice *advice; // to add to; whole when one that needs it is made
 };
 
 struct analysis_kind {
@@ -30,9 +32,11 @@ struct analysis_kind {
                            const tsmith_interval *window);
     tsmith_status (*finish)(void *state, const struct analysis_context *context, struct report *report);
     void (*release)(void *state);
+    bool advises; // adds to the advice
 };
 
 #define ANALYSES(X)                                                                                          \
+    X(advice)                                                                                                \
     X(breakdown)                                                                                             \
     X(idle)                                                                                                  \
     X(kernels)                                                                                               \
@@ -56,5 +60,9 @@ void analysis_track_text(struct report *report, struct report_table *table,
                          const struct analysis_context *context, uint32_t track);
 tsmith_string analysis_command_name(const struct analysis_context *context, const tsmith_command *command);
 tsmith_string analysis_text(const char *text);
+// How many bytes of a name a sentence shows.
+int analysis_shown(tsmith_string name);
+// Whether a device is busy at least half as long as the busiest: what it lacks costs the whole.
+bool analysis_matters(const struct analysis_context *context, const tsmith_row *device);
 
 #endif

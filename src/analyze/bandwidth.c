@@ -110,10 +110,18 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
             report,
             "%llu copies are from or to pageable memory: they are staged, and the host waits for them.",
             (unsigned long long)pageable);
+    if (pageable)
+        advice_evidence(context->advice, ADVICE_COPY, "%llu copies are from or to pageable memory.",
+                        (unsigned long long)pageable);
     if (unsized)
         report_note(report, "%llu copies have no size and are left out.", (unsigned long long)unsized);
     return TSMITH_OK;
 }
 
 const struct analysis_kind analysis_bandwidth = {
-    "bandwidth", "How fast is memory moved, and when?", NEEDS_TIMELINE, 0, NULL, finish, NULL};
+    .name = "bandwidth",
+    .question = "How fast is memory moved, and when?",
+    .needs = NEEDS_TIMELINE,
+    .finish = finish,
+    .advises = true,
+};

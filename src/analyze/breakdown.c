@@ -74,4 +74,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
 }
 
 const struct analysis_kind analysis_breakdown = {
-    "breakdown", "What did the devices spend their time on?", NEEDS_TIMELINE, 0, NULL, finish, NULL};
+    .name = "breakdown",
+    .question = "What did the devices spend their time on?",
+    .needs = NEEDS_TIMELINE,
+    .finish = finish,
+};

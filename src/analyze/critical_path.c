@@ -19,6 +19,7 @@ struct part {
 
 struct by_kernel {
     uint32_t name;
+    uint32_t computes;
     uint64_t count, critical;
     int64_t total, on_path, least_slack;
 };
@@ -154,6 +155,7 @@ static tsmith_status add_up_kernels(struct state *state, const tsmith_timeline *
             return TSMITH_ERROR_NO_MEMORY;
         int64_t slack = state->path.slack[i];
         kernel->count++;
+        kernel->computes = command->work == TSMITH_WORK_COMPUTE;
         kernel->critical += slack == 0;
         kernel->total = sweep_add(kernel->total, command->end - command->start);
         kernel->least_slack = slack < kernel->least_slack ? slack : kernel->least_slack;
@@ -196,6 +198,32 @@ static tsmith_status write_slack(struct state *state, const struct analysis_cont
         report_integer(report, table, kernel->least_slack);
     }
     return TSMITH_OK;
+}
+
+static void advise(const struct state *state, const struct analysis_context *context, int64_t length) {
+    const struct by_kernel *kernel = NULL;
+    tsmith_string name;
+    char time[REPORT_TEXT], total[REPORT_TEXT];
+    tsmith_interval where = {0, 0};
+    for (size_t i = 0; i < state->kernel_numbers.count && !kernel; i++) // the first has most of the path
+        kernel = state->kernels[i].computes ? &state->kernels[i] : NULL;
+    if (!kernel || !kernel->on_path)
+        return;
+    name = tsmith_dictionary_string(context->dictionary, kernel->name);
+    for (size_t i = 0; i < state->path.count; i++) {
+        const struct path_step *step = &state->path.steps[i];
+        if (step->kind == PATH_RUN && step->node < context->graph->command_count &&
+            context->timeline->commands[step->node].name == kernel->name &&
+            step->to - step->from > where.to - where.from)
+            where = (tsmith_interval){step->from, step->to};
+    }
+    advice_add(context->advice, ADVICE_KERNEL, kernel->on_path, where, name);
+    advice_evidence(
+        context->advice, ADVICE_KERNEL,
+        "%.*s ran %llu times, %s in all; %s of it are on the critical path (%.1f %% of the path).",
+        analysis_shown(name), name.bytes, (unsigned long long)kernel->count,
+        report_duration(total, kernel->total), report_duration(time, kernel->on_path),
+        report_percent(kernel->on_path, length));
 }
 
 static void write_classes(const struct state *state, const struct analysis_context *context,
@@ -241,6 +269,8 @@ static tsmith_status finish(void *self, const struct analysis_context *context, 
     status = write_parts(state, context, report, length);
     if (status == TSMITH_OK)
         status = write_slack(state, context, report);
+    if (status == TSMITH_OK)
+        advise(state, context, length);
     for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
         contradicted += context->graph->contradicted[kind];
     if (contradicted)
@@ -259,5 +289,11 @@ static void release(void *self) {
 }
 
 const struct analysis_kind analysis_critical_path = {
-    "critical_path", "What decides how long it all takes?", NEEDS_GRAPH, sizeof(struct state), NULL, finish,
-    release};
+    .name = "critical_path",
+    .question = "What decides how long it all takes?",
+    .needs = NEEDS_GRAPH,
+    .state_size = sizeof(struct state),
+    .finish = finish,
+    .release = release,
+    .advises = true,
+};

@@ -65,6 +65,8 @@ struct idle {
     int64_t gap_times[CAUSE_LIMIT]; // of the gap at hand
     struct gap gaps[GAPS + 1];      // the longest first
     size_t gap_count;
+    struct gap worst[CAUSE_LIMIT]; // of the device at hand: the longest by what took most of it
+    uint64_t counts[CAUSE_LIMIT];  // and how many
 };
 
 static bool add_activity(struct activity *activity, const tsmith_call *call) {
@@ -162,6 +164,9 @@ static void end_gap(struct idle *idle, const tsmith_row *device, int64_t from, i
     memset(idle->gap_times, 0, sizeof idle->gap_times);
     if (from >= to || gap.next == TSMITH_INDEX_NONE || from < device->first_start)
         return;
+    idle->counts[gap.cause]++;
+    if (to - from > idle->worst[gap.cause].to - idle->worst[gap.cause].from)
+        idle->worst[gap.cause] = gap;
     size_t at = idle->gap_count;
     for (; at > 0 && idle->gaps[at - 1].to - idle->gaps[at - 1].from < to - from; at--)
         idle->gaps[at] = idle->gaps[at - 1];
@@ -253,6 +258,73 @@ static void write_finding(const int64_t sums[CAUSE_LIMIT], struct report *report
             report_percent(sums[worst], active), CAUSE_DOCS[worst]);
 }
 
+// ---- what could be won
+
+static void advise_cause(const struct idle *idle, const tsmith_row *device, enum advice_problem problem,
+                         enum cause cause, enum cause other, const char *because) {
+    const struct analysis_context *context = idle->context;
+    const tsmith_command *commands = context->timeline->commands;
+    struct advice_item *item = &context->advice->items[problem];
+    int64_t time = idle->times[cause] + (other == cause ? 0 : idle->times[other]);
+    const struct gap *a = &idle->worst[cause], *b = &idle->worst[other];
+    const struct gap *gap = a->to - a->from >= b->to - b->from ? a : b;
+    uint64_t count = idle->counts[cause] + (other == cause ? 0 : idle->counts[other]);
+    tsmith_string name = {"", 0};
+    char all[REPORT_TEXT], active[REPORT_TEXT], longest[REPORT_TEXT];
+    if (time <= item->saves)
+        return;
+    if (gap->to > gap->from)
+        name = analysis_command_name(context, &commands[gap->next]);
+    advice_add(context->advice, problem, time, (tsmith_interval){gap->from, gap->to}, name);
+    item->evidence[0] = 0; // of another device
+    advice_evidence(context->advice, problem, "For %s of the %s from its first to its last command %s.",
+                    report_duration(all, time),
+                    report_duration(active, device->last_end - device->first_start), because);
+    if (gap->to > gap->from)
+        advice_evidence(context->advice, problem, "It is most of %llu gaps, the longest %s before %.*s.",
+                        (unsigned long long)count, report_duration(longest, gap->to - gap->from),
+                        analysis_shown(name), name.bytes);
+}
+
+static void advise_startup(const struct idle *idle, const tsmith_row *device) {
+    const struct analysis_context *context = idle->context;
+    struct advice_item *item = &context->advice->items[ADVICE_STARTUP];
+    int64_t time = idle->times[CAUSE_BEFORE];
+    char text[REPORT_TEXT];
+    if (time <= item->saves)
+        return;
+    uint32_t first = TSMITH_INDEX_NONE;
+    for (uint32_t i = device->first_command; i < device->first_command + device->command_count; i++)
+        if (timeline_runs(&context->timeline->commands[i]) &&
+            context->timeline->commands[i].start <= device->first_start)
+            first = first == TSMITH_INDEX_NONE ? i : first;
+    tsmith_string name = first == TSMITH_INDEX_NONE
+                             ? analysis_text("")
+                             : analysis_command_name(context, &context->timeline->commands[first]);
+    advice_add(context->advice, ADVICE_STARTUP, time,
+               (tsmith_interval){context->window.from, device->first_start}, name);
+    item->evidence[0] = 0;
+    advice_evidence(context->advice, ADVICE_STARTUP,
+                    "The device's first command, %.*s, begins %s into the trace.", analysis_shown(name),
+                    name.bytes, report_duration(text, time));
+}
+
+static void advise(const struct idle *idle, const tsmith_row *device) {
+    int64_t *unknown = &idle->context->advice->unknown;
+    *unknown = idle->times[CAUSE_UNKNOWN] > *unknown ? idle->times[CAUSE_UNKNOWN] : *unknown;
+    advise_startup(idle, device);
+    advise_cause(idle, device, ADVICE_HOST_BOUND, CAUSE_HOST_BOUND, CAUSE_HOST_BOUND,
+                 "the device has no work, and the host does something other than wait, compile or launch");
+    advise_cause(idle, device, ADVICE_SYNC, CAUSE_SYNC, CAUSE_SYNC,
+                 "the device has no work, and the host waits");
+    advise_cause(idle, device, ADVICE_COMPILE, CAUSE_COMPILE, CAUSE_COMPILE,
+                 "the device is idle, and something is compiled");
+    advise_cause(idle, device, ADVICE_LAUNCH, CAUSE_LAUNCH_CALL, CAUSE_LAUNCH,
+                 "the device is idle for launching calls and launch latency");
+    advise_cause(idle, device, ADVICE_CROSS_STREAM, CAUSE_EVENT, CAUSE_EVENT,
+                 "the device is idle, and what is queued waits for other queues");
+}
+
 static tsmith_status write_devices(struct idle *idle, struct report *report) {
     static const tsmith_report_column COLUMNS[] = {{"device", TSMITH_CELL_TEXT},
                                                    {"cause", TSMITH_CELL_TEXT},
@@ -266,10 +338,14 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
     for (size_t i = 0; i < context->timeline->device_count; i++) {
         const tsmith_row *device = &context->timeline->devices[i];
         memset(idle->times, 0, sizeof idle->times);
+        memset(idle->worst, 0, sizeof idle->worst);
+        memset(idle->counts, 0, sizeof idle->counts);
         measure(idle, device);
         tsmith_status status = separate_copies(idle, device);
         if (status != TSMITH_OK)
             return status;
+        if (analysis_matters(context, device))
+            advise(idle, device);
         for (int cause = 0; cause < CAUSE_LIMIT; cause++) {
             sums[cause] = sweep_add(sums[cause], idle->times[cause]);
             analysis_device_text(report, table, context, device);
@@ -313,4 +389,11 @@ static void release(void *state) {
 }
 
 const struct analysis_kind analysis_idle = {
-    "idle", "Why did the devices not compute?", NEEDS_STATES, sizeof(struct idle), NULL, finish, release};
+    .name = "idle",
+    .question = "Why did the devices not compute?",
+    .needs = NEEDS_STATES,
+    .state_size = sizeof(struct idle),
+    .finish = finish,
+    .release = release,
+    .advises = true,
+};

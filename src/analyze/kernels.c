@@ -138,4 +138,11 @@ static void release(void *state) {
 }
 
 const struct analysis_kind analysis_kernels = {
-    "kernels", "Which kernels take the time?", NEEDS_NOTHING, sizeof(struct kernels), take, finish, release};
+    .name = "kernels",
+    .question = "Which kernels take the time?",
+    .needs = NEEDS_NOTHING,
+    .state_size = sizeof(struct kernels),
+    .write = take,
+    .finish = finish,
+    .release = release,
+};

@@ -152,6 +152,10 @@ static void write_finding(const struct launches *launches, const struct analysis
             "shorter than the call that launched them.",
             report_duration(calls, total), (unsigned long long)shorter, (unsigned long long)paired,
             report_percent((int64_t)shorter, (int64_t)paired));
+    if (shorter)
+        advice_evidence(context->advice, ADVICE_LAUNCH,
+                        "%llu of %llu commands are kernels shorter than the call that launched them.",
+                        (unsigned long long)shorter, (unsigned long long)paired);
     if (paired < commands)
         report_note(report, "%llu of %llu commands have no launching call in the trace.",
                     (unsigned long long)(commands - paired), (unsigned long long)commands);
@@ -189,7 +193,11 @@ static void release(void *state) {
 }
 
 const struct analysis_kind analysis_launches = {
-    "launches",   "What does launching cost, and how long is the way to the device?",
-    NEEDS_STATES, sizeof(struct launches),
-    NULL,         finish,
-    release};
+    .name = "launches",
+    .question = "What does launching cost, and how long is the way to the device?",
+    .needs = NEEDS_STATES,
+    .state_size = sizeof(struct launches),
+    .finish = finish,
+    .release = release,
+    .advises = true,
+};

@@ -236,7 +236,11 @@ static void release(void *state) {
 }
 
 const struct analysis_kind analysis_memory = {
-    "memory",      "How much device memory is used, and what leaks?",
-    NEEDS_NOTHING, sizeof(struct memory),
-    take,          finish,
-    release};
+    .name = "memory",
+    .question = "How much device memory is used, and what leaks?",
+    .needs = NEEDS_NOTHING,
+    .state_size = sizeof(struct memory),
+    .write = take,
+    .finish = finish,
+    .release = release,
+};

@@ -5,6 +5,51 @@
 
 #include "analyze/analysis.h"
 
+// The longest stretch of `a` that `b` does not touch.
+static tsmith_interval longest_alone(const tsmith_interval *a, size_t a_count, const tsmith_interval *b,
+                                     size_t b_count) {
+    tsmith_interval longest = {0, 0};
+    size_t next = 0;
+    for (size_t i = 0; i < a_count; i++) {
+        int64_t from = a[i].from;
+        while (next < b_count && b[next].to <= from)
+            next++;
+        for (size_t k = next; from < a[i].to; k++) {
+            int64_t to = k < b_count && b[k].from < a[i].to ? b[k].from : a[i].to;
+            if (to - from > longest.to - longest.from)
+                longest = (tsmith_interval){from, to};
+            from = k < b_count && b[k].to < a[i].to ? b[k].to : a[i].to;
+        }
+    }
+    return longest;
+}
+
+static void advise(const struct analysis_context *context, const tsmith_row *device, tsmith_work work,
+                   int64_t time, int64_t exposed, tsmith_interval longest) {
+    enum advice_problem problem = work == TSMITH_WORK_COPY ? ADVICE_COPY : ADVICE_COMMUNICATION;
+    const tsmith_command *commands = timeline_row_commands(context->timeline, device);
+    tsmith_string name = {"", 0};
+    char all[REPORT_TEXT], alone[REPORT_TEXT], one[REPORT_TEXT];
+    int64_t most = 0;
+    if (exposed <= context->advice->items[problem].saves || !analysis_matters(context, device))
+        return;
+    for (uint32_t i = 0; i < device->command_count; i++) {
+        const tsmith_command *command = &commands[i];
+        int64_t from = command->start > longest.from ? command->start : longest.from;
+        int64_t to = command->end < longest.to ? command->end : longest.to;
+        if (command->work != work || to - from <= most)
+            continue;
+        most = to - from;
+        name = analysis_command_name(context, command);
+    }
+    advice_add(context->advice, problem, exposed, longest, name);
+    context->advice->items[problem].evidence[0] = 0; // of another device
+    advice_evidence(context->advice, problem,
+                    "For %s of its %s of %s the device does not compute; longest at a stretch %s, of %.*s.",
+                    report_duration(alone, exposed), report_duration(all, time), tsmith_work_name(work),
+                    report_duration(one, longest.to - longest.from), analysis_shown(name), name.bytes);
+}
+
 static tsmith_status measure(const struct analysis_context *context, const tsmith_row *device,
                              tsmith_work work, int64_t *time, int64_t *hidden) {
     tsmith_interval *other = NULL, *compute = NULL;
@@ -16,6 +61,8 @@ static tsmith_status measure(const struct analysis_context *context, const tsmit
     if (status == TSMITH_OK) {
         *time = sweep_length(other, others);
         *hidden = sweep_common(other, others, compute, computes);
+        advise(context, device, work, *time, *time - *hidden,
+               longest_alone(other, others, compute, computes));
     }
     free(other);
     free(compute);
@@ -65,4 +112,9 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
 }
 
 const struct analysis_kind analysis_overlap = {
-    "overlap", "How much communication is hidden behind computation?", NEEDS_TIMELINE, 0, NULL, finish, NULL};
+    .name = "overlap",
+    .question = "How much communication is hidden behind computation?",
+    .needs = NEEDS_TIMELINE,
+    .finish = finish,
+    .advises = true,
+};

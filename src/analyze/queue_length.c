@@ -102,4 +102,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
 }
 
 const struct analysis_kind analysis_queue_length = {
-    "queue_length", "How many commands waited in the queues?", NEEDS_TIMELINE, 0, NULL, finish, NULL};
+    .name = "queue_length",
+    .question = "How many commands waited in the queues?",
+    .needs = NEEDS_TIMELINE,
+    .finish = finish,
+};

@@ -61,7 +61,7 @@ void report_share(struct report *report, struct report_table *table, int64_t par
 }
 
 static const char *format_text(struct report *report, const char *format, va_list arguments) {
-    char text[1024];
+    char text[2048];
     (void)vsnprintf(text, sizeof text, format, arguments);
     const char *copy = arena_copy(&report->arena, text, strlen(text));
     report->failed |= !copy;

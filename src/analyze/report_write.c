@@ -183,10 +183,9 @@ static size_t text_width(const char *text) {
     return width;
 }
 
-static void write_text_cell(FILE *out, const char *text, size_t width) {
-    size_t total = text_width(text), keep = total <= width ? total : width > 3 ? width - 3 : width;
-    size_t left = strlen(text);
-    for (size_t i = 0; i < keep; i++) {
+// At most `keep` characters of the `left` bytes of a text.
+static void put_characters(FILE *out, const char *text, size_t left, size_t keep) {
+    for (size_t i = 0; i < keep && left; i++) {
         unsigned length = json_utf8_length(text, left);
         unsigned char c = (unsigned char)*text;
         if (!length || c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[1] < 0xa0))
@@ -197,6 +196,11 @@ static void write_text_cell(FILE *out, const char *text, size_t width) {
         text += length;
         left -= length;
     }
+}
+
+static void write_text_cell(FILE *out, const char *text, size_t width) {
+    size_t total = text_width(text), keep = total <= width ? total : width > 3 ? width - 3 : width;
+    put_characters(out, text, strlen(text), keep);
     if (keep < total && width > 3)
         fputs("...", out);
     for (size_t i = keep < total ? width : total; i < width; i++)
@@ -266,7 +270,11 @@ tsmith_status tsmith_report_write_text(const tsmith_report *report, size_t max_r
     int64_t window = report->window.to - report->window.from;
     char length[REPORT_TEXT], missing[REPORT_TEXT];
     fprintf(out, "%s: %s\n  ", report->name, report->question);
-    write_text_cell(out, report->finding, text_width(report->finding));
+    for (const char *line = report->finding, *end; line; line = end ? end + 1 : NULL) {
+        end = strchr(line, '\n');
+        put_characters(out, line, end ? (size_t)(end - line) : strlen(line), SIZE_MAX);
+        fputs(end ? "\n  " : "", out);
+    }
     fprintf(out, "\n  Covers %.1f %% of %s", report_percent(window - report->missing, window ? window : 1),
             report_duration(length, window));
     if (report->missing || report->lost)

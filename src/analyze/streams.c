@@ -83,4 +83,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
 }
 
 const struct analysis_kind analysis_streams = {
-    "streams", "How busy are the queues, and how much runs at once?", NEEDS_TIMELINE, 0, NULL, finish, NULL};
+    .name = "streams",
+    .question = "How busy are the queues, and how much runs at once?",
+    .needs = NEEDS_TIMELINE,
+    .finish = finish,
+};

@@ -190,5 +190,10 @@ static void release(void *state) {
 }
 
 const struct analysis_kind analysis_sync = {
-    "sync", "What does waiting for the devices cost?", NEEDS_STATES, sizeof(struct syncs), NULL, finish,
-    release};
+    .name = "sync",
+    .question = "What does waiting for the devices cost?",
+    .needs = NEEDS_STATES,
+    .state_size = sizeof(struct syncs),
+    .finish = finish,
+    .release = release,
+};

@@ -97,17 +97,37 @@ static void attribute(struct walk *walk, size_t point, const struct reason *reas
     }
 }
 
-static void walk_back(struct walk *walk) {
-    const tsmith_graph *graph = walk->graph;
-    size_t at = SIZE_MAX;
-    int64_t latest = INT64_MIN;
-    for (uint32_t node = 0; node < graph->node_count; node++) {
+// The node that ends last, SIZE_MAX when there is none. A thread that only asks (a watchdog that queries events) decides
+// nothing: its calls count only when there is nothing else.
+static size_t find_last(const tsmith_graph *graph, int64_t until) {
+    const tsmith_timeline *timeline = graph->timeline;
+    size_t last[2] = {SIZE_MAX, SIZE_MAX};
+    int64_t latest[2] = {INT64_MIN, INT64_MIN};
+    bool asks = true;
+    for (uint32_t node = graph->node_count; node-- > 0;) { // backwards, so that a thread is seen from its end
+        size_t call = node - graph->command_count;
+        if (node < graph->command_count) {
+            asks = false;
+        } else if (call + 1 == timeline->call_count ||
+                   timeline->calls[call].thread != timeline->calls[call + 1].thread) {
+            const tsmith_thread *thread = &timeline->threads[timeline->calls[call].thread];
+            asks = true;
+            for (uint32_t i = 0; i < thread->call_count && asks; i++)
+                asks = timeline->calls[thread->first_call + i].role == TSMITH_CALL_OTHER;
+        }
         int64_t end = graph_time(graph, node, true);
-        if (end > latest && end <= walk->window.to) {
-            latest = end;
-            at = 2 * (size_t)node + 1;
+        if (end >= latest[asks] && end <= until) {
+            latest[asks] = end;
+            last[asks] = node;
         }
     }
+    return last[0] != SIZE_MAX ? last[0] : last[1];
+}
+
+static void walk_back(struct walk *walk) {
+    const tsmith_graph *graph = walk->graph;
+    size_t at = find_last(graph, walk->window.to);
+    at = at == SIZE_MAX ? at : 2 * at + 1;
     while (at != SIZE_MAX && !walk->failed && point_time(graph, at) > walk->window.from) {
         walk->visited[at] = 1;
         struct reason reason = last_reason(walk, at);
@@ -172,19 +192,21 @@ static tsmith_status find_slack(struct critical_path *path, const tsmith_graph *
                                 .waiting = calloc(points + 1, sizeof(uint32_t)),
                                 .ready = malloc((points + 1) * sizeof(uint32_t))};
     int64_t end = INT64_MIN;
+    size_t last;
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (!backward.latest || !backward.waiting || !backward.ready)
         goto done;
     status = TSMITH_OK;
-    for (size_t point = 0; point < points; point++)
-        end = point_time(graph, point) > end ? point_time(graph, point) : end;
+    last = find_last(graph, INT64_MAX);
+    if (last != SIZE_MAX)
+        end = graph_time(graph, (uint32_t)last, true);
     for (uint32_t node = 0; node < graph->node_count; node++) {
         backward.waiting[2 * (size_t)node]++;
         for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++)
             backward.waiting[edge_point(&graph->edges[i])]++;
     }
     for (size_t point = 0; point < points; point++) {
-        backward.latest[point] = end;
+        backward.latest[point] = point_time(graph, point) > end ? point_time(graph, point) : end;
         if (!backward.waiting[point])
             backward.ready[backward.ready_count++] = (uint32_t)point;
     }

@@ -3,7 +3,8 @@
 //
 // Every node of a graph is two points, its start and its end. Walking back from the last end, the chain goes at each
 // point to the predecessor that came last: it is what the point waited for. What lies between is attributed, so that
-// the steps add up to the time from the first point of the chain to the last, exactly.
+// the steps add up to the time from the first point of the chain to the last, exactly. A thread that only asks whether
+// something is done, like a watchdog, has no say in what the last end is.
 //
 // Slack takes the trace's own times as they are: between a point and the last of what it waited for lies a rest that
 // nothing explains, and that is kept. A point's slack is how much later it could come without the last end moving.

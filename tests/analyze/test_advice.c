@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to fix first, on a trace of which every nanosecond is known.
+#include "support/made_trace.h"
+
+#include <string.h>
+
+#include "tracesmith/analyze.h"
+
+enum { THREAD = 1, WATCHDOG, QUEUE, ECHO };
+
+// Two devices of which only the first matters. Kernel "long" 100..200; the host waits for it until 230, does something
+// until 300, compiles until 350, launches "short" (360..370, runs 380..400), a collective of another queue (390..430)
+// and behind it a copy from pageable memory (440..445). A watchdog asks until 495; the trace ends at 500.
+static void make(struct made_trace *trace) {
+    made_trace_init(trace);
+    uint32_t process = made_process(trace, 77), device = made_device(trace, "first");
+    uint32_t other = made_device(trace, "second");
+    (void)made_track(trace, TSMITH_TRACK_THREAD, process, 0, 0, "main");
+    (void)made_track(trace, TSMITH_TRACK_THREAD, process, 0, 0, "watchdog");
+    (void)made_track(trace, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
+    (void)made_track(trace, TSMITH_TRACK_QUEUE, process, other, 0, "queue of the second");
+    uint32_t collectives = made_track(trace, TSMITH_TRACK_QUEUE, process, device, 0, "collectives");
+    made_event(trace, TSMITH_KIND_MARKER, THREAD, 0, -1);
+    made_launch(trace, THREAD, QUEUE, 1, 80, 10, 100, 100);
+    trace->events[trace->count - 1].name = "long";
+    struct made_event *wait = made_event(trace, TSMITH_KIND_SYNC, THREAD, 95, 135);
+    wait->operation = TSMITH_OPERATION_FINISH;
+    wait->queue_track = QUEUE;
+    made_event(trace, TSMITH_KIND_COMPILE, THREAD, 300, 50);
+    made_launch(trace, THREAD, QUEUE, 2, 360, 10, 380, 20);
+    trace->events[trace->count - 1].name = "short";
+    made_launch(trace, THREAD, collectives, 3, 372, 2, 390, 40);
+    trace->events[trace->count - 1].kind = TSMITH_KIND_COLLECTIVE;
+    trace->events[trace->count - 1].name = "all_reduce";
+    made_launch(trace, THREAD, collectives, 4, 376, 2, 440, 5);
+    trace->events[trace->count - 1].kind = TSMITH_KIND_MEMCPY;
+    trace->events[trace->count - 1].name = "Memcpy HtoD (Pageable -> Device)";
+    made_event(trace, TSMITH_KIND_KERNEL, ECHO, 300, 5)->name = "elsewhere";
+    made_event(trace, TSMITH_KIND_API, WATCHDOG, 490, 5)->name = "cudaEventQuery";
+    made_event(trace, TSMITH_KIND_MARKER, THREAD, 500, -1);
+}
+
+static tsmith_analysis *analyze(const struct made_trace *trace, const char *name) {
+    tsmith_analysis_options options = {.size = sizeof options, .names = name ? &name : NULL, .name_count = 1};
+    tsmith_source *source = made_source(trace, 3, (struct random){9});
+    tsmith_analysis *analysis;
+    tsmith_sink *sink;
+    assert_int_equal(tsmith_analysis_create(&options, &analysis, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_analysis_sink(analysis, &sink), TSMITH_OK);
+    assert_int_equal(tsmith_pump(source, sink, NULL, NULL, NULL), TSMITH_OK);
+    tsmith_sink_destroy(sink);
+    tsmith_source_destroy(source);
+    return analysis;
+}
+
+static const tsmith_cell *cell(const tsmith_report_table *table, size_t row, const char *column) {
+    for (size_t i = 0; i < table->column_count; i++)
+        if (strcmp(table->columns[i].name, column) == 0)
+            return &table->cells[row * table->column_count + i];
+    fail_msg("no column %s", column);
+    return NULL;
+}
+
+static void savings_are_the_times_by_hand(void **state) {
+    (void)state;
+    static const struct {
+        const char *problem, *example;
+        int64_t saves, at;
+    } EXPECTED[] = {
+        {"startup", "long", 100, 0},
+        {"kernel", "long", 100, 100}, // all of it is on the path to the last end
+        {"host_bound", "short", 80, 200},
+        {"compile", "", 50, -1}, // no gap is mostly of it
+        {"communication", "all_reduce", 30, 400},
+        {"sync", "", 30, -1},
+        {"launch", "Memcpy HtoD (Pageable -> Device)", 30, 430},
+        {"copy", "Memcpy HtoD (Pageable -> Device)", 5, 440},
+    };
+    struct made_trace trace;
+    make(&trace);
+    tsmith_analysis *analysis = analyze(&trace, "advice");
+    const tsmith_report *report = tsmith_analysis_report(analysis, 0);
+    const tsmith_report_table *advice = &report->tables[0];
+    assert_null(tsmith_analysis_report(analysis, 1)); // what it rests on was not asked for
+    for (size_t i = 0; i < sizeof EXPECTED / sizeof *EXPECTED; i++) {
+        size_t row = 0;
+        while (row < advice->row_count &&
+               strcmp(cell(advice, row, "problem")->value.text, EXPECTED[i].problem) != 0)
+            row++;
+        assert_true(row < advice->row_count);
+        assert_int_equal(cell(advice, row, "saves")->value.integer, EXPECTED[i].saves);
+        assert_int_equal(cell(advice, row, "at")->known, EXPECTED[i].at >= 0);
+        if (EXPECTED[i].at < 0)
+            continue;
+        assert_int_equal(cell(advice, row, "at")->value.integer, EXPECTED[i].at);
+        assert_string_equal(cell(advice, row, "example")->value.text, EXPECTED[i].example);
+    }
+    for (size_t row = 0; row < advice->row_count; row++) {
+        assert_int_equal(cell(advice, row, "rank")->value.integer, row + 1);
+        if (row)
+            assert_true(cell(advice, row - 1, "saves")->value.integer >=
+                        cell(advice, row, "saves")->value.integer);
+    }
+    tsmith_analysis_destroy(analysis);
+    made_trace_finish(&trace);
+}
+
+static void the_finding_has_the_first_three(void **state) {
+    (void)state;
+    struct made_trace trace;
+    make(&trace);
+    tsmith_analysis *alone = analyze(&trace, "advice"), *all = analyze(&trace, NULL);
+    const tsmith_report *report = tsmith_analysis_report(all, 0);
+    assert_string_equal(report->name, "advice");
+    assert_string_equal(report->finding, tsmith_analysis_report(alone, 0)->finding);
+    const char *line = report->finding;
+    for (size_t i = 0; i < 3; i++) {
+        char number[4] = {(char)('1' + i), '.', ' ', 0};
+        assert_non_null(line);
+        assert_memory_equal(line, number, 3);
+        const char *problem = cell(&report->tables[0], i, "problem")->value.text;
+        assert_memory_equal(line + 3, problem, strlen(problem));
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    assert_null(line);
+    tsmith_analysis_destroy(alone);
+    tsmith_analysis_destroy(all);
+    made_trace_finish(&trace);
+}
+
+static void nothing_is_told_of_nothing(void **state) {
+    (void)state;
+    struct made_trace trace;
+    made_trace_init(&trace);
+    uint32_t process = made_process(&trace, 1);
+    made_event(&trace, TSMITH_KIND_MARKER, made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "main"), 5,
+               -1);
+    tsmith_analysis *analysis = analyze(&trace, "advice");
+    const tsmith_report *report = tsmith_analysis_report(analysis, 0);
+    assert_int_equal(report->tables[0].row_count, 0);
+    assert_non_null(strstr(report->finding, "Nothing"));
+    tsmith_analysis_destroy(analysis);
+    made_trace_finish(&trace);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(savings_are_the_times_by_hand),
+        cmocka_unit_test(the_finding_has_the_first_three),
+        cmocka_unit_test(nothing_is_told_of_nothing),
+    };
+    return cmocka_run_group_tests_name("advice", tests, NULL, NULL);
+}
