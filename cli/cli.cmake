@@ -40,6 +40,8 @@ if(NOT CMAKE_CROSSCOMPILING)
             profile
             view
             info
+            import
+            export
             recover
             devices
             benchmark

@@ -79,22 +79,23 @@ bool option_each_word(const struct option *option, const char *list,
                       void (*each)(void *context, size_t index), void *context);
 const struct option *command_option(const struct command *command, const char *name);
 
-// The commands: entries in commands_*.c, each with its `run` in its own file.
-extern const struct command profile_entry;
-extern const struct command view_entry;
-extern const struct command info_entry;
-extern const struct command recover_entry;
-extern const struct command devices_entry;
-extern const struct command benchmark_entry;
-extern const struct command version_entry;
-extern const struct command help_entry;
-int command_profile(const struct invocation *invocation);
-int command_view(const struct invocation *invocation);
-int command_info(const struct invocation *invocation);
-int command_recover(const struct invocation *invocation);
-int command_devices(const struct invocation *invocation);
-int command_benchmark(const struct invocation *invocation);
-int command_version(const struct invocation *invocation);
-int command_help(const struct invocation *invocation);
+// The commands, in the order of help: an entry in commands_*.c, and what runs it, in its own file.
+#define COMMAND_TABLE(X)                                                                                     \
+    X(profile)                                                                                               \
+    X(view)                                                                                                  \
+    X(info)                                                                                                  \
+    X(import)                                                                                                \
+    X(export)                                                                                                \
+    X(recover)                                                                                               \
+    X(devices)                                                                                               \
+    X(benchmark)                                                                                             \
+    X(version)                                                                                               \
+    X(help)
+
+#define COMMAND_DECLARE(name)                                                                                \
+    extern const struct command name##_entry;                                                                \
+    int command_##name(const struct invocation *invocation);
+COMMAND_TABLE(COMMAND_DECLARE)
+#undef COMMAND_DECLARE
 
 #endif

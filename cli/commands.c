@@ -10,11 +10,11 @@ const struct option global_options[] = {
     {.name = "version", .doc = "Say which version this is"},
     END_OF_OPTIONS};
 
-// In the order of help.
 const struct command *const commands[] = {
-    &profile_entry,   &view_entry,    &info_entry, &recover_entry, &devices_entry,
-    &benchmark_entry, &version_entry, &help_entry, NULL,
-};
+#define ENTRY(name) &name##_entry,
+    COMMAND_TABLE(ENTRY)
+#undef ENTRY
+        NULL};
 
 const struct command *command_find(const char *name) {
     for (size_t i = 0; commands[i]; i++)

@@ -27,4 +27,8 @@
 const char *option_kind_word(size_t index);
 const char *option_kind_doc(size_t index);
 
+// The formats of `export`.
+const char *option_export_word(size_t index);
+const char *option_export_doc(size_t index);
+
 #endif

@@ -146,6 +146,10 @@ static bool parse_option(const char *word, const char *next, struct invocation *
         complain("option '%s' needs a value: %s", word, option->argument);
         return false;
     }
+    if (option->argument && !*attached && (option->kind == VALUE_FILE || option->kind == VALUE_TRACE)) {
+        complain("option '%s' needs the name of a file", word);
+        return false;
+    }
     out->values[option - parsing->options] = option->argument ? attached : "";
     return !option->argument || check_words(option, attached);
 }

@@ -351,7 +351,7 @@ static void write_head(struct stats *stats) {
     text_add_count(&line, stats->events);
     text_add_cstr(&line, " events in ");
     text_add_duration(&line, stats->to - stats->from);
-    if (stats->view->has_window) {
+    if (window_has_time(&stats->view->window)) {
         text_add_cstr(&line, ", from ");
         text_add_duration(&line, stats->from - stats->view->trace.summary.first_start);
         text_add_cstr(&line, " to ");

@@ -474,7 +474,7 @@ static void draw_head(struct timeline *timeline) {
     text_add_count(&line, trace->summary.events);
     text_add_cstr(&line, " events, ");
     text_add_duration(&line, timeline->to - timeline->from);
-    if (timeline->view->has_window) {
+    if (window_has_time(&timeline->view->window)) {
         text_add_cstr(&line, " of ");
         text_add_duration(&line, trace_duration(trace));
     }

@@ -4,13 +4,14 @@
 #define CLI_VIEW_H
 
 #include "order.h"
+#include "window.h"
 
 struct view {
     struct trace trace;
-    struct order_query query;
+    struct window window;
+    struct order_query query; // of the window
     struct progress progress;
     uint64_t limit; // events to show, UINT64_MAX: all
-    bool has_window;
 };
 
 // Each writes its whole answer to standard output and gives the exit code.

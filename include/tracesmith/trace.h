@@ -27,6 +27,9 @@ typedef struct tsmith_trace_options {
     // For tsmith_trace_stream: what is wanted. A hint: an SBT file leaves out what surely has nothing of it, other
     // formats yield everything. May be NULL.
     const tsmith_scan *scan;
+    // Where tsmith_trace_stream puts the name of the format ("sbt", "chrome-json"...), which lives as long as the
+    // source. May be NULL.
+    const char **format;
 } tsmith_trace_options;
 
 // Opens a file, a named pipe, or standard input ("-"). An SBT file is used as it is; everything else, and what comes
@@ -51,8 +54,7 @@ TSMITH_API uint64_t tsmith_trace_bytes(const tsmith_trace *trace);
 TSMITH_API tsmith_status tsmith_trace_ended(const tsmith_trace *trace, tsmith_error *error);
 
 // Yields the batches of a trace once, without the temporary file (only an SBT file that comes out of a pipe needs it).
-// The format is the attribute "import.format" of the dictionary; an SBT file need not have it. Destroyed like any
-// source. Fails as tsmith_trace_open does.
+// Destroyed like any source. Fails as tsmith_trace_open does.
 TSMITH_API tsmith_status tsmith_trace_stream(const char *path, const tsmith_trace_options *options,
                                              tsmith_source **out, tsmith_error *error);
 

@@ -60,6 +60,8 @@ static void take_options(struct place *place, const tsmith_trace_options *option
     }
     if (has_option(options, offsetof(tsmith_trace_options, scan) + sizeof options->scan))
         place->options.scan = options->scan;
+    if (has_option(options, offsetof(tsmith_trace_options, format) + sizeof options->format))
+        place->options.format = options->format;
 }
 
 static void place_close(struct place *place) {
@@ -228,10 +230,10 @@ static tsmith_status pump_into(struct tsmith_trace *trace, tsmith_source *source
     return status;
 }
 
-static char *format_of(tsmith_source *source) {
+static const char *format_of(tsmith_source *source) {
     tsmith_string format =
         tsmith_dictionary_find_attribute(tsmith_source_dictionary(source), "import.format");
-    return format.length ? strndup(format.bytes, format.length) : strdup("unknown");
+    return format.length ? format.bytes : "unknown";
 }
 
 static tsmith_status import_trace(struct tsmith_trace *trace, tsmith_error *error) {
@@ -244,7 +246,7 @@ static tsmith_status import_trace(struct tsmith_trace *trace, tsmith_error *erro
     status = fd < 0 ? no_temporary(&trace->place, error) : pump_into(trace, source, fd, error);
     if (status == TSMITH_OK)
         status = tsmith_sbt_open_fd(fd, trace->place.name, &trace->sbt, error);
-    if (status == TSMITH_OK && !(trace->format = format_of(source)))
+    if (status == TSMITH_OK && !(trace->format = strdup(format_of(source))))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", trace->place.name);
     tsmith_source_destroy(source);
     if (fd >= 0)
@@ -310,6 +312,7 @@ struct stream {
     struct place place;
     tsmith_sbt *sbt;
     tsmith_source *source;
+    char *format;
 };
 
 static void stream_destroy(void *self) {
@@ -319,6 +322,7 @@ static void stream_destroy(void *self) {
     tsmith_source_destroy(stream->source);
     tsmith_sbt_close(stream->sbt);
     place_close(&stream->place);
+    free(stream->format);
     free(stream);
 }
 
@@ -349,8 +353,11 @@ tsmith_status tsmith_trace_stream(const char *path, const tsmith_trace_options *
         status = tsmith_sbt_scan(stream->sbt, stream->place.options.scan, &stream->source, error);
     else if (status == TSMITH_ERROR_FORMAT)
         status = place_import(&stream->place, &stream->source, error);
-    if (status == TSMITH_OK && tsmith_source_create(&ops, stream, out) != TSMITH_OK)
+    if (status == TSMITH_OK && (!(stream->format = strdup(stream->sbt ? "sbt" : format_of(stream->source))) ||
+                                tsmith_source_create(&ops, stream, out) != TSMITH_OK))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+    if (status == TSMITH_OK && stream->place.options.format)
+        *stream->place.options.format = stream->format;
     if (status == TSMITH_OK)
         return TSMITH_OK;
 fail:

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that bring traces in and hand them on.
+#include "options.h"
+
+// ---- import
+
+static const struct option import_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .kind = VALUE_TRACE,
+     .doc = "Where the trace is written: a file, a folder, or - for standard output; IN's name with .sbt in "
+            "this "
+            "folder when not given"},
+    {.name = "level",
+     .letter = 'l',
+     .argument = "LEVEL",
+     .doc = "How hard to compress: 1 (quick, when not given) to 19 (small)"},
+    JSON_OPTION,
+    END_OF_OPTIONS};
+static const struct example import_examples[] = {
+    {"tracesmith import run.pt.trace.json.gz -o run.sbt", "A PyTorch trace, much smaller and quick to open"},
+    {"zstdcat big.json.zst | tracesmith import - -o big.sbt", "From a pipe"},
+    {"tracesmith import rank*.json.gz -o ranks/", "Each by its own name"},
+    {NULL, NULL}};
+
+const struct command import_entry = {
+    .name = "import",
+    .operands = "IN...",
+    .doc = "Write traces of other profilers as .sbt files",
+    .about = "Every command opens these formats directly; an .sbt file is smaller, opens at once, and "
+             "windows of it are "
+             "read without the rest.\n\n"
+             "Which format IN has is seen from its content: Chrome trace JSON as PyTorch (Kineto) and others "
+             "write it, "
+             "rocprofv3 JSON, SBT itself; plain, gzip or zstd; - is standard input. Nothing is left out: "
+             "what has no "
+             "field of its own is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
+    .operands_least = 1,
+    .operands_most = (size_t)-1,
+    .operand_kind = VALUE_TRACE,
+    .options = import_options,
+    .examples = import_examples,
+    .run = command_import,
+};
+
+// ---- export
+
+static const struct option export_options[] = {
+    {.name = "format",
+     .letter = 'f',
+     .argument = "FORMAT",
+     .word = option_export_word,
+     .word_doc = option_export_doc,
+     .doc = "What to write; seen from the extension of --output when not given"},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "OUT",
+     .kind = VALUE_FILE,
+     .doc = "Where to write it; standard output when not given or -"},
+    {.name = "gzip", .letter = 'z', .doc = "Compress with gzip, as is done when OUT ends in .gz"},
+    TYPE_OPTION,
+    FROM_OPTION,
+    TO_OPTION,
+    END_OF_OPTIONS};
+static const struct example export_examples[] = {
+    {"tracesmith export trace.sbt -o trace.json.gz", "For chrome://tracing and Perfetto"},
+    {"tracesmith export trace.sbt -f chrome --from 1s --to 1.2s -o part.json", "A window of it"},
+    {"tracesmith export trace.sbt -f dot --from 10ms --to 12ms | dot -Tsvg >why.svg",
+     "What had to wait for what"},
+    {NULL, NULL}};
+
+const struct command export_entry = {
+    .name = "export",
+    .operands = "FILE",
+    .doc = "Write a trace, or a window of it, for other tools",
+    .about = "FILE is of any format that TraceSmith reads; - is standard input. A window has every event "
+             "that touches "
+             "it, whole.\n\n"
+             "A file that is there already is replaced, unless it is a .sbt trace.",
+    .operands_least = 1,
+    .operands_most = 1,
+    .operand_kind = VALUE_TRACE,
+    .options = export_options,
+    .examples = export_examples,
+    .run = command_export,
+};

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `import` and `export` have in common: batches carried from a source to a file, and what is said of it.
+#ifndef CLI_CONVERT_H
+#define CLI_CONVERT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "progress.h"
+#include "text.h"
+#include "tracesmith/stream.h"
+#include "tracesmith/trace.h"
+
+struct convert {
+    struct progress progress;
+    tsmith_trace_options options; // for tsmith_trace_open and tsmith_trace_stream: shows the progress
+    uint64_t events;              // carried
+    struct text format;           // of the source
+    const char *named;            // the same, while the source lives
+    tsmith_status status;         // OK, TRUNCATED, or a failure
+    tsmith_error error;
+    bool writing_failed; // the failure is of what is written
+};
+
+void convert_init(struct convert *convert, const char *what);
+void convert_finish(struct convert *convert);
+
+// Carries all of the source, which it takes, into the sink that `open_sink` opens once there is something to write. How
+// it went is in `convert`.
+void convert_run(struct convert *convert, tsmith_source *taken,
+                 tsmith_status (*open_sink)(void *context, tsmith_sink **out, tsmith_error *error),
+                 void *context);
+// Complains about what went wrong; the exit code.
+int convert_exit_code(const struct convert *convert);
+
+// Is the path ("-": standard output) the file that is read?
+bool convert_is_same_file(const char *input, const char *output);
+// The name of a file without its folder, compression and extension, with another one: "a/b.json.gz", ".sbt" -> "b.sbt".
+void convert_add_name(struct text *text, const char *path, const char *extension);
+
+#endif

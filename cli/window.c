@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "window.h"
+
+#include <stdlib.h>
+
+#include "order.h"
+#include "quantity.h"
+#include "terminal.h"
+
+// ---- the options
+
+static void add_kind(void *context, size_t index) {
+    static const uint8_t numbers[] = {
+#define NUMBER(NAME, number, name, doc) number,
+        TSMITH_KIND_TABLE(NUMBER)
+#undef NUMBER
+    };
+    *(uint32_t *)context |= 1u << numbers[index];
+}
+
+static bool read_time(const struct invocation *invocation, const char *option, int64_t *out, bool *given) {
+    const char *value = invocation_value(invocation, option);
+    *given = value != NULL;
+    if (!value || quantity_time(value, out))
+        return true;
+    complain("--%s: '%s' is no time: write 1.5ms, 2s, 300us or 250ns", option, value);
+    return false;
+}
+
+bool window_read(const struct invocation *invocation, struct window *out) {
+    const struct option *type = command_option(invocation->command, "type");
+    const char *types = type ? invocation_value(invocation, "type") : NULL;
+    *out = (struct window){.has_from = false};
+    if (!read_time(invocation, "from", &out->from, &out->has_from) ||
+        !read_time(invocation, "to", &out->to, &out->has_to))
+        return false;
+    if (out->has_from && out->has_to && out->to <= out->from) {
+        complain("--to has to be later than --from");
+        return false;
+    }
+    return !types || option_each_word(type, types, add_kind, &out->kinds);
+}
+
+static int64_t after(int64_t first_start, int64_t offset) {
+    int64_t time;
+    return __builtin_add_overflow(first_start, offset, &time) ? INT64_MAX : time;
+}
+
+void window_place(const struct window *window, int64_t first_start, int64_t *from, int64_t *to) {
+    *from = window->has_from ? after(first_start, window->from) : INT64_MIN;
+    *to = window->has_to ? after(first_start, window->to) : INT64_MAX;
+}
+
+// ---- a source of what is in it
+
+struct filter {
+    tsmith_source *inner;
+    tsmith_batch *kept;
+    int64_t from, to;
+    uint32_t kinds;
+};
+
+static bool is_wanted(const struct filter *filter, const tsmith_column *starts,
+                      const tsmith_column *durations, const tsmith_column *kinds, uint32_t row) {
+    int64_t start = ((const int64_t *)starts->values)[row];
+    uint8_t kind = ((const uint8_t *)kinds->values)[row];
+    bool lasts = durations->values && tsmith_column_has(durations, row);
+    int64_t end = order_end(start, lasts, lasts ? ((const int64_t *)durations->values)[row] : 0);
+    if (filter->kinds && (kind >= 32 || !(filter->kinds >> kind & 1)))
+        return false;
+    return start < filter->to && (start >= filter->from || end > filter->from);
+}
+
+static tsmith_status copy_value(tsmith_batch *to, const tsmith_batch *from, const tsmith_column *column,
+                                uint32_t row) {
+    uint64_t bits;
+    if (column->type == TSMITH_TYPE_LIST)
+        return tsmith_batch_set_list(to, column->field,
+                                     (const uint64_t *)column->values + column->offsets[row],
+                                     column->offsets[row + 1] - column->offsets[row]);
+    if (!tsmith_batch_get(from, column->field, row, &bits))
+        return TSMITH_OK;
+    return column->field >= TSMITH_FIELD_DYNAMIC
+               ? tsmith_batch_set_dynamic(to, column->field, column->type, bits)
+               : tsmith_batch_set(to, column->field, bits);
+}
+
+static tsmith_status copy_row(tsmith_batch *to, const tsmith_batch *from, uint32_t row, int64_t start,
+                              uint8_t kind) {
+    tsmith_status status = TSMITH_OK;
+    uint32_t count = tsmith_batch_column_count(from);
+    if (tsmith_batch_append(to, (tsmith_kind)kind, start) == UINT32_MAX)
+        return TSMITH_ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < count && status == TSMITH_OK; i++) {
+        tsmith_column column = tsmith_batch_column_at(from, i);
+        if (column.field != TSMITH_FIELD_START && column.field != TSMITH_FIELD_KIND &&
+            tsmith_column_has(&column, row))
+            status = copy_value(to, from, &column, row);
+    }
+    return status;
+}
+
+// *kept is NULL when nothing of the batch is wanted, the batch itself when all of it is.
+static tsmith_status keep(struct filter *filter, const tsmith_batch *batch, const tsmith_batch **kept) {
+    tsmith_column starts, durations, kinds;
+    uint32_t count = tsmith_batch_count(batch), wanted = 0;
+    *kept = NULL;
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
+        !tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds))
+        return TSMITH_OK;
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
+        durations = (tsmith_column){.values = NULL};
+    for (uint32_t row = 0; row < count; row++)
+        wanted += is_wanted(filter, &starts, &durations, &kinds, row);
+    if (wanted == count)
+        *kept = batch;
+    if (wanted == count || wanted == 0)
+        return TSMITH_OK;
+    tsmith_batch_reset(filter->kept, tsmith_batch_track(batch));
+    tsmith_status status = TSMITH_OK;
+    for (uint32_t row = 0; row < count && status == TSMITH_OK; row++)
+        if (is_wanted(filter, &starts, &durations, &kinds, row))
+            status = copy_row(filter->kept, batch, row, ((const int64_t *)starts.values)[row],
+                              ((const uint8_t *)kinds.values)[row]);
+    *kept = filter->kept;
+    return status == TSMITH_OK ? tsmith_batch_finish(filter->kept) : status;
+}
+
+static tsmith_status filter_next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct filter *filter = self;
+    const tsmith_batch *batch;
+    for (;;) {
+        tsmith_status status = tsmith_source_next(filter->inner, &batch, error);
+        if (status != TSMITH_OK)
+            return status;
+        status = keep(filter, batch, out);
+        if (status != TSMITH_OK) {
+            if (error)
+                *error = (tsmith_error){.status = status, .message = "out of memory"};
+            return status;
+        }
+        if (*out)
+            return TSMITH_OK;
+    }
+}
+
+static const tsmith_dictionary *filter_dictionary(void *self) {
+    return tsmith_source_dictionary(((struct filter *)self)->inner);
+}
+
+static void filter_destroy(void *self) {
+    struct filter *filter = self;
+    tsmith_source_destroy(filter->inner);
+    tsmith_batch_destroy(filter->kept);
+    free(filter);
+}
+
+static tsmith_status filter(tsmith_source *inner, int64_t from, int64_t to, uint32_t kinds,
+                            tsmith_source **out, tsmith_error *error) {
+    static const tsmith_source_ops ops = {filter_next, filter_dictionary, filter_destroy};
+    struct filter *filter = calloc(1, sizeof *filter);
+    *out = NULL;
+    if (filter)
+        *filter = (struct filter){.inner = inner, .from = from, .to = to, .kinds = kinds};
+    if (filter && tsmith_batch_create(&filter->kept) == TSMITH_OK &&
+        tsmith_source_create(&ops, filter, out) == TSMITH_OK)
+        return TSMITH_OK;
+    if (error)
+        *error = (tsmith_error){.status = TSMITH_ERROR_NO_MEMORY, .message = "out of memory"};
+    if (filter)
+        tsmith_batch_destroy(filter->kept);
+    free(filter);
+    tsmith_source_destroy(inner);
+    return TSMITH_ERROR_NO_MEMORY;
+}
+
+tsmith_status window_kinds(const struct window *window, tsmith_source *taken, tsmith_source **out,
+                           tsmith_error *error) {
+    if (window->kinds)
+        return filter(taken, INT64_MIN, INT64_MAX, window->kinds, out, error);
+    *out = taken;
+    return TSMITH_OK;
+}
+
+tsmith_status window_scan(const struct window *window, tsmith_sbt *file, tsmith_source **out,
+                          tsmith_error *error) {
+    tsmith_sbt_summary summary;
+    tsmith_source *source = NULL;
+    tsmith_scan scan = {.size = sizeof scan, .kinds = window->kinds};
+    tsmith_status status = tsmith_sbt_summarize(file, &summary, error);
+    if (status < 0)
+        return status;
+    window_place(window, summary.first_start, &scan.from, &scan.to);
+    scan.has_window = window_has_time(window);
+    status = tsmith_sbt_scan(file, &scan, &source, error);
+    return status < 0 ? status : filter(source, scan.from, scan.to, window->kinds, out, error);
+}

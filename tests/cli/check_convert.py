@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""import and export: any format from anywhere gives the same events; every option does what it says."""
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+from support import TRACESMITH, check, run
+
+START = 5_000_000  # us
+
+
+def chrome(rng, count):
+    """A trace as Kineto writes it, by hand."""
+    events = [{"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python"}}]
+    for i in range(count):
+        kernel = rng.random() < 0.5
+        events.append({
+            "ph": "X", "cat": "kernel" if kernel else "cpu_op", "name": "k%d" % rng.randrange(9),
+            "pid": 0 if kernel else 7, "tid": 3 if kernel else 11,
+            "ts": START + rng.randrange(1000 * count) / 1000, "dur": rng.randrange(1, 9000) / 1000,
+            "args": {"External id": i, "note": rng.choice(["a", "ü", "b,\"c\""])},
+        })
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+def slices(document):
+    return sorted((e["name"], e["cat"], round(e["ts"] * 1000), round(e["dur"] * 1000), json.dumps(e["args"], sort_keys=True))
+                  for e in document["traceEvents"] if e["ph"] == "X")
+
+
+def events_of(path, *options, **how):
+    answer = json.loads(run("view", path, "-f", "json", *options, **how).stdout)
+    return [json.dumps(e, sort_keys=True) for e in answer["events"]], answer
+
+
+def check_sources(path, document):
+    """A file, its gzip, a pipe, standard input: one answer."""
+    with open(path, "rb") as f:
+        data = f.read()
+    packed = path + ".anything"
+    with open(packed, "wb") as f:
+        f.write(gzip.compress(data))
+    events, answer = events_of(path)
+    check(answer["complete"] is True, "a whole JSON is complete")
+    check(len([e for e in events if '"duration"' in e]) == len(slices(document)), "as many slices as were written")
+    check(events_of(packed)[0] == events, "gzip, whatever the name")
+    with open(path, "rb") as f:
+        check(events_of("-", stdin=f)[0] == events, "standard input, a file")
+    check(events_of("-", input=data)[0] == events, "standard input, a pipe")
+    check(events_of("-", input=gzip.compress(data))[0] == events, "gzip out of a pipe")
+    sbt = path + ".sbt"
+    run("import", path, "-o", sbt)
+    check(events_of(sbt)[0] == events, "imported")
+    with open(sbt, "rb") as f:
+        check(events_of("-", input=f.read())[0] == events, ".sbt out of a pipe")
+    pipe = path + ".pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", 'cat "$1" >"$2"', "sh", path, pipe]):
+        check(events_of(pipe)[0] == events, "a named pipe")
+    return sbt
+
+
+def check_import(directory, path, sbt):
+    done = run("import", path, "-o", "-")
+    with open(sbt, "rb") as f:
+        check(done.stdout == f.read(), "-o -: the same bytes on standard output")
+    answer = json.loads(run("import", path, "-o", sbt, "--json").stdout)
+    check(answer["format"] == "chrome-json" and answer["complete"] and answer["bytes"] == os.path.getsize(sbt), "--json")
+    check(json.loads(run("import", sbt, "-o", sbt + "2", "--json").stdout)["format"] == "sbt", "of an .sbt")
+    run("import", path, "-o", sbt + "2", "--level", "19")
+    check(os.path.getsize(sbt + "2") < os.path.getsize(sbt), "--level 19 is smaller")
+    check(events_of(sbt + "2")[0] == events_of(sbt)[0], "--level 19 is the same")
+    run("import", path, "--level", "20", code=2)
+    run("import", path, "-o", path, code=2)
+    run("import", sbt, "-o", sbt, code=2)
+    folder = os.path.join(directory, "folder")
+    os.mkdir(folder)
+    other = os.path.join(directory, "other.pt.trace.json.gz")
+    with open(other, "wb") as f, open(path, "rb") as g:
+        f.write(gzip.compress(g.read()))
+    run("import", path, other, "-o", folder)
+    check(sorted(os.listdir(folder)) == ["other.pt.trace.sbt", "t.sbt"], "several into a folder: %s" % os.listdir(folder))
+    run("import", path, other, "-o", sbt, code=2)
+    run("import", path, cwd=folder + "/..")
+    check(os.path.exists(os.path.join(directory, "t.sbt")), "the name when none is given")
+
+
+def check_export(directory, document, path, sbt):
+    out = os.path.join(directory, "out.json")
+    for source in (path, sbt):
+        run("export", source, "-o", out)
+        with open(out) as f:
+            check(slices(json.load(f)) == slices(document), "export gives back what was there")
+    whole = run("export", sbt, "-f", "chrome").stdout
+    check(json.loads(whole) == json.load(open(out)), "standard output is the default")
+    check(run("export", sbt, "-f", "chrome", "-o", "-").stdout == whole, "-o -")
+    check(gzip.decompress(run("export", sbt, "-f", "chrome", "--gzip").stdout) == whole, "--gzip")
+    run("export", sbt, "-o", out + ".gz")
+    check(gzip.open(out + ".gz").read() == whole, ".gz")
+    first = min(e[2] for e in slices(document))
+    low, high = 100_000, 300_000
+    expected = [e for e in slices(document)
+                if e[2] - first < high and (e[2] - first >= low or e[2] + e[3] - first > low)]
+    check(0 < len(expected) < len(slices(document)), "the window is one")
+    for source in (path, sbt):
+        part = json.loads(run("export", source, "-f", "chrome", "--from", "%dns" % low, "--to", "%dns" % high).stdout)
+        check(slices(part) == expected, "a window: %d and not %d" % (len(slices(part)), len(expected)))
+        part = json.loads(run("export", source, "-f", "chrome", "-t", "kernel").stdout)
+        check(slices(part) == [e for e in slices(document) if e[1] == "kernel"], "--type")
+    graph = run("export", path, "-f", "dot", "--from", "100us", "--to", "300us").stdout.decode()
+    check("digraph" in graph and "k1" in graph and graph.rstrip().endswith("}"), "dot")
+    check(len(graph) < len(run("export", path, "-f", "dot").stdout), "a window of dot is less")
+    run("export", sbt, code=2)
+    run("export", sbt, "-o", "x.unknown", code=2)
+    run("export", sbt, "-f", "chrome", "-o", sbt, code=2)
+    run("export", path, "-f", "chrome", "-o", sbt, code=2)
+    run("export", sbt, "-f", "chrome", "-o", "", code=2)
+    run("export", sbt, "-f", "dot", "-t", "kernel", code=2)
+    run("export", sbt, "-f", "dot", "--gzip", code=2)
+    run("export", sbt, "-f", "chrome", "-o", directory + "/no/such/folder", code=4)
+
+
+def check_damaged(directory, path):
+    """What is cut off is answered from and said; what is no trace is refused and replaces nothing."""
+    with open(path, "rb") as f:
+        data = f.read()
+    cut, out = os.path.join(directory, "cut"), os.path.join(directory, "cut.sbt")
+    for damaged in (data[:len(data) // 2], gzip.compress(data)[:-2000]):
+        with open(cut, "wb") as f:
+            f.write(damaged)
+        done = run("view", cut, "-f", "json", code=3)
+        check(b"ends early" in done.stderr, "said: %s" % done.stderr)
+        answer = json.loads(done.stdout)
+        check(answer["complete"] is False and len(answer["events"]) > 10, "and answered")
+        done = run("import", cut, "-o", out, "--json", code=3)
+        check(json.loads(done.stdout)["complete"] is False, "imported as far as it goes")
+        # The file is whole; that something is missing is in its ledger.
+        kept = json.loads(run("view", out, "-f", "json", code=None).stdout)
+        check(kept["event_count"] >= len(answer["events"]), "all of it")
+    for bad in (b"", b"{", b'{"a": 1}', b"\0" * 100, b"garbage", gzip.compress(b"nothing")):
+        with open(cut, "wb") as f:
+            f.write(bad)
+        for command in (["view", cut], ["info", cut], ["export", cut, "-f", "chrome"], ["import", cut, "-o", out + "3"]):
+            done = run(*command, code=3)
+            check(done.stderr.startswith(b"tracesmith: ") and b"cut" in done.stderr, "%s: %s" % (bad, done.stderr))
+        check(not os.path.exists(out + "3"), "nothing is written of %s" % bad)
+    run("view", directory, code=3)
+    run("import", directory, "-o", out, code=3)
+    run("export", os.path.join(directory, "missing"), "-f", "chrome", code=3)
+
+
+def check_temporary(directory, path):
+    """The temporary file is where TMPDIR says, and gone."""
+    run("info", path, env={"TMPDIR": os.path.join(directory, "nowhere")}, code=None)
+    done = run("info", path, env={"TMPDIR": os.path.join(directory, "nowhere")}, code=3)
+    check(b"TMPDIR" in done.stderr, "what to do: %s" % done.stderr)
+    place = os.path.join(directory, "temporary")
+    os.mkdir(place)
+    run("info", path, env={"TMPDIR": place})
+    check(os.listdir(place) == [], "nothing is left")
+
+
+def main():
+    rng = random.Random(3)
+    with tempfile.TemporaryDirectory() as directory:
+        document = chrome(rng, 3000)
+        path = os.path.join(directory, "t.json")
+        with open(path, "w") as f:
+            json.dump(document, f)
+        sbt = check_sources(path, document)
+        check_import(directory, path, sbt)
+        check_export(directory, document, path, sbt)
+        check_damaged(directory, path)
+        check_temporary(directory, path)
+        done = subprocess.run([TRACESMITH, "export", sbt, "-f", "chrome"], stdout=subprocess.DEVNULL)
+        check(done.returncode == 0, "to /dev/null")
+
+
+main()
