@@ -21,8 +21,8 @@ typedef struct tsmith_import_options {
     size_t hold_bytes;
 } tsmith_import_options;
 
-// Opens a foreign trace: Chrome trace JSON as Kineto (PyTorch) and others write it, or rocprofv3 JSON; plain,
-// gzip or zstd.
+// Opens a foreign trace: Chrome trace JSON as Kineto (PyTorch) and others write it, or rocprofv3 JSON, plain, gzip
+// or zstd; or an SQLite database that nsys (Nsight Systems) exported, of any version.
 //
 // Nothing of the file is lost: what has no field of the vocabulary becomes a dynamic field (unit "" or "json"
 // for an argument, "event" or "event json" for a key of the event itself, "end" or "end json" for an argument

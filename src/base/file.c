@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -43,4 +44,23 @@ int file_temporary(void) {
     if (fd >= 0)
         unlink(name);
     return fd;
+}
+
+bool file_write(int fd, const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size) {
+        ssize_t written = write(fd, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0 && errno == EAGAIN) { // a pipe or socket that somebody made non-blocking
+            struct pollfd waiting = {.fd = fd, .events = POLLOUT};
+            (void)poll(&waiting, 1, -1);
+            continue;
+        }
+        if (written <= 0)
+            return false;
+        at += written;
+        size -= (size_t)written;
+    }
+    return true;
 }

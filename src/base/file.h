@@ -3,6 +3,7 @@
 #define BASE_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // Backs a range of a file with space, so that touching it in a mapping never fails. False (errno set) when there is
@@ -11,5 +12,8 @@ bool file_reserve(int fd, uint64_t offset, uint64_t bytes);
 
 // An unlinked file in TMPDIR (or /tmp), mode 0600, open for reading and writing; -1 with errno set.
 int file_temporary(void);
+
+// Writes all of it; false with errno set.
+bool file_write(int fd, const void *bytes, size_t size);
 
 #endif

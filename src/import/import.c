@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "import/chrome.h"
+#include "import/nsys.h"
 #include "import/open.h"
 #include "import/rocprof.h"
 
@@ -77,6 +78,8 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
     if (options && options->size >= offsetof(tsmith_import_options, hold_bytes) + sizeof options->hold_bytes)
         hold = options->hold_bytes;
     *out = NULL;
+    if (nsys_is(place))
+        return nsys_open(place, out, error);
     struct importer *importer = calloc(1, sizeof *importer);
     if (!importer || !(importer->name = strdup(place->name))) {
         if (place->owned)

@@ -17,25 +17,6 @@
 
 // ---- writing
 
-bool file_write(int fd, const void *bytes, size_t size) {
-    const char *at = bytes;
-    while (size) {
-        ssize_t written = write(fd, at, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0 && errno == EAGAIN) { // a pipe or socket that somebody made non-blocking
-            struct pollfd waiting = {.fd = fd, .events = POLLOUT};
-            (void)poll(&waiting, 1, -1);
-            continue;
-        }
-        if (written <= 0)
-            return false;
-        at += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 // A new file beside `path`, with a name nobody can foresee.
 static int create_beside(const char *path, char *name, size_t name_size) {
     for (int attempt = 0; attempt < 16; attempt++) {

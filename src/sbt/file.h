@@ -9,14 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file.h"
 #include "tracesmith/status.h"
 
 // Creates (or, when not `exclusive`, replaces) a file for writing, mode 0600, and writes `head` into it
 // before it appears under its name. What is not a regular file is opened as it is.
 tsmith_status file_create(const char *path, bool exclusive, const void *head, size_t head_size, int *out,
                           tsmith_error *error);
-// Writes all of it; false with errno set.
-bool file_write(int fd, const void *bytes, size_t size);
 
 // Opens for reading. A pipe is copied to an unlinked temporary file first, once its first `probe` bytes are
 // there and `accept` takes them. Directories and other things are refused.

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the file says of itself, and the ledger of what it lacks.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "import/nsys.h"
+
+enum { ABOUT_ROWS_MAX = 1 << 16, ENTRIES_MAX = 1 << 12, PAIRS_PER_CALL = 40 };
+
+// ---- the ledger
+
+void nsys_note(struct nsys *nsys, tsmith_reason reason, uint64_t lost, bool covers, const char *format, ...) {
+    char text[512];
+    void *entries = nsys->entries;
+    if (nsys->entry_count == ENTRIES_MAX)
+        return;
+    if (!array_reserve(&entries, &nsys->entry_capacity, nsys->entry_count + 1, sizeof *nsys->entries)) {
+        nsys->failed = true;
+        return;
+    }
+    nsys->entries = entries;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    nsys->entries[nsys->entry_count++] =
+        (struct nsys_entry){tsmith_dictionary_intern_cstr(nsys->dictionary, text), reason, lost, covers};
+}
+
+void nsys_note_problems(struct nsys *nsys, struct nsys_table *table) {
+    static const struct {
+        bool lost;
+        tsmith_reason reason;
+        const char *text;
+    } problems[NSYS_PROBLEM_COUNT] = {
+#define ROW(NAME, lost, reason, text) [NSYS_PROBLEM_##NAME] = {lost, reason, text},
+        NSYS_PROBLEM_TABLE(ROW)
+#undef ROW
+    };
+    for (int i = 0; i < NSYS_PROBLEM_COUNT; i++) {
+        uint64_t count = table->problems[i];
+        if (count)
+            nsys_note(nsys, problems[i].reason, problems[i].lost ? count : 0, problems[i].lost,
+                      "table %s: %llu %s", table->name, (unsigned long long)count, problems[i].text);
+    }
+}
+
+void nsys_write_ledger(struct nsys *nsys) {
+    struct gather *gather = &nsys->gather;
+    int64_t from = gather->first_start, span = 0;
+    if (!nsys->entry_count)
+        return;
+    if (__builtin_sub_overflow(gather->last_end, from, &span))
+        span = 0;
+    tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
+                          .name = tsmith_dictionary_intern_cstr(nsys->dictionary, "import")};
+    uint32_t id = tsmith_dictionary_add_track(nsys->dictionary, &track);
+    for (size_t i = 0; i < nsys->entry_count; i++) {
+        const struct nsys_entry *entry = &nsys->entries[i];
+        tsmith_batch *batch = gather_row(gather, id, 0, TSMITH_KIND_LOSS, from, 0);
+        tsmith_status status = batch ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+        if (status == TSMITH_OK && entry->covers)
+            status = tsmith_batch_set(batch, TSMITH_FIELD_DURATION, (uint64_t)span);
+        if (status == TSMITH_OK && entry->lost)
+            status = tsmith_batch_set(batch, TSMITH_FIELD_LOST, entry->lost);
+        if (status == TSMITH_OK)
+            status = tsmith_batch_set(batch, TSMITH_FIELD_REASON, entry->reason);
+        if (status == TSMITH_OK)
+            status = tsmith_batch_set(batch, TSMITH_FIELD_TEXT, entry->text);
+        nsys->failed |= status != TSMITH_OK;
+    }
+    gather_flush(gather);
+}
+
+// ---- tables without times
+
+// "'a', "a", 'b', (SELECT ..)": the arguments of json_object for the columns of a table. NULL: no memory.
+static char *object_arguments(const struct nsys_table *table) {
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    for (int i = 0; i < table->column_count && i < PAIRS_PER_CALL; i++) {
+        const char *name = table->columns[i].name;
+        // What only this table refers to would be lost with StringIds.
+        bool id = strlen(name) > 2 && strcmp(name + strlen(name) - 2, "Id") == 0 &&
+                  (strcmp(name, "nameId") == 0 || strcmp(name, "contentId") == 0 ||
+                   strcmp(name, "filenameId") == 0);
+        if (id)
+            sqlite3_str_appendf(
+                text, "%s%Q, coalesce((SELECT value FROM StringIds s WHERE s.id = t.\"%w\"), \"%w\")",
+                i ? ", " : "", name, name, name);
+        else
+            sqlite3_str_appendf(text,
+                                "%s%Q, CASE typeof(\"%w\") WHEN 'blob' THEN hex(\"%w\") ELSE \"%w\" END",
+                                i ? ", " : "", name, name, name, name);
+    }
+    return sqlite3_str_finish(text);
+}
+
+static bool has_many(struct nsys *nsys, const char *table) {
+    sqlite3_stmt *select =
+        nsys_select(nsys, "SELECT count(*) FROM (SELECT 1 FROM \"%w\" LIMIT %d)", table, ABOUT_ROWS_MAX + 1);
+    bool many =
+        select && sqlite3_step(select) == SQLITE_ROW && sqlite3_column_int(select, 0) > ABOUT_ROWS_MAX;
+    sqlite3_finalize(select);
+    return many;
+}
+
+// The whole table as one attribute: an array of objects.
+static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
+    char key[128];
+    if (has_many(nsys, table->name)) {
+        nsys_note(nsys, TSMITH_REASON_UNTRACED, 0, false,
+                  "table %s: not read; its rows have no time of their own and there are more than %d",
+                  table->name, ABOUT_ROWS_MAX);
+        return;
+    }
+    char *arguments = object_arguments(table);
+    sqlite3_stmt *select = arguments
+                               ? nsys_select(nsys, "SELECT json_group_array(json_object(%s)) FROM \"%w\" t",
+                                             arguments, table->name)
+                               : NULL;
+    if (select && sqlite3_step(select) == SQLITE_ROW && sqlite3_column_bytes(select, 0) > 0) {
+        (void)snprintf(key, sizeof key, "trace.%s", table->name);
+        tsmith_attribute attribute = {tsmith_dictionary_intern_cstr(nsys->dictionary, key),
+                                      tsmith_dictionary_intern(nsys->dictionary,
+                                                               (const char *)sqlite3_column_text(select, 0),
+                                                               (size_t)sqlite3_column_bytes(select, 0))};
+        (void)tsmith_dictionary_add_attribute(nsys->dictionary, &attribute);
+    } else {
+        nsys_note(nsys, TSMITH_REASON_CORRUPT, 0, false, "table %s: cannot be read: %s", table->name,
+                  sqlite3_errmsg(nsys->db));
+    }
+    sqlite3_finalize(select);
+    sqlite3_free(arguments);
+}
+
+static bool is_needless(const char *name) {
+    // Labels are in the events already, strings where they are used.
+    return strncmp(name, "ENUM_", 5) == 0 || strcmp(name, "StringIds") == 0;
+}
+
+void nsys_describe(struct nsys *nsys) {
+    tsmith_dictionary_set_attribute(nsys->dictionary, "import.format", "nsys-sqlite");
+    sqlite3_stmt *select = nsys_select(
+        nsys,
+        "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION' AND typeof(value) = 'text'");
+    if (select && sqlite3_step(select) == SQLITE_ROW)
+        tsmith_dictionary_set_attribute(nsys->dictionary, "import.schema_version",
+                                        (const char *)sqlite3_column_text(select, 0));
+    sqlite3_finalize(select);
+    for (size_t i = 0; i < nsys->table_count; i++)
+        if (!nsys->tables[i].has_time && !is_needless(nsys->tables[i].name))
+            describe_table(nsys, &nsys->tables[i]);
+}
