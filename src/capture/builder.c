@@ -87,20 +87,15 @@ static struct builder_column *add_column(struct builder *builder, uint32_t field
     return column;
 }
 
-static inline struct builder_column *column_for(struct builder *builder, uint32_t field, tsmith_type type) {
-    if (field < TSMITH_FIELD_LIMIT) {
-        uint16_t index = builder->column_of[field];
-        return index ? &builder->columns[index - 1] : add_column(builder, field, type);
-    }
+struct builder_column *builder_find_column(struct builder *builder, uint32_t field, tsmith_type type) {
     for (uint32_t i = 0; i < builder->column_count; i++)
         if (builder->columns[i].field == field)
             return &builder->columns[i];
     return add_column(builder, field, type);
 }
 
-static inline bool set_at(struct builder *builder, uint32_t row, uint32_t field, tsmith_type type,
-                          uint64_t bits) {
-    struct builder_column *column = column_for(builder, field, type);
+static bool set_at(struct builder *builder, uint32_t row, uint32_t field, tsmith_type type, uint64_t bits) {
+    struct builder_column *column = builder_column(builder, field, type);
     if (!column)
         return false;
     column->values[row] = bits;
@@ -110,30 +105,22 @@ static inline bool set_at(struct builder *builder, uint32_t row, uint32_t field,
 bool builder_append(struct builder *builder, tsmith_kind kind, int64_t start) {
     if (builder->rows == builder->capacity && !grow(builder))
         return false;
-    uint32_t row = builder->rows;
-    if (!set_at(builder, row, TSMITH_FIELD_START, TSMITH_TYPE_TIME, (uint64_t)start) ||
-        !set_at(builder, row, TSMITH_FIELD_KIND, TSMITH_TYPE_KIND, (uint64_t)kind))
-        return false;
-    builder->rows++;
-    return true;
+    const uint32_t row = builder->rows++;
+    builder->word = row / 64;
+    builder->bit = 1ull << (row % 64);
+    if (builder_set(builder, TSMITH_FIELD_START, TSMITH_TYPE_TIME, (uint64_t)start) &&
+        builder_set(builder, TSMITH_FIELD_KIND, TSMITH_TYPE_KIND, (uint64_t)kind))
+        return true;
+    builder->rows--;
+    return false;
 }
 
-bool builder_set(struct builder *builder, uint32_t field, tsmith_type type, uint64_t bits) {
-    return set_at(builder, builder->rows - 1, field, type, bits);
-}
-
-bool builder_set_device_time(struct builder *builder, uint32_t field, uint64_t bits) {
-    uint32_t row = builder->rows - 1;
-    struct builder_column *column = column_for(builder, field, TSMITH_TYPE_TIME);
-    if (!column || (!column->device && !grow_bitmap(&column->device, 0, builder->capacity)))
-        return false;
-    column->values[row] = bits;
-    builder->device_times = true;
-    return set_bit(column->valid, row) && set_bit(column->device, row);
+bool builder_add_device_bitmap(struct builder *builder, struct builder_column *column) {
+    return grow_bitmap(&column->device, 0, builder->capacity);
 }
 
 bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *values, uint32_t count) {
-    struct builder_column *column = column_for(builder, field, TSMITH_TYPE_LIST);
+    struct builder_column *column = builder_column(builder, field, TSMITH_TYPE_LIST);
     void *elements = builder->elements;
     bool room = column && array_reserve(&elements, &builder->element_capacity, builder->element_count + count,
                                         sizeof *builder->elements);
@@ -189,23 +176,36 @@ static void move_device_times(struct builder *builder, int64_t offset) {
     for (uint32_t i = 0; i < builder->column_count && builder->device_times; i++) {
         struct builder_column *column = &builder->columns[i];
         for (uint32_t row = 0; column->device && row < builder->rows; row++)
-            if (has_bit(column->device, row))
-                column->values[row] += (uint64_t)offset;
+            column->values[row] += has_bit(column->device, row) ? (uint64_t)offset : 0;
         if (column->device)
             memset(column->device, 0, builder->capacity / 8);
     }
     builder->device_times = false;
 }
 
+static bool ascending(const int64_t *times, uint32_t count) {
+    uint32_t out_of_order = 0;
+    for (uint32_t i = 1; i < count; i++)
+        out_of_order |= times[i] < times[i - 1];
+    return !out_of_order;
+}
+
 // The rows of the batch in ascending order of start, open ranges left out; their number, UINT32_MAX without
-// memory.
-static uint32_t order_rows(struct builder *builder) {
+// memory. `straight`: that is the order in which they are.
+static uint32_t order_rows(struct builder *builder, bool *straight) {
     uint32_t *order = realloc(builder->order, 2 * (size_t)builder->capacity * sizeof *order);
     if (!order)
         return UINT32_MAX;
     builder->order = order;
-    const uint64_t *starts = builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values;
-    sort_order_by_time((const int64_t *)starts, builder->rows, order, order + builder->capacity);
+    const int64_t *starts =
+        (const int64_t *)builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values;
+    *straight = builder->open_count == 0 && ascending(starts, builder->rows);
+    if (*straight) {
+        for (uint32_t i = 0; i < builder->rows; i++)
+            order[i] = i;
+        return builder->rows;
+    }
+    sort_order_by_time(starts, builder->rows, order, order + builder->capacity);
     if (builder->open_count == 0)
         return builder->rows;
     uint32_t kept = 0;
@@ -218,12 +218,23 @@ static uint32_t order_rows(struct builder *builder) {
     return kept;
 }
 
-#define COPY_NARROWED(ctype)                                                                                 \
-    for (uint32_t i = 0; i < count; i++)                                                                     \
-    ((ctype *)values)[i] = (ctype)column->values[order[i]]
+// Rows in the order of `order`; NULL: as they are, which spares a look-up per value.
+struct rows {
+    const uint32_t *order;
+    uint32_t count;
+};
 
-static bool copy_values(tsmith_batch *batch, const struct builder_column *column, const uint32_t *order,
-                        uint32_t count, bool every) {
+#define COPY_NARROWED(ctype)                                                                                 \
+    do {                                                                                                     \
+        ctype *to = values;                                                                                  \
+        for (uint32_t i = 0; !rows.order && i < rows.count; i++)                                             \
+            to[i] = (ctype)column->values[i];                                                                \
+        for (uint32_t i = 0; rows.order && i < rows.count; i++)                                              \
+            to[i] = (ctype)column->values[rows.order[i]];                                                    \
+    } while (0)
+
+static bool copy_values(tsmith_batch *batch, const struct builder_column *column, struct rows rows,
+                        bool every) {
     uint64_t *valid = NULL;
     void *values = batch_add_column(batch, column->field, column->type, every ? NULL : &valid);
     if (!values)
@@ -236,10 +247,15 @@ static bool copy_values(tsmith_batch *batch, const struct builder_column *column
         COPY_NARROWED(uint32_t);
         break;
     default:
-        COPY_NARROWED(uint64_t);
+        if (rows.order)
+            COPY_NARROWED(uint64_t);
+        else
+            memcpy(values, column->values, rows.count * sizeof(uint64_t));
     }
-    for (uint32_t i = 0; !every && i < count; i++)
-        if (has_bit(column->valid, order[i]))
+    if (!every && !rows.order)
+        memcpy(valid, column->valid, batch_bitmap_words(rows.count) * sizeof *valid);
+    for (uint32_t i = 0; !every && rows.order && i < rows.count; i++)
+        if (has_bit(column->valid, rows.order[i]))
             set_bit(valid, i);
     return true;
 }
@@ -325,9 +341,11 @@ tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmi
     if (builder->rows == builder->open_count)
         return TSMITH_END;
     move_device_times(builder, device_offset);
-    uint32_t count = order_rows(builder);
+    bool straight = false;
+    uint32_t count = order_rows(builder, &straight);
     if (count == UINT32_MAX || batch_begin_columns(batch, builder->track, count))
         return TSMITH_ERROR_NO_MEMORY;
+    const struct rows rows = {straight ? NULL : builder->order, count};
     for (uint32_t i = 0; i < builder->column_count; i++) {
         const struct builder_column *column = &builder->columns[i];
         int present = presence(column, builder->order, count, builder->rows);
@@ -335,7 +353,7 @@ tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmi
             continue;
         bool done = column->type == TSMITH_TYPE_LIST
                         ? copy_list(batch, builder, column, builder->order, count)
-                        : copy_values(batch, column, builder->order, count, present == 2);
+                        : copy_values(batch, column, rows, present == 2);
         if (!done)
             return TSMITH_ERROR_NO_MEMORY;
     }

@@ -28,6 +28,8 @@ struct builder {
     uint32_t track;
     uint32_t rows;
     uint32_t capacity;
+    uint32_t word; // of the row appended last, in a bitmap; and its bit there
+    uint64_t bit;
     uint32_t column_count;
     struct builder_column *columns;
     size_t column_capacity;
@@ -55,9 +57,38 @@ static inline bool builder_full(const struct builder *builder) {
 
 // Appends a row. False when memory is exhausted (the builder must not be full).
 bool builder_append(struct builder *builder, tsmith_kind kind, int64_t start);
-// Values of the row appended last. False when memory is exhausted.
-bool builder_set(struct builder *builder, uint32_t field, tsmith_type type, uint64_t bits);
-bool builder_set_device_time(struct builder *builder, uint32_t field, uint64_t bits);
+
+// Values of the row appended last. False when memory is exhausted. Inline: they are called for every word of every
+// record.
+struct builder_column *builder_find_column(struct builder *builder, uint32_t field, tsmith_type type);
+bool builder_add_device_bitmap(struct builder *builder, struct builder_column *column);
+
+static inline struct builder_column *builder_column(struct builder *builder, uint32_t field,
+                                                    tsmith_type type) {
+    const uint32_t index = field < TSMITH_FIELD_LIMIT ? builder->column_of[field] : 0;
+    return index ? &builder->columns[index - 1] : builder_find_column(builder, field, type);
+}
+
+static inline bool builder_set(struct builder *builder, uint32_t field, tsmith_type type, uint64_t bits) {
+    struct builder_column *column = builder_column(builder, field, type);
+    if (!column)
+        return false;
+    column->values[builder->rows - 1] = bits;
+    column->valid[builder->word] |= builder->bit;
+    return true;
+}
+
+static inline bool builder_set_device_time(struct builder *builder, uint32_t field, uint64_t bits) {
+    struct builder_column *column = builder_column(builder, field, TSMITH_TYPE_TIME);
+    if (!column || (!column->device && !builder_add_device_bitmap(builder, column)))
+        return false;
+    column->values[builder->rows - 1] = bits;
+    column->valid[builder->word] |= builder->bit;
+    column->device[builder->word] |= builder->bit;
+    builder->device_times = true;
+    return true;
+}
+
 bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *values, uint32_t count);
 
 // The row appended last begins a range; the innermost open range ends. End gives false when none is open.

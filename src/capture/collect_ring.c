@@ -399,18 +399,19 @@ static bool set_value(struct collector *collector, struct builder *builder, cons
 static bool set_fields(struct collector *collector, struct builder *builder, const struct collect_plan *plan,
                        const uint64_t *words, uint32_t count, uint64_t start_word) {
     struct device_bracket bracket = {0};
+    const uint32_t values = plan->step_count - plan->list;
     bool done = true;
-    for (uint32_t i = 0; i < plan->step_count && done; i++) {
+    // START is the row's already; that of a device is set once more, as one.
+    for (uint32_t i = plan->steps[0].encoding == RECORD_TICK; i < values; i++) {
         const struct collect_step *step = &plan->steps[i];
-        if (step->encoding == RECORD_LIST) {
-            uint64_t length = words[i];
-            done = length > count - i - 1 || length == 0 ||
-                   builder_set_list(builder, step->field, words + i + 1, (uint32_t)length);
-            break;
-        }
-        if (step->zero_is_none && words[i] == 0)
-            continue;
-        done = set_value(collector, builder, step, words[i], &start_word, &bracket);
+        if (words[i] != 0 || !step->zero_is_none)
+            done &= set_value(collector, builder, step, words[i], &start_word, &bracket);
+    }
+    if (plan->list) {
+        const uint64_t length = words[values];
+        if (length != 0 && length <= count - values - 1)
+            done &=
+                builder_set_list(builder, plan->steps[values].field, words + values + 1, (uint32_t)length);
     }
     if (bracket.has_queued && bracket.has_before && bracket.has_after) {
         struct device_clock *clock = collect_device_clock(collector, builder->track);
