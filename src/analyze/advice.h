@@ -15,7 +15,7 @@
     X(STARTUP, "startup", "idle",                                                                            \
       "start the device's work earlier: what comes before it is loading, compiling and preparing",           \
       "the time before the device's first command")                                                          \
-    X(HOST_BOUND, "host_bound", "idle",                                                                      \
+    X(HOST_BOUND, "host_bound", "idle, operators",                                                           \
       "hand work over ahead of time: see what the host does in the gaps and take it off the launching "      \
       "thread",                                                                                              \
       "the time the device had no work and the host did something other than wait, compile or launch")       \

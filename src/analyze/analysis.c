@@ -23,6 +23,8 @@ struct running {
 struct tsmith_analysis {
     struct running running[KIND_COUNT];
     enum analysis_needs needs;
+    bool needs_ranges;
+    struct ranges ranges;
     tsmith_timeline *timeline; // always there: window and holes come from it
     tsmith_graph *graph;
     tsmith_states *states;
@@ -68,6 +70,7 @@ static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_opt
         running->kind = KINDS[i];
         if (running->kind->needs > analysis->needs)
             analysis->needs = running->kind->needs;
+        analysis->needs_ranges |= running->kind->ranges;
         running->state = calloc(1, running->kind->state_size + 1);
         if (!running->state)
             return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for an analysis.");
@@ -118,6 +121,7 @@ void tsmith_analysis_destroy(tsmith_analysis *analysis) {
         release(&analysis->running[i]);
         report_finish(&analysis->running[i].report);
     }
+    ranges_finish(&analysis->ranges);
     tsmith_states_destroy(analysis->states);
     tsmith_graph_destroy(analysis->graph);
     tsmith_timeline_destroy(analysis->timeline);
@@ -133,6 +137,8 @@ tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictio
     tsmith_status status = tsmith_timeline_add(analysis->timeline, dictionary, batch, error);
     if (status != TSMITH_OK)
         return status;
+    if (analysis->needs_ranges && !ranges_add(&analysis->ranges, dictionary, batch))
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the ranges of the host.");
     const tsmith_timeline_options *options = &analysis->timeline->options;
     const tsmith_interval window = {options->from, options->to};
     for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -164,9 +170,15 @@ static tsmith_status make_report(const tsmith_analysis *analysis, struct running
 // The reports of all analyses that need at most `until` and more than `beyond`.
 static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictionary *dictionary, int beyond,
                                   int until, tsmith_error *error) {
-    struct analysis_context context = {dictionary,         tsmith_timeline_window(analysis->timeline),
-                                       analysis->timeline, analysis->graph,
-                                       analysis->states,   &analysis->advice};
+    struct analysis_context context = {
+        .dictionary = dictionary,
+        .window = tsmith_timeline_window(analysis->timeline),
+        .timeline = analysis->timeline,
+        .ranges = &analysis->ranges,
+        .graph = analysis->graph,
+        .states = analysis->states,
+        .advice = &analysis->advice,
+    };
     for (size_t i = 0; i < KIND_COUNT; i++) {
         struct running *running = &analysis->running[i];
         if (!running->kind || (int)running->kind->needs <= beyond || (int)running->kind->needs > until)
@@ -182,10 +194,16 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
 tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
                                      tsmith_error *error) {
     tsmith_status status = tsmith_timeline_finish(analysis->timeline, dictionary, error);
+    if (status == TSMITH_OK && analysis->needs_ranges &&
+        !ranges_make(&analysis->ranges, analysis->timeline, dictionary))
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the ranges of the host.");
+    if (status == TSMITH_OK)
+        status = make_reports(analysis, dictionary, -1, NEEDS_TIMELINE, error);
+    ranges_finish(&analysis->ranges);
     if (status == TSMITH_OK && analysis->needs >= NEEDS_GRAPH)
         status = tsmith_graph_create(analysis->timeline, dictionary, &analysis->graph, error);
     if (status == TSMITH_OK)
-        status = make_reports(analysis, dictionary, -1, NEEDS_GRAPH, error);
+        status = make_reports(analysis, dictionary, NEEDS_TIMELINE, NEEDS_GRAPH, error);
     if (status == TSMITH_OK && analysis->needs >= NEEDS_STATES)
         status = tsmith_states_create(analysis->timeline, analysis->graph, &analysis->states, error);
     if (status == TSMITH_OK)
@@ -250,6 +268,14 @@ tsmith_string analysis_command_name(const struct analysis_context *context, cons
     const char *operation = tsmith_operation_name((tsmith_operation)command->operation);
     return analysis_text(command->operation && operation ? operation
                                                          : tsmith_kind_name((tsmith_kind)command->kind));
+}
+
+void analysis_range_text(struct report *report, struct report_table *table,
+                         const struct analysis_context *context, uint32_t key) {
+    report_text(report, table,
+                tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, key)));
+    report_text(report, table,
+                tsmith_dictionary_string(context->dictionary, range_key_category(context->ranges, key)));
 }
 
 int analysis_shown(tsmith_string name) {

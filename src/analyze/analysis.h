@@ -5,6 +5,7 @@
 #define ANALYZE_ANALYSIS_H
 
 #include "analyze/advice.h"
+#include "analyze/ranges.h"
 #include "analyze/report.h"
 #include "state/graph.h"
 #include "state/states.h"
@@ -17,6 +18,7 @@ struct analysis_context {
     const tsmith_dictionary *dictionary;
     tsmith_interval window;
     const tsmith_timeline *timeline; // what was asked for
+    const struct ranges *ranges;
     const tsmith_graph *graph;
     const tsmith_states *states;
     struct advice *advice; // to add to; whole when one that needs it is made
@@ -26,6 +28,7 @@ struct analysis_kind {
     const char *name;
     const char *question;
     enum analysis_needs needs;
+    bool ranges;       // reads those of the host; only with NEEDS_TIMELINE
     size_t state_size; // of its own memory, zeroed at first
     // Events that begin outside of the window (NULL: there is none) are none of its business.
     tsmith_status (*write)(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
@@ -40,6 +43,9 @@ struct analysis_kind {
     X(breakdown)                                                                                             \
     X(idle)                                                                                                  \
     X(kernels)                                                                                               \
+    X(operators)                                                                                             \
+    X(ranges)                                                                                                \
+    X(sequences)                                                                                             \
     X(critical_path)                                                                                         \
     X(launches)                                                                                              \
     X(queue_length)                                                                                          \
@@ -59,6 +65,9 @@ void analysis_device_text(struct report *report, struct report_table *table,
 void analysis_track_text(struct report *report, struct report_table *table,
                          const struct analysis_context *context, uint32_t track);
 tsmith_string analysis_command_name(const struct analysis_context *context, const tsmith_command *command);
+// Name and category of a range's key: two cells.
+void analysis_range_text(struct report *report, struct report_table *table,
+                         const struct analysis_context *context, uint32_t key);
 tsmith_string analysis_text(const char *text);
 // How many bytes of a name a sentence shows.
 int analysis_shown(tsmith_string name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every answer on real traces, compared with what an independent script (reference.py) computes from the original
+// Every answer on real traces, compared with what an independent script (tests/reference) computes from the original
 // JSON. TRACESMITH_CORPUS names a folder of traces.
 #include "support/test.h"
 
@@ -29,10 +29,10 @@ static int run_reference(const char *trace, const char *reports) {
     char *script;
     int status;
     assert_non_null(root);
-    assert_true(asprintf(&script, "%s/tests/analyze/reference.py", root) > 0);
+    assert_true(asprintf(&script, "%s/tests/reference/check.py", root) > 0);
     pid_t child = fork();
     if (child == 0) {
-        execlp("python3", "python3", script, trace, reports, (char *)NULL);
+        execlp("python3", "python3", "-B", script, trace, reports, (char *)NULL);
         _exit(127);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""check.py TRACE REPORTS: computes answers from a trace of Kineto or rocprofv3 by their definitions (docs/analyses.md),
+each in a file of its own beside this one, and compares them with REPORTS, a list of JSON objects, one per report. Prints
+every difference and exits 1 if there is one."""
+import json
+import math
+import sys
+
+import breakdown
+import idle
+import kernels
+import operators
+import queues
+import ranges
+import sequences
+from trace import read_trace
+
+failures = 0
+
+
+def expect(what, got, wanted):
+    global failures
+    if got != wanted and not (isinstance(wanted, float) and math.isclose(got, wanted, rel_tol=1e-6)):
+        failures += 1
+        print(f"{sys.argv[1]}: {what}: {got}, the reference has {wanted}")
+
+
+def main():
+    trace = read_trace(sys.argv[1])
+    with open(sys.argv[2], encoding="utf-8") as file:
+        reports = {report["report"]: report for report in json.load(file)}
+    for reference in (kernels, breakdown, queues, idle, operators, ranges, sequences):
+        reference.check(trace, reports, expect)
+    return 1 if failures else 0
+
+
+sys.exit(main())

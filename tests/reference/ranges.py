@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges of the program on the devices: by range and device from the first start to the last end of what was launched
+in it. Kineto draws the same (gpu_user_annotation): that its spans are ours is checked, too, where it has one queue."""
+import collections
+
+from trace import Around, union
+
+FRAMEWORK = ("cpu_op", "Operator", "python_function")
+
+
+def check(trace, reports, expect):
+    around = Around(trace)
+    inside = collections.defaultdict(list)
+    for command, call in trace.launched():
+        for index, one in enumerate(around(call.thread, call.start) if call else []):
+            if one.category not in FRAMEWORK:
+                inside[id(one), command.device].append((one, command))
+    span, busy, total, commands, projections = (collections.Counter() for _ in range(5))
+    for members in inside.values():
+        key = (members[0][0].name, members[0][0].category)
+        intervals = [(command.start, command.end) for _, command in members]
+        span[key] += max(b for _, b in intervals) - min(a for a, _ in intervals)
+        busy[key] += union(intervals)
+        total[key] += sum(b - a for a, b in intervals)
+        commands[key] += len(members)
+        projections[key] += 1
+    count, host = collections.Counter(), collections.Counter()
+    for one in trace.ranges:
+        if one.category not in FRAMEWORK:
+            count[one.name, one.category] += 1
+            host[one.name, one.category] += one.end - one.start
+    rows = {(row["range"], row["category"]): row for row in reports["ranges"]["tables"]["ranges"]}
+    expect("ranges", set(rows), set(count))
+    for key, row in rows.items():
+        wanted = {"count": count[key], "host_ns": host[key], "projections": projections[key],
+                  "commands": commands[key], "span_ns": span[key], "busy_ns": busy[key], "total_ns": total[key]}
+        for column, value in wanted.items():
+            expect(f"range {key}: {column}", row[column], value)

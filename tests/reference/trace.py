@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a trace of Kineto or rocprofv3 as plainly as can be, for the references. Times are exact: microseconds are read
+as decimals and become integer nanoseconds."""
+import bisect
+import collections
+import decimal
+import gzip
+import json
+import re
+
+COMMUNICATION = re.compile(r"nccl|rccl|mscclKernel|hccl|gloo:|oneccl|msccl")
+GPU = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
+CALLS = ("cuda_runtime", "cuda_driver", "runtime", "hip_runtime")
+NO_RANGES = GPU + CALLS + ("cuda_sync", "overhead")
+
+# device and queue are what the file says they are; correlation is 0 when there is none.
+Command = collections.namedtuple("Command", "device queue start end work name correlation arguments")
+Call = collections.namedtuple("Call", "thread start end name")
+Range = collections.namedtuple("Range", "thread start end name category")
+
+
+class Trace:
+    def __init__(self):
+        self.commands, self.ranges, self.calls, self.all_calls = [], [], {}, []
+        self.top = {}
+        self.first, self.last = None, None  # of all events
+
+    def launched(self):
+        """Commands that take time and the call that launched each (None: unknown)."""
+        return [(command, self.calls.get(command.correlation)) for command in self.commands
+                if command.end > command.start]
+
+
+def ns(value):
+    result = decimal.Decimal(value) * 1000
+    assert result == result.to_integral_value(), value
+    return int(result)
+
+
+def union(intervals):
+    total, end = 0, None
+    for a, b in sorted(intervals):
+        if end is None or a > end:
+            total, end = total + (b - a), b
+        elif b > end:
+            total, end = total + (b - end), b
+    return total
+
+
+def work_of(kind, name):
+    return "copy" if kind not in ("kernel", "Kernel") else "communication" if COMMUNICATION.match(name) else "compute"
+
+
+def read_rocprof(trace, tools):
+    """Only dispatches; its times are ns, and none of its traces at hand has copies or calls."""
+    for tool in tools:
+        names = {symbol["kernel_id"]: symbol["formatted_kernel_name"] for symbol in tool["kernel_symbols"]}
+        for record in tool["buffer_records"]["kernel_dispatch"]:
+            dispatch = record["dispatch_info"]
+            name = names[dispatch["kernel_id"]]
+            trace.commands.append(Command(dispatch["agent_id"]["handle"],
+                                          (dispatch["agent_id"]["handle"], dispatch["queue_id"]["handle"]),
+                                          record["start_timestamp"], record["end_timestamp"], work_of("kernel", name),
+                                          name, record["correlation_id"]["internal"], dispatch))
+    return trace
+
+
+def read_event(trace, event):
+    category = event.get("cat", "")
+    kind = category.lower()
+    arguments = event.get("args", {})
+    start = ns(event["ts"])
+    end = start + ns(event.get("dur", 0))
+    place = (event["pid"], event["tid"])
+    correlation = arguments.get("correlation", 0)
+    if kind in GPU:
+        trace.commands.append(Command(place[0], place, start, end, work_of(kind, event["name"]), event["name"],
+                                      correlation, arguments))
+    elif kind in CALLS:
+        call = Call(place, start, end, event["name"])
+        trace.all_calls.append(call)
+        known = trace.calls.get(correlation)
+        if correlation and (known is None or call.start < known.start):
+            trace.calls[correlation] = call
+    elif kind not in NO_RANGES and end > start:
+        trace.ranges.append(Range(place, start, end, event.get("name", ""), category))
+
+
+def read_trace(path):
+    trace = Trace()
+    with gzip.open(path, "rt", encoding="utf-8", errors="surrogateescape") as file:
+        document = json.load(file, parse_float=decimal.Decimal, strict=False)
+    trace.top = {key: value for key, value in document.items() if key != "traceEvents"}
+    if "traceEvents" not in document:
+        return read_rocprof(trace, document["rocprofiler-sdk-tool"])
+    for event in document["traceEvents"]:
+        if event.get("ph") == "X":
+            read_event(trace, event)
+    queues = {command.queue for command in trace.commands}
+    trace.ranges = [one for one in trace.ranges if one.thread not in queues]
+    return trace
+
+
+class Around:
+    """The ranges around a moment of a thread, the innermost last."""
+
+    SHORT = 1000000  # ns: shorter ones need be looked for only so far back
+
+    def __init__(self, trace):
+        self.ranges = collections.defaultdict(list)
+        for one in trace.ranges:
+            self.ranges[one.thread].append(one)
+        self.short, self.starts, self.long, self.known = {}, {}, {}, {}
+        for thread, ranges in self.ranges.items():
+            self.short[thread] = sorted((r for r in ranges if r.end - r.start < self.SHORT), key=lambda r: r.start)
+            self.starts[thread] = [r.start for r in self.short[thread]]
+            self.long[thread] = [r for r in ranges if r.end - r.start >= self.SHORT]
+
+    def __call__(self, thread, time):
+        if thread not in self.ranges:
+            return []
+        if (thread, time) not in self.known:
+            text = lambda value: value.encode("utf-8", "surrogateescape")
+            first = bisect.bisect_left(self.starts[thread], time - self.SHORT)
+            last = bisect.bisect_right(self.starts[thread], time)
+            found = [r for r in self.short[thread][first:last] + self.long[thread] if r.start <= time < r.end]
+            found.sort(key=lambda r: (r.start, -r.end, text(r.name), text(r.category)))
+            self.known[thread, time] = found
+        return self.known[thread, time]
