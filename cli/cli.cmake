@@ -40,6 +40,7 @@ if(NOT CMAKE_CROSSCOMPILING)
             profile
             view
             info
+            analyze
             import
             export
             recover

@@ -84,6 +84,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(profile)                                                                                               \
     X(view)                                                                                                  \
     X(info)                                                                                                  \
+    X(analyze)                                                                                               \
     X(import)                                                                                                \
     X(export)                                                                                                \
     X(recover)                                                                                               \

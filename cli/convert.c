@@ -140,6 +140,22 @@ bool convert_is_same_file(const char *input, const char *output) {
            from.st_ino == to.st_ino;
 }
 
+bool convert_may_replace(const char *input, const char *output) {
+    tsmith_sbt *file = NULL;
+    struct stat status;
+    if (convert_is_same_file(input, output)) {
+        complain("%s would be overwritten while it is read: choose another file with --output", input);
+        return false;
+    }
+    if (strcmp(output, "-") == 0 || stat(output, &status) != 0 || !S_ISREG(status.st_mode))
+        return true;
+    bool is_trace = tsmith_sbt_open(output, &file, NULL) == TSMITH_OK;
+    tsmith_sbt_close(file);
+    if (is_trace)
+        complain("%s is there and is a trace: it is left alone; choose another file with --output", output);
+    return !is_trace;
+}
+
 void convert_add_name(struct text *text, const char *path, const char *extension) {
     const char *slash = strrchr(path, '/');
     const char *name = strcmp(path, "-") == 0 ? "trace" : slash ? slash + 1 : path;

@@ -35,6 +35,9 @@ int convert_exit_code(const struct convert *convert);
 
 // Is the path ("-": standard output) the file that is read?
 bool convert_is_same_file(const char *input, const char *output);
+// May what is at `output` be replaced by an answer from `input`? Not by reading and writing one file, and not a .sbt
+// trace: it may be the only one there is; an older answer is not. Complains.
+bool convert_may_replace(const char *input, const char *output);
 // The name of a file without its folder, compression and extension, with another one: "a/b.json.gz", ".sbt" -> "b.sbt".
 void convert_add_name(struct text *text, const char *path, const char *extension);
 

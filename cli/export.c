@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -80,25 +79,6 @@ static bool read_options(const struct invocation *invocation, struct exporting *
         return false;
     }
     return true;
-}
-
-// A trace may be the only one there is; an older export is not.
-static bool may_replace(const struct exporting *exporting) {
-    tsmith_sbt *file = NULL;
-    if (convert_is_same_file(exporting->from, exporting->to)) {
-        complain("%s would be overwritten while it is read: choose another file with --output",
-                 exporting->from);
-        return false;
-    }
-    struct stat status;
-    if (strcmp(exporting->to, "-") == 0 || stat(exporting->to, &status) != 0 || !S_ISREG(status.st_mode))
-        return true;
-    bool is_trace = tsmith_sbt_open(exporting->to, &file, NULL) == TSMITH_OK;
-    tsmith_sbt_close(file);
-    if (is_trace)
-        complain("%s is there and is a trace: it is left alone; choose another file with --output",
-                 exporting->to);
-    return !is_trace;
 }
 
 // ---- streams of events
@@ -195,7 +175,7 @@ static int export_graph(struct exporting *exporting) {
 
 int command_export(const struct invocation *invocation) {
     struct exporting exporting;
-    if (!read_options(invocation, &exporting) || !may_replace(&exporting))
+    if (!read_options(invocation, &exporting) || !convert_may_replace(exporting.from, exporting.to))
         return EXIT_USAGE;
     bool is_graph = strcmp(exporting.format, dot) == 0;
     if (is_graph && exporting.window.kinds) {

@@ -41,27 +41,8 @@ void help_each_paragraph(const char *about, void (*each)(void *context, const ch
     }
 }
 
-// Words from `at`, wrapped; lines after the first begin with `indent` spaces, the first one at column
-// `column`.
 static void add_wrapped(struct text *text, const char *at, size_t length, size_t indent, size_t column) {
-    size_t start = column;
-    for (size_t i = 0; i < length;) {
-        size_t word = 0;
-        while (i + word < length && at[i + word] != ' ')
-            word++;
-        if (column > start && column + 1 + word > COLUMNS) {
-            text_add_char(text, '\n');
-            text_add_repeat(text, ' ', indent);
-            column = start = indent;
-        } else if (column > start) {
-            text_add_char(text, ' ');
-            column++;
-        }
-        text_add(text, at + i, word);
-        column += word;
-        i += word + (i + word < length);
-    }
-    text_add_char(text, '\n');
+    text_add_wrapped(text, (tsmith_string){at, length}, indent, column, COLUMNS);
 }
 
 static void add_heading(struct text *text, const char *heading) {
@@ -152,6 +133,7 @@ void help_write_overview(void) {
     add_heading(&text, "To begin");
     text_add_cstr(&text, "  tracesmith profile -- ./program\n"
                          "  tracesmith view trace.sbt --timeline\n"
+                         "  tracesmith analyze trace.sbt\n"
                          "  tracesmith help profile\n");
     output_text(&text);
     text_finish(&text);

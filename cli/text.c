@@ -366,6 +366,28 @@ void text_add_csv(struct text *text, tsmith_string name) {
 
 // ---- padding
 
+void text_add_wrapped(struct text *text, tsmith_string words, size_t indent, size_t column, size_t width) {
+    size_t start = column;
+    for (size_t i = 0; i < words.length;) {
+        size_t word = 0;
+        while (i + word < words.length && words.bytes[i + word] != ' ')
+            word++;
+        size_t columns = text_columns(words.bytes + i, word);
+        if (column > start && column + 1 + columns > width) {
+            text_add_char(text, '\n');
+            text_add_repeat(text, ' ', indent);
+            column = start = indent;
+        } else if (column > start) {
+            text_add_char(text, ' ');
+            column++;
+        }
+        text_add(text, words.bytes + i, word);
+        column += columns;
+        i += word + (i + word < words.length);
+    }
+    text_add_char(text, '\n');
+}
+
 void text_pad_left(struct text *text, size_t from, size_t width) {
     size_t length = text->length - from;
     if (length >= width || !reserve(text, width - length))

@@ -55,6 +55,9 @@ void text_add_json_cstr(struct text *text, const char *cstr);
 // A CSV field as RFC 4180 has it: quoted when it must be. NUL becomes U+FFFD, as do bytes that are not UTF-8.
 void text_add_csv(struct text *text, tsmith_string name);
 
+// Words, wrapped at `width` columns; the first begins at `column`, lines after the first with `indent` spaces. Ends the
+// line. Of safe text.
+void text_add_wrapped(struct text *text, tsmith_string words, size_t indent, size_t column, size_t width);
 // Pads what was added since `from` to `width` columns, given how wide it is.
 void text_pad_left(struct text *text, size_t from, size_t width);
 void text_pad_right(struct text *text, size_t columns, size_t width);

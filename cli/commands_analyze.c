@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that answer in numbers.
+#include "options.h"
+#include "tracesmith/analyze.h"
+
+// ---- analyze
+
+static const struct option analyze_options[] = {
+    {.name = "only",
+     .argument = "NAMES",
+     .word = tsmith_analysis_name,
+     .word_doc = tsmith_analysis_question,
+     .list = true,
+     .doc = "Only these analyses, separated by commas, each with its tables"},
+    {.name = "all", .doc = "All analyses with their tables"},
+    {.name = "gpu-util", .doc = "How busy the devices were, and why not: breakdown, idle, streams"},
+    {.name = "memory", .doc = "What was allocated and moved: memory, bandwidth"},
+    {.name = "kernels", .doc = "Which kernels take the time: kernels, launches"},
+    {.name = "streams", .doc = "What ran side by side: streams, overlap, queue_length"},
+    {.name = "hotspots", .doc = "What to look at first: advice, kernels, critical_path"},
+    FROM_OPTION,
+    TO_OPTION,
+    {.name = "rows",
+     .letter = 'n',
+     .argument = "COUNT",
+     .doc = "Show at most COUNT rows of a table; 20 when not given"},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "OUT",
+     .kind = VALUE_FILE,
+     .doc = "Write the answer into this file instead"},
+    JSON_OPTION,
+    {.name = "csv", .doc = "Answer with CSV: one table after the other, each with its header"},
+    {.name = "list", .doc = "List the analyses there are and the question each answers"},
+    END_OF_OPTIONS};
+static const struct example analyze_examples[] = {
+    {"tracesmith analyze trace.json.gz", "The three things to fix first, and what speaks for them"},
+    {"tracesmith analyze trace.sbt kernels idle -n 5", "Two answers with their tables"},
+    {"tracesmith analyze trace.sbt --gpu-util --from 1s --to 2s", "Of one second"},
+    {"tracesmith analyze trace.sbt --json | jq '.traces[0].reports[] | {report, finding}'", "For a script"},
+    {NULL, NULL}};
+
+const struct command analyze_entry = {
+    .name = "analyze",
+    .operands = "FILE... [NAME...]",
+    .doc = "Say what to fix first, and answer where the time went",
+    .about = "Without more, names the three problems that cost the most wall time, each with what speaks for "
+             "it, where it "
+             "is worst, and what helps; then what each analysis found, in a sentence. NAME is an analysis "
+             "(--list): its "
+             "tables are shown.\n\n"
+             "FILE is of any format that TraceSmith reads; - is standard input. Every answer says what part "
+             "of the time it "
+             "covers and what the trace does not tell. JSON and CSV have the same tables with every row.",
+    .operands_most = (size_t)-1,
+    .operand_kind = VALUE_TRACE,
+    .options = analyze_options,
+    .examples = analyze_examples,
+    .run = command_analyze,
+};

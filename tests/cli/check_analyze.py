@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""analyze: every option does what it says; one answer in text, JSON and CSV, of an .sbt and of what it came from."""
+import csv
+import io
+import json
+import os
+import random
+import tempfile
+
+from support import check, run
+
+US = 1000
+
+
+def kineto(rng, launches):
+    """One thread launches kernels and waits; the kernels are known. Times in ns from 0; none before the launches."""
+    events, kernels, time = [], [], 0
+    for i in range(launches):
+        name, duration = rng.choice([("gemm", 50), ("relu", 5), ("softmax", 20)])
+        start, duration = (time + 10) * US, (duration + rng.randrange(5)) * US
+        kernels.append((name, start, duration))
+        events += [("cuda_runtime", "cudaLaunchKernel", 7, 11, time * US, 4 * US, i + 1),
+                   ("kernel", name, 0, 3, start, duration, i + 1)]
+        time = (start + duration) // US
+        events.append(("cuda_runtime", "cudaStreamSynchronize", 7, 11, (time - 3) * US, 5 * US, launches + i + 1))
+        time += rng.choice([3, 3, 100])
+    return kernels, {"traceEvents": [
+        {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": start / US, "dur": duration / US,
+         "args": {"correlation": correlation, **({"stream": 3, "device": 0} if pid == 0 else {})}}
+        for cat, name, pid, tid, start, duration, correlation in events]}
+
+
+def reports(*arguments, **how):
+    answer = json.loads(run("analyze", *arguments, "--json", **how).stdout)
+    return [{r["report"]: r for r in trace["reports"]} for trace in answer["traces"]]
+
+
+def names_shown(*arguments):
+    return [line.split(":")[0] for line in run("analyze", *arguments).stdout.decode().splitlines()
+            if line.endswith("?")]
+
+
+def brute_force(kernels):
+    total = {}
+    for name, _, duration in kernels:
+        total.setdefault(name, []).append(duration)
+    return sorted((name, len(d), sum(d), min(d), max(d)) for name, d in total.items())
+
+
+def kernel_rows(report):
+    return sorted((r["kernel"], r["count"], r["total_ns"], r["min_ns"], r["max_ns"]) for r in report["tables"]["kernels"])
+
+
+def check_names(path, everything):
+    check(names_shown(path, "--all") == everything, "--all")
+    for group, some in (("--gpu-util", "idle"), ("--memory", "memory"), ("--kernels", "kernels"),
+                        ("--streams", "streams"), ("--hotspots", "kernels")):
+        shown = names_shown(path, group)
+        check(some in shown and len(shown) < len(everything), "%s: %s" % (group, shown))
+    check(names_shown(path, "idle", "kernels") == ["idle", "kernels"], "names after the file")
+    check(names_shown("kernels", path) == ["kernels"], "and before it")
+    check(names_shown(path, "--only", "kernels,idle") == ["idle", "kernels"], "--only")
+    check(names_shown(path, "--only", "idle", "--kernels", "idle") == names_shown(path, "idle", "--kernels"), "both")
+    done = run("analyze", path, "kernel", code=2)
+    check(b"'kernels'" in done.stderr, "a hint: %s" % done.stderr)
+    run("analyze", path, "--only", "nothing", code=2)
+    run("analyze", path, "--all", "kernels", code=2)
+    run("analyze", code=2)
+    run("analyze", "kernels", code=2)
+
+
+def check_forms(directory, path, everything):
+    (by_name,) = reports(path)
+    check(list(by_name) == everything, "--json has all: %s" % list(by_name))
+    rows = list(csv.reader(io.StringIO(run("analyze", path, "kernels", "--csv").stdout.decode(), newline="")))
+    table = by_name["kernels"]["tables"]["kernels"]
+    check(rows[0][2:] == list(table[0]), "csv: the columns of the JSON")
+    check([r[2] for r in rows[1:]] == [r["kernel"] for r in table], "csv: the rows of the JSON")
+    check([r[4] for r in rows[1:]] == [str(r["total_ns"]) for r in table], "csv: its numbers")
+    text = run("analyze", path, "kernels").stdout
+    check(text.count(b"...") == 0 and b"softmax" in text and b"relu" in text, "all rows")
+    short = run("analyze", path, "kernels", "-n", "1").stdout
+    check(b"... and 2 more" in short, "--rows")
+    run("analyze", path, "-n", "0", code=2)
+    run("analyze", path, "-n", "3", "--json", code=2)
+    run("analyze", path, "--csv", "--json", code=2)
+    run("analyze", path, path, "--csv", code=2)
+    out = os.path.join(directory, "answer")
+    for options in ((), ("--json",), ("kernels",)):
+        check(run("analyze", path, "-o", out, *options).stdout == b"", "-o: nothing on standard output")
+        with open(out, "rb") as f:
+            check(f.read() == run("analyze", path, *options).stdout, "-o: the answer")
+    run("analyze", path, "-o", path, code=2)
+    run("analyze", path, "-o", directory + "/no/folder", code=4)
+    return by_name
+
+
+def check_overview(path, by_name):
+    text = " ".join(run("analyze", path).stdout.decode().split())
+    advice = by_name["advice"]["tables"]
+    check(len(advice["advice"]) >= 3, "there is something to fix")
+    saves = [row["saves_ns"] for row in advice["advice"]]
+    check(saves == sorted(saves, reverse=True), "the largest first")
+    place = 0
+    for row, evidence, fix in list(zip(advice["advice"], advice["evidence"], advice["fixes"]))[:3]:
+        for part in ("%d. %s:" % (row["rank"], row["problem"]), " ".join(evidence["evidence"].split()), fix["fix"]):
+            check(part in text[place:], "the overview says: " + part)
+            place = text.index(part, place)
+        for name in row["see"].split(", "):
+            check(name in by_name, "what to check is there: " + name)
+    check(text.index("What to fix first") < text.index("What the analyses found"), "what to fix comes first")
+    for name, report in by_name.items():
+        if name != "advice":
+            check(" ".join(report["finding"].split()) in text, "and each finding: " + name)
+
+
+def check_window(path, kernels):
+    first, low, high = 0, kernels[10][1] + 1, kernels[40][1] - 1
+    part = reports(path, "kernels", "--from", "%dns" % (low - first), "--to", "%dns" % (high - first))
+    inside = [k for k in kernels if low <= k[1] < high]
+    check(kernel_rows(part[0]["kernels"]) == brute_force(inside), "a window has the kernels that begin in it")
+    done = run("analyze", path, "--from", "1000s", code=2)
+    check(b"nothing is in this window" in done.stderr, "after the end")
+
+
+def main():
+    rng = random.Random(5)
+    with tempfile.TemporaryDirectory() as directory:
+        kernels, document = kineto(rng, 60)
+        path, sbt = os.path.join(directory, "t.json"), os.path.join(directory, "t.sbt")
+        with open(path, "w") as f:
+            json.dump(document, f)
+        run("import", path, "-o", sbt)
+        listed = [line.split()[0] for line in run("analyze", "--list").stdout.decode().splitlines()]
+        check([row["name"] for row in json.loads(run("analyze", "--list", "--json").stdout)] == listed, "--list --json")
+        # Rank analyses are of several traces.
+        (everything,) = reports(path)
+        everything = list(everything)
+        check(set(everything) <= set(listed) and len(everything) > 8, "the list has them")
+        check_names(path, everything)
+        by_name = check_forms(directory, path, everything)
+        check(kernel_rows(by_name["kernels"]) == brute_force(kernels), "the kernels are those that were written")
+        check(reports(sbt) == [by_name], "of an .sbt the same")
+        with open(path, "rb") as f:
+            check(reports("-", input=f.read()) == [by_name], "from a pipe the same")
+        run("analyze", path, "-o", sbt, code=2)
+        check_overview(path, by_name)
+        check_window(path, kernels)
+        both = reports(path, sbt)
+        check([r["kernels"] for r in both] == [by_name["kernels"]] * 2, "two traces, two answers")
+        with open(path, "rb") as f:
+            data = f.read()
+        with open(path, "wb") as f:
+            f.write(data[:len(data) * 2 // 3])
+        done = run("analyze", path, "kernels", "--json", code=3)
+        answer = json.loads(done.stdout)["traces"][0]
+        check(answer["complete"] is False and b"ends early" in done.stderr, "a cut file is said to be one")
+        check(sum(r["count"] for r in answer["reports"][0]["tables"]["kernels"]) > 30, "and answered")
+        run("analyze", os.path.join(directory, "missing.json"), code=3)
+        run("analyze", directory, code=3)
+
+
+main()
