@@ -63,6 +63,8 @@ extern struct agent agent;
 struct agent_thread {
     struct pending_list *list;
     uint32_t busy;
+    uint64_t correlation; // the next one, and the end of those the thread has taken for itself
+    uint64_t correlation_end;
 };
 extern __thread struct agent_thread agent_thread __attribute__((tls_model("initial-exec")));
 
@@ -73,6 +75,16 @@ static inline bool agent_on(void) {
 
 static inline uint64_t agent_tick(void) {
     return clock_tick(agent.tsc);
+}
+
+// A correlation id, of the thread's own store: threads do not meet over it.
+static inline uint64_t agent_correlation(void) {
+    enum { STORE = 256 };
+    if (__builtin_expect(agent_thread.correlation == agent_thread.correlation_end, 0)) {
+        agent_thread.correlation = channel_correlations(agent.channel, STORE);
+        agent_thread.correlation_end = agent_thread.correlation + STORE;
+    }
+    return agent_thread.correlation++;
 }
 
 // The string ids of function and operation names, interned at their first use.

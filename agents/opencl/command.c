@@ -99,22 +99,9 @@ static void command_follow(struct command *command, cl_event event, cl_uint wait
     if (program_has_it)
         agent.next.clRetainEvent(event);
     body_finish(command);
-    const struct pending_command pending = {
-        .event = event,
-        .queue = call->queue,
-        .class = command->class,
-        .held = program_has_it,
-        .first_launch = command->first_launch,
-        .not_before = call->start,
-        .not_after = call->end,
-        .body_words = command->body_words,
-        .body = command->body,
-        .wait_count = waits ? wait_count : 0,
-        .waits = waits,
-    };
     // The entry of a held event is made first: once it is pushed, the control thread may take it.
     const bool known = !program_has_it || events_add(event, call->correlation, true);
-    if (call->queue && known && pending_push(&pending))
+    if (call->queue && known && pending_push(command, event, program_has_it, waits ? wait_count : 0, waits))
         return;
     channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
     if (program_has_it && known)
@@ -124,7 +111,7 @@ static void command_follow(struct command *command, cl_event event, cl_uint wait
 
 cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits) {
     struct call *call = &command->call;
-    call->correlation = channel_correlation(agent.channel);
+    call->correlation = agent_correlation();
     call_write(call, result, command->blocking);
     if (result != CL_SUCCESS || !*command->event)
         return result;
@@ -143,7 +130,7 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
     struct call *call = &command->call;
     const bool listed = waits && wait_count;
     const uint32_t fixed = 1 + UNTIMED_WORDS + command->body_words;
-    call->correlation = channel_correlation(agent.channel);
+    call->correlation = agent_correlation();
     call_write(call, result, command->blocking);
     if (result != CL_SUCCESS || !call->queue)
         return result;

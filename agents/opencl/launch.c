@@ -4,13 +4,15 @@
 
 // Whether this is the first launch of the kernel for this work-group size on this device. Remembers one
 // launch per kernel object and a set of all there were; a full set says "no".
-static bool is_first_launch(struct kernel *kernel, uint64_t program, uint64_t device,
-                            const uint64_t size[3]) {
+static bool is_first_launch(struct kernel *kernel, uint64_t program, uint64_t device, cl_uint dimensions,
+                            const size_t *size) {
     enum { SET = 1 << 14, PROBES = 32 };
     static _Atomic uint64_t set[SET];
     // One odd factor for each, so that sums seldom meet; the hash below mixes what is kept.
-    uint64_t hash = size[0] + size[1] * 0x9e3779b97f4a7c15u + size[2] * 0xc2b2ae3d27d4eb4fu +
-                    device * 0x165667b19e3779f9u + 1;
+    static const uint64_t factors[3] = {1, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
+    uint64_t hash = device * 0x165667b19e3779f9u + 1;
+    for (cl_uint i = 0; size && i < dimensions && i < 3; i++)
+        hash += size[i] * factors[i];
     if (atomic_load_explicit(&kernel->last_launch, memory_order_relaxed) == hash)
         return false;
     atomic_store_explicit(&kernel->last_launch, hash, memory_order_relaxed);
@@ -51,12 +53,10 @@ void command_kernel(struct command *command, tsmith_operation operation, cl_kern
         sizes_put(body + 6, dimensions, offset);
         command->body_words = BODY_FIXED + 9;
     }
-    if (object && device && device->device.compiles_at_launch) {
-        // Without a local size the driver chooses one for the global size.
-        uint64_t size[3];
-        sizes_put(size, dimensions, local ? local : global);
-        command->first_launch = is_first_launch(&object->kernel, object->parent_number, device->number, size);
-    }
+    // Without a local size the driver chooses one for the global size.
+    if (object && device && device->device.compiles_at_launch)
+        command->first_launch = is_first_launch(&object->kernel, object->parent_number, device->number,
+                                                dimensions, local ? local : global);
 }
 
 cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,

@@ -6,18 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "map.h"
-
 enum { LOG2_BUCKETS = 14, SLAB_OBJECTS = 64 };
 
-static struct map table;
+struct map objects_table;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;      // guards free_lists
 static pthread_mutex_t describing = PTHREAD_MUTEX_INITIALIZER; // one thread at a time asks about a device
 static struct object *free_lists[OBJECT_TYPES];
 static _Atomic uint64_t numbers[OBJECT_TYPES];
 
 bool objects_init(void) {
-    return map_init(&table, LOG2_BUCKETS);
+    return map_init(&objects_table, LOG2_BUCKETS);
 }
 
 void objects_after_fork_child(void) {
@@ -62,8 +60,8 @@ void object_linger(struct object *object) {
     struct object *oldest = lingering[next];
     lingering[next] = object;
     next = (next + 1) % LINGERING_MAX;
-    if (oldest && map_get(&table, oldest->key) == (uint64_t)(uintptr_t)oldest)
-        map_remove(&table, oldest->key);
+    if (oldest && map_get(&objects_table, oldest->key) == (uint64_t)(uintptr_t)oldest)
+        map_remove(&objects_table, oldest->key);
     pthread_mutex_unlock(&mutex);
     if (oldest)
         object_recycle(oldest);
@@ -82,7 +80,7 @@ struct object *object_add(enum object_type type, const void *key, const struct o
     object->number = atomic_fetch_add(&numbers[type], 1) + 1;
     atomic_store(&object->references, 1);
     pthread_mutex_lock(&mutex); // see object_linger
-    const bool put = map_put(&table, key, (uint64_t)(uintptr_t)object);
+    const bool put = map_put(&objects_table, key, (uint64_t)(uintptr_t)object);
     pthread_mutex_unlock(&mutex);
     if (!put) {
         object_recycle(object);
@@ -90,11 +88,6 @@ struct object *object_add(enum object_type type, const void *key, const struct o
         return NULL;
     }
     return object;
-}
-
-struct object *object_find(enum object_type type, const void *key) {
-    struct object *object = (struct object *)(uintptr_t)map_get(&table, key);
-    return object && object->type == type ? object : NULL;
 }
 
 void object_retain(struct object *object) {
@@ -111,7 +104,7 @@ bool object_release(struct object *object) {
     // Out of the table before the driver frees it: the next object may have the same address. A queue lingers: there
     // the next one of that address replaces it.
     if (object->type != OBJECT_QUEUE)
-        map_remove(&table, object->key);
+        map_remove(&objects_table, object->key);
     return true;
 }
 

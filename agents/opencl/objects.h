@@ -10,6 +10,7 @@
 #define OPENCL_OBJECTS_H
 
 #include "agent.h"
+#include "map.h"
 
 enum object_type {
     OBJECT_CONTEXT,
@@ -78,7 +79,11 @@ void objects_after_fork_child(void);
 // Adds an object that has one reference; NULL when there is no room (counted). `parent` may be NULL.
 struct object *object_add(enum object_type type, const void *key, const struct object *parent);
 // The object of that type, or NULL when it is not known.
-struct object *object_find(enum object_type type, const void *key);
+extern struct map objects_table; // from the driver's pointer to struct object *
+static inline struct object *object_find(enum object_type type, const void *key) {
+    struct object *object = (struct object *)(uintptr_t)map_get(&objects_table, key);
+    return object && object->type == type ? object : NULL;
+}
 void object_retain(struct object *object);
 // Takes one reference away. True when it was the last: the object is out of the table and the caller's to
 // report; object_recycle then gives the entry back.

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "command.h"
 #include "control.h"
 #include "events.h"
 
@@ -457,32 +458,32 @@ static void reap_sometimes(struct pending_list *list) {
     }
 }
 
-bool pending_push(const struct pending_command *command) {
+bool pending_push(const struct command *command, cl_event event, bool held, uint32_t wait_count,
+                  const cl_event *waits) {
     struct pending_list *list = list_own();
     if (!list)
         return false;
-    const uint32_t waits = command->wait_count;
-    const uint32_t room = ENTRY_WORDS + command->body_words + (waits ? events_list_room(waits) : 0);
+    const uint32_t room = ENTRY_WORDS + command->body_words + (wait_count ? events_list_room(wait_count) : 0);
     struct entry *entry = list_reserve(&list, room);
     if (!entry)
         return false;
     uint32_t words = ENTRY_WORDS + command->body_words;
     body_copy(entry->body, command->body, command->body_words);
-    if (waits)
-        words += events_list(entry->body + command->body_words, waits, command->waits);
+    if (wait_count)
+        words += events_list(entry->body + command->body_words, wait_count, waits);
     entry->words = words;
     entry->state = ENTRY_PENDING;
     entry->class = (uint8_t)command->class;
-    entry->held = command->held;
+    entry->held = held;
     entry->first_launch = command->first_launch;
-    entry->has_waits = waits != 0;
+    entry->has_waits = wait_count != 0;
     entry->calibrates = list->appended < CALIBRATE_FIRST || list->appended % CALIBRATE_EVERY == 0;
     list->appended++;
-    entry->event = command->event;
-    entry->queue = command->queue;
-    entry->track = command->queue->queue.track;
-    entry->not_before = command->not_before;
-    entry->not_after = command->not_after;
+    entry->event = event;
+    entry->queue = command->call.queue;
+    entry->track = command->call.queue->queue.track;
+    entry->not_before = command->call.start;
+    entry->not_after = command->call.end;
     const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_relaxed);
     atomic_store_explicit(&list->tail, tail + words, memory_order_release);
     channel_in_flight(agent.channel, 1);

@@ -20,26 +20,12 @@
 
 #include "agent.h"
 #include "objects.h"
-#include "shapes.h"
 
-// What is known of a command when its enqueue returns.
-struct pending_command {
-    cl_event event;       // with a reference of ours
-    struct object *queue; // never NULL
-    enum device_class class;
-    bool held;           // the program has the event too
-    bool first_launch;   // a kernel that the driver may have had to compile
-    uint64_t not_before; // ticks around the enqueue
-    uint64_t not_after;
-    uint32_t body_words;
-    const uint64_t *body; // shapes.h
-    uint32_t wait_count;
-    const cl_event *waits;
-};
-
-// Takes the command over, its reference included: it is recorded and the event released once complete. False
-// when there is no room: the caller keeps the reference.
-bool pending_push(const struct pending_command *command);
+// Takes over a command whose queue is known, and our reference on its event: it is recorded and the event released once
+// complete. `held`: the program has the event too. False when there is no room: the caller keeps the reference.
+struct command;
+bool pending_push(const struct command *command, cl_event event, bool held, uint32_t wait_count,
+                  const cl_event *waits);
 
 // Records what is complete of the calling thread's list; of all lists. `patient` waits a short while for a
 // list that somebody else is at: for calls that let objects go, so that what we hold of them is given back

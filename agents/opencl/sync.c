@@ -70,7 +70,7 @@ cl_event layer_clCreateUserEvent(cl_context context, cl_int *error) {
     struct call call = call_begin(CALL_clCreateUserEvent);
     cl_int result = CL_SUCCESS;
     cl_event event = agent.next.clCreateUserEvent(context, &result);
-    call.correlation = channel_correlation(agent.channel);
+    call.correlation = agent_correlation();
     call_record(&call, result);
     if (event && result == CL_SUCCESS)
         events_add(event, call.correlation, false);

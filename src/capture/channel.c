@@ -260,6 +260,7 @@ tsmith_status channel_open(const char *session_directory, const char *api, struc
     channel->control = map_control(session_directory);
     if (!thread_key_made || !channel->control || strlen(api) >= sizeof channel->api)
         goto fail;
+    channel->gate.armed = &channel->control->armed;
     memcpy(channel->api, api, strlen(api));
     channel->directory = strdup(session_directory);
     if (!channel->directory)
@@ -374,16 +375,12 @@ void channel_detach(struct channel *channel) {
         retire(channel);
 }
 
-bool channel_armed(const struct channel *channel) {
-    return atomic_load_explicit(&channel->control->armed, memory_order_relaxed) != 0;
-}
-
 bool channel_tick_is_tsc(const struct channel *channel) {
     return channel->control->tick_is_tsc != 0;
 }
 
-uint64_t channel_correlation(struct channel *channel) {
-    return atomic_fetch_add_explicit(&channel->correlation, 1, memory_order_relaxed) + 1;
+uint64_t channel_correlations(struct channel *channel, uint64_t count) {
+    return atomic_fetch_add_explicit(&channel->correlation, count, memory_order_relaxed) + 1;
 }
 
 // ---- the thread's ring
@@ -440,11 +437,6 @@ struct ring *channel_ring_slow(struct channel *channel) {
         channel_lose(channel, TSMITH_REASON_NO_MEMORY, 1);
     errno = saved;
     return ring;
-}
-
-uint32_t channel_thread_track(struct channel *channel) {
-    struct ring *ring = channel_ring(channel);
-    return ring ? ring->owner->thread_track : 0;
 }
 
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode) {

@@ -37,8 +37,6 @@ void channel_detach(struct channel *channel);
 // Where this process itself has the rings file of that device and inode mapped; NULL when it has not.
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode);
 
-// Whether recording is on at the moment. One relaxed load: the test of an idle agent.
-bool channel_armed(const struct channel *channel);
 // Whether ticks of this session are the TSC (for clock_tick).
 bool channel_tick_is_tsc(const struct channel *channel);
 
@@ -51,13 +49,14 @@ uint32_t channel_track(struct channel *channel, const tsmith_track *track); // p
 uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit);
 uint16_t channel_shape(struct channel *channel, const struct record_shape *shape);
 
-// A correlation id that no other call of this process has; never 0.
-uint64_t channel_correlation(struct channel *channel);
+// The first of `count` correlation ids in a row that no other call of this process gets; never 0.
+uint64_t channel_correlations(struct channel *channel, uint64_t count);
 
 // What the event path compares: a thread's ring is good as long as the channel still has the id it had when
 // the ring was made. A fork or a close changes the id.
 struct channel_gate {
     _Atomic uint64_t id; // first in struct channel
+    const _Atomic uint32_t *armed;
 };
 struct channel_here {
     uint64_t id;
@@ -71,6 +70,12 @@ extern __thread struct channel_here channel_here
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 struct ring *channel_ring_slow(struct channel *channel);
 
+// Whether recording is on at the moment: the test of an idle agent.
+static inline bool channel_armed(const struct channel *channel) {
+    const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
+    return atomic_load_explicit(gate->armed, memory_order_relaxed) != 0;
+}
+
 // The calling thread's ring, made at its first call (system calls then; later calls are a thread-local load).
 // NULL when there is none to be had; that call is counted as one lost event.
 static inline struct ring *channel_ring(struct channel *channel) {
@@ -80,7 +85,10 @@ static inline struct ring *channel_ring(struct channel *channel) {
     return channel_ring_slow(channel);
 }
 // The track of the calling thread, 0 when it has no ring.
-uint32_t channel_thread_track(struct channel *channel);
+static inline uint32_t channel_thread_track(struct channel *channel) {
+    struct ring *ring = channel_ring(channel);
+    return ring ? ring->owner->thread_track : 0;
+}
 
 // What was begun and is not recorded yet, kept where it outlives the process: of a process that dies, that many events
 // are NO_COMPLETION losses. One atomic addition.
