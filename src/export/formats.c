@@ -12,6 +12,7 @@ static const struct format {
     format_open *open;
 } formats[] = {
     {"chrome", "Chrome trace JSON: chrome://tracing, Perfetto, HTA, TraceLens", ".json", chrome_open},
+    {"perfetto", "Perfetto protobuf: ui.perfetto.dev, trace_processor", ".pftrace", perfetto_open},
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };

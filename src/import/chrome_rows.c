@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/category.h"
 #include "import/rows.h"
 
 enum { GROUP_BYTES_MAX = 64 << 20, DEFAULT_HOLD = 64 << 20 };
@@ -106,50 +107,13 @@ static bool open_batch(struct rows *rows, struct group *group) {
 
 // ---- groups
 
-static tsmith_kind kind_of_category(tsmith_string category) {
-    static const struct {
-        const char *category;
-        tsmith_kind kind;
-    } kinds[] = {
-        {"kernel", TSMITH_KIND_KERNEL},
-        {"Kernel", TSMITH_KIND_KERNEL},
-        {"gpu_memcpy", TSMITH_KIND_MEMCPY},
-        {"Memcpy", TSMITH_KIND_MEMCPY},
-        {"gpu_memset", TSMITH_KIND_MEMSET},
-        {"Memset", TSMITH_KIND_MEMSET},
-        {"cuda_runtime", TSMITH_KIND_API},
-        {"Runtime", TSMITH_KIND_API},
-        {"cuda_driver", TSMITH_KIND_API},
-        {"cuda_sync", TSMITH_KIND_SYNC},
-        {"overhead", TSMITH_KIND_OVERHEAD},
-        {"hip_runtime", TSMITH_KIND_API},
-        {"xpu_runtime", TSMITH_KIND_API},
-        {"xpu_driver", TSMITH_KIND_API},
-        {"mtia_runtime", TSMITH_KIND_API},
-        {"mtia_ccp_events", TSMITH_KIND_KERNEL},
-        {"privateuse1_runtime", TSMITH_KIND_API},
-        {"glow_runtime", TSMITH_KIND_API},
-        {"kernel_dispatch", TSMITH_KIND_KERNEL},
-        {"memory_copy", TSMITH_KIND_MEMCPY},
-        {"memory_allocation", TSMITH_KIND_ALLOC},
-        {"hip_api", TSMITH_KIND_API},
-        {"hsa_api", TSMITH_KIND_API},
-        {"rccl_api", TSMITH_KIND_API},
-        {"concurrent_kernel", TSMITH_KIND_KERNEL},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strlen(kinds[i].category) == category.length &&
-            memcmp(kinds[i].category, category.bytes, category.length) == 0)
-            return kinds[i].kind;
-    return TSMITH_KIND_RANGE;
-}
-
 static tsmith_kind kind_of(const struct chrome *chrome, const struct event *event) {
     switch (event->ph) {
     case 'X':
     case 'B':
         return event->has_category
-                   ? kind_of_category(tsmith_dictionary_string(chrome->dictionary, event->category))
+                   ? category_kind(tsmith_dictionary_string(chrome->dictionary, event->category),
+                                   TSMITH_KIND_RANGE)
                    : TSMITH_KIND_RANGE;
     case 'C':
         return TSMITH_KIND_COUNTER;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EVENT_CATEGORY_H
+#define EVENT_CATEGORY_H
+
+#include "tracesmith/dictionary.h"
+#include "tracesmith/schema.h"
+
+// The kind of an event that a profiler put into this category ("cuda_runtime", "kernel"); `otherwise` when the
+// category says nothing of it.
+tsmith_kind category_kind(tsmith_string category, tsmith_kind otherwise);
+// The same for what we wrote ourselves, where the name of a kind is a category, too.
+tsmith_kind category_own_kind(tsmith_string category, tsmith_kind otherwise);
+
+#endif
