@@ -43,6 +43,7 @@ if(NOT CMAKE_CROSSCOMPILING)
             analyze
             import
             export
+            query
             recover
             devices
             benchmark

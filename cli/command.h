@@ -87,6 +87,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(analyze)                                                                                               \
     X(import)                                                                                                \
     X(export)                                                                                                \
+    X(query)                                                                                                 \
     X(recover)                                                                                               \
     X(devices)                                                                                               \
     X(benchmark)                                                                                             \

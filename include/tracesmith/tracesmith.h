@@ -11,6 +11,7 @@
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
 #include "tracesmith/profiler.h"
+#include "tracesmith/query.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/schema.h"
 #include "tracesmith/session.h"

@@ -36,6 +36,7 @@ struct tsmith_batch {
     uint32_t capacity;
     uint32_t column_count;
     int64_t first_start, last_end;
+    uint64_t sequence; // of the file
     struct column *columns;
     size_t column_capacity;
     struct column *spare;
@@ -221,6 +222,14 @@ uint64_t *batch_add_list_column(tsmith_batch *batch, uint32_t field, uint32_t to
     column->list_total = total;
     column->list_rows = batch->count;
     return column->values;
+}
+
+void batch_set_sequence(tsmith_batch *batch, uint64_t sequence) {
+    batch->sequence = sequence;
+}
+
+uint64_t batch_sequence(const tsmith_batch *batch) {
+    return batch->sequence;
 }
 
 void batch_set_bounds(tsmith_batch *batch, int64_t first_start, int64_t last_end) {

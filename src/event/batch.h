@@ -26,6 +26,10 @@ uint64_t *batch_add_list_column(tsmith_batch *batch, uint32_t field, uint32_t to
 // frame).
 void batch_set_bounds(tsmith_batch *batch, int64_t first_start, int64_t last_end);
 
+// A number that a reader gives the batches of a file: the same one for the same batch in every scan. 0 unless given.
+void batch_set_sequence(tsmith_batch *batch, uint64_t sequence);
+uint64_t batch_sequence(const tsmith_batch *batch);
+
 // Words of a validity bitmap of `rows` rows.
 static inline uint32_t batch_bitmap_words(uint32_t rows) {
     return (rows + 63) / 64;

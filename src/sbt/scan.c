@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "event/batch.h"
 #include "sbt/reader.h"
 
 struct scan {
@@ -57,6 +58,7 @@ static tsmith_status scan_next(void *self, const tsmith_batch **out, tsmith_erro
         uint32_t unknown = 0;
         if (columns_decode(payload, &header, &request, &scan->scratch, scan->batch, &unknown)) {
             trace->unknown_columns += unknown;
+            batch_set_sequence(scan->batch, at);
             *out = scan->batch;
             return TSMITH_OK;
         }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SQL over a trace: every kind of event is a table, every field a column (docs/query.md has them all).
+//
+// Read-only: SELECT, WITH, VALUES, EXPLAIN, and temporary tables and views, which live as long as the query handle.
+// Nothing is copied into a database: rows come out of the batches of the file, and only the columns and the stretch
+// of time that a statement asks for are decoded. What is not known is NULL, never 0. Times and durations are integers
+// in nanoseconds.
+//
+// The dialect is SQLite's. Only a statement that groups, joins or sorts keeps rows, and no more than it needs of them.
+// One thread at a time, except tsmith_query_interrupt.
+#ifndef TRACESMITH_QUERY_H
+#define TRACESMITH_QUERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/dictionary.h"
+#include "tracesmith/export.h"
+#include "tracesmith/sbt.h"
+#include "tracesmith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsmith_query tsmith_query;
+
+typedef enum tsmith_sql_type {
+    TSMITH_SQL_NULL = 0,
+    TSMITH_SQL_INTEGER = 1,
+    TSMITH_SQL_REAL = 2,
+    TSMITH_SQL_TEXT = 3,
+    TSMITH_SQL_BLOB = 4
+} tsmith_sql_type;
+
+typedef struct tsmith_sql_value {
+    tsmith_sql_type type;
+    int64_t integer;    // INTEGER
+    double real;        // REAL
+    tsmith_string text; // TEXT and BLOB: any bytes, as they are in the trace
+} tsmith_sql_value;
+
+// What there is to ask.
+typedef struct tsmith_query_column {
+    const char *name;
+    const char *type; // "INTEGER", "REAL", "TEXT"; "" of a field that a trace has in more than one type
+    const char *unit; // "" when it has none
+    const char *doc;
+    int hidden; // not in SELECT *, since the table has it for few events or none; can be named all the same
+} tsmith_query_column;
+
+typedef struct tsmith_query_table {
+    const char *name;
+    const char *doc;
+    const tsmith_query_column *columns;
+    size_t column_count;
+} tsmith_query_table;
+
+// Opens the tables of a trace, which must outlive the query. Nothing of it is read before a statement asks.
+TSMITH_API tsmith_status tsmith_query_open(tsmith_sbt *trace, tsmith_query **out, tsmith_error *error);
+TSMITH_API void tsmith_query_close(tsmith_query *query);
+
+// The tables, in the order of the documentation; NULL past the last. Lives as long as the query.
+TSMITH_API const tsmith_query_table *tsmith_query_table_at(const tsmith_query *query, size_t index);
+
+// Takes up the first statement in `sql` and drops the one before; *used is how many bytes it takes, so that the next
+// one begins there. END when there is none. ERROR_INVALID_ARGUMENT when it cannot be understood or is not allowed:
+// error->offset is the byte of `sql` where, or UINT64_MAX.
+TSMITH_API tsmith_status tsmith_query_prepare(tsmith_query *query, const char *sql, size_t length,
+                                              size_t *used, tsmith_error *error);
+// The columns of its answer: 0 for a statement that has none (CREATE TEMP VIEW).
+TSMITH_API size_t tsmith_query_column_count(const tsmith_query *query);
+TSMITH_API const char *tsmith_query_column_name(const tsmith_query *query, size_t index);
+
+// The next row: OK, or END, or a failure. ERROR_STATE when it was interrupted.
+TSMITH_API tsmith_status tsmith_query_next(tsmith_query *query, tsmith_error *error);
+// A value of the row; lives until the next call of next or prepare.
+TSMITH_API tsmith_sql_value tsmith_query_value(tsmith_query *query, size_t index);
+
+// Makes the statement that runs fail soon, as after Ctrl-C; nothing happens when none runs. Any thread, and signal
+// handlers.
+TSMITH_API void tsmith_query_interrupt(tsmith_query *query);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

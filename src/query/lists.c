@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tsmith_string string_of(const tsmith_query *query, uint32_t id) {
+    return tsmith_dictionary_string(query->backend.dictionary, id);
+}
+
+// ---- tracks
+
+#define TRACK_COLUMNS(X)                                                                                     \
+    X(id, "INTEGER", "", "its number: events.track", list_give_id(context, id))                              \
+    X(name, "TEXT", "", "what it is called", list_give_text(context, string_of(query, track->name)))         \
+    X(kind, "TEXT", "", "thread, queue, copy_engine, counter, process, loss or custom",                      \
+      sqlite3_result_text(context, tsmith_track_kind_name((tsmith_track_kind)track->kind), -1,               \
+                          SQLITE_STATIC))                                                                    \
+    X(process, "INTEGER", "", "whose it is: processes.id", list_give_id(context, track->process))            \
+    X(device, "INTEGER", "", "of a queue: devices.id", list_give_id(context, track->device))                 \
+    X(parent, "INTEGER", "", "the track it is shown under: tracks.id", list_give_id(context, track->parent)) \
+    X(tid, "INTEGER", "", "number of a host thread", list_give_id(context, is_thread ? track->tid : 0))      \
+    X(context, "INTEGER", "", "of a queue: the API's context",                                               \
+      if (is_queue) sqlite3_result_int64(context, (int64_t)track->context))                                  \
+    X(queue, "INTEGER", "", "of a queue: the API's number for it",                                           \
+      if (is_queue) sqlite3_result_int64(context, (int64_t)track->queue))                                    \
+    X(out_of_order, "INTEGER", "", "1: commands of this queue may run in any order and side by side",        \
+      sqlite3_result_int(context, (track->flags & TSMITH_TRACK_OUT_OF_ORDER) != 0))                          \
+    X(program_profiled, "INTEGER", "", "1: the program itself had asked for profiling of this queue",        \
+      sqlite3_result_int(context, (track->flags & TSMITH_TRACK_PROGRAM_PROFILED) != 0))                      \
+    X(simulated, "INTEGER", "", "1: its events come from a test double",                                     \
+      sqlite3_result_int(context, (track->flags & TSMITH_TRACK_SIMULATED) != 0))
+
+static void track_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    uint32_t id = (uint32_t)row + 1;
+    const tsmith_track *track = tsmith_dictionary_track(query->backend.dictionary, id);
+    bool is_thread = track->kind == TSMITH_TRACK_THREAD, is_queue = track->kind == TSMITH_TRACK_QUEUE;
+    int at = 0;
+    TRACK_COLUMNS(LIST_CELL)
+}
+
+// ---- strings
+
+#define STRING_COLUMNS(X)                                                                                    \
+    X(id, "INTEGER", "", "its number: name_id, category_id, text_id of events",                              \
+      sqlite3_result_int64(context, (int64_t)row))                                                           \
+    X(value, "TEXT", "", "the text",                                                                         \
+      sqlite3_result_text64(context, text.bytes, text.length, SQLITE_STATIC, SQLITE_UTF8))
+
+static void string_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    tsmith_string text = string_of(query, (uint32_t)row);
+    int at = 0;
+    STRING_COLUMNS(LIST_CELL)
+}
+
+// ---- processes
+
+#define PROCESS_COLUMNS(X)                                                                                   \
+    X(id, "INTEGER", "", "its number: tracks.process", list_give_id(context, id))                            \
+    X(pid, "INTEGER", "", "number the system gave it", sqlite3_result_int64(context, (int64_t)process->pid)) \
+    X(parent_pid, "INTEGER", "", "of the process that started it",                                           \
+      list_give_id(context, process->parent_pid))                                                            \
+    X(name, "TEXT", "", "executable", list_give_text(context, string_of(query, process->name)))              \
+    X(command_line, "TEXT", "", "command line",                                                              \
+      list_give_text(context, string_of(query, process->command_line)))                                      \
+    X(host, "TEXT", "", "name of the machine", list_give_text(context, string_of(query, process->host)))     \
+    X(start, "INTEGER", "ns", "when it was first seen", sqlite3_result_int64(context, process->start))
+
+static void process_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    uint32_t id = (uint32_t)row + 1;
+    const tsmith_process *process = tsmith_dictionary_process(query->backend.dictionary, id);
+    int at = 0;
+    PROCESS_COLUMNS(LIST_CELL)
+}
+
+// ---- devices
+
+#define DEVICE_COLUMNS(X)                                                                                    \
+    X(id, "INTEGER", "", "its number: tracks.device", list_give_id(context, id))                             \
+    X(name, "TEXT", "", "what it is called", list_give_text(context, string_of(query, device->name)))        \
+    X(vendor, "TEXT", "", "who makes it", list_give_text(context, string_of(query, device->vendor)))         \
+    X(driver, "TEXT", "", "driver or platform and its version",                                              \
+      list_give_text(context, string_of(query, device->driver)))                                             \
+    X(api, "TEXT", "", "opencl, cuda...", list_give_text(context, string_of(query, device->api)))            \
+    X(type, "TEXT", "", "cpu, gpu, accelerator", list_give_text(context, string_of(query, device->type)))    \
+    X(process, "INTEGER", "", "the process that reported it: processes.id",                                  \
+      list_give_id(context, device->process))                                                                \
+    X(memory_bytes, "INTEGER", "bytes", "its memory", list_give_id(context, device->memory_bytes))           \
+    X(compute_units, "INTEGER", "", "its compute units", list_give_id(context, device->compute_units))       \
+    X(clock_mhz, "INTEGER", "MHz", "its highest clock", list_give_id(context, device->clock_mhz))
+
+static void device_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    uint32_t id = (uint32_t)row + 1;
+    const tsmith_device *device = tsmith_dictionary_device(query->backend.dictionary, id);
+    int at = 0;
+    DEVICE_COLUMNS(LIST_CELL)
+}
+
+// ---- attributes
+
+#define ATTRIBUTE_COLUMNS(X)                                                                                 \
+    X(key, "TEXT", "", "what it says", list_give_text(context, string_of(query, attribute->key)))            \
+    X(value, "TEXT", "", "the text", list_give_text(context, string_of(query, attribute->value)))
+
+static void attribute_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    const tsmith_attribute *attribute =
+        tsmith_dictionary_attribute(query->backend.dictionary, (uint32_t)row + 1);
+    int at = 0;
+    ATTRIBUTE_COLUMNS(LIST_CELL)
+}
+
+// ---- aggregates
+
+#define AGGREGATE_COLUMNS(X)                                                                                 \
+    X(kind, "TEXT", "", "kind of event",                                                                     \
+      sqlite3_result_text(context, tsmith_kind_name((tsmith_kind)total->kind), -1, SQLITE_STATIC))           \
+    X(name, "TEXT", "", "their name", list_give_text(context, string_of(query, total->name)))                \
+    X(name_id, "INTEGER", "", "the same as a number: strings.id", list_give_id(context, total->name))        \
+    X(count, "INTEGER", "", "how many there are", sqlite3_result_int64(context, (int64_t)total->count))      \
+    X(total, "INTEGER", "ns", "their durations, added up; none when none has one, or all are 0",             \
+      give_time(context, total, total->total))                                                               \
+    X(min, "INTEGER", "ns", "the shortest", give_time(context, total, total->min))                           \
+    X(max, "INTEGER", "ns", "the longest", give_time(context, total, total->max))
+
+// The file does not tell events that took no time from events without a duration.
+static void give_time(sqlite3_context *context, const tsmith_aggregate *total, uint64_t time) {
+    if (total->max)
+        sqlite3_result_int64(context, (int64_t)time);
+}
+
+static void aggregate_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    const tsmith_aggregate *total = &query->aggregates[row];
+    int at = 0;
+    AGGREGATE_COLUMNS(LIST_CELL)
+}
+
+static tsmith_status load_aggregates(tsmith_query *query, tsmith_error *error) {
+    if (query->aggregates)
+        return TSMITH_OK;
+    return query->backend.aggregates(query->backend.context, &query->aggregates, &query->aggregate_count,
+                                     error);
+}
+
+static uint64_t count_aggregates(const tsmith_query *query) {
+    return query->aggregate_count;
+}
+
+// ---- all of them
+
+#define COUNT(name, least)                                                                                   \
+    static uint64_t count_##name##s(const tsmith_query *query) {                                             \
+        return tsmith_dictionary_##name##_count(query->backend.dictionary) - (least);                        \
+    }
+COUNT(track, 1)
+COUNT(string, 0)
+COUNT(process, 1)
+COUNT(device, 1)
+COUNT(attribute, 1)
+#undef COUNT
+
+#define SHOWN(NAME, COLUMNS) static const tsmith_query_column NAME##_shown[] = {COLUMNS(LIST_SHOWN)};
+SHOWN(track, TRACK_COLUMNS)
+SHOWN(string, STRING_COLUMNS)
+SHOWN(process, PROCESS_COLUMNS)
+SHOWN(device, DEVICE_COLUMNS)
+SHOWN(attribute, ATTRIBUTE_COLUMNS)
+SHOWN(aggregate, AGGREGATE_COLUMNS)
+#undef SHOWN
+
+#define TABLE(NAME, name, doc, load, count, first_id)                                                        \
+    {                                                                                                        \
+        {NULL, {name, doc, NAME##_shown, sizeof NAME##_shown / sizeof NAME##_shown[0]}}, load, count,        \
+            NAME##_cell, first_id                                                                            \
+    }
+static const struct list_table lists[] = {
+    TABLE(track, "tracks", "the rows of the timeline: threads, queues, counters", NULL, count_tracks, 1),
+    TABLE(process, "processes", "the processes that were recorded", NULL, count_processs, 1),
+    TABLE(device, "devices", "the devices there were", NULL, count_devices, 1),
+    TABLE(string, "strings", "every text that events refer to", NULL, count_strings, 0),
+    TABLE(attribute, "attributes", "facts about the whole trace", NULL, count_attributes, -1),
+    TABLE(aggregate, "aggregates", "totals by kind and name, which the file has without its events",
+          load_aggregates, count_aggregates, -1),
+};
+#undef TABLE
+
+bool lists_make(tsmith_query *query) {
+    size_t count = sizeof lists / sizeof lists[0];
+    query->lists = arena_take(&query->arena, (count + 2) * sizeof *query->lists, _Alignof(struct list_table));
+    if (!query->lists)
+        return false;
+    memcpy(query->lists, lists, sizeof lists);
+    query->lists[count++] = states_table;
+    query->lists[count++] = lives_table;
+    query->list_count = count;
+    for (size_t i = 0; i < count; i++)
+        query->lists[i].base.query = query;
+    return true;
+}
+
+// ---- the virtual table
+
+struct list_vtab {
+    sqlite3_vtab base;
+    struct list_table *table;
+};
+
+struct list_cursor {
+    sqlite3_vtab_cursor base;
+    uint64_t row, end;
+};
+
+static int list_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+                        char **message) {
+    struct list_table *table = aux;
+    (void)argc, (void)argv;
+    struct list_vtab *vtab = sqlite3_malloc64(sizeof *vtab);
+    int code = vtab ? query_declare(&table->base) : SQLITE_NOMEM;
+    if (code != SQLITE_OK) {
+        sqlite3_free(vtab);
+        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+        return code;
+    }
+    sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    *vtab = (struct list_vtab){.table = table};
+    *out = &vtab->base;
+    return SQLITE_OK;
+}
+
+static int list_disconnect(sqlite3_vtab *vtab) {
+    sqlite3_free(vtab);
+    return SQLITE_OK;
+}
+
+// Rows are found by their id, and else gone through.
+static int list_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+    const struct list_table *table = ((struct list_vtab *)vtab)->table;
+    info->idxNum = 0;
+    info->estimatedRows = 10000;
+    info->estimatedCost = 10000;
+    for (int i = 0; i < info->nConstraint && !info->idxNum; i++) {
+        if (!info->aConstraint[i].usable || info->aConstraint[i].iColumn != 0 ||
+            info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ || table->first_id < 0)
+            continue;
+        info->idxNum = 1;
+        info->aConstraintUsage[i].argvIndex = 1;
+        info->estimatedRows = 1;
+        info->estimatedCost = 2;
+    }
+    return SQLITE_OK;
+}
+
+static int list_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out) {
+    (void)vtab;
+    struct list_cursor *cursor = calloc(1, sizeof *cursor);
+    if (!cursor)
+        return SQLITE_NOMEM;
+    *out = &cursor->base;
+    return SQLITE_OK;
+}
+
+static int list_close(sqlite3_vtab_cursor *base) {
+    free(base);
+    return SQLITE_OK;
+}
+
+static int list_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
+                       sqlite3_value **values) {
+    struct list_cursor *cursor = (struct list_cursor *)base;
+    const struct list_table *table = ((struct list_vtab *)base->pVtab)->table;
+    tsmith_error error = {.message = ""};
+    (void)text, (void)argc;
+    tsmith_status status = table->load ? table->load(table->base.query, &error) : TSMITH_OK;
+    if (status != TSMITH_OK)
+        return query_fail(table->base.query, status, &error);
+    cursor->row = 0;
+    cursor->end = table->count(table->base.query);
+    if (number != 1 || sqlite3_value_type(values[0]) != SQLITE_INTEGER)
+        return SQLITE_OK; // all; SQLite compares
+    int64_t id = sqlite3_value_int64(values[0]);
+    bool is_there = id >= table->first_id && (uint64_t)(id - table->first_id) < cursor->end;
+    cursor->row = is_there ? (uint64_t)(id - table->first_id) : cursor->end;
+    cursor->end = is_there ? cursor->row + 1 : cursor->end;
+    return SQLITE_OK;
+}
+
+static int list_next(sqlite3_vtab_cursor *base) {
+    ((struct list_cursor *)base)->row++;
+    return SQLITE_OK;
+}
+
+static int list_eof(sqlite3_vtab_cursor *base) {
+    const struct list_cursor *cursor = (const struct list_cursor *)base;
+    return cursor->row >= cursor->end;
+}
+
+static int list_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+    const struct list_table *table = ((struct list_vtab *)base->pVtab)->table;
+    table->cell(table->base.query, ((struct list_cursor *)base)->row, column, context);
+    return SQLITE_OK;
+}
+
+static int list_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out) {
+    *out = (sqlite3_int64)((struct list_cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+const sqlite3_module lists_module = {
+    .iVersion = 1,
+    .xConnect = list_connect,
+    .xBestIndex = list_best_index,
+    .xDisconnect = list_disconnect,
+    .xOpen = list_open,
+    .xClose = list_close,
+    .xFilter = list_filter,
+    .xNext = list_next,
+    .xEof = list_eof,
+    .xColumn = list_column,
+    .xRowid = list_rowid,
+};

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every queue and device did at every moment, and the life of every command (tracesmith/states.h). Worked out
+// when a statement first asks, from all commands and calls of the trace.
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/lists.h"
+
+// The segments of one row or device, and how many come before them.
+struct segment_run {
+    const tsmith_segment *segments;
+    uint64_t first;
+    const tsmith_row *row;
+    bool is_device;
+};
+
+static uint64_t segment_count(const tsmith_query *query) {
+    return query->run_count ? query->runs[query->run_count - 1].first : 0;
+}
+
+tsmith_status states_load(tsmith_query *query, tsmith_error *error) {
+    if (query->runs)
+        return TSMITH_OK;
+    tsmith_status status = query->backend.states(query->backend.context, &query->states, error);
+    if (status < 0)
+        return status;
+    size_t rows, devices, count;
+    const tsmith_row *row = tsmith_timeline_rows(query->states.timeline, &rows);
+    const tsmith_row *device = tsmith_timeline_devices(query->states.timeline, &devices);
+    struct segment_run *runs = calloc(rows + devices + 1, sizeof *runs);
+    if (!runs)
+        return TSMITH_ERROR_NO_MEMORY;
+    uint64_t first = 0;
+    for (size_t i = 0; i < rows + devices; i++) {
+        uint32_t index = (uint32_t)(i < rows ? i : i - rows);
+        runs[i].is_device = i >= rows;
+        runs[i].row = i < rows ? &row[index] : &device[index];
+        runs[i].first = first;
+        runs[i].segments = i < rows ? tsmith_states_row(query->states.states, index, &count)
+                                    : tsmith_states_device(query->states.states, index, &count);
+        first += count;
+    }
+    runs[rows + devices].first = first; // where the last one ends
+    query->runs = runs;
+    query->run_count = rows + devices + 1;
+    return TSMITH_OK;
+}
+
+static const struct segment_run *run_of(const tsmith_query *query, uint64_t at) {
+    size_t low = 0, high = query->run_count - 1;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (query->runs[middle].first <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &query->runs[low];
+}
+
+static void give_name(const tsmith_query *query, sqlite3_context *context, uint32_t string) {
+    list_give_text(context, tsmith_dictionary_string(query->backend.dictionary, string));
+}
+
+static void give_track_name(const tsmith_query *query, sqlite3_context *context, uint32_t id) {
+    const tsmith_track *track = tsmith_dictionary_track(query->backend.dictionary, id);
+    if (track)
+        give_name(query, context, track->name);
+}
+
+static void give_static(sqlite3_context *context, const char *text) {
+    sqlite3_result_text(context, text, -1, SQLITE_STATIC);
+}
+
+static void give_time(sqlite3_context *context, int64_t time) {
+    if (time != TSMITH_TIME_UNKNOWN)
+        sqlite3_result_int64(context, time);
+}
+
+static void give_index(sqlite3_context *context, uint32_t index) {
+    if (index != TSMITH_INDEX_NONE)
+        sqlite3_result_int64(context, index);
+}
+
+// ---- states
+
+#define STATE_COLUMNS(X)                                                                                     \
+    X(start, "INTEGER", "ns", "when it came into the state", sqlite3_result_int64(context, segment->from))   \
+    X(end, "INTEGER", "ns", "when it left it", sqlite3_result_int64(context, segment->to))                   \
+    X(duration, "INTEGER", "ns", "end - start; those of a queue or device add up to the trace's",            \
+      sqlite3_result_int64(context, segment->to - segment->from))                                            \
+    X(state, "TEXT", "",                                                                                     \
+      "running, draining, pending, compile, wait_resource, queued, unknown, wait_event, "                    \
+      "empty",                                                                                               \
+      give_static(context, tsmith_state_name((tsmith_state)segment->state)))                                 \
+    X(coarse, "TEXT", "", "idle, queued, running, waiting, complete, unknown",                               \
+      give_static(context, tsmith_coarse_name(tsmith_state_coarse((tsmith_state)segment->state))))           \
+    X(scope, "TEXT", "", "queue, or device: all queues of one taken together",                               \
+      give_static(context, run->is_device ? "device" : "queue"))                                             \
+    X(track, "INTEGER", "", "the queue: tracks.id", list_give_id(context, run->row->track))                  \
+    X(track_name, "TEXT", "", "the queue's name", give_track_name(query, context, run->row->track))          \
+    X(device, "INTEGER", "", "the device: devices.id", list_give_id(context, run->row->dictionary_device))   \
+    X(command, "INTEGER", "", "of a queue: the command that runs or waits: lives.id",                        \
+      give_index(context, segment->command))
+
+static void state_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    const struct segment_run *run = run_of(query, row);
+    const tsmith_segment *segment = &run->segments[row - run->first];
+    int at = 0;
+    STATE_COLUMNS(LIST_CELL)
+}
+
+static const tsmith_query_column state_shown[] = {STATE_COLUMNS(LIST_SHOWN)};
+
+const struct list_table states_table = {
+    .base = {.shown = {"states", "what every queue and device did at every moment of the trace", state_shown,
+                       sizeof state_shown / sizeof state_shown[0]}},
+    .load = states_load,
+    .count = segment_count,
+    .cell = state_cell,
+    .first_id = -1};
+
+// ---- lives
+
+#define LIFE_COLUMNS(X)                                                                                      \
+    X(id, "INTEGER", "", "its number: states.command, lives.blocker",                                        \
+      sqlite3_result_int64(context, (int64_t)row))                                                           \
+    X(kind, "TEXT", "", "kind of event", give_static(context, tsmith_kind_name((tsmith_kind)command->kind))) \
+    X(name, "TEXT", "", "its name", give_name(query, context, command->name))                                \
+    X(work, "TEXT", "", "compute, communication, copy, control",                                             \
+      give_static(context, tsmith_work_name((tsmith_work)command->work)))                                    \
+    X(track, "INTEGER", "", "its queue: tracks.id", list_give_id(context, in->track))                        \
+    X(track_name, "TEXT", "", "its queue's name", give_track_name(query, context, in->track))                \
+    X(device, "INTEGER", "", "its device: devices.id", list_give_id(context, in->dictionary_device))         \
+    X(correlation, "INTEGER", "", "as in events", list_give_id(context, command->correlation))               \
+    X(enqueued, "INTEGER", "ns", "when the host began the call", give_time(context, life->enqueued))         \
+    X(queued, "INTEGER", "ns", "when it was in its queue", give_time(context, life->queued))                 \
+    X(submitted, "INTEGER", "ns", "when the device had it", give_time(context, life->submitted))             \
+    X(unblocked, "INTEGER", "ns", "when what it had to wait for was over",                                   \
+      give_time(context, life->unblocked))                                                                   \
+    X(start, "INTEGER", "ns", "when it began to run",                                                        \
+      give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : command->start))                           \
+    X(end, "INTEGER", "ns", "when it had run",                                                               \
+      give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : command->end))                             \
+    X(completed, "INTEGER", "ns", "when it was reported complete",                                           \
+      give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : life->completed))                          \
+    X(observed, "INTEGER", "ns", "when a host thread that waited for it knew",                               \
+      give_time(context, life->observed))                                                                    \
+    X(block, "TEXT", "", "why it did not run at once: none, stream_order, event, resource, compile",         \
+      give_static(context, tsmith_block_name((tsmith_block)life->block)))                                    \
+    X(blocker, "INTEGER", "", "the command it waited for longest: lives.id",                                 \
+      give_index(context, life->blocker))
+
+static uint64_t life_count(const tsmith_query *query) {
+    size_t count = 0;
+    if (query->states.states)
+        (void)tsmith_states_lives(query->states.states, &count);
+    return count;
+}
+
+static void life_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    size_t count;
+    const tsmith_life *life = &tsmith_states_lives(query->states.states, &count)[row];
+    const tsmith_command *command = &tsmith_timeline_commands(query->states.timeline, &count)[row];
+    const tsmith_row *in = &tsmith_timeline_rows(query->states.timeline, &count)[command->row];
+    int at = 0;
+    LIFE_COLUMNS(LIST_CELL)
+}
+
+static const tsmith_query_column life_shown[] = {LIFE_COLUMNS(LIST_SHOWN)};
+
+const struct list_table lives_table = {
+    .base = {.shown = {"lives",
+                       "the life of every command, from the call that made it to the wait that saw it",
+                       life_shown, sizeof life_shown / sizeof life_shown[0]}},
+    .load = states_load,
+    .count = life_count,
+    .cell = life_cell,
+    .first_id = 0};
