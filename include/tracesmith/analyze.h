@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "tracesmith/export.h"
+#include "tracesmith/sbt.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 #include "tracesmith/timeline.h"
@@ -94,6 +95,23 @@ TSMITH_API tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis,
                                                 const tsmith_dictionary *dictionary, tsmith_error *error);
 // The same as a sink, for a pump; the analysis must outlive it.
 TSMITH_API tsmith_status tsmith_analysis_sink(tsmith_analysis *analysis, tsmith_sink **out);
+
+// The answer `kernels` without reading events: from totals by name, which a file keeps (tsmith_sbt_aggregates). Median,
+// p99 and shapes are then unknown, and the report says so. Instead of `add`, for an analysis of `kernels` alone
+// and without a window: ERROR_STATE for any other. `window` is that of the events. Losses are added as batches.
+typedef struct tsmith_kernel_total {
+    uint32_t name;           // string of the dictionary
+    uint64_t count;          // events, those without a duration among them
+    int64_t total, min, max; // ns
+} tsmith_kernel_total;
+
+TSMITH_API tsmith_status tsmith_analysis_add_totals(tsmith_analysis *analysis,
+                                                    const tsmith_kernel_total *totals, size_t count,
+                                                    tsmith_interval window, tsmith_error *error);
+// The same from a file, with its losses, and finished. ERROR_NOT_FOUND when its totals do not cover all its kernels (it is
+// damaged): then its events must be read.
+TSMITH_API tsmith_status tsmith_analysis_read_totals(tsmith_analysis *analysis, tsmith_sbt *trace,
+                                                     tsmith_error *error);
 
 // After finish: the report of an analysis asked for, in the order of tsmith_analysis_name; NULL past the last.
 // Lives as long as the analysis.

@@ -153,6 +153,28 @@ tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictio
     return TSMITH_OK;
 }
 
+tsmith_status tsmith_analysis_add_totals(tsmith_analysis *analysis, const tsmith_kernel_total *totals,
+                                         size_t count, tsmith_interval window, tsmith_error *error) {
+    struct running *takes = NULL;
+    bool alone = !analysis->timeline->options.has_window && !analysis->timeline->any;
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        struct running *running = &analysis->running[i];
+        if (running->kind && running->kind->add_total)
+            takes = running;
+        else if (running->kind)
+            alone = false;
+    }
+    if (!takes || !alone)
+        return status_set(error, TSMITH_ERROR_STATE,
+                          "Totals are enough for \"kernels\" alone, of the whole trace, before any event.");
+    for (size_t i = 0; i < count; i++)
+        if (!takes->kind->add_total(takes->state, &totals[i]))
+            return no_memory(takes, TSMITH_ERROR_NO_MEMORY, error);
+    analysis->timeline->window = window;
+    analysis->timeline->any = true;
+    return TSMITH_OK;
+}
+
 static tsmith_status make_report(const tsmith_analysis *analysis, struct running *running,
                                  const struct analysis_context *context) {
     tsmith_report *public = &running->report.public;

@@ -35,6 +35,8 @@ struct analysis_kind {
                            const tsmith_interval *window);
     tsmith_status (*finish)(void *state, const struct analysis_context *context, struct report *report);
     void (*release)(void *state);
+    // Takes a total instead of events (NULL: it cannot). False when memory is exhausted.
+    bool (*add_total)(void *state, const tsmith_kernel_total *total);
     bool advises; // adds to the advice
 };
 
@@ -48,6 +50,7 @@ struct analysis_kind {
     X(sequences)                                                                                             \
     X(critical_path)                                                                                         \
     X(launches)                                                                                              \
+    X(graphs)                                                                                                \
     X(queue_length)                                                                                          \
     X(sync)                                                                                                  \
     X(streams)                                                                                               \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels take the time: totals by name. Memory: one entry per name, and up to 64 Ki durations of each.
+// Which kernels take the time: totals by name, and by name and shape (grid and block) where the trace has shapes. Memory:
+// one entry per name with up to 64 Ki durations, and one per shape; shapes are told apart by a 64-bit hash.
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +8,20 @@
 #include "analyze/samples.h"
 #include "base/array.h"
 
+enum { DIMENSIONS = 6, OCCUPANCIES = 2 };
+
 struct entry {
-    uint32_t name;
+    uint32_t name, shapes;
     struct samples durations;
+    uint64_t occupied; // kernels whose occupancy is known
+    double occupancy;  // of those, added up, in %
+};
+
+struct shape {
+    uint32_t name;
+    uint64_t sizes[DIMENSIONS]; // global, then local; 0: unknown
+    uint64_t count;
+    int64_t total, min, max;
 };
 
 struct kernels {
@@ -17,7 +29,19 @@ struct kernels {
     size_t name_count;
     struct entry *entries;
     size_t count, capacity;
+    struct tally shape_numbers;
+    struct shape *shapes;
+    size_t shape_capacity;
     uint64_t untimed;
+    bool totals; // there are no single durations
+    uint32_t fields_seen;
+    uint32_t occupancy[OCCUPANCIES]; // dynamic fields: as an integer, as a fraction
+};
+
+// The columns of a batch that say more than name and time.
+struct details {
+    tsmith_column sizes[DIMENSIONS], occupancy[OCCUPANCIES];
+    bool any;
 };
 
 static struct entry *find_entry(struct kernels *kernels, uint32_t name) {
@@ -41,16 +65,94 @@ static struct entry *find_entry(struct kernels *kernels, uint32_t name) {
     return &kernels->entries[kernels->entry_of_name[name] - 1];
 }
 
+// The numbers of the fields in which Kineto says the occupancy.
+static void learn_fields(struct kernels *kernels, const tsmith_dictionary *dictionary) {
+    uint32_t count = tsmith_dictionary_dynamic_field_count(dictionary);
+    for (uint32_t id = kernels->fields_seen ? kernels->fields_seen : 1; id < count; id++) {
+        const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(dictionary, id);
+        if (field &&
+            strcmp(tsmith_dictionary_string(dictionary, field->name).bytes, "est. achieved occupancy %") ==
+                0 &&
+            (field->type == TSMITH_TYPE_I64 || field->type == TSMITH_TYPE_F64))
+            kernels->occupancy[field->type == TSMITH_TYPE_F64] = TSMITH_FIELD_DYNAMIC + id;
+    }
+    kernels->fields_seen = count;
+}
+
+static void find_details(const struct kernels *kernels, const tsmith_batch *batch, struct details *details) {
+    static const uint32_t SIZES[DIMENSIONS] = {TSMITH_FIELD_GLOBAL_X, TSMITH_FIELD_GLOBAL_Y,
+                                               TSMITH_FIELD_GLOBAL_Z, TSMITH_FIELD_LOCAL_X,
+                                               TSMITH_FIELD_LOCAL_Y,  TSMITH_FIELD_LOCAL_Z};
+    *details = (struct details){0};
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        details->any |= tsmith_batch_column(batch, SIZES[i], &details->sizes[i]);
+    for (size_t i = 0; i < OCCUPANCIES; i++)
+        if (!kernels->occupancy[i] ||
+            !tsmith_batch_column(batch, kernels->occupancy[i], &details->occupancy[i]))
+            details->occupancy[i] = (tsmith_column){0};
+}
+
+static bool has(const tsmith_column *column, uint32_t row) {
+    return column->values && tsmith_column_has(column, row);
+}
+
+static bool add_shape(struct kernels *kernels, const struct details *details, uint32_t row,
+                      struct entry *entry, int64_t duration) {
+    struct shape shape = {.name = entry->name, .min = duration, .max = duration};
+    uint64_t hash = entry->name;
+    bool any = false;
+    for (size_t i = 0; i < DIMENSIONS; i++) {
+        if (has(&details->sizes[i], row)) {
+            shape.sizes[i] = ((const uint64_t *)details->sizes[i].values)[row];
+            any = true;
+        }
+        hash = (hash ^ shape.sizes[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    if (!any)
+        return true;
+    size_t known = kernels->shape_numbers.count;
+    uint32_t number = tally_number(&kernels->shape_numbers, hash);
+    void *shapes = kernels->shapes;
+    if (number == UINT32_MAX || !array_reserve(&shapes, &kernels->shape_capacity,
+                                               kernels->shape_numbers.count, sizeof *kernels->shapes))
+        return false;
+    kernels->shapes = shapes;
+    if (number == known) {
+        kernels->shapes[number] = shape;
+        entry->shapes++;
+    }
+    struct shape *of = &kernels->shapes[number];
+    of->count++;
+    of->total = sweep_add(of->total, duration);
+    of->min = duration < of->min ? duration : of->min;
+    of->max = duration > of->max ? duration : of->max;
+    return true;
+}
+
+static void add_occupancy(const struct details *details, uint32_t row, struct entry *entry) {
+    for (size_t i = 0; i < OCCUPANCIES; i++) {
+        if (!has(&details->occupancy[i], row))
+            continue;
+        entry->occupied++;
+        entry->occupancy += i ? ((const double *)details->occupancy[i].values)[row]
+                              : (double)((const int64_t *)details->occupancy[i].values)[row];
+    }
+}
+
 static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                           const tsmith_interval *window) {
     struct kernels *kernels = state;
     tsmith_column kinds, starts, durations, names;
-    (void)dictionary;
+    struct details details;
     if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds) ||
         !tsmith_batch_column(batch, TSMITH_FIELD_START, &starts))
         return TSMITH_OK;
     bool timed = tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations);
     bool named = tsmith_batch_column(batch, TSMITH_FIELD_NAME, &names);
+    if (tsmith_dictionary_dynamic_field_count(dictionary) != kernels->fields_seen)
+        learn_fields(kernels, dictionary);
+    find_details(kernels, batch, &details);
     for (uint32_t row = 0; row < kinds.count; row++) {
         int64_t start = ((const int64_t *)starts.values)[row];
         if (((const uint8_t *)kinds.values)[row] != TSMITH_KIND_KERNEL ||
@@ -61,11 +163,27 @@ static tsmith_status take(void *state, const tsmith_dictionary *dictionary, cons
             continue;
         }
         uint32_t name = named && tsmith_column_has(&names, row) ? ((const uint32_t *)names.values)[row] : 0;
+        int64_t duration = ((const int64_t *)durations.values)[row];
         struct entry *entry = find_entry(kernels, name);
-        if (!entry || !samples_add(&entry->durations, ((const int64_t *)durations.values)[row]))
+        if (!entry || !samples_add(&entry->durations, duration) ||
+            (details.any && !add_shape(kernels, &details, row, entry, duration < 0 ? 0 : duration)))
             return TSMITH_ERROR_NO_MEMORY;
+        add_occupancy(&details, row, entry);
     }
     return TSMITH_OK;
+}
+
+static bool add_total(void *state, const tsmith_kernel_total *total) {
+    struct kernels *kernels = state;
+    struct entry *entry = find_entry(kernels, total->name);
+    kernels->totals = true;
+    if (!entry)
+        return false;
+    entry->durations.count += total->count;
+    entry->durations.total = sweep_add(entry->durations.total, total->total);
+    entry->durations.min = total->min;
+    entry->durations.max = total->max;
+    return true;
 }
 
 static int by_total(const void *left, const void *right) {
@@ -76,27 +194,95 @@ static int by_total(const void *left, const void *right) {
 }
 
 static void add_row(struct report *report, struct report_table *table, const struct analysis_context *context,
-                    struct entry *entry, int64_t total) {
+                    struct entry *entry, int64_t total, bool totals) {
     struct samples *durations = &entry->durations;
     report_text(report, table, tsmith_dictionary_string(context->dictionary, entry->name));
     report_integer(report, table, (int64_t)durations->count);
     report_integer(report, table, durations->total);
     report_share(report, table, durations->total, total);
     report_integer(report, table, durations->min);
-    report_integer(report, table, samples_quantile(durations, 0.5));
-    report_integer(report, table, samples_quantile(durations, 0.99));
+    for (int i = 0; i < 2; i++) {
+        if (totals)
+            report_unknown(report, table);
+        else
+            report_integer(report, table, samples_quantile(durations, i ? 0.99 : 0.5));
+    }
     report_integer(report, table, durations->max);
+    if (entry->shapes)
+        report_integer(report, table, entry->shapes);
+    else
+        report_unknown(report, table);
+    if (entry->occupied)
+        report_number(report, table, entry->occupancy / (double)entry->occupied / 100);
+    else
+        report_unknown(report, table);
+}
+
+// "56x2x1", what is not there left out; "" when nothing is known.
+static void write_sizes(struct report *report, struct report_table *table, const uint64_t sizes[3]) {
+    char text[3 * 21 + 3] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < 3 && sizes[i]; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%llu", i ? "x" : "",
+                                   (unsigned long long)sizes[i]);
+    if (length)
+        report_text(report, table, analysis_text(text));
+    else
+        report_unknown(report, table);
+}
+
+static int by_shape_total(const void *left, const void *right) {
+    const struct shape *a = left, *b = right;
+    if (a->total != b->total)
+        return a->total > b->total ? -1 : 1;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return memcmp(a->sizes, b->sizes, sizeof a->sizes);
+}
+
+static void write_shapes(struct kernels *kernels, const struct analysis_context *context,
+                         struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"kernel", TSMITH_CELL_TEXT},   {"global", TSMITH_CELL_TEXT},  {"block", TSMITH_CELL_TEXT},
+        {"grid", TSMITH_CELL_TEXT},     {"count", TSMITH_CELL_COUNT},  {"total", TSMITH_CELL_DURATION},
+        {"mean", TSMITH_CELL_DURATION}, {"min", TSMITH_CELL_DURATION}, {"max", TSMITH_CELL_DURATION}};
+    struct report_table *table = REPORT_TABLE(
+        report, "shapes",
+        "by name, global size (work-items) and block (work-group); grid is the one over the other", COLUMNS);
+    size_t count = kernels->shape_numbers.count;
+    if (count)
+        qsort(kernels->shapes, count, sizeof *kernels->shapes, by_shape_total);
+    for (size_t i = 0; i < count; i++) {
+        const struct shape *shape = &kernels->shapes[i];
+        uint64_t grid[3] = {0};
+        for (size_t k = 0; k < 3; k++)
+            grid[k] = shape->sizes[3 + k] && shape->sizes[k] % shape->sizes[3 + k] == 0
+                          ? shape->sizes[k] / shape->sizes[3 + k]
+                          : 0;
+        report_text(report, table, tsmith_dictionary_string(context->dictionary, shape->name));
+        write_sizes(report, table, shape->sizes);
+        write_sizes(report, table, shape->sizes + 3);
+        write_sizes(report, table, grid);
+        report_integer(report, table, (int64_t)shape->count);
+        report_integer(report, table, shape->total);
+        report_integer(report, table, shape->total / (int64_t)shape->count);
+        report_integer(report, table, shape->min);
+        report_integer(report, table, shape->max);
+    }
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
     static const tsmith_report_column COLUMNS[] = {
-        {"kernel", TSMITH_CELL_TEXT},  {"count", TSMITH_CELL_COUNT},  {"total", TSMITH_CELL_DURATION},
-        {"share", TSMITH_CELL_SHARE},  {"min", TSMITH_CELL_DURATION}, {"median", TSMITH_CELL_DURATION},
-        {"p99", TSMITH_CELL_DURATION}, {"max", TSMITH_CELL_DURATION},
+        {"kernel", TSMITH_CELL_TEXT},     {"count", TSMITH_CELL_COUNT},  {"total", TSMITH_CELL_DURATION},
+        {"share", TSMITH_CELL_SHARE},     {"min", TSMITH_CELL_DURATION}, {"median", TSMITH_CELL_DURATION},
+        {"p99", TSMITH_CELL_DURATION},    {"max", TSMITH_CELL_DURATION}, {"shapes", TSMITH_CELL_COUNT},
+        {"occupancy", TSMITH_CELL_SHARE},
     };
     struct kernels *kernels = state;
-    struct report_table *table =
-        REPORT_TABLE(report, "kernels", "by name; share is of the time of all kernels added up", COLUMNS);
+    struct report_table *table = REPORT_TABLE(
+        report, "kernels",
+        "by name; share is of the time of all kernels added up, occupancy the estimate of the trace",
+        COLUMNS);
     int64_t total = 0;
     uint64_t count = 0;
     bool exact = true;
@@ -108,7 +294,9 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     if (kernels->count)
         qsort(kernels->entries, kernels->count, sizeof *kernels->entries, by_total);
     for (size_t i = 0; i < kernels->count; i++)
-        add_row(report, table, context, &kernels->entries[i], total);
+        add_row(report, table, context, &kernels->entries[i], total, kernels->totals);
+    if (kernels->shape_numbers.count)
+        write_shapes(kernels, context, report);
     if (!kernels->count) {
         report_finding(report, "No kernel with times is in the trace.");
     } else {
@@ -122,6 +310,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     if (kernels->untimed)
         report_note(report, "%llu kernels have no times and are left out.",
                     (unsigned long long)kernels->untimed);
+    if (kernels->totals)
+        report_note(report, "From the totals of the file: median, p99 and shapes need its events.");
     if (!exact)
         report_note(report,
                     "median and p99 of kernels that ran more than %d times are rounded down by up to 1.6 %%.",
@@ -135,6 +325,8 @@ static void release(void *state) {
         samples_finish(&kernels->entries[i].durations);
     free(kernels->entries);
     free(kernels->entry_of_name);
+    free(kernels->shapes);
+    tally_finish(&kernels->shape_numbers);
 }
 
 const struct analysis_kind analysis_kernels = {
@@ -145,4 +337,5 @@ const struct analysis_kind analysis_kernels = {
     .write = take,
     .finish = finish,
     .release = release,
+    .add_total = add_total,
 };

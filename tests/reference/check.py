@@ -8,6 +8,7 @@ import math
 import sys
 
 import breakdown
+import graphs
 import idle
 import kernels
 import operators
@@ -30,7 +31,7 @@ def main():
     trace = read_trace(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         reports = {report["report"]: report for report in json.load(file)}
-    for reference in (kernels, breakdown, queues, idle, operators, ranges, sequences):
+    for reference in (kernels, breakdown, queues, idle, operators, ranges, sequences, graphs):
         reference.check(trace, reports, expect)
     return 1 if failures else 0
 
