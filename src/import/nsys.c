@@ -21,7 +21,7 @@
 #include "base/array.h"
 #include "base/file.h"
 
-enum { TABLES_MAX = 4096, VALUE_MAX = 32 << 20, CACHE_KIB = 8192, SMALLEST_ROW = 4, HEADER = 100 };
+enum { TABLES_MAX = 4096, VALUE_MAX = 32 << 20, CACHE_KIB = 8192, SMALLEST_ROW = 4 };
 
 static const char MAGIC[16] = "SQLite format 3";
 
@@ -390,19 +390,14 @@ static void note_leftovers(struct nsys *nsys, const char *path) {
 
 // A file cut short has fewer pages than its header says.
 static void note_short(struct nsys *nsys) {
-    unsigned char head[HEADER];
-    if (pread(nsys->fd, head, sizeof head, 0) != (ssize_t)sizeof head)
-        return;
-    uint64_t page = (uint64_t)head[16] << 8 | head[17],
-             pages = (uint64_t)head[28] << 24 | (uint64_t)head[29] << 16 | (uint64_t)head[30] << 8 | head[31];
-    page = page == 1 ? 65536 : page;
-    if (pages * page <= nsys->size)
+    uint64_t stated = nsys_file_stated(nsys->fd);
+    if (stated <= nsys->size)
         return;
     nsys_note(nsys, TSMITH_REASON_CORRUPT, 0, true, "the file ends after %llu of %llu bytes",
-              (unsigned long long)nsys->size, (unsigned long long)(pages * page));
+              (unsigned long long)nsys->size, (unsigned long long)stated);
     (void)status_set_at(&nsys->stop, TSMITH_TRUNCATED, nsys->size, UINT64_MAX,
                         "%s: ends after %llu of %llu bytes; what could be read was read", nsys->name,
-                        (unsigned long long)nsys->size, (unsigned long long)(pages * page));
+                        (unsigned long long)nsys->size, (unsigned long long)stated);
     nsys->damaged = true;
 }
 

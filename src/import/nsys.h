@@ -179,7 +179,7 @@ struct nsys_column {
 
 // X(NAME, lost, reason, "text"): what can be wrong with rows of a table. lost: 1 when the event is missing.
 #define NSYS_PROBLEM_TABLE(X)                                                                                \
-    X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "rows without a time that is a number")                             \
+    X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "rows without a time that can be one")                              \
     X(NOT_TIMED, 1, TSMITH_REASON_NO_TIMING, "rows whose time was not collected")                            \
     X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "rows of more threads and streams than can be told apart")      \
     X(NO_END, 0, TSMITH_REASON_UNMATCHED, "rows without an end")                                             \
@@ -198,6 +198,7 @@ struct nsys_table {
     const struct nsys_table_rule *rule; // NULL: a table we do not know
     bool has_time;
     uint32_t category;
+    uint32_t category_field; // of the names of NVTX categories
     struct nsys_column *columns;
     int column_count;
     int roles[NSYS_ROLES]; // index of the column, -1: none
@@ -256,6 +257,8 @@ struct nsys {
 sqlite3_stmt *nsys_select(struct nsys *nsys, const char *format, ...);
 bool nsys_has_table(struct nsys *nsys, const char *name);
 
+// The size that an SQLite file says it has.
+uint64_t nsys_file_stated(int fd);
 // SQLite's view of a descriptor (nsys_file.c); an SQLite result code. *out is to be closed in any case.
 int nsys_file_open(int fd, sqlite3 **out);
 

@@ -15,7 +15,8 @@
 
 struct handle {
     sqlite3_file base;
-    int fd; // not owned
+    int fd;               // not owned
+    sqlite3_int64 stated; // bytes that the file should have
 };
 
 static int handle_close(sqlite3_file *file) {
@@ -25,6 +26,7 @@ static int handle_close(sqlite3_file *file) {
 
 static int handle_read(sqlite3_file *file, void *into, int amount, sqlite3_int64 offset) {
     char *at = into;
+    const size_t whole = (size_t)amount;
     while (amount > 0) {
         ssize_t got = pread(((struct handle *)file)->fd, at, (size_t)amount, offset);
         if (got < 0 && errno == EINTR)
@@ -32,7 +34,7 @@ static int handle_read(sqlite3_file *file, void *into, int amount, sqlite3_int64
         if (got < 0)
             return SQLITE_IOERR_READ;
         if (got == 0) {
-            memset(at, 0, (size_t)amount);
+            memset(into, 0, whole); // half a page is none
             return SQLITE_IOERR_SHORT_READ;
         }
         at += got;
@@ -57,11 +59,14 @@ static int handle_flags(sqlite3_file *file, int flags) {
     return SQLITE_OK;
 }
 
+// SQLite refuses a file that is shorter than it says it is; we would rather read what there is. What is not there reads
+// as zeros, which are no page of a table.
 static int handle_size(sqlite3_file *file, sqlite3_int64 *size) {
+    const struct handle *handle = (struct handle *)file;
     struct stat status;
-    if (fstat(((struct handle *)file)->fd, &status) != 0)
+    if (fstat(handle->fd, &status) != 0)
         return SQLITE_IOERR_FSTAT;
-    *size = status.st_size;
+    *size = status.st_size > handle->stated ? status.st_size : handle->stated;
     return SQLITE_OK;
 }
 
@@ -106,7 +111,9 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
     file->pMethods = NULL;
     if (!name || !(flags & SQLITE_OPEN_MAIN_DB))
         return SQLITE_CANTOPEN;
-    ((struct handle *)file)->fd = (int)strtol(name, NULL, 10);
+    struct handle *handle = (struct handle *)file;
+    handle->fd = (int)strtol(name, NULL, 10);
+    handle->stated = (sqlite3_int64)nsys_file_stated(handle->fd);
     file->pMethods = &methods;
     if (out_flags)
         *out_flags = SQLITE_OPEN_READONLY;
@@ -144,6 +151,15 @@ static int vfs_time(sqlite3_vfs *vfs, double *out) {
     (void)vfs;
     *out = 0;
     return SQLITE_OK;
+}
+
+uint64_t nsys_file_stated(int fd) {
+    unsigned char head[32];
+    if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head)
+        return 0;
+    uint64_t page = (uint64_t)head[16] << 8 | head[17],
+             pages = (uint64_t)head[28] << 24 | (uint64_t)head[29] << 16 | (uint64_t)head[30] << 8 | head[31];
+    return pages * (page == 1 ? 65536 : page);
 }
 
 int nsys_file_open(int fd, sqlite3 **out) {

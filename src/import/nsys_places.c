@@ -140,6 +140,36 @@ static void read_gpus(struct nsys *nsys) {
     sort_pairs(&nsys->places.cuda_devices);
 }
 
+static bool has_column(const struct nsys_table *table, const char *name) {
+    for (int i = 0; i < table->column_count; i++)
+        if (strcmp(table->columns[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+// The events that tell the names of domains and categories (of types 75 and 33) stand among all others.
+static void read_nvtx_names(struct nsys *nsys) {
+    const struct nsys_table *table = nsys->tables, *end = nsys->tables + nsys->table_count;
+    while (table < end && strcmp(table->name, "NVTX_EVENTS") != 0)
+        table++;
+    if (table == end)
+        return;
+    char sql[512];
+    const char *process = has_column(table, "globalTid") ? "globalTid >> 24" : "0";
+    const char *text = has_column(table, "text") ? "text" : "NULL";
+    const char *registered = has_column(table, "textId") && nsys_has_table(nsys, "StringIds")
+                                 ? "(SELECT value FROM StringIds WHERE id = textId)"
+                                 : "NULL";
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT %s, domainId, coalesce(%s, %s) FROM NVTX_EVENTS WHERE eventType = 75", process,
+                   text, registered);
+    read_names(nsys, &nsys->places.domains, 2, sql);
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT %s, %s, category, coalesce(%s, %s) FROM NVTX_EVENTS WHERE eventType = 33", process,
+                   has_column(table, "domainId") ? "coalesce(domainId, 0)" : "0", text, registered);
+    read_names(nsys, &nsys->places.categories, 3, sql);
+}
+
 void nsys_places_open(struct nsys *nsys) {
     struct nsys_places *places = &nsys->places;
     places->driver = environment(nsys, "NvDriverVersion");
@@ -152,15 +182,7 @@ void nsys_places_open(struct nsys *nsys) {
     if (!places->metrics.count)
         read_names(nsys, &places->metrics, 2,
                    "SELECT typeId, metricId, metricName FROM TARGET_INFO_SOC_METRICS");
-    // The events that tell the names of domains and categories (75, 33) stand among all others.
-    read_names(
-        nsys, &places->domains, 2,
-        "SELECT globalTid >> 24, domainId, coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) "
-        "FROM NVTX_EVENTS WHERE eventType = 75");
-    read_names(nsys, &places->categories, 3,
-               "SELECT globalTid >> 24, coalesce(domainId, 0), category, "
-               "coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) "
-               "FROM NVTX_EVENTS WHERE eventType = 33");
+    read_nvtx_names(nsys);
 }
 
 void nsys_places_finish(struct nsys_places *places) {

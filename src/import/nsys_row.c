@@ -32,11 +32,21 @@ static void set(struct row *row, uint32_t field, uint64_t bits) {
 }
 
 static void set_dynamic(struct row *row, uint32_t *field, const struct nsys_column *column, tsmith_type type,
-                        const char *unit, uint64_t bits) {
+                        uint64_t bits) {
     if (!*field)
         *field = tsmith_dictionary_field(row->nsys->dictionary,
-                                         column->rule->as ? column->rule->as : column->name, type, unit);
+                                         column->rule->as ? column->rule->as : column->name, type, "");
     row->nsys->failed |= !*field || tsmith_batch_set_dynamic(row->batch, *field, type, bits) != TSMITH_OK;
+}
+
+// A field of its own: bytes and text of one column are told apart by its unit.
+static uint32_t blob_field(struct row *row, const struct nsys_column *column) {
+    tsmith_dictionary *dictionary = row->nsys->dictionary;
+    tsmith_dynamic_field field = {.name = tsmith_dictionary_intern_cstr(dictionary, column->name),
+                                  .unit = tsmith_dictionary_intern_cstr(dictionary, "blob"),
+                                  .type = TSMITH_TYPE_STRING};
+    uint32_t id = tsmith_dictionary_add_dynamic_field(dictionary, &field);
+    return id ? TSMITH_FIELD_DYNAMIC + id : 0;
 }
 
 static uint32_t intern(struct row *row, int index) {
@@ -61,11 +71,13 @@ static void keep(struct row *row, struct nsys_column *column, int index) {
     default:
         bits = intern(row, index);
     }
-    set_dynamic(row, &column->fields[form], column, FORM_TYPES[form], form == 3 ? "blob" : "", bits);
+    if (form == 3 && !column->fields[form])
+        column->fields[form] = blob_field(row, column);
+    set_dynamic(row, &column->fields[form], column, FORM_TYPES[form], bits);
 }
 
 static void keep_text(struct row *row, struct nsys_column *column, uint32_t text) {
-    set_dynamic(row, &column->label_field, column, TSMITH_TYPE_STRING, "", text);
+    set_dynamic(row, &column->label_field, column, TSMITH_TYPE_STRING, text);
 }
 
 // ---- columns
@@ -85,6 +97,10 @@ static void offer_name(struct row *row, struct nsys_column *column, int index, u
 }
 
 static bool text_of_id(struct row *row, int index, uint32_t *text) {
+    if (sqlite3_column_type(row->select, index) == SQLITE_TEXT) { // resolved already
+        *text = intern(row, index);
+        return true;
+    }
     if (sqlite3_column_type(row->select, index) != SQLITE_INTEGER)
         return false;
     if (nsys_text(row->nsys, &row->nsys->strings, sqlite3_column_int64(row->select, index), text))
@@ -247,9 +263,13 @@ static void set_domain(struct row *row) {
     const struct nsys_pair *pair = nsys_find_pair(&nsys->places.domains, process, domain, 0);
     if (pair)
         set(row, TSMITH_FIELD_CATEGORY, pair->id);
-    if (number_of(row, NSYS_CATEGORY, &category) &&
-        (pair = nsys_find_pair(&nsys->places.categories, process, domain, category)))
-        keep_text(row, &row->table->columns[row->table->roles[NSYS_CATEGORY]], pair->id);
+    if (!number_of(row, NSYS_CATEGORY, &category) ||
+        !(pair = nsys_find_pair(&nsys->places.categories, process, domain, category)))
+        return;
+    uint32_t *field = &row->table->category_field;
+    if (!*field)
+        *field = tsmith_dictionary_field(nsys->dictionary, "nvtxCategory", TSMITH_TYPE_STRING, "");
+    nsys->failed |= tsmith_batch_set_dynamic(row->batch, *field, TSMITH_TYPE_STRING, pair->id) != TSMITH_OK;
 }
 
 // ---- kinds
@@ -305,12 +325,17 @@ static void find_where(struct row *row) {
         where->has &= ~((uint64_t)1 << NSYS_PID);
 }
 
+// Times beyond +-73 years are none, so that the difference of any two of them is a number.
+static bool is_time(int64_t time) {
+    return time > -((int64_t)1 << 61) && time < (int64_t)1 << 61;
+}
+
 // When it began and how long it lasted; false when the row says no time.
 static bool find_time(struct row *row, int64_t *start, int64_t *duration, bool *has_end) {
     uint64_t *problems = row->table->problems;
     int64_t end;
     *duration = 0;
-    if (!number_of(row, NSYS_START, start)) {
+    if (!number_of(row, NSYS_START, start) || !is_time(*start)) {
         problems[NSYS_PROBLEM_NO_TIME]++;
         return false;
     }
@@ -319,8 +344,9 @@ static bool find_time(struct row *row, int64_t *start, int64_t *duration, bool *
         return false;
     }
     row->told |= 1u << NSYS_START;
-    *has_end = number_of(row, NSYS_END, &end) && !__builtin_sub_overflow(end, *start, duration);
+    *has_end = number_of(row, NSYS_END, &end) && is_time(end);
     if (*has_end) {
+        *duration = end - *start;
         row->told |= 1u << NSYS_END;
         problems[NSYS_PROBLEM_BACKWARDS] += *duration < 0;
     }
@@ -357,7 +383,7 @@ void nsys_add_row(struct nsys *nsys, struct nsys_table *table, uint32_t lane, sq
         set_copy(&row);
     else if (kind == TSMITH_KIND_MEMSET)
         set_fill(&row);
-    else if (table->roles[NSYS_DOMAIN] >= 0)
+    else if (table->roles[NSYS_DOMAIN] >= 0 || table->roles[NSYS_CATEGORY] >= 0)
         set_domain(&row);
     for (int i = 0; i < table->column_count; i++)
         add_column(&row, first + i);

@@ -1,0 +1,6 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+[ -n "${TRACESMITH_CORPUS-}" ] || { echo "skipped: TRACESMITH_CORPUS is not set"; exit 77; }
+exec python3 "$TRACESMITH_SOURCE_DIR/tests/import/check_nsys.py" "$TRACESMITH_CORPUS"
