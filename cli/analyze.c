@@ -219,8 +219,6 @@ static tsmith_status put_json(const struct analyze *analyze, struct trace *trace
     struct text text = {0};
     text_add_char(&text, '{');
     trace_add_json_head(&text, trace);
-    text_add_cstr(&text, ",\"format\":");
-    text_add_json_cstr(&text, tsmith_trace_format(trace->opened));
     text_add_format(&text, ",\"event_count\":%" PRIu64 ",\n", trace->summary.events);
     trace_refresh(trace);
     trace_add_json_state(&text, trace);

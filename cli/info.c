@@ -10,14 +10,14 @@
 #include "terminal.h"
 #include "trace.h"
 
-enum { ROWS_MOST = 24, LABEL_COLUMNS = 14 };
+enum { ROWS_MOST = 24, LABEL_COLUMNS = 14, NAME_COLUMNS = 24, WIDTH_USUAL = 80 };
 
 #define BOLD "\x1b[1m"
 #define RED "\x1b[31m"
 #define PLAIN "\x1b[0m"
 
 static double bytes_per_event(const struct trace *trace) {
-    return trace->summary.events ? (double)trace->summary.bytes / (double)trace->summary.events : 0;
+    return trace->summary.events ? (double)trace_bytes(trace) / (double)trace->summary.events : 0;
 }
 
 // ---- clocks
@@ -91,7 +91,8 @@ static void add_json_fact(struct text *text, const struct trace *trace, const ch
 // Checks every frame, so that "complete" can be said.
 static int verify(struct trace *trace, bool quick) {
     tsmith_error error;
-    tsmith_status status = quick ? TSMITH_OK : tsmith_sbt_verify(trace->file, &error);
+    tsmith_status status =
+        quick || trace_is_foreign(trace) ? TSMITH_OK : tsmith_sbt_verify(trace->file, &error);
     if (status < 0)
         complain("%s", error.message);
     trace_refresh(trace);
@@ -123,10 +124,15 @@ static int write_json(struct trace *trace, bool quick) {
                         summary->kinds[kind]);
         first = false;
     }
-    text_add_format(&text, "},\"bytes\":%" PRIu64 ",\"bytes_per_event\":", summary->bytes);
-    text_add_f64(&text, bytes_per_event(trace));
-    text_add_format(&text, ",\"frames\":%" PRIu64 ",\"verified\":%s,", summary->frames,
-                    quick || code != EXIT_DONE ? "false" : "true");
+    text_add_cstr(&text, "},");
+    if (trace_bytes(trace)) {
+        text_add_format(&text, "\"bytes\":%" PRIu64 ",\"bytes_per_event\":", trace_bytes(trace));
+        text_add_f64(&text, bytes_per_event(trace));
+        text_add_char(&text, ',');
+    }
+    if (!trace_is_foreign(trace))
+        text_add_format(&text, "\"frames\":%" PRIu64 ",\"verified\":%s,", summary->frames,
+                        quick || code != EXIT_DONE ? "false" : "true");
     trace_add_json_state(&text, trace);
     text_add_cstr(&text, "}\n");
     output_text(&text);
@@ -199,9 +205,15 @@ static void write_file(const struct trace *trace) {
     const tsmith_sbt_summary *summary = &trace->summary;
     label(&line, "file");
     text_add_safe(&line, text_string(trace->path), 0);
-    text_add_format(&line, ", SBT %u.%u, ", summary->version_major, summary->version_minor);
-    text_add_bytes(&line, (double)summary->bytes);
-    if (summary->events)
+    if (trace_is_foreign(trace))
+        text_add_format(&line, ", %s", trace_format(trace));
+    else
+        text_add_format(&line, ", SBT %u.%u", summary->version_major, summary->version_minor);
+    if (trace_bytes(trace)) {
+        text_add_cstr(&line, ", ");
+        text_add_bytes(&line, (double)trace_bytes(trace));
+    }
+    if (summary->events && trace_bytes(trace))
         text_add_format(&line, ", %.2f bytes per event", bytes_per_event(trace));
     end_line(&line);
     text_finish(&line);
@@ -217,7 +229,7 @@ static void write_state(const struct trace *trace, bool quick) {
                                                          : "not complete: see below");
     if (!trace->is_whole && terminal_color())
         text_add_cstr(&line, PLAIN);
-    if (trace->is_whole)
+    if (trace->is_whole && !trace_is_foreign(trace))
         text_add_cstr(&line, quick ? " (its checksums were not verified)" : ", every checksum is right");
     end_line(&line);
     text_finish(&line);
@@ -271,20 +283,30 @@ static void add_process(struct text *line, const struct trace *trace, uint32_t i
     }
 }
 
+static void add_fact(struct text *facts, const char *between, tsmith_string fact) {
+    if (fact.length && facts->length)
+        text_add_cstr(facts, between);
+    text_add_safe(facts, fact, 20);
+}
+
 static void add_device(struct text *line, const struct trace *trace, uint32_t id) {
     const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, id);
-    text_add_safe(line, trace_string(trace, device->name), 60);
-    text_add_cstr(line, " (");
-    text_add_safe(line, trace_string(trace, device->api), 20);
-    text_add_char(line, ' ');
-    text_add_safe(line, trace_string(trace, device->type), 20);
+    struct text facts = {0};
+    tsmith_string name = trace_string(trace, device->name);
+    text_add_safe(line, name.length ? name : text_string("unnamed"), 60);
+    add_fact(&facts, "", trace_string(trace, device->api));
+    add_fact(&facts, " ", trace_string(trace, device->type));
     if (device->compute_units)
-        text_add_format(line, ", %" PRIu32 " compute units", device->compute_units);
+        text_add_format(&facts, "%s%" PRIu32 " compute units", facts.length ? ", " : "",
+                        device->compute_units);
     if (device->memory_bytes) {
-        text_add_cstr(line, ", ");
-        text_add_bytes(line, (double)device->memory_bytes);
+        text_add_cstr(&facts, facts.length ? ", " : "");
+        text_add_bytes(&facts, (double)device->memory_bytes);
     }
-    text_add_cstr(line, ")  ");
+    if (facts.length)
+        text_add_format(line, " (%s)", text_cstr(&facts));
+    text_finish(&facts);
+    text_add_cstr(line, "  ");
     text_add_safe(line, trace_string(trace, device->driver), 60);
 }
 
@@ -292,7 +314,9 @@ static void add_track(struct text *line, const struct trace *trace, uint32_t id)
     const tsmith_track *track = tsmith_dictionary_track(trace->dictionary, id);
     const char *kind = tsmith_track_kind_name((tsmith_track_kind)track->kind);
     const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, track->process);
-    text_pad_right(line, trace_add_track_label(line, trace->dictionary, id, 24), 24);
+    // A wide terminal has room for long names.
+    size_t width = NAME_COLUMNS + (terminal_width() - WIDTH_USUAL) / 2;
+    text_pad_right(line, trace_add_track_label(line, trace->dictionary, id, width), width);
     text_add_format(line, "  %s", kind ? kind : "unknown");
     if (track->device)
         text_add_format(line, " of device %" PRIu32, track->device);
@@ -355,6 +379,8 @@ static int write_text(struct trace *trace, bool quick) {
     write_fact(trace, "host", "host", "");
     write_started(trace);
     write_fact(trace, "recorded by", "tool.version", "TraceSmith ");
+    if (!trace_is_foreign(trace))
+        write_fact(trace, "imported from", "import.format", "");
     write_table(trace, "processes", tsmith_dictionary_process_count(dictionary), add_process);
     write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), add_device);
     write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), add_track);

@@ -147,6 +147,8 @@ static void write_text(const struct summary *summary) {
                                                            : "not whole");
         complain("%s", text_cstr(&line));
     }
+    if (!summary->readable && summary->result->written)
+        complain("%s: recorded; it is no file that can be read again, so nothing is counted", summary->path);
     if (file->lost[TSMITH_REASON_RING_FULL] || file->lost[TSMITH_REASON_OVERWRITTEN])
         complain("a ring was full: a larger --buffer holds more, and with --overflow block the program waits "
                  "instead");

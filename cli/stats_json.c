@@ -48,7 +48,8 @@ static void add_totals(struct text *text, const struct stats *stats) {
                             total->sum / (int64_t)total->timed, total->least, total->most);
         if (total->bytes)
             text_add_format(text, ",\"bytes\":%" PRIu64, total->bytes);
-        if (total->bytes_time > 0) {
+        bool moved = total->kind == TSMITH_KIND_MEMCPY || total->kind == TSMITH_KIND_MEMSET;
+        if (moved && total->bytes_time > 0) {
             text_add_cstr(text, ",\"bytes_per_second\":");
             text_add_f64(text, (double)total->bytes * 1e9 / (double)total->bytes_time);
         }

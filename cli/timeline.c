@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `view --timeline`: one row per track, one column per stretch of time. How full a cell is shows the share of
 // its time the track was busy, its color and texture show with what; time in which nothing happened is left
-// blank.
+// blank. Above the queues of a device stands how many commands ran at once.
 //
 // Without block characters (a charset other than UTF-8) a cell is the letter of what it was busy with: a
 // capital when it was busy for half of the time or more.
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "covered.h"
+#include "depth.h"
 #include "stats.h"
 #include "terminal.h"
 #include "view.h"
@@ -19,13 +20,14 @@ static const uint32_t fields[FIELD_COUNT] = {TSMITH_FIELD_START, TSMITH_FIELD_DU
 
 enum {
     ROWS_MOST = 48, // tracks drawn; the busiest by number of events
-    LABEL_COLUMNS = 20,
-    SHARE_COLUMNS = 8
+    LABEL_LEAST = 20,
+    SHARE_COLUMNS = 8,
+    WIDTH_USUAL = 80
 };
 
 // What a cell can be busy with. Where several are, the first one here with at least half of the busy time is
 // drawn.
-enum class {
+enum activity {
     CLASS_LOSS,
     CLASS_WAIT,
     CLASS_COMPILE,
@@ -69,20 +71,35 @@ struct row {
     struct covered all;
     struct covered work; // of the device: what its share is made of
     struct covered by_class[CLASS_COUNT];
-    int64_t *busy; // ns by class and column; the last class is all of them together
+    int64_t *busy; // ns by activity and column; the last activity is all of them together
 };
 
+struct device {
+    struct covered busy;
+    int64_t idle_at, idle; // the longest stretch without work between its first and its last
+    struct depth depth;
+    struct timeline *timeline;
+    uint32_t *most; // commands at once, by slot
+    size_t most_of_all;
+};
+
+// Time is measured in slots, and a slot is drawn as one column; as several where there are fewer ns than columns.
 struct timeline {
     struct view *view;
     const tsmith_dictionary *dictionary;
     int64_t from, to;
-    size_t columns; // of time
+    size_t label_columns;
+    size_t columns, slots; // of time
+    uint64_t events;       // drawn, or without anything to draw
+    bool out_of_memory;
+    bool has_depth; // of a device it was drawn how many commands ran at once
     struct row *rows;
     size_t row_count;
     size_t left_out;  // tracks with events and no row
     uint32_t *row_of; // by track: row + 1, 0: none
     uint32_t track_count;
-    struct covered *devices; // by id
+    struct device *devices; // by id
+    uint32_t device_count;
     bool seen[CLASS_COUNT];
     uint32_t track; // of the batch
     tsmith_column batch[FIELD_COUNT];
@@ -96,18 +113,30 @@ struct event {
 
 // ---- collecting
 
-static enum class class_of(uint8_t kind) {
-    switch (kind){
-        case TSMITH_KIND_KERNEL : case TSMITH_KIND_GRAPH_LAUNCH : case
-        TSMITH_KIND_HOST_FUNCTION : return CLASS_WORK;
-        case TSMITH_KIND_MEMCPY : case TSMITH_KIND_MEMSET : return CLASS_COPY;
-        case TSMITH_KIND_COLLECTIVE : return CLASS_COLLECTIVE;
-        case TSMITH_KIND_API : return CLASS_CALL;
-        case TSMITH_KIND_SYNC : return CLASS_WAIT;
-        case TSMITH_KIND_COMPILE : return CLASS_COMPILE;
-        case TSMITH_KIND_RANGE : case TSMITH_KIND_FRAME : return CLASS_RANGE;
-        case TSMITH_KIND_LOSS : return CLASS_LOSS;
-        default : return CLASS_NONE;
+static enum activity class_of(uint8_t kind) {
+    switch (kind) {
+    case TSMITH_KIND_KERNEL:
+    case TSMITH_KIND_GRAPH_LAUNCH:
+    case TSMITH_KIND_HOST_FUNCTION:
+        return CLASS_WORK;
+    case TSMITH_KIND_MEMCPY:
+    case TSMITH_KIND_MEMSET:
+        return CLASS_COPY;
+    case TSMITH_KIND_COLLECTIVE:
+        return CLASS_COLLECTIVE;
+    case TSMITH_KIND_API:
+        return CLASS_CALL;
+    case TSMITH_KIND_SYNC:
+        return CLASS_WAIT;
+    case TSMITH_KIND_COMPILE:
+        return CLASS_COMPILE;
+    case TSMITH_KIND_RANGE:
+    case TSMITH_KIND_FRAME:
+        return CLASS_RANGE;
+    case TSMITH_KIND_LOSS:
+        return CLASS_LOSS;
+    default:
+        return CLASS_NONE;
     }
 }
 
@@ -131,31 +160,58 @@ static void timeline_collect(void *context, uint32_t at, struct text *record) {
     text_add(record, (const char *)&event, sizeof event);
 }
 
-// The time at which a column begins.
-static int64_t column_start(const struct timeline *timeline, size_t column) {
+// The time at which a slot begins.
+static int64_t slot_start(const struct timeline *timeline, size_t slot) {
     uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
-    return (int64_t)((uint64_t)timeline->from +
-                     (uint64_t)((unsigned __int128)span * column / timeline->columns));
+    return (int64_t)((uint64_t)timeline->from + (uint64_t)((unsigned __int128)span * slot / timeline->slots));
 }
 
-static size_t column_of(const struct timeline *timeline, int64_t time) {
+static size_t slot_of(const struct timeline *timeline, int64_t time) {
     uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
     uint64_t since = (uint64_t)time - (uint64_t)timeline->from;
-    size_t column = (size_t)((unsigned __int128)since * timeline->columns / span);
-    // The division above and the one of column_start round differently at a border.
-    while (column + 1 < timeline->columns && column_start(timeline, column + 1) <= time)
-        column++;
-    return column < timeline->columns ? column : timeline->columns - 1;
+    size_t slot = (size_t)((unsigned __int128)since * timeline->slots / span);
+    // The division above and the one of slot_start round differently at a border.
+    while (slot + 1 < timeline->slots && slot_start(timeline, slot + 1) <= time)
+        slot++;
+    return slot < timeline->slots ? slot : timeline->slots - 1;
+}
+
+// The first column of a slot, and the slot of a column.
+static size_t column_of(const struct timeline *timeline, size_t slot) {
+    return (slot * timeline->columns + timeline->slots - 1) / timeline->slots;
+}
+
+static size_t slot_at(const struct timeline *timeline, size_t column) {
+    return column * timeline->slots / timeline->columns;
 }
 
 static void spread(const struct timeline *timeline, int64_t *busy, int64_t start, int64_t end) {
-    for (size_t column = column_of(timeline, start); column < timeline->columns && start < end; column++) {
-        int64_t border = column + 1 < timeline->columns ? column_start(timeline, column + 1) : timeline->to;
+    for (size_t slot = slot_of(timeline, start); slot < timeline->slots && start < end; slot++) {
+        int64_t border = slot + 1 < timeline->slots ? slot_start(timeline, slot + 1) : timeline->to;
         int64_t until = end < border ? end : border;
         if (until > start)
-            busy[column] += until - start;
+            busy[slot] += until - start;
         start = until > start ? until : start;
     }
+}
+
+static void note_depth(void *context, int64_t from, int64_t to, size_t count) {
+    struct device *device = context;
+    size_t last = slot_of(device->timeline, to - 1);
+    uint32_t most = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+    for (size_t slot = slot_of(device->timeline, from); slot <= last; slot++)
+        device->most[slot] = most > device->most[slot] ? most : device->most[slot];
+    device->most_of_all = count > device->most_of_all ? count : device->most_of_all;
+}
+
+static void add_device_work(struct device *device, int64_t start, int64_t end) {
+    int64_t fresh;
+    if (device->busy.started && start - device->busy.until > device->idle) {
+        device->idle = start - device->busy.until;
+        device->idle_at = device->busy.until;
+    }
+    covered_add(&device->busy, start, end, &fresh);
+    device->timeline->out_of_memory |= !depth_add(&device->depth, start, end);
 }
 
 static bool timeline_emit(void *context, const char *record, size_t length) {
@@ -163,28 +219,29 @@ static bool timeline_emit(void *context, const char *record, size_t length) {
     struct event event;
     int64_t fresh;
     memcpy(&event, record, length < sizeof event ? length : sizeof event);
-    enum class class = class_of(event.kind);
-    if (!event.row || class == CLASS_NONE)
+    timeline->events++;
+    enum activity activity = class_of(event.kind);
+    if (!event.row || activity == CLASS_NONE)
         return true;
     struct row *row = &timeline->rows[event.row - 1];
-    if (event.start == event.end && class == CLASS_LOSS)
+    if (event.start == event.end && activity == CLASS_LOSS)
         event.end = event.start + 1; // a loss is to be seen even when nobody knows how long it lasted
     int64_t start = event.start > timeline->from ? event.start : timeline->from;
     int64_t end = event.end < timeline->to ? event.end : timeline->to;
     if (start >= end)
         return true;
-    timeline->seen[class] = true;
-    if (covered_add(&row->by_class[class], start, end, &fresh))
-        spread(timeline, row->busy + class * timeline->columns, fresh, end);
+    timeline->seen[activity] = true;
+    if (covered_add(&row->by_class[activity], start, end, &fresh))
+        spread(timeline, row->busy + (size_t)activity * timeline->slots, fresh, end);
     if (covered_add(&row->all, start, end, &fresh))
-        spread(timeline, row->busy + CLASS_COUNT * timeline->columns, fresh, end);
+        spread(timeline, row->busy + CLASS_COUNT * timeline->slots, fresh, end);
     const tsmith_track *track = tsmith_dictionary_track(timeline->dictionary, row->track);
     if (!stats_is_device_work(event.kind))
         return true;
     covered_add(&row->work, start, end, &fresh);
     if (track && track->device < tsmith_dictionary_device_count(timeline->dictionary))
-        covered_add(&timeline->devices[track->device], start, end, &fresh);
-    return true;
+        add_device_work(&timeline->devices[track->device], start, end);
+    return !timeline->out_of_memory;
 }
 
 // ---- choosing rows
@@ -245,49 +302,88 @@ static void add_color(struct text *line, const char *color) {
         text_add_cstr(line, color);
 }
 
-static enum class cell_class(const struct timeline *timeline, const struct row *row, size_t column) {
-    int64_t all = row->busy[CLASS_COUNT * timeline->columns + column]; enum class largest = CLASS_NONE;
-    int64_t most = 0; for (int class = 0; class < CLASS_COUNT; class ++){
-        int64_t busy = row->busy[(size_t) class * timeline->columns + column];
-        if (busy > 0 && (busy >= all / 2 || class == CLASS_LOSS)) return (enum class) class;
-        if (busy > most){most = busy; largest = (enum class) class;}
-}
-return largest;
+static int cell_class(const struct timeline *timeline, const struct row *row, size_t slot) {
+    int64_t all = row->busy[CLASS_COUNT * timeline->slots + slot], most = 0;
+    int largest = CLASS_NONE;
+    for (int one = 0; one < CLASS_COUNT; one++) {
+        int64_t busy = row->busy[(size_t)one * timeline->slots + slot];
+        if (busy > 0 && (busy >= all / 2 || one == CLASS_LOSS))
+            return one;
+        if (busy > most) {
+            most = busy;
+            largest = one;
+        }
+    }
+    return largest;
 }
 
-static void add_cell(struct text *line, const struct timeline *timeline, const struct row *row, size_t column,
-                     enum class *before) {
-    int64_t width = column_start(timeline, column + 1) - column_start(timeline, column);
-    int64_t busy = row->busy[CLASS_COUNT * timeline->columns + column];
-    enum class class = busy > 0 ? cell_class(timeline, row, column) : CLASS_NONE;
-    if (class != *before) {
-        add_color(line, class == CLASS_NONE ? PLAIN : classes[class].color);
-        *before = class;
+static void add_cell(struct text *line, const struct timeline *timeline, const struct row *row, size_t slot,
+                     int *before) {
+    int64_t width = slot_start(timeline, slot + 1) - slot_start(timeline, slot);
+    int64_t busy = row->busy[CLASS_COUNT * timeline->slots + slot];
+    int one = busy > 0 ? cell_class(timeline, row, slot) : CLASS_NONE;
+    if (one != *before) {
+        add_color(line, one == CLASS_NONE ? PLAIN : classes[one].color);
+        *before = one;
     }
-    if (class == CLASS_NONE) {
+    if (one == CLASS_NONE) {
         text_add_char(line, ' ');
         return;
     }
     double share = width > 0 ? (double)busy / (double)width : 1;
-    char letter = classes[class].letter;
+    char letter = classes[one].letter;
     int level = (int)(share * 8);
     if (terminal_unicode())
-        text_add_cstr(line, classes[class].cells[level > 7 ? 7 : level]);
+        text_add_cstr(line, classes[one].cells[level > 7 ? 7 : level]);
     else
         text_add_char(line, share >= 0.5 && letter >= 'a' ? (char)(letter - 'a' + 'A') : letter);
 }
 
+// Is the label, cut, that of another row too?
+static bool is_shared(const struct timeline *timeline, const struct row *row, const struct text *label,
+                      size_t room) {
+    struct text other = {0};
+    bool shared = false;
+    for (size_t i = 0; i < timeline->row_count && !shared; i++) {
+        text_clear(&other);
+        trace_add_track_label(&other, timeline->dictionary, timeline->rows[i].track, room);
+        shared = &timeline->rows[i] != row && other.length == label->length &&
+                 memcmp(other.bytes, label->bytes, label->length) == 0;
+    }
+    text_finish(&other);
+    return shared;
+}
+
+// What tells queues apart is at the end of their names as often as at the beginning.
+static size_t add_label(struct text *line, const struct timeline *timeline, const struct row *row) {
+    enum { TAIL = 8 };
+    size_t room = timeline->label_columns - 3;
+    struct text cut = {0}, whole = {0};
+    size_t width = trace_add_track_label(&cut, timeline->dictionary, row->track, room);
+    size_t all = trace_add_track_label(&whole, timeline->dictionary, row->track, 0);
+    bool is_plain = all == whole.length; // of one byte each
+    if (all > room && is_plain && is_shared(timeline, row, &cut, room)) {
+        text_clear(&cut);
+        width = trace_add_track_label(&cut, timeline->dictionary, row->track, room - TAIL) + TAIL;
+        text_add(&cut, whole.bytes + whole.length - TAIL, TAIL);
+    }
+    text_add(line, cut.bytes, cut.length);
+    text_finish(&cut);
+    text_finish(&whole);
+    return width;
+}
+
 static void draw_row(struct timeline *timeline, const struct row *row) {
     struct text line = {0};
-    enum class class = CLASS_NONE;
+    int activity = CLASS_NONE;
     const char *edge = terminal_unicode() ? "\u2502" : "|";
     text_add_cstr(&line, "  ");
-    size_t width = trace_add_track_label(&line, timeline->dictionary, row->track, LABEL_COLUMNS - 3);
-    text_pad_right(&line, width + 2, LABEL_COLUMNS - 1);
+    size_t width = add_label(&line, timeline, row);
+    text_pad_right(&line, width + 2, timeline->label_columns - 1);
     text_add_cstr(&line, edge);
     for (size_t column = 0; column < timeline->columns; column++)
-        add_cell(&line, timeline, row, column, &class);
-    if (class != CLASS_NONE)
+        add_cell(&line, timeline, row, slot_at(timeline, column), &activity);
+    if (activity != CLASS_NONE)
         add_color(&line, PLAIN);
     text_add_cstr(&line, edge);
     if (row->by_class[CLASS_LOSS].started) {
@@ -346,9 +442,9 @@ static void draw_axis(const struct timeline *timeline) {
     int64_t mark = (offset + step - 1) / step * step;
     size_t column = 0;
     add_color(&line, DIM);
-    text_add_repeat(&line, ' ', LABEL_COLUMNS);
+    text_add_repeat(&line, ' ', timeline->label_columns);
     for (; mark < offset + span; mark += step) {
-        size_t at = column_of(timeline, zero + mark);
+        size_t at = column_of(timeline, slot_of(timeline, zero + mark));
         if (at < column)
             continue;
         text_add_repeat(&line, ' ', at - column);
@@ -370,24 +466,29 @@ static void draw_axis(const struct timeline *timeline) {
 static void draw_legend(const struct timeline *timeline) {
     struct text line = {0};
     const char *separator = "";
-    text_add_repeat(&line, ' ', LABEL_COLUMNS);
-    for (int class = CLASS_COUNT - 1; class >= 0; class --) {
-        if (!timeline->seen[class])
+    text_add_repeat(&line, ' ', timeline->label_columns);
+    for (int activity = CLASS_COUNT - 1; activity >= 0; activity--) {
+        if (!timeline->seen[activity])
             continue;
         text_add_cstr(&line, separator);
-        add_color(&line, classes[class].color);
+        add_color(&line, classes[activity].color);
         if (terminal_unicode())
-            text_add_cstr(&line, classes[class].cells[7]);
+            text_add_cstr(&line, classes[activity].cells[7]);
         else
-            text_add_char(&line, classes[class].letter);
+            text_add_char(&line, classes[activity].letter);
         add_color(&line, PLAIN);
-        text_add_format(&line, " %s", classes[class].name);
+        text_add_format(&line, " %s", classes[activity].name);
         separator = "   ";
     }
     text_add_char(&line, '\n');
-    text_add_repeat(&line, ' ', LABEL_COLUMNS);
+    text_add_repeat(&line, ' ', timeline->label_columns);
     text_add_cstr(&line, terminal_unicode() ? "height: share of the time; blank: nothing happened\n"
                                             : "capital: half of the time or more; blank: nothing happened\n");
+    if (timeline->has_depth) {
+        text_add_repeat(&line, ' ', timeline->label_columns);
+        text_add_format(&line, "at once: most commands together; %s: device idle\n",
+                        terminal_unicode() ? "\u00b7" : ".");
+    }
     output_text(&line);
     text_finish(&line);
 }
@@ -416,10 +517,36 @@ static void draw_heading(struct text *heading) {
     text_finish(&line);
 }
 
+// How many commands ran at once at most: a digit, + above nine, a dot where the device was idle.
+static void draw_depth(const struct timeline *timeline, const struct device *device) {
+    struct text line = {0};
+    const char *edge = terminal_unicode() ? "\u2502" : "|";
+    bool dim = false;
+    text_add_cstr(&line, "  at once");
+    text_pad_right(&line, 9, timeline->label_columns - 1);
+    text_add_cstr(&line, edge);
+    for (size_t column = 0; column < timeline->columns; column++) {
+        uint32_t most = device->most[slot_at(timeline, column)];
+        if (dim != !most)
+            add_color(&line, most ? PLAIN : DIM);
+        dim = !most;
+        if (most)
+            text_add_char(&line, most > 9 ? '+' : (char)('0' + most));
+        else
+            text_add_cstr(&line, terminal_unicode() ? "\u00b7" : ".");
+    }
+    add_color(&line, PLAIN);
+    text_add_cstr(&line, edge);
+    text_add_format(&line, "%5zu\n", device->most_of_all);
+    output_text(&line);
+    text_finish(&line);
+}
+
 // The rows of a device or process, in the order of their tracks, under their heading. Rows in which nothing
 // lasts (memory objects, counters) have nothing to draw.
 static void draw_group(struct timeline *timeline, struct text *heading, uint32_t id,
-                       bool (*belongs)(const struct timeline *, const struct row *, uint32_t)) {
+                       bool (*belongs)(const struct timeline *, const struct row *, uint32_t),
+                       const struct device *device) {
     bool headed = false;
     for (uint32_t track = 0; track < timeline->track_count; track++) {
         const struct row *row = timeline->row_of[track] ? &timeline->rows[timeline->row_of[track] - 1] : NULL;
@@ -427,23 +554,43 @@ static void draw_group(struct timeline *timeline, struct text *heading, uint32_t
             continue;
         if (!headed)
             draw_heading(heading);
+        if (!headed && device) {
+            draw_depth(timeline, device);
+            timeline->has_depth = true;
+        }
         headed = true;
         draw_row(timeline, row);
     }
     text_clear(heading);
 }
 
+static void add_device_facts(struct text *text, const struct timeline *timeline,
+                             const struct device *device) {
+    uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
+    double busy = 100 * (double)device->busy.busy / (double)span;
+    text_add_format(text, "  busy %.1f%%, idle %.1f%%", busy, 100 - busy);
+    size_t before = text->length;
+    if (!device->idle)
+        return;
+    text_add_cstr(text, ", longest ");
+    text_add_duration(text, device->idle);
+    text_add_cstr(text, " at ");
+    text_add_duration(text, device->idle_at - timeline->view->trace.summary.first_start);
+    if (text_columns(text->bytes, text->length) > terminal_width())
+        text->length = before;
+}
+
 static void draw_devices(struct timeline *timeline) {
     struct text heading = {0};
     const struct trace *trace = &timeline->view->trace;
-    uint64_t span = (uint64_t)timeline->to - (uint64_t)timeline->from;
     for (uint32_t id = 1; id < tsmith_dictionary_device_count(timeline->dictionary); id++) {
-        const tsmith_device *device = tsmith_dictionary_device(timeline->dictionary, id);
-        tsmith_string name = trace_string(trace, device->name);
+        const tsmith_device *entry = tsmith_dictionary_device(timeline->dictionary, id);
+        const struct device *device = &timeline->devices[id];
         text_add_format(&heading, "device %u  ", id);
-        text_add_safe(&heading, name, timeline->columns);
-        text_add_format(&heading, "  busy %.1f%%", 100 * (double)timeline->devices[id].busy / (double)span);
-        draw_group(timeline, &heading, id, is_of_device);
+        tsmith_string name = trace_string(trace, entry->name);
+        text_add_safe(&heading, name.length ? name : text_string("unnamed"), timeline->columns / 2);
+        add_device_facts(&heading, timeline, device);
+        draw_group(timeline, &heading, id, is_of_device, device->most_of_all > 1 ? device : NULL);
     }
     text_finish(&heading);
 }
@@ -456,12 +603,13 @@ static void draw_processes(struct timeline *timeline) {
         uint32_t process_id = id < tsmith_dictionary_process_count(timeline->dictionary) ? id : 0;
         const tsmith_process *process = tsmith_dictionary_process(timeline->dictionary, process_id);
         if (process) {
-            text_add_safe(&heading, trace_base_name(trace_string(trace, process->name)), timeline->columns);
+            tsmith_string name = trace_base_name(trace_string(trace, process->name));
+            text_add_safe(&heading, name.length ? name : text_string("process"), timeline->columns);
             text_add_format(&heading, "  pid %llu", (unsigned long long)process->pid);
         } else {
             text_add_cstr(&heading, "host");
         }
-        draw_group(timeline, &heading, process_id, is_of_process);
+        draw_group(timeline, &heading, process_id, is_of_process, NULL);
     }
     text_finish(&heading);
 }
@@ -469,17 +617,23 @@ static void draw_processes(struct timeline *timeline) {
 static void draw_head(struct timeline *timeline) {
     struct text line = {0};
     const struct trace *trace = &timeline->view->trace;
-    text_add_safe(&line, text_string(trace->path), 0);
+    text_add_safe(&line, trace_base_name(text_string(trace->path)), 0);
     text_add_cstr(&line, ": ");
-    text_add_count(&line, trace->summary.events);
-    text_add_cstr(&line, " events, ");
+    text_add_count(&line, timeline->events);
+    if (timeline->events != trace->summary.events) {
+        text_add_cstr(&line, " of ");
+        text_add_count(&line, trace->summary.events);
+    }
+    text_add_cstr(&line, trace->summary.events == 1 ? " event, " : " events, ");
     text_add_duration(&line, timeline->to - timeline->from);
     if (window_has_time(&timeline->view->window)) {
         text_add_cstr(&line, " of ");
         text_add_duration(&line, trace_duration(trace));
     }
-    text_add_cstr(&line, ", a column is ");
-    text_add_duration(&line, (timeline->to - timeline->from) / (int64_t)timeline->columns);
+    if (timeline->slots == timeline->columns) {
+        text_add_cstr(&line, ", a column is ");
+        text_add_duration(&line, (timeline->to - timeline->from) / (int64_t)timeline->columns);
+    }
     text_add_cstr(&line, "\n\n");
     output_text(&line);
     text_finish(&line);
@@ -501,23 +655,43 @@ static void draw(struct timeline *timeline) {
 static void timeline_finish(struct timeline *timeline) {
     for (size_t i = 0; i < timeline->row_count; i++)
         free(timeline->rows[i].busy);
+    for (uint32_t id = 0; timeline->devices && id < timeline->device_count; id++) {
+        depth_finish(&timeline->devices[id].depth);
+        free(timeline->devices[id].most);
+    }
     free(timeline->rows);
     free(timeline->row_of);
     free(timeline->devices);
 }
 
+static bool init_devices(struct timeline *timeline) {
+    timeline->device_count = tsmith_dictionary_device_count(timeline->dictionary);
+    timeline->devices = calloc(timeline->device_count + 1, sizeof *timeline->devices);
+    for (uint32_t id = 0; timeline->devices && id < timeline->device_count; id++) {
+        struct device *device = &timeline->devices[id];
+        device->timeline = timeline;
+        device->depth = (struct depth){.note = note_depth, .context = device};
+        device->most = calloc(timeline->slots, sizeof *device->most);
+        if (!device->most)
+            return false;
+    }
+    return timeline->devices != NULL;
+}
+
 static bool timeline_init(struct timeline *timeline, struct view *view) {
     const tsmith_sbt_summary *summary = &view->trace.summary;
+    size_t width = terminal_width();
     *timeline = (struct timeline){.view = view, .dictionary = view->trace.dictionary};
     timeline->from = view->query.from > summary->first_start ? view->query.from : summary->first_start;
     timeline->to = view->query.to < summary->last_end ? view->query.to : summary->last_end;
-    timeline->columns = terminal_width() - LABEL_COLUMNS - SHARE_COLUMNS;
+    timeline->label_columns = LABEL_LEAST + (width - WIDTH_USUAL) / 8;
+    timeline->columns = width - timeline->label_columns - SHARE_COLUMNS;
+    int64_t span = timeline->to > timeline->from ? timeline->to - timeline->from : 1;
+    timeline->slots = (uint64_t)span < timeline->columns ? (size_t)span : timeline->columns;
     timeline->track_count = tsmith_dictionary_track_count(timeline->dictionary);
     timeline->rows = calloc(ROWS_MOST, sizeof *timeline->rows);
     timeline->row_of = calloc(timeline->track_count + 1, sizeof *timeline->row_of);
-    timeline->devices =
-        calloc(tsmith_dictionary_device_count(timeline->dictionary) + 1, sizeof *timeline->devices);
-    return timeline->rows && timeline->row_of && timeline->devices;
+    return init_devices(timeline) && timeline->rows && timeline->row_of;
 }
 
 static int fill(struct timeline *timeline) {
@@ -533,7 +707,7 @@ static int fill(struct timeline *timeline) {
         goto done;
     choose_rows(timeline, counts, by_count);
     for (size_t i = 0; i < timeline->row_count; i++) {
-        timeline->rows[i].busy = calloc((CLASS_COUNT + 1) * timeline->columns, sizeof(int64_t));
+        timeline->rows[i].busy = calloc((CLASS_COUNT + 1) * timeline->slots, sizeof(int64_t));
         if (!timeline->rows[i].busy) {
             code = EXIT_LACKING;
             goto done;
@@ -542,6 +716,8 @@ static int fill(struct timeline *timeline) {
     timeline->view->query.fields = fields;
     timeline->view->query.field_count = FIELD_COUNT;
     code = order_visit(&timeline->view->trace, &timeline->view->query, &visitor, &timeline->view->progress);
+    for (uint32_t id = 0; id < timeline->device_count; id++)
+        depth_finish(&timeline->devices[id].depth);
 done:
     free(counts);
     free(by_count);
@@ -559,6 +735,14 @@ int view_timeline(struct view *view) {
         code = EXIT_NO;
     } else {
         code = fill(&timeline);
+        if (timeline.out_of_memory) {
+            complain("%s: out of memory", view->trace.path);
+            code = EXIT_LACKING;
+        }
+        if (code == EXIT_DONE && !timeline.events) {
+            complain("%s: there is nothing to draw: no such events are in that window", view->trace.path);
+            code = EXIT_NO;
+        }
         if (code == EXIT_DONE)
             draw(&timeline);
     }

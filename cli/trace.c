@@ -26,6 +26,10 @@ bool trace_may_replace(const char *path) {
     struct stat status;
     tsmith_sbt *file = NULL;
     tsmith_error error;
+    if (strcmp(path, "-") == 0) {
+        complain("standard output is not for this: name a file with --output");
+        return false;
+    }
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
         return true;
     tsmith_status opened = tsmith_sbt_open(path, &file, &error);
@@ -150,6 +154,18 @@ uint64_t trace_uncounted_losses(const struct trace *trace) {
     return without;
 }
 
+const char *trace_format(const struct trace *trace) {
+    return trace->opened ? tsmith_trace_format(trace->opened) : "sbt";
+}
+
+bool trace_is_foreign(const struct trace *trace) {
+    return strcmp(trace_format(trace), "sbt") != 0;
+}
+
+uint64_t trace_bytes(const struct trace *trace) {
+    return trace_is_foreign(trace) ? tsmith_trace_bytes(trace->opened) : trace->summary.bytes;
+}
+
 int64_t trace_duration(const struct trace *trace) {
     return (int64_t)((uint64_t)trace->summary.last_end - (uint64_t)trace->summary.first_start);
 }
@@ -257,7 +273,10 @@ void trace_add_json_head(struct text *text, const struct trace *trace) {
     const tsmith_sbt_summary *summary = &trace->summary;
     text_add_cstr(text, "\"trace\":");
     text_add_json_cstr(text, trace->path);
-    text_add_format(text, ",\"version\":\"%u.%u\"", summary->version_major, summary->version_minor);
+    text_add_cstr(text, ",\"format\":");
+    text_add_json_cstr(text, trace_format(trace));
+    if (!trace_is_foreign(trace))
+        text_add_format(text, ",\"version\":\"%u.%u\"", summary->version_major, summary->version_minor);
     text_add_format(text, ",\"first_start\":%" PRId64 ",\"last_end\":%" PRId64 ",\"duration_ns\":%" PRId64,
                     summary->first_start, summary->last_end, trace_duration(trace));
 }
@@ -314,6 +333,7 @@ static void add_json_track(struct text *text, const struct trace *trace, uint32_
     text_add_format(text,
                     ",\"process\":%u,\"device\":%u,\"parent\":%u,\"tid\":%" PRIu64 ",\"queue\":%" PRIu64,
                     track->process, track->device, track->parent, track->tid, track->queue);
+    text_add_format(text, ",\"context\":%" PRIu64, track->context);
     text_add_format(text, ",\"out_of_order\":%s,\"program_profiled\":%s,\"simulated\":%s}",
                     track->flags & TSMITH_TRACK_OUT_OF_ORDER ? "true" : "false",
                     track->flags & TSMITH_TRACK_PROGRAM_PROFILED ? "true" : "false",
@@ -382,14 +402,18 @@ size_t trace_add_track_label(struct text *text, const tsmith_dictionary *diction
     return width;
 }
 
-void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track) {
+void trace_add_track_raw(struct text *text, const tsmith_dictionary *dictionary, uint32_t track) {
     const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
     tsmith_string name = entry ? tsmith_dictionary_string(dictionary, entry->name) : (tsmith_string){NULL, 0};
-    if (name.length) {
-        text_add_json(text, name);
-        return;
-    }
-    text_add_char(text, '"');
-    add_made_up_label(text, entry, track);
-    text_add_char(text, '"');
+    if (name.length)
+        text_add(text, name.bytes, name.length);
+    else
+        add_made_up_label(text, entry, track);
+}
+
+void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track) {
+    struct text label = {0};
+    trace_add_track_raw(&label, dictionary, track);
+    text_add_json(text, (tsmith_string){text_cstr(&label), label.length});
+    text_finish(&label);
 }

@@ -34,9 +34,15 @@ int trace_report(struct trace *trace);
 uint64_t trace_lost(const struct trace *trace);
 // Entries of the ledger that say that something was lost, and not how much.
 uint64_t trace_uncounted_losses(const struct trace *trace);
+// "sbt", "chrome-json"...: what was opened.
+const char *trace_format(const struct trace *trace);
+bool trace_is_foreign(const struct trace *trace);
+// Bytes of the file that was opened; 0 of a pipe.
+uint64_t trace_bytes(const struct trace *trace);
 int64_t trace_duration(const struct trace *trace); // from the first start to the last end, ns
 
-// The members every JSON answer begins with (no braces): trace, version, first_start, last_end, duration_ns.
+// The members every JSON answer begins with (no braces): trace, format, version (of .sbt), first_start, last_end,
+// duration_ns.
 void trace_add_json_head(struct text *text, const struct trace *trace);
 // And those that are known once everything was read: complete, damaged_frames, lost...
 void trace_add_json_state(struct text *text, const struct trace *trace);
@@ -47,8 +53,9 @@ void trace_add_json_devices(struct text *text, const struct trace *trace);
 // What a track is called: its own name, or what it is and its number. Safe for a terminal.
 size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
                              size_t columns);
-// The track's name as a JSON string, whole.
+// The track's name, whole: as a JSON string, and as it is (for whoever escapes it).
 void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
+void trace_add_track_raw(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
 static inline tsmith_string trace_string(const struct trace *trace, uint32_t id) {
     return tsmith_dictionary_string(trace->dictionary, id);
 }

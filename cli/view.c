@@ -18,6 +18,11 @@ static bool read_options(const struct invocation *invocation, struct view *view)
     if (!window_read(invocation, &view->window))
         return false;
     view->query.kinds = view->window.kinds;
+    const char *format = invocation_value(invocation, "format");
+    if (invocation_flag(invocation, "json") && format && strcmp(format, "json") != 0) {
+        complain("--json and --format %s are two answers: ask for one", format);
+        return false;
+    }
     if (invocation_flag(invocation, "stats") && invocation_flag(invocation, "timeline")) {
         complain("--stats and --timeline are two answers: ask for one");
         return false;

@@ -200,13 +200,24 @@ static void csv_fields(struct writer *writer) {
             writer->column_count++;
 }
 
+// A file gets the bytes that the trace has; a terminal gets none that it would obey.
+static void add_csv_text(struct text *text, tsmith_string bytes) {
+    struct text safe = {0};
+    if (terminal_is_output()) {
+        text_add_safe(&safe, bytes, 0);
+        bytes = (tsmith_string){text_cstr(&safe), safe.length};
+    }
+    text_add_csv(text, bytes);
+    text_finish(&safe);
+}
+
 static void csv_begin(void *context, const tsmith_batch *batch) {
     struct writer *writer = context;
     struct text label = {0};
     writer->track = tsmith_batch_track(batch);
-    trace_add_track_label(&label, writer->dictionary, writer->track, 0);
+    trace_add_track_raw(&label, writer->dictionary, writer->track);
     text_clear(&writer->track_label);
-    text_add_csv(&writer->track_label, (tsmith_string){label.bytes, label.length});
+    add_csv_text(&writer->track_label, (tsmith_string){text_cstr(&label), label.length});
     text_finish(&label);
     for (uint32_t i = 0; i < writer->column_count; i++)
         if (!tsmith_batch_column(batch, writer->infos[i].field, &writer->columns[i]))
@@ -227,7 +238,7 @@ static void add_csv_value(struct text *record, const struct writer *writer, cons
     if (name)
         text_add_cstr(record, name);
     else if (column->type == TSMITH_TYPE_STRING)
-        text_add_csv(record, tsmith_dictionary_string(writer->dictionary, (uint32_t)bits));
+        add_csv_text(record, tsmith_dictionary_string(writer->dictionary, (uint32_t)bits));
     else
         add_number(record, column->type, bits);
 }

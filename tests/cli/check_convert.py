@@ -64,6 +64,22 @@ def check_sources(path, document):
     return sbt
 
 
+def check_info(path, sbt):
+    text = run("info", path).stdout.decode()
+    check("chrome-json" in text.splitlines()[0] and "SBT" not in text, "info says the format: " + text.splitlines()[0])
+    answer = json.loads(run("info", "--json", path).stdout)
+    check(answer["format"] == "chrome-json" and answer["bytes"] == os.path.getsize(path), "and in JSON")
+    check("version" not in answer, "of the file, not of what it became")
+    check("imported from chrome-json" in run("info", sbt).stdout.decode(), "an .sbt says where it came from")
+    check(json.loads(run("info", "--json", sbt).stdout)["format"] == "sbt", "sbt")
+    long = "n" * 40
+    with open(path + "2", "w") as f:
+        json.dump({"traceEvents": [{"ph": "M", "name": "thread_name", "pid": 7, "tid": 1, "args": {"name": long}},
+                                   {"ph": "X", "name": "a", "pid": 7, "tid": 1, "ts": 1, "dur": 1}]}, f)
+    check(long not in run("info", path + "2", env={"COLUMNS": "80"}).stdout.decode(), "a long name is cut")
+    check(long in run("info", path + "2", env={"COLUMNS": "160"}).stdout.decode(), "and is not on a wide terminal")
+
+
 def check_import(directory, path, sbt):
     done = run("import", path, "-o", "-")
     with open(sbt, "rb") as f:
@@ -172,6 +188,7 @@ def main():
         with open(path, "w") as f:
             json.dump(document, f)
         sbt = check_sources(path, document)
+        check_info(path, sbt)
         check_import(directory, path, sbt)
         check_export(directory, document, path, sbt)
         check_damaged(directory, path)

@@ -4,9 +4,11 @@ import csv
 import io
 import json
 import os
+import pty
+import subprocess
 import tempfile
 
-from support import Trace, check, run
+from support import TRACESMITH, Trace, check, run
 
 NAMES = [
     bytes([b]) + b"x" for b in range(1, 256)
@@ -34,6 +36,25 @@ def expected(name):
     return out
 
 
+def on_terminal(*arguments):
+    """What a terminal gets."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([TRACESMITH, *arguments], stdout=theirs, stdin=subprocess.DEVNULL) as child:
+        os.close(theirs)
+        out = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            out += part
+    os.close(ours)
+    check(child.returncode == 0 and len(out) > 1000, "an answer on a terminal")
+    return out
+
+
 def main():
     csv.field_size_limit(10**7)
     trace = Trace()
@@ -48,6 +69,8 @@ def main():
         text = run("view", path, "-f", "csv").stdout.decode("utf-8", "strict")
         for row, name in zip(csv.DictReader(io.StringIO(text, newline="")), NAMES):
             check(row["name"] == expected(name).replace("\0", "\ufffd"), "CSV name %r" % name[:40])
+            check(row["track_name"] == "track \x1b[2J\n\ufffd", "CSV track name %r" % row["track_name"])
+        check(b"\x1b" not in on_terminal("view", path, "-f", "csv", "-n", "300"), "a terminal gets no escapes from CSV")
         for options in ([], ["--stats"], ["--timeline"]):
             shown = run("view", path, *options, env={"LC_ALL": "C.UTF-8"}).stdout
             lines = shown.decode("utf-8", "strict")

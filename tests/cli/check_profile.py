@@ -60,6 +60,8 @@ def check_refusals(directory):
         done = profile("-o", output, "touch", ran, code=code)
         check(not os.path.exists(ran), "nothing is run when %s cannot be written" % output)
         check(done.stderr.startswith(b"tracesmith: "), "a message")
+    done = profile("-o", "/dev/null", "true", code=0)
+    check(b"/dev/null: recorded" in done.stderr, "a summary where nothing can be read again: %s" % done.stderr)
     if os.geteuid() != 0:
         os.mkdir(os.path.join(directory, "read-only"), 0o500)
         profile("-o", os.path.join(directory, "read-only", "t.sbt"), "touch", ran, code=4)

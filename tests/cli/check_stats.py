@@ -103,6 +103,7 @@ def check_window(path, trace, tracks, low, high, options):
         if durations:
             check(total["min_ns"] == min(durations) and total["max_ns"] == max(durations), "totals: min, max")
         check(total.get("bytes", 0) == sum(e.get("bytes", 0) for e in events), "totals: bytes")
+        check(total["kind"] in ("memcpy", "memset") or "bytes_per_second" not in total, "only what moves has a rate")
     for device in stats["device_busy"]:
         work = [e for e in inside if e["kind"] in WORK and tracks[e["track"]][2] == device["device"]]
         check(device["busy_ns"] == len(ticks(work, low, high)), "device busy")

@@ -145,6 +145,7 @@ def main():
             check(answer["first_start"] == min(e["start"] for e in trace.events), "first_start")
             check(answer["last_end"] == max(e["start"] + e.get("duration", 0) for e in trace.events), "last_end")
             check(len(answer["tracks"]) == tracks, "tracks")
+            check(all(track["context"] == 0 for track in answer["tracks"]), "the context of a track")
             check_same_events(answer["events"], trace.events, "%d tracks" % tracks)
             check_csv(path, answer["events"])
             check_filters(rng, path, trace.events, answer["first_start"])

@@ -58,6 +58,11 @@ expect 2 'is no number' view -n 99999999999999999999 file
 expect 2 'needs a value' view file -n
 expect 2 'takes no value' view --json=yes file
 expect 2 'two answers' view --stats --timeline file
+expect 2 'two answers' view --json -f csv file
+expect 2 'two answers' view --json --format text file
+expect 2 'needs the name of a file' profile -o '' true
+expect 2 'needs the name of a file' recover --output= file
+expect 2 'standard output is not for this' profile -o - true
 expect 2 'needs' profile
 expect 2 'is no size' profile -b 3Q true
 expect 2 'is no size' profile --buffer=0 true

@@ -30,6 +30,12 @@ while read -r name; do
     }
 done <"$work/names"
 
+# No command has more options than a command line has room for.
+room=$(sed -n 's/^enum { OPTIONS_MAX = \([0-9]*\) };/\1/p' "$root/cli/command.h")
+awk -v room="$room" '/^## / { name = $2; count = 0 }
+    /^\| `-/ && ++count > room { print name " has more than " room " options: see OPTIONS_MAX"; failed = 1 }
+    END { exit failed || !(room > 0) }' "$root/docs/commands.md"
+
 # Man pages: roff without a complaint, where there is a checker.
 for command in '' $commands; do
     # shellcheck disable=SC2086
