@@ -57,7 +57,7 @@ static bool grow_column(struct builder_column *column, uint32_t from, uint32_t t
 }
 
 static bool grow(struct builder *builder) {
-    uint32_t capacity = builder->capacity ? 2 * builder->capacity : FIRST_ROWS;
+    uint32_t capacity = builder->capacity ? 4 * builder->capacity : FIRST_ROWS;
     for (uint32_t i = 0; i < builder->column_count; i++)
         if (!grow_column(&builder->columns[i], builder->capacity, capacity))
             return false;
