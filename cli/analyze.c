@@ -29,6 +29,7 @@ struct analyze {
     struct window window;
     enum form form;
     size_t rows; // of a table in text
+    bool quick;
     const char *to;
     FILE *out; // NULL: standard output
 };
@@ -127,6 +128,17 @@ static bool read_form(const struct invocation *invocation, struct analyze *analy
     return true;
 }
 
+static bool read_quick(const struct invocation *invocation, struct analyze *analyze) {
+    analyze->quick = invocation_flag(invocation, "quick");
+    if (!analyze->quick)
+        return true;
+    add_name(analyze, "kernels");
+    if (analyze->name_count == 1 && !invocation_flag(invocation, "all") && !window_has_time(&analyze->window))
+        return true;
+    complain("--quick answers kernels, of the whole trace: nothing else is in its totals");
+    return false;
+}
+
 static bool read_options(const struct invocation *invocation, struct analyze *analyze) {
     const char *only = invocation_value(invocation, "only");
     if (!window_read(invocation, &analyze->window) || !read_operands(invocation, analyze))
@@ -138,7 +150,7 @@ static bool read_options(const struct invocation *invocation, struct analyze *an
         return false;
     }
     read_groups(invocation, analyze);
-    if (!read_form(invocation, analyze))
+    if (!read_quick(invocation, analyze) || !read_form(invocation, analyze))
         return false;
     analyze->to = invocation_value(invocation, "output");
     for (size_t i = 0; analyze->to && i < analyze->file_count; i++)
@@ -271,6 +283,15 @@ static tsmith_status add_events(const struct trace *trace, tsmith_analysis *anal
     return status < 0 ? status : tsmith_analysis_finish(analysis, trace->dictionary, error);
 }
 
+// The totals an .sbt file keeps spare reading its events, unless damage made them incomplete.
+static tsmith_status fill(const struct analyze *analyze, const struct trace *trace, tsmith_analysis *analysis,
+                          tsmith_error *error) {
+    tsmith_status status = TSMITH_ERROR_NOT_FOUND;
+    if (analyze->quick)
+        status = tsmith_analysis_read_totals(analysis, trace->file, error);
+    return status == TSMITH_ERROR_NOT_FOUND ? add_events(trace, analysis, error) : status;
+}
+
 static bool place_window(const struct analyze *analyze, const struct trace *trace,
                          tsmith_analysis_options *options) {
     const tsmith_sbt_summary *summary = &trace->summary;
@@ -296,7 +317,7 @@ static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
         return EXIT_USAGE;
     tsmith_status status = tsmith_analysis_create(&options, &analysis, &error);
     if (status == TSMITH_OK)
-        status = add_events(trace, analysis, &error);
+        status = fill(analyze, trace, analysis, &error);
     if (status == TSMITH_OK)
         status = put_answer(analyze, trace, analysis, &error);
     tsmith_analysis_destroy(analysis);

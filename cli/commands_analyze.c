@@ -20,6 +20,8 @@ static const struct option analyze_options[] = {
     {.name = "hotspots", .doc = "What to look at first: advice, kernels, critical_path"},
     FROM_OPTION,
     TO_OPTION,
+    {.name = "quick",
+     .doc = "Only kernels, from the totals an .sbt file keeps: at once whatever its size, without medians"},
     {.name = "rows",
      .letter = 'n',
      .argument = "COUNT",

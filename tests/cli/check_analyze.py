@@ -114,6 +114,17 @@ def check_overview(path, by_name):
             check(" ".join(report["finding"].split()) in text, "and each finding: " + name)
 
 
+def check_quick(path, sbt, kernels):
+    for source in (sbt, path):
+        (quick,) = reports(source, "--quick")
+        check(list(quick) == ["kernels"] and kernel_rows(quick["kernels"]) == brute_force(kernels), "--quick")
+        check(all(r["median_ns"] is None for r in quick["kernels"]["tables"]["kernels"]), "totals have no median")
+    (slow,) = reports(sbt, "kernels")
+    check(all(r["median_ns"] is not None for r in slow["kernels"]["tables"]["kernels"]), "events have")
+    for more in (["idle"], ["--all"], ["--from", "1us"]):
+        run("analyze", sbt, "--quick", *more, code=2)
+
+
 def check_window(path, kernels):
     first, low, high = 0, kernels[10][1] + 1, kernels[40][1] - 1
     part = reports(path, "kernels", "--from", "%dns" % (low - first), "--to", "%dns" % (high - first))
@@ -145,6 +156,7 @@ def main():
             check(reports("-", input=f.read()) == [by_name], "from a pipe the same")
         run("analyze", path, "-o", sbt, code=2)
         check_overview(path, by_name)
+        check_quick(path, sbt, kernels)
         check_window(path, kernels)
         both = reports(path, sbt)
         check([r["kernels"] for r in both] == [by_name["kernels"]] * 2, "two traces, two answers")

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -169,6 +170,22 @@ def check_damaged(directory, path):
     run("export", os.path.join(directory, "missing"), "-f", "chrome", code=3)
 
 
+def check_growing(directory, path):
+    """Read while it is written: as far as it was there, and no hang."""
+    growing = os.path.join(directory, "growing")
+    script = 'while :; do head -c 20000 "$1"; done >"$2" & echo started; wait'
+    for command in (["view", "-f", "csv"], ["analyze"], ["export", "-f", "chrome"]):
+        with subprocess.Popen(["sh", "-c", script, "sh", path, growing], stdout=subprocess.PIPE,
+                              start_new_session=True) as child:
+            child.stdout.readline()
+            while not os.path.exists(growing) or os.path.getsize(growing) < 100000:
+                pass
+            done = run(command[0], growing, *command[1:], code=None)
+            os.killpg(child.pid, signal.SIGKILL)
+        check(done.returncode in (0, 3) and len(done.stdout) > 100, "a growing file: %d" % done.returncode)
+        os.unlink(growing)
+
+
 def check_temporary(directory, path):
     """The temporary file is where TMPDIR says, and gone."""
     run("info", path, env={"TMPDIR": os.path.join(directory, "nowhere")}, code=None)
@@ -192,6 +209,7 @@ def main():
         check_import(directory, path, sbt)
         check_export(directory, document, path, sbt)
         check_damaged(directory, path)
+        check_growing(directory, path)
         check_temporary(directory, path)
         done = subprocess.run([TRACESMITH, "export", sbt, "-f", "chrome"], stdout=subprocess.DEVNULL)
         check(done.returncode == 0, "to /dev/null")

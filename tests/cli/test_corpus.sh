@@ -1,0 +1,6 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+[ -d "${TRACESMITH_CORPUS:-}" ] || { echo "skipped: TRACESMITH_CORPUS names no folder"; exit 77; }
+exec python3 "$TRACESMITH_SOURCE_DIR/tests/cli/check_corpus.py"
