@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariants: `map.ids[i]` is the id in `into` of entry i of `from`, for all below `map.count`. A matcher has one place
+// per different entry of a table of `into`, with the ids of those equal to it that are not taken yet, in order.
+// Entries are compared with their padding cleared.
+#include "event/merge.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "event/batch.h"
+
+struct map {
+    uint32_t *ids;
+    size_t capacity;
+    uint32_t count;
+};
+
+struct place {
+    uint32_t sample; // an entry that is like those of this place; 0: empty
+    uint32_t head, tail;
+};
+
+struct matcher {
+    struct place *places;
+    size_t place_count; // a power of two, more than half of them empty; 0: nothing can match
+    uint32_t *next;     // by id: the next equal one, 0: none
+};
+
+struct merge {
+    tsmith_dictionary *into;
+    tsmith_batch *batch;
+    struct map string;
+#define MEMBERS(name, type)                                                                                  \
+    struct map name;                                                                                         \
+    struct matcher name##_matcher;
+    TSMITH_DICTIONARY_TABLES(MEMBERS)
+#undef MEMBERS
+};
+
+static bool map_add(struct map *map, uint32_t id) {
+    void *ids = map->ids;
+    bool room = array_reserve(&ids, &map->capacity, map->count + (size_t)1, sizeof *map->ids);
+    map->ids = ids;
+    if (room)
+        map->ids[map->count++] = id;
+    return room;
+}
+
+static uint32_t map_id(const struct map *map, uint32_t id) {
+    return id < map->count ? map->ids[id] : 0;
+}
+
+// ---- entries with the ids of `into`. Without a merge they stay as they are.
+
+#define ID(table, id) (merge ? map_id(&merge->table, id) : (id))
+
+static void translate_process(const struct merge *merge, const tsmith_process *from, tsmith_process *to) {
+    to->pid = from->pid;
+    to->parent_pid = from->parent_pid;
+    to->start = from->start;
+    to->name = ID(string, from->name);
+    to->command_line = ID(string, from->command_line);
+    to->host = ID(string, from->host);
+}
+
+static void translate_device(const struct merge *merge, const tsmith_device *from, tsmith_device *to) {
+    to->name = ID(string, from->name);
+    to->vendor = ID(string, from->vendor);
+    to->driver = ID(string, from->driver);
+    to->api = ID(string, from->api);
+    to->type = ID(string, from->type);
+    to->process = ID(process, from->process);
+    to->memory_bytes = from->memory_bytes;
+    to->compute_units = from->compute_units;
+    to->clock_mhz = from->clock_mhz;
+}
+
+static void translate_track(const struct merge *merge, const tsmith_track *from, tsmith_track *to) {
+    to->kind = from->kind;
+    to->flags = from->flags;
+    to->name = ID(string, from->name);
+    to->process = ID(process, from->process);
+    to->device = ID(device, from->device);
+    to->parent = ID(track, from->parent);
+    to->tid = from->tid;
+    to->context = from->context;
+    to->queue = from->queue;
+}
+
+static void translate_clock(const struct merge *merge, const tsmith_clock *from, tsmith_clock *to) {
+    to->name = ID(string, from->name);
+    to->process = ID(process, from->process);
+    to->device = ID(device, from->device);
+}
+
+static void translate_clock_pair(const struct merge *merge, const tsmith_clock_pair *from,
+                                 tsmith_clock_pair *to) {
+    to->clock = ID(clock, from->clock);
+    to->clock_time = from->clock_time;
+    to->trace_time = from->trace_time;
+    to->error = from->error;
+}
+
+static void translate_attribute(const struct merge *merge, const tsmith_attribute *from,
+                                tsmith_attribute *to) {
+    to->key = ID(string, from->key);
+    to->value = ID(string, from->value);
+}
+
+static void translate_dynamic_field(const struct merge *merge, const tsmith_dynamic_field *from,
+                                    tsmith_dynamic_field *to) {
+    to->name = ID(string, from->name);
+    to->unit = ID(string, from->unit);
+    to->type = from->type;
+}
+
+// ---- finding equal entries
+
+// An entry of `into` by its id, its padding cleared.
+typedef void read_entry(const tsmith_dictionary *dictionary, uint32_t id, void *out);
+
+static struct place *find_place(const struct matcher *matcher, const tsmith_dictionary *into,
+                                read_entry *read, const void *entry, size_t size) {
+    uint64_t other[16]; // any entry
+    size_t mask = matcher->place_count - 1;
+    size_t at = hash_bytes(entry, size) & mask;
+    for (; matcher->places[at].sample; at = (at + 1) & mask) {
+        read(into, matcher->places[at].sample, other);
+        if (memcmp(other, entry, size) == 0)
+            break;
+    }
+    return &matcher->places[at];
+}
+
+static bool matcher_fill(struct matcher *matcher, const tsmith_dictionary *into, uint32_t count,
+                         read_entry *read, size_t size) {
+    uint64_t entry[16];
+    size_t places = 16;
+    while (places < 2 * (size_t)count)
+        places *= 2;
+    matcher->places = calloc(places, sizeof *matcher->places);
+    matcher->next = calloc(count, sizeof *matcher->next);
+    if (!matcher->places || !matcher->next)
+        return false;
+    matcher->place_count = places;
+    for (uint32_t id = 1; id < count; id++) {
+        read(into, id, entry);
+        struct place *place = find_place(matcher, into, read, entry, size);
+        if (place->sample)
+            matcher->next[place->tail] = id;
+        else
+            place->sample = place->head = id;
+        place->tail = id;
+    }
+    return true;
+}
+
+// Takes the first entry like this one that was not taken yet; 0: there is none.
+static uint32_t matcher_take(struct matcher *matcher, const tsmith_dictionary *into, read_entry *read,
+                             const void *entry, size_t size) {
+    if (matcher->place_count == 0)
+        return 0;
+    struct place *place = find_place(matcher, into, read, entry, size);
+    uint32_t id = place->head;
+    if (id)
+        place->head = matcher->next[id];
+    return id;
+}
+
+static void matcher_finish(struct matcher *matcher) {
+    free(matcher->places);
+    free(matcher->next);
+}
+
+#define DEFINE(name, type)                                                                                   \
+    static void read_##name(const tsmith_dictionary *dictionary, uint32_t id, void *out) {                   \
+        memset(out, 0, sizeof(type));                                                                        \
+        translate_##name(NULL, tsmith_dictionary_##name(dictionary, id), out);                               \
+    }                                                                                                        \
+    static bool take_##name(struct merge *merge, const tsmith_dictionary *from) {                            \
+        bool done = merge->name.count > 0 || map_add(&merge->name, 0);                                       \
+        while (done && merge->name.count < tsmith_dictionary_##name##_count(from)) {                         \
+            type entry;                                                                                      \
+            memset(&entry, 0, sizeof entry);                                                                 \
+            translate_##name(merge, tsmith_dictionary_##name(from, merge->name.count), &entry);              \
+            uint32_t id =                                                                                    \
+                matcher_take(&merge->name##_matcher, merge->into, read_##name, &entry, sizeof entry);        \
+            done = map_add(&merge->name, id ? id : tsmith_dictionary_add_##name(merge->into, &entry));       \
+        }                                                                                                    \
+        return done;                                                                                         \
+    }                                                                                                        \
+    static bool fill_##name(struct merge *merge) {                                                           \
+        return matcher_fill(&merge->name##_matcher, merge->into,                                             \
+                            tsmith_dictionary_##name##_count(merge->into), read_##name, sizeof(type));       \
+    }                                                                                                        \
+    _Static_assert(sizeof(type) <= 16 * sizeof(uint64_t), "fits find_place");
+TSMITH_DICTIONARY_TABLES(DEFINE)
+#undef DEFINE
+
+// ---- life
+
+struct merge *merge_create(tsmith_dictionary *into, enum merge_entries entries) {
+    struct merge *merge = calloc(1, sizeof *merge);
+    if (!merge)
+        return NULL;
+    merge->into = into;
+    bool done = tsmith_batch_create(&merge->batch) == TSMITH_OK && fill_dynamic_field(merge);
+    if (entries == MERGE_EQUAL)
+        done = done && fill_process(merge) && fill_device(merge) && fill_track(merge) && fill_clock(merge) &&
+               fill_clock_pair(merge) && fill_attribute(merge);
+    if (done)
+        return merge;
+    merge_destroy(merge);
+    return NULL;
+}
+
+void merge_destroy(struct merge *merge) {
+    if (!merge)
+        return;
+    tsmith_batch_destroy(merge->batch);
+    free(merge->string.ids);
+#define FREE(name, type)                                                                                     \
+    free(merge->name.ids);                                                                                   \
+    matcher_finish(&merge->name##_matcher);
+    TSMITH_DICTIONARY_TABLES(FREE)
+#undef FREE
+    free(merge);
+}
+
+tsmith_status merge_take(struct merge *merge, const tsmith_dictionary *from) {
+    bool done = true;
+    while (done && merge->string.count < tsmith_dictionary_string_count(from)) {
+        tsmith_string text = tsmith_dictionary_string(from, merge->string.count);
+        done = map_add(&merge->string, tsmith_dictionary_intern(merge->into, text.bytes, text.length));
+    }
+    // In the order in which they refer to each other.
+    done = done && take_process(merge, from) && take_device(merge, from) && take_track(merge, from) &&
+           take_clock(merge, from) && take_clock_pair(merge, from) && take_attribute(merge, from) &&
+           take_dynamic_field(merge, from);
+    return done && !tsmith_dictionary_failed(merge->into) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+// ---- batches
+
+static bool copy_list(tsmith_batch *batch, uint32_t field, const tsmith_column *column, uint64_t **valid) {
+    uint32_t *offsets;
+    uint32_t first = column->offsets[0], total = column->offsets[column->count] - first;
+    uint64_t *values = batch_add_list_column(batch, field, total, &offsets, valid);
+    if (!values)
+        return false;
+    memcpy(values, (const uint64_t *)column->values + first, total * sizeof *values);
+    for (uint32_t row = 0; row <= column->count; row++)
+        offsets[row] = column->offsets[row] - first;
+    return true;
+}
+
+static bool copy_column(struct merge *merge, const tsmith_column *column) {
+    uint64_t *bits = NULL, **valid = column->valid ? &bits : NULL;
+    uint32_t field = column->field;
+    if (field > TSMITH_FIELD_DYNAMIC) {
+        uint32_t id = map_id(&merge->dynamic_field, field - TSMITH_FIELD_DYNAMIC);
+        if (id == 0)
+            return true; // a field that the dictionary does not describe means nothing
+        field = TSMITH_FIELD_DYNAMIC + id;
+    }
+    if (column->type == TSMITH_TYPE_LIST) {
+        if (!copy_list(merge->batch, field, column, valid))
+            return false;
+    } else {
+        void *values = batch_add_column(merge->batch, field, column->type, valid);
+        if (!values)
+            return false;
+        const struct map *map = column->type == TSMITH_TYPE_STRING  ? &merge->string
+                                : column->type == TSMITH_TYPE_TRACK ? &merge->track
+                                                                    : NULL;
+        memcpy(values, column->values, (size_t)column->count * tsmith_type_size(column->type));
+        for (uint32_t row = 0; map && row < column->count; row++)
+            ((uint32_t *)values)[row] = map_id(map, ((uint32_t *)values)[row]);
+    }
+    if (bits)
+        memcpy(bits, column->valid, batch_bitmap_words(column->count) * sizeof *bits);
+    return true;
+}
+
+tsmith_status merge_batch(struct merge *merge, const tsmith_batch *batch, const tsmith_batch **out) {
+    tsmith_status status = batch_begin_columns(merge->batch, map_id(&merge->track, tsmith_batch_track(batch)),
+                                               tsmith_batch_count(batch));
+    for (uint32_t i = 0; status == TSMITH_OK && i < tsmith_batch_column_count(batch); i++) {
+        tsmith_column column = tsmith_batch_column_at(batch, i);
+        if (!copy_column(merge, &column))
+            status = TSMITH_ERROR_NO_MEMORY;
+    }
+    batch_set_bounds(merge->batch, tsmith_batch_first_start(batch), tsmith_batch_last_end(batch));
+    *out = merge->batch;
+    return status;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two dictionaries into one. What an event refers to must say the same afterwards, whatever its numbers are: so entries
+// are compared by what they mean, written out as text.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "event/merge.h"
+
+static uint32_t add_process(tsmith_dictionary *dictionary, uint64_t pid, const char *name) {
+    tsmith_process process;
+    memset(&process, 0x5a, sizeof process); // padding means nothing
+    process.pid = pid;
+    process.parent_pid = 1;
+    process.start = 1000;
+    process.name = tsmith_dictionary_intern_cstr(dictionary, name);
+    process.command_line = process.host = 0;
+    return tsmith_dictionary_add_process(dictionary, &process);
+}
+
+static uint32_t add_track(tsmith_dictionary *dictionary, uint32_t process, const char *name, uint64_t tid) {
+    return tsmith_dictionary_add_track(
+        dictionary, &(tsmith_track){.kind = TSMITH_TRACK_THREAD,
+                                    .name = tsmith_dictionary_intern_cstr(dictionary, name),
+                                    .process = process,
+                                    .tid = tid});
+}
+
+static const char *text_of(const tsmith_dictionary *dictionary, uint32_t string) {
+    return tsmith_dictionary_string(dictionary, string).bytes;
+}
+
+static void assert_track(const tsmith_dictionary *dictionary, uint32_t id, const char *name, uint64_t tid,
+                         uint64_t pid) {
+    const tsmith_track *track = tsmith_dictionary_track(dictionary, id);
+    assert_non_null(track);
+    assert_string_equal(text_of(dictionary, track->name), name);
+    assert_int_equal(track->tid, tid);
+    assert_int_equal(tsmith_dictionary_process(dictionary, track->process)->pid, pid);
+}
+
+// The tracks of two looks at the same recording, in another order: two threads that cannot be told apart stay two.
+static void same_recording(void **unused) {
+    (void)unused;
+    tsmith_dictionary *into, *from;
+    assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
+    uint32_t first = add_process(into, 10, "one"), second = add_process(into, 20, "two");
+    uint32_t known[4] = {add_track(into, first, "main", 10), add_track(into, first, "twin", 11),
+                         add_track(into, first, "twin", 11), add_track(into, second, "main", 20)};
+    tsmith_dictionary_set_attribute(into, "host", "here");
+
+    (void)tsmith_dictionary_intern_cstr(from, "shifts all ids");
+    uint32_t other_second = add_process(from, 20, "two");
+    uint32_t tracks[3] = {add_track(from, other_second, "main", 20)};
+    uint32_t other_first = add_process(from, 10, "one");
+    tracks[1] = add_track(from, other_first, "twin", 11);
+    tracks[2] = add_track(from, other_first, "twin", 11);
+    tsmith_dictionary_set_attribute(from, "host", "here");
+
+    struct merge *merge = merge_create(into, MERGE_EQUAL);
+    assert_non_null(merge);
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_process_count(into), 3);
+    assert_int_equal(tsmith_dictionary_track_count(into), 5);
+    assert_int_equal(tsmith_dictionary_attribute_count(into), 2);
+    // New ones are added, and taken in when they come.
+    uint32_t third = add_track(from, other_first, "twin", 11),
+             fourth = add_track(from, other_first, "late", 12);
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_track_count(into), 7);
+
+    tsmith_batch *batch;
+    const tsmith_batch *merged;
+    assert_int_equal(tsmith_batch_create(&batch), TSMITH_OK);
+    const uint32_t expected[5] = {known[3], known[1], known[2], 5, 6};
+    const uint32_t asked[5] = {tracks[0], tracks[1], tracks[2], third, fourth};
+    for (int i = 0; i < 5; i++) {
+        tsmith_batch_reset(batch, asked[i]);
+        assert_int_not_equal(tsmith_batch_append(batch, TSMITH_KIND_MARKER, i), UINT32_MAX);
+        assert_int_equal(tsmith_batch_finish(batch), TSMITH_OK);
+        assert_int_equal(merge_batch(merge, batch, &merged), TSMITH_OK);
+        assert_int_equal(tsmith_batch_track(merged), expected[i]);
+    }
+    assert_track(into, 5, "twin", 11, 10);
+    assert_track(into, 6, "late", 12, 10);
+    tsmith_batch_destroy(batch);
+    merge_destroy(merge);
+    tsmith_dictionary_destroy(into);
+    tsmith_dictionary_destroy(from);
+}
+
+// Every kind of value of a batch says the same in the other dictionary's terms.
+static void values(void **unused) {
+    (void)unused;
+    tsmith_dictionary *into, *from;
+    tsmith_batch *batch;
+    const tsmith_batch *merged;
+    uint64_t value;
+    tsmith_column waits;
+    assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
+    assert_int_equal(tsmith_batch_create(&batch), TSMITH_OK);
+    (void)tsmith_dictionary_intern_cstr(into, "something else");
+    (void)tsmith_dictionary_field(into, "other", TSMITH_TYPE_I64, "");
+    uint32_t shared = tsmith_dictionary_field(into, "shared", TSMITH_TYPE_F64, "W");
+    uint32_t from_shared = tsmith_dictionary_field(from, "shared", TSMITH_TYPE_F64, "W");
+    uint32_t own = tsmith_dictionary_field(from, "own", TSMITH_TYPE_STRING, "");
+    assert_int_not_equal(shared, from_shared);
+    uint32_t track = add_track(from, add_process(from, 7, "p"), "t", 7);
+    const uint64_t list[3] = {5, 6, 7};
+    double power = 12.5;
+    memcpy(&value, &power, sizeof value);
+
+    tsmith_batch_reset(batch, track);
+    (void)tsmith_batch_append(batch, TSMITH_KIND_KERNEL, 100);
+    tsmith_batch_set(batch, TSMITH_FIELD_NAME, tsmith_dictionary_intern_cstr(from, "kernel"));
+    tsmith_batch_set(batch, TSMITH_FIELD_CORRELATION, 42);
+    tsmith_batch_set(batch, TSMITH_FIELD_HOST_TRACK, track);
+    tsmith_batch_set_dynamic(batch, from_shared, TSMITH_TYPE_F64, value);
+    (void)tsmith_batch_append(batch, TSMITH_KIND_KERNEL, 200);
+    tsmith_batch_set(batch, TSMITH_FIELD_DURATION, 50);
+    tsmith_batch_set_dynamic(batch, own, TSMITH_TYPE_STRING, tsmith_dictionary_intern_cstr(from, "text"));
+    tsmith_batch_set_list(batch, TSMITH_FIELD_WAITS, list, 3);
+    assert_int_equal(tsmith_batch_finish(batch), TSMITH_OK);
+
+    struct merge *merge = merge_create(into, MERGE_EQUAL);
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(merge_batch(merge, batch, &merged), TSMITH_OK);
+    assert_int_equal(tsmith_batch_count(merged), 2);
+    assert_int_equal(tsmith_batch_first_start(merged), 100);
+    assert_int_equal(tsmith_batch_last_end(merged), 250);
+    assert_true(tsmith_batch_get(merged, TSMITH_FIELD_NAME, 0, &value));
+    assert_string_equal(text_of(into, (uint32_t)value), "kernel");
+    assert_false(tsmith_batch_get(merged, TSMITH_FIELD_NAME, 1, &value));
+    assert_true(tsmith_batch_get(merged, TSMITH_FIELD_CORRELATION, 0, &value) && value == 42);
+    assert_true(tsmith_batch_get(merged, TSMITH_FIELD_HOST_TRACK, 0, &value));
+    assert_track(into, (uint32_t)value, "t", 7, 7);
+    assert_true(tsmith_batch_get(merged, shared, 0, &value));
+    assert_memory_equal(&value, &power, sizeof power);
+    assert_true(
+        tsmith_batch_get(merged, tsmith_dictionary_field(into, "own", TSMITH_TYPE_STRING, ""), 1, &value));
+    assert_string_equal(text_of(into, (uint32_t)value), "text");
+    assert_true(tsmith_batch_column(merged, TSMITH_FIELD_WAITS, &waits));
+    assert_int_equal(waits.offsets[0], 0);
+    assert_int_equal(waits.offsets[1], 0);
+    assert_int_equal(waits.offsets[2], 3);
+    assert_memory_equal(waits.values, list, sizeof list);
+    merge_destroy(merge);
+    tsmith_batch_destroy(batch);
+    tsmith_dictionary_destroy(into);
+    tsmith_dictionary_destroy(from);
+}
+
+// Two recordings: process 10 here is not process 10 there, but a name is a name.
+static void two_recordings(void **unused) {
+    (void)unused;
+    tsmith_dictionary *into, *from;
+    assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
+    add_track(into, add_process(into, 10, "rank"), "main", 10);
+    (void)tsmith_dictionary_field(into, "watts", TSMITH_TYPE_F64, "W");
+    add_track(from, add_process(from, 10, "rank"), "main", 10);
+    (void)tsmith_dictionary_field(from, "watts", TSMITH_TYPE_F64, "W");
+    uint32_t strings = tsmith_dictionary_string_count(into);
+    struct merge *merge = merge_create(into, MERGE_APART);
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_process_count(into), 3);
+    assert_int_equal(tsmith_dictionary_track_count(into), 3);
+    assert_int_equal(tsmith_dictionary_track(into, 2)->process, 2);
+    assert_int_equal(tsmith_dictionary_string_count(into), strings);
+    assert_int_equal(tsmith_dictionary_dynamic_field_count(into), 2);
+    merge_destroy(merge);
+    tsmith_dictionary_destroy(into);
+    tsmith_dictionary_destroy(from);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_recording), cmocka_unit_test(values),
+                                       cmocka_unit_test(two_recordings)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
