@@ -109,13 +109,19 @@ static const struct option recover_options[] = {
      .letter = 'o',
      .argument = "FILE",
      .kind = VALUE_TRACE,
-     .doc = "Where the repaired trace is written; recovered.sbt when not given"},
+     .doc = "Where the repaired trace is written; when not given, recovered.sbt, or NAME.recovered.sbt "
+            "beside the "
+            "NAME.sbt that a killed recording was writing"},
+    {.name = "remove",
+     .doc = "Remove DIRECTORY, and free the memory it takes, once everything in it is written"},
     JSON_OPTION,
     END_OF_OPTIONS};
 static const struct example recover_examples[] = {
     {"tracesmith recover trace.sbt -o whole.sbt", "Repair a file that was cut off"},
-    {"tracesmith recover /dev/shm/tracesmith-1000-x7Yk2q -o run.sbt",
-     "Write the file a killed recording had not"},
+    {"tracesmith recover", "What was left behind on this machine"},
+    {"tracesmith recover /dev/shm/tracesmith-x7Yk2q", "Write the whole trace of a killed recording"},
+    {"tracesmith recover /dev/shm/tracesmith-x7Yk2q -o run.sbt --remove",
+     "The same in the place of what it had written, and tidy up"},
     {NULL, NULL}};
 
 const struct command recover_entry = {
@@ -125,8 +131,11 @@ const struct command recover_entry = {
     .about =
         "FILE is a trace that was cut off or damaged: everything readable is written into a new file, with "
         "what is missing in its loss ledger. DIRECTORY is what a recording left behind when tracesmith "
-        "itself was killed: everything the program had committed is written.\n\n"
-        "Without an operand, lists the recordings that were left behind on this machine.",
+        "itself was killed: the new file begins with what the recording had written before, and goes on with "
+        "what it had not, so that everything the program had committed is there once. Neither the directory "
+        "nor the file that was being written is changed, unless --output names that file: then the whole "
+        "trace takes its place.\n\n"
+        "Without an operand, lists the recordings that run or were left behind on this machine.",
     .operands_least = 0,
     .operands_most = 1,
     .operand_kind = VALUE_FILE,

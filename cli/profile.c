@@ -231,6 +231,7 @@ int command_profile(const struct invocation *invocation) {
     if (!trace_may_replace(path))
         return EXIT_USAGE;
     const struct record_request request = {.path = path, .options = &options, .argv = invocation->operands};
+    options.output = path;
     record_run(&request, &result);
     if (result.stage != RECORD_RUN)
         return not_run(&request, &result);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "command.h"
 #include "progress.h"
@@ -20,8 +21,10 @@ struct recovery {
     const char *from;
     const char *to;
     bool json;
+    bool remove;
     tsmith_sbt_recovery figures; // of a file
     bool is_session;
+    uint64_t from_file, from_rings; // events, of a session
 };
 
 static int write_answer(const struct recovery *recovery) {
@@ -39,7 +42,10 @@ static int write_answer(const struct recovery *recovery) {
         trace_add_json_state(&line, &trace);
         text_add_format(&line, ",\"events\":%" PRIu64 ",\"bytes\":%" PRIu64, trace.summary.events,
                         trace.summary.bytes);
-        if (!recovery->is_session)
+        if (recovery->is_session)
+            text_add_format(&line, ",\"events_of_file\":%" PRIu64 ",\"events_of_session\":%" PRIu64,
+                            recovery->from_file, recovery->from_rings);
+        else
             text_add_format(
                 &line, ",\"frames_kept\":%" PRIu64 ",\"frames_lost\":%" PRIu64 ",\"bytes_skipped\":%" PRIu64,
                 recovery->figures.frames_kept, recovery->figures.frames_lost,
@@ -50,6 +56,11 @@ static int write_answer(const struct recovery *recovery) {
         text_add_cstr(&line, ": ");
         text_add_count(&line, trace.summary.events);
         text_add_cstr(&line, " events recovered");
+        if (recovery->is_session && recovery->from_file) {
+            text_add_cstr(&line, ", ");
+            text_add_count(&line, recovery->from_file);
+            text_add_cstr(&line, " of them from what the recording had written");
+        }
         if (!recovery->is_session && (recovery->figures.frames_lost || recovery->figures.bytes_skipped)) {
             text_add_format(&line, ", %" PRIu64 " frames lost, ", recovery->figures.frames_lost);
             text_add_count(&line, recovery->figures.bytes_skipped);
@@ -64,39 +75,91 @@ static int write_answer(const struct recovery *recovery) {
     return code;
 }
 
-// What failed while writing is the machine's doing, what failed while reading the input's.
-static int exit_code_of(tsmith_status status) {
-    return status == TSMITH_ERROR_PERMISSION ? EXIT_LACKING : exit_code_of_input(status);
-}
-
 static int show_progress(void *context) {
     progress_show(context, -1);
     return 1;
 }
 
-static int recover_session(struct recovery *recovery) {
-    tsmith_source *source = NULL;
-    tsmith_sink *sink = NULL;
+// run.sbt -> run.recovered.sbt, beside it. Nothing that is there is touched unless it is named.
+static const char *default_path_beside(const char *output, struct text *into) {
+    static const char suffix[] = ".sbt";
+    size_t length = strlen(output), cut = sizeof suffix - 1;
+    if (length == 0)
+        return default_path;
+    bool named = length > cut && strcmp(output + length - cut, suffix) == 0;
+    text_add(into, output, named ? length - cut : length);
+    text_add_cstr(into, ".recovered.sbt");
+    return text_cstr(into);
+}
+
+// The directory is still there, or is removed.
+static int tidy_up(const struct recovery *recovery, int code) {
+    tsmith_error error;
+    if (!recovery->remove) {
+        complain(
+            "%s is kept and takes memory: 'tracesmith recover %s --remove' or 'rm -r %s' once you have what "
+            "you need",
+            recovery->from, recovery->from, recovery->from);
+        return code;
+    }
+    if (code != EXIT_DONE) {
+        complain("%s is kept, as not everything could be recovered", recovery->from);
+        return code;
+    }
+    if (tsmith_capture_remove(recovery->from, &error) >= 0)
+        return code;
+    complain("%s", error.message);
+    return EXIT_LACKING;
+}
+
+static int recover_session(struct recovery *recovery, tsmith_capture_left *left) {
+    struct text path = {0};
     tsmith_error error;
     struct progress progress = {.what = "recovering"};
+    tsmith_capture_completion done = {.size = sizeof done};
     recovery->is_session = true;
-    tsmith_status status = tsmith_capture_recover(recovery->from, &source, &error);
+    left->size = sizeof *left;
+    tsmith_status status = tsmith_capture_look(recovery->from, left, &error);
+    if (status >= 0 && !recovery->to)
+        recovery->to = default_path_beside(left->output, &path);
+    if (status >= 0 && !trace_may_replace(recovery->to)) {
+        text_finish(&path);
+        return EXIT_USAGE;
+    }
     if (status >= 0)
-        status = tsmith_sbt_writer_open(recovery->to, NULL, &sink, &error);
-    if (status >= 0)
-        status = tsmith_pump(source, sink, show_progress, &progress, &error);
+        status =
+            tsmith_capture_complete(recovery->from, recovery->to, show_progress, &progress, &done, &error);
     progress_clear(&progress);
-    tsmith_sink_destroy(sink);
-    tsmith_source_destroy(source);
+    int code;
     if (status < 0) {
         complain("%s", error.message);
-        return exit_code_of(status);
+        code = done.output_failed ? EXIT_LACKING : exit_code_of_input(status);
+    } else {
+        recovery->from_file = done.file_events;
+        recovery->from_rings = done.ring_events;
+        code = write_answer(recovery);
+        if (done.note[0])
+            complain("%s", done.note);
+        if (status == TSMITH_TRUNCATED)
+            complain("%s", error.message);
+        if (code == EXIT_DONE && (status == TSMITH_TRUNCATED || done.file_missing || done.may_repeat))
+            code = EXIT_DAMAGED;
+        code = tidy_up(recovery, code);
     }
-    int code = write_answer(recovery);
-    complain("%s is kept and takes memory: 'rm -r %s' once you have what you need", recovery->from,
-             recovery->from);
-    complain("what the recording had written before it was killed is in its own file");
+    text_finish(&path);
     return code;
+}
+
+// What cannot be read is the input's fault; when it can, it is the machine's that nothing was written.
+static int exit_code_of_recovery(const char *from, tsmith_status status) {
+    tsmith_sbt *trace;
+    tsmith_error error;
+    int code = exit_code_of_input(status);
+    if (code != EXIT_DAMAGED || status == TSMITH_ERROR_CORRUPT || status == TSMITH_ERROR_UNSUPPORTED ||
+        tsmith_sbt_open(from, &trace, &error) < 0)
+        return code;
+    tsmith_sbt_close(trace);
+    return EXIT_LACKING;
 }
 
 static int recover_file(struct recovery *recovery) {
@@ -114,7 +177,7 @@ static int recover_file(struct recovery *recovery) {
     if (status >= 0)
         return write_answer(recovery);
     complain("%s", error.message);
-    return exit_code_of(status);
+    return exit_code_of_recovery(recovery->from, status);
 }
 
 // ---- what was left behind
@@ -125,13 +188,66 @@ struct left_behind {
     bool json;
 };
 
+enum { DIRECTORY_COLUMNS = 28, STATE_COLUMNS = 15, PID_COLUMNS = 9, AGE_COLUMNS = 10, SIZE_COLUMNS = 11 };
+
+static const char *state_of(const tsmith_capture_left *left) {
+    return left->collected ? "recording" : left->processes ? "program runs" : "left behind";
+}
+
+static int64_t age_of(const tsmith_capture_left *left) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t age = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - left->started_realtime;
+    return age > 0 ? age : 0;
+}
+
+static void add_json_session(struct text *line, const char *directory, const tsmith_capture_left *left) {
+    text_add_cstr(line, "{\"directory\":");
+    text_add_json_cstr(line, directory);
+    text_add_cstr(line, ",\"command\":");
+    text_add_json_cstr(line, left->command);
+    text_add_cstr(line, ",\"output\":");
+    text_add_json_cstr(line, left->output);
+    text_add_format(line,
+                    ",\"pid\":%" PRIu32 ",\"recording\":%s,\"processes\":%" PRIu32
+                    ",\"started_realtime_ns\":%" PRId64 ",\"age_ns\":%" PRId64 ",\"bytes\":%" PRIu64 "}",
+                    left->collector_pid, left->collected ? "true" : "false", left->processes,
+                    left->started_realtime, age_of(left), left->bytes);
+}
+
+static void add_cell(struct text *line, struct text *cell, size_t width) {
+    text_add(line, cell->bytes, cell->length);
+    size_t columns = text_columns(cell->bytes, cell->length);
+    text_add_repeat(line, ' ', columns < width ? width - columns : 1);
+    text_clear(cell);
+}
+
+static void add_row(struct text *line, const char *directory, const tsmith_capture_left *left) {
+    struct text cell = {0};
+    text_add_safe(&cell, text_string(directory), 0);
+    add_cell(line, &cell, DIRECTORY_COLUMNS);
+    text_add_cstr(&cell, state_of(left));
+    add_cell(line, &cell, STATE_COLUMNS);
+    text_add_u64(&cell, left->collector_pid);
+    add_cell(line, &cell, PID_COLUMNS);
+    text_add_duration(&cell, age_of(left));
+    add_cell(line, &cell, AGE_COLUMNS);
+    text_add_bytes(&cell, (double)left->bytes);
+    add_cell(line, &cell, SIZE_COLUMNS);
+    text_add_safe(line, text_string(left->command[0] ? left->command : "?"), 0);
+    text_finish(&cell);
+}
+
 static void add_session(struct left_behind *found, const char *directory) {
+    tsmith_error error;
+    tsmith_capture_left left = {.size = sizeof left};
+    if (tsmith_capture_look(directory, &left, &error) < 0)
+        return; // another version's, or damaged: nothing can be said of it
     if (found->json) {
         text_add_cstr(&found->lines, found->count ? ",\n" : "\n");
-        text_add_json_cstr(&found->lines, directory);
+        add_json_session(&found->lines, directory, &left);
     } else {
-        text_add_cstr(&found->lines, "  ");
-        text_add_safe(&found->lines, text_string(directory), 0);
+        add_row(&found->lines, directory, &left);
         text_add_char(&found->lines, '\n');
     }
     found->count++;
@@ -162,31 +278,41 @@ static int list_sessions(bool json) {
     look_in("/tmp", &found);
     if (json)
         output_cstr("{\"sessions\":[");
+    else if (found.count)
+        output_printf("%-*s%-*s%-*s%-*s%-*s%s\n", DIRECTORY_COLUMNS, "directory", STATE_COLUMNS, "state",
+                      PID_COLUMNS, "pid", AGE_COLUMNS, "age", SIZE_COLUMNS, "size", "command");
     else
-        output_cstr(found.count
-                        ? "Recordings that are running or were left behind; 'tracesmith recover DIRECTORY -o "
-                          "FILE' makes one a trace:\n"
-                        : "No recording was left behind on this machine.\n");
+        output_cstr("No recording was left behind on this machine.\n");
     output_text(&found.lines);
     if (json)
         output_cstr("]}\n");
+    else if (found.count)
+        output_cstr("'tracesmith recover DIRECTORY' writes the whole trace of one that was left behind.\n");
     text_finish(&found.lines);
     return EXIT_DONE;
 }
 
 int command_recover(const struct invocation *invocation) {
-    const char *to = invocation_value(invocation, "output");
     struct recovery recovery = {.from = invocation->operands[0],
-                                .to = to ? to : default_path,
-                                .json = invocation_flag(invocation, "json")};
+                                .to = invocation_value(invocation, "output"),
+                                .json = invocation_flag(invocation, "json"),
+                                .remove = invocation_flag(invocation, "remove")};
+    tsmith_capture_left left;
     struct stat status;
+    bool is_directory = recovery.from && stat(recovery.from, &status) == 0 && S_ISDIR(status.st_mode);
+    if (recovery.remove && !is_directory) {
+        complain("--remove needs the directory of a recording");
+        return EXIT_USAGE;
+    }
     if (!recovery.from)
         return list_sessions(recovery.json);
-    if (stat(recovery.from, &status) == 0 && S_ISDIR(status.st_mode)) {
-        if (tsmith_capture_is_session(recovery.from))
-            return trace_may_replace(recovery.to) ? recover_session(&recovery) : EXIT_USAGE;
+    if (is_directory && tsmith_capture_is_session(recovery.from))
+        return recover_session(&recovery, &left);
+    if (is_directory) {
         complain("%s is a directory, and no recording", recovery.from);
         return EXIT_DAMAGED;
     }
+    if (!recovery.to)
+        recovery.to = default_path;
     return recover_file(&recovery);
 }

@@ -39,6 +39,9 @@ typedef struct tsmith_capture_options {
     const char *agent_directory; // where the agents are; NULL: beside the library, or TRACESMITH_AGENT_DIR
     int only_program; // end with the program, even when processes it started still run (tsmith_capture_stop)
     const char *session_root; // where the session directory is made; NULL: /dev/shm, else TMPDIR, else /tmp
+    const char *
+        output; // the file that every batch is written to before the next one is asked for, if there is one: then
+                // a recording that is killed is recovered into one whole trace (tsmith_capture_complete)
 } tsmith_capture_options;
 
 // Makes the session directory (0700, unpredictable name). `options` may be NULL.
@@ -72,7 +75,45 @@ TSMITH_API const char *tsmith_capture_directory(const tsmith_capture *capture);
 // recover.
 TSMITH_API void tsmith_capture_destroy(tsmith_capture *capture);
 
-// A source over a session directory whose collector is gone (killed, full disk): all that was committed.
+// What became of a recording whose collector is gone (killed, full disk), as one file.
+typedef struct tsmith_capture_completion {
+    size_t size;          // sizeof(tsmith_capture_completion), the caller's
+    uint64_t file_events; // carried over from the file that the recording had been writing
+    uint64_t ring_events; // added from what it left behind
+    int file_missing; // that file is not there, cannot be read, or holds something else: it is not in this one
+    int file_damaged;  // parts of it could not be read; the ledger has them
+    int file_whole;    // it had everything already (it was completed before)
+    int may_repeat;    // what was written last may be in it twice: there was no space to note what was
+    int output_failed; // the call failed because of `path`, and not because of what was read
+    char note[512];    // a sentence for a person about any of these; "" when there is nothing to say
+} tsmith_capture_completion;
+
+// Writes one trace of everything that a recording committed, each event once: the whole frames of the file that it was
+// writing, and what is left in its session directory. `path` may be that very file: it is replaced when the new one is
+// whole. Nothing else is changed, and doing it again gives the same bytes. TRUNCATED: what was readable is written.
+// `keep_going` as for tsmith_pump.
+TSMITH_API tsmith_status tsmith_capture_complete(const char *directory, const char *path,
+                                                 int (*keep_going)(void *context), void *context,
+                                                 tsmith_capture_completion *out, tsmith_error *error);
+
+// A session directory, running or left behind.
+typedef struct tsmith_capture_left {
+    size_t size;        // sizeof(tsmith_capture_left), the caller's
+    char output[4096];  // the file it is written to; "" when there is none
+    char command[4096]; // what is recorded; "" when it is not known
+    uint32_t collector_pid;
+    uint32_t processes;       // alive that record into it, or may
+    int collected;            // the collector is alive
+    int64_t started_realtime; // ns of CLOCK_REALTIME
+    uint64_t bytes;           // memory (or disk) that it takes
+} tsmith_capture_left;
+
+TSMITH_API tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *out,
+                                             tsmith_error *error);
+// Removes it with all that is in it. BUSY while anybody records into it or collects from it.
+TSMITH_API tsmith_status tsmith_capture_remove(const char *directory, tsmith_error *error);
+
+// A source over a session directory whose collector is gone: all that is in it, whatever of it is in a file already.
 // tsmith_capture_is_session tells whether a directory is one.
 TSMITH_API tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out,
                                                 tsmith_error *error);

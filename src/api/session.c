@@ -11,6 +11,7 @@
 #define TRACESMITH_NO_INLINE_CHECK // the functions themselves are defined here
 #include "tracesmith/session.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -25,9 +26,9 @@
 #include "base/status.h"
 #include "capture/channel.h"
 #include "capture/collect.h"
+#include "capture/recovery.h"
 #include "capture/session_directory.h"
 #include "tracesmith/sbt.h"
-#include "tracesmith/version.h"
 
 // The shapes every session registers first, in this order: so their ids are constants on the event path.
 enum { SHAPE_BEGIN = 1, SHAPE_END = 2, SHAPE_MARK = 3, SHAPE_COUNT = 4, SHAPES_FIXED = 4 };
@@ -335,15 +336,6 @@ static tsmith_status start_thread(tsmith_session *session, tsmith_error *error) 
     return TSMITH_OK;
 }
 
-static void describe(struct collecting *collecting) {
-    char text[64];
-    tsmith_dictionary *dictionary = collector_dictionary(collecting->collector);
-    tsmith_dictionary_set_attribute(dictionary, "tool.name", "tracesmith");
-    tsmith_dictionary_set_attribute(dictionary, "tool.version", TSMITH_VERSION_STRING);
-    snprintf(text, sizeof text, "%lld", (long long)collecting->directory.control->started_realtime);
-    tsmith_dictionary_set_attribute(dictionary, "wall_clock_start_ns", text);
-}
-
 // Takes down what there is of the collecting side.
 static void finish_collecting(tsmith_session *session) {
     struct collecting *collecting = session->collecting;
@@ -382,13 +374,16 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
     if (status)
         goto fail;
     status = tsmith_sbt_writer_open(chosen.path, NULL, &collecting->sink, error);
-    if (!status)
+    if (!status) {
+        session_directory_set_output(&collecting->directory, chosen.path);
+        session_directory_set_command(&collecting->directory, program_invocation_name);
         status = collector_create(collecting->directory.fd, collecting->directory.control, COLLECT_SESSION,
                                   &collecting->collector, error);
+    }
     if (!status)
         status = open_channel(session, error);
     if (!status) {
-        describe(collecting);
+        capture_describe(collecting->collector, &collecting->directory);
         collecting->started = clock_trace_now();
         status = start_thread(session, error);
     }

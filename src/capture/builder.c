@@ -24,6 +24,8 @@ void builder_finish(struct builder *builder) {
     free(builder->columns);
     free(builder->elements);
     free(builder->open);
+    free(builder->open_words);
+    free(builder->sources);
     free(builder->order);
     memset(builder, 0, sizeof *builder);
 }
@@ -136,18 +138,25 @@ bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *v
 
 // ---- ranges
 
-bool builder_open_range(struct builder *builder) {
+bool builder_open_range(struct builder *builder, const uint64_t *record, uint32_t words) {
     if (builder->open_count == BUILDER_OPEN_MAX) {
         builder->too_deep++;
         return true;
     }
-    void *open = builder->open;
+    void *open = builder->open, *kept = builder->open_words;
     bool room =
         array_reserve(&open, &builder->open_capacity, builder->open_count + 1u, sizeof *builder->open);
     builder->open = open;
-    if (room)
-        builder->open[builder->open_count++] = builder->rows - 1;
-    return room;
+    room = room && array_reserve(&kept, &builder->open_word_capacity, builder->open_word_count + words,
+                                 sizeof *builder->open_words);
+    builder->open_words = kept;
+    if (!room)
+        return false;
+    builder->open[builder->open_count++] =
+        (struct builder_open){.row = builder->rows - 1, .record = (uint32_t)builder->open_word_count};
+    memcpy(builder->open_words + builder->open_word_count, record, words * sizeof *record);
+    builder->open_word_count += words;
+    return true;
 }
 
 bool builder_close_range(struct builder *builder, int64_t end) {
@@ -157,7 +166,8 @@ bool builder_close_range(struct builder *builder, int64_t end) {
     }
     if (builder->open_count == 0)
         return false;
-    uint32_t row = builder->open[--builder->open_count];
+    uint32_t row = builder->open[--builder->open_count].row;
+    builder->open_word_count = builder->open[builder->open_count].record;
     int64_t start = (int64_t)builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values[row];
     return set_at(builder, row, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64,
                   end > start ? (uint64_t)end - (uint64_t)start : 0);
@@ -166,6 +176,7 @@ bool builder_close_range(struct builder *builder, int64_t end) {
 uint32_t builder_abandon_ranges(struct builder *builder) {
     uint32_t count = builder->open_count + builder->too_deep;
     builder->open_count = 0;
+    builder->open_word_count = 0;
     builder->too_deep = 0;
     return count;
 }
@@ -211,7 +222,7 @@ static uint32_t order_rows(struct builder *builder, bool *straight) {
     uint32_t kept = 0;
     uint64_t is_open[TSMITH_BATCH_MAX / 64] = {0};
     for (uint32_t i = 0; i < builder->open_count; i++)
-        set_bit(is_open, builder->open[i]);
+        set_bit(is_open, builder->open[i].row);
     for (uint32_t i = 0; i < builder->rows; i++)
         if (!has_bit(is_open, order[i]))
             order[kept++] = order[i];
@@ -324,15 +335,15 @@ static void carry_over(struct builder *builder) {
         bool scalar = column->type != TSMITH_TYPE_LIST; // ranges carry no lists
         uint64_t present[BUILDER_OPEN_MAX / 64] = {0};
         for (uint32_t row = 0; row < builder->open_count && scalar; row++) {
-            column->values[row] = column->values[builder->open[row]];
-            if (has_bit(column->valid, builder->open[row]))
+            column->values[row] = column->values[builder->open[row].row];
+            if (has_bit(column->valid, builder->open[row].row))
                 set_bit(present, row);
         }
         memset(column->valid, 0, builder->capacity / 8);
         memcpy(column->valid, present, (builder->open_count + 63) / 64 * sizeof *present);
     }
     for (uint32_t row = 0; row < builder->open_count; row++)
-        builder->open[row] = row;
+        builder->open[row].row = row;
     builder->rows = builder->open_count;
     builder->element_count = 0;
 }

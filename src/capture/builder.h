@@ -27,6 +27,21 @@ struct builder_column {
     uint64_t *device; // bitmap: rows whose value is a device's time; NULL while there is none
 };
 
+// A range that is open: its row, and where its record begins in open_words.
+struct builder_open {
+    uint32_t row;
+    uint32_t record;
+};
+
+// A ring that rows of the builder came from.
+struct collect_channel;
+struct builder_source {
+    struct collect_channel *channel;
+    uint32_t slot;
+    bool fresh;         // since the last flush
+    uint64_t delivered; // recover: what of the ring lies before this position is in the file
+};
+
 struct builder {
     uint32_t track;
     uint32_t rows;
@@ -39,16 +54,23 @@ struct builder {
     uint16_t column_of[TSMITH_FIELD_LIMIT]; // of a schema field: index + 1
     uint64_t *elements;                     // of all lists
     size_t element_count, element_capacity;
-    uint32_t *open; // rows of open ranges, outermost first
+    struct builder_open *open; // ranges, outermost first
     uint32_t open_count;
     uint32_t too_deep; // open ranges beyond BUILDER_OPEN_MAX
     size_t open_capacity;
+    uint64_t *open_words; // the records that began them, one after the other
+    size_t open_word_count, open_word_capacity;
     uint32_t *order; // scratch for sorting
     bool device_times;
-    uint64_t records;      // read for this builder since the last flush: an event is one, a range two
-    bool fresh;            // has rows that are in no batch yet; the collector's, as the next two
-    uint64_t first_serial; // of the first sub-buffer that gave a row
-    int64_t opened_at;     // trace time of the first row's arrival
+    uint64_t records; // read for this builder since the last flush: an event is one, a range two
+    // The collector's:
+    bool fresh;                    // has read something for it that is in no batch yet
+    uint64_t first_serial;         // of the first sub-buffer that gave a row
+    int64_t opened_at;             // trace time of the first row's arrival
+    struct collect_channel *owner; // the channel whose track it is, NULL before the first row,
+    uint32_t local;                // and its number there, or LAYOUT_JOURNAL_PROCESS, LAYOUT_JOURNAL_LOSS
+    struct builder_source *sources;
+    size_t source_count, source_capacity, source_at; // the one of the last row
 };
 
 void builder_init(struct builder *builder, uint32_t track);
@@ -94,8 +116,9 @@ static inline bool builder_set_device_time(struct builder *builder, uint32_t fie
 
 bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *values, uint32_t count);
 
-// The row appended last begins a range; the innermost open range ends. End gives false when none is open.
-bool builder_open_range(struct builder *builder);
+// The row appended last begins a range, by this record; the innermost open range ends. End gives false when none is
+// open.
+bool builder_open_range(struct builder *builder, const uint64_t *record, uint32_t words);
 bool builder_close_range(struct builder *builder, int64_t end);
 // Gives up all open ranges; how many they were.
 uint32_t builder_abandon_ranges(struct builder *builder);

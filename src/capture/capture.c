@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording another program, and recovering what a collector that is gone has left.
+// Recording another program.
 //
 //     created --start--> program runs --it ends--> others run --they end, or stop, or only_program--> closing --> END
 //
@@ -9,13 +9,11 @@
 #include "tracesmith/capture.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +21,7 @@
 #include "base/status.h"
 #include "capture/collect.h"
 #include "capture/launch.h"
+#include "capture/recovery.h"
 #include "capture/session_directory.h"
 #include "capture/session_processes.h"
 #include "tracesmith/version.h"
@@ -160,7 +159,7 @@ static const tsmith_source_ops live_ops = {.next = live_next, .dictionary = live
 
 // ---- life
 
-static void describe_session(struct collector *collector, const struct session_directory *session) {
+void capture_describe(struct collector *collector, const struct session_directory *session) {
     const struct layout_control *control = session->control;
     char text[256];
     tsmith_dictionary *dictionary = collector_dictionary(collector);
@@ -191,11 +190,13 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     tsmith_status status = session_directory_create(&capture->directory, options, error);
     if (status)
         goto fail;
+    if (capture->options.output)
+        session_directory_set_output(&capture->directory, capture->options.output);
     status = collector_create(capture->directory.fd, capture->directory.control, COLLECT_SESSION,
                               &capture->collector, error);
     if (status)
         goto fail_directory;
-    describe_session(capture->collector, &capture->directory);
+    capture_describe(capture->collector, &capture->directory);
     status = tsmith_source_create(&live_ops, capture, &capture->source);
     if (status) {
         status_set(error, status, "no memory for a capture");
@@ -208,6 +209,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     capture->options.apis = NULL;
     capture->options.agent_directory = NULL;
     capture->options.session_root = NULL;
+    capture->options.output = NULL;
     *out = capture;
     return TSMITH_OK;
 fail_directory:
@@ -219,7 +221,7 @@ fail:
     return status;
 }
 
-static void describe_command(struct collector *collector, char *const *argv) {
+static void describe_command(struct tsmith_capture *capture, char *const *argv) {
     size_t bytes = 1;
     for (char *const *word = argv; *word; word++)
         bytes += strlen(*word) + 1;
@@ -232,7 +234,8 @@ static void describe_command(struct collector *collector, char *const *argv) {
     }
     if (text) {
         at[at > text ? -1 : 0] = '\0';
-        tsmith_dictionary_set_attribute(collector_dictionary(collector), "command", text);
+        tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "command", text);
+        session_directory_set_command(&capture->directory, text);
     }
     free(text);
 }
@@ -243,7 +246,7 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no program to run");
     if (capture->started)
         return status_set(error, TSMITH_ERROR_STATE, "a capture starts one program");
-    describe_command(capture->collector, argv);
+    describe_command(capture, argv);
     tsmith_status status = launch_start(argv, capture->environment, &capture->signals, &pid, error);
     if (status)
         return status;
@@ -301,69 +304,4 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
         session_directory_remove(&capture->directory);
     launch_free_environment(capture->environment);
     free(capture);
-}
-
-// ---- recover
-
-struct recovery {
-    struct session_directory directory;
-    struct collector *collector;
-};
-
-static tsmith_status recovery_next(void *self, const tsmith_batch **out, tsmith_error *error) {
-    struct recovery *recovery = self;
-    return collector_next(recovery->collector, out, error);
-}
-
-static const tsmith_dictionary *recovery_dictionary(void *self) {
-    struct recovery *recovery = self;
-    return collector_dictionary(recovery->collector);
-}
-
-static void recovery_destroy(void *self) {
-    struct recovery *recovery = self;
-    collector_destroy(recovery->collector);
-    session_directory_close(&recovery->directory);
-    free(recovery);
-}
-
-static const tsmith_source_ops recovery_ops = {recovery_next, recovery_dictionary, recovery_destroy};
-
-tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out, tsmith_error *error) {
-    *out = NULL;
-    struct recovery *recovery = calloc(1, sizeof *recovery);
-    if (!recovery)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to recover a session");
-    tsmith_status status = session_directory_open(&recovery->directory, directory, error);
-    if (status) {
-        free(recovery);
-        return status;
-    }
-    bool same_boot = session_directory_same_boot(&recovery->directory);
-    status = collector_create(recovery->directory.fd, recovery->directory.control,
-                              same_boot ? COLLECT_DEAD : COLLECT_BEFORE_BOOT, &recovery->collector, error);
-    if (!status) {
-        describe_session(recovery->collector, &recovery->directory);
-        status = tsmith_source_create(&recovery_ops, recovery, out);
-        if (status)
-            status_set(error, status, "no memory to recover a session");
-    }
-    if (status)
-        recovery_destroy(recovery);
-    return status;
-}
-
-int tsmith_capture_is_session(const char *directory) {
-    char path[4096];
-    uint64_t magic = 0;
-    struct stat status;
-    if ((size_t)snprintf(path, sizeof path, "%s/" LAYOUT_CONTROL_NAME, directory) >= sizeof path)
-        return 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return 0;
-    bool is = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-              read(fd, &magic, sizeof magic) == sizeof magic && magic == LAYOUT_CONTROL_MAGIC;
-    close(fd);
-    return is;
 }

@@ -66,25 +66,15 @@ struct device_clock *collect_device_clock(struct collector *collector, uint32_t 
     if (!room)
         return NULL;
     for (; collector->device_count < count; collector->device_count++)
-        device_clock_init(&collector->devices[collector->device_count], collector->device_count);
+        device_clock_init(&collector->devices[collector->device_count], collector->device_count,
+                          collector->recover ? collector->control->host_offsets : NULL);
     return &collector->devices[entry->device];
 }
 
-static bool has_fresh_rows(const struct builder *builder) {
-    return builder && builder->rows > builder->open_count;
-}
-
-bool collect_row_allowed(struct collector *collector, struct builder *builder) {
-    if (builder_full(builder)) {
-        collector->due = builder;
-        return false;
-    }
-    if (!builder->fresh) {
-        builder->fresh = true;
-        builder->first_serial = collector->serial;
-        builder->opened_at = collector->now;
-    }
-    return true;
+void collect_freshen(struct collector *collector, struct builder *builder) {
+    builder->fresh = true;
+    builder->first_serial = collector->serial;
+    builder->opened_at = collector->now;
 }
 
 // The builder whose rows have waited longest.
@@ -92,7 +82,7 @@ static struct builder *oldest_builder(const struct collector *collector) {
     struct builder *oldest = NULL;
     for (uint32_t i = 0; i < collector->builder_count; i++) {
         struct builder *builder = collector->builders[i];
-        if (has_fresh_rows(builder) && (!oldest || builder->first_serial < oldest->first_serial))
+        if (builder && builder->fresh && (!oldest || builder->first_serial < oldest->first_serial))
             oldest = builder;
     }
     return oldest;
@@ -105,6 +95,8 @@ static tsmith_status flush(struct collector *collector, struct builder *builder)
     tsmith_status status = builder_flush(builder, offset, collector->batch);
     collector->handed_out = builder->records;
     builder->records = 0;
+    if (collector->journal && status >= 0)
+        collect_note_delivery(collector, builder, status == TSMITH_OK ? collector->batch : NULL);
     if (status == TSMITH_OK)
         builder->fresh = false;
     return status;
@@ -164,6 +156,9 @@ static bool known(const struct collector *collector, const char *name) {
 
 static void add_channel(struct collector *collector, const char *name) {
     struct collect_channel *channel = NULL;
+    uint32_t number = collector->known ? journal_find_channel(collector->known, name) : UINT32_MAX;
+    if (number != UINT32_MAX && collector->known->channels[number].finished)
+        return; // all of it is in the file, and its files may be gone in part
     void *channels = collector->channels;
     bool room = array_reserve(&channels, &collector->channel_capacity, collector->channel_count + 1u,
                               sizeof *collector->channels);
@@ -175,12 +170,50 @@ static void add_channel(struct collector *collector, const char *name) {
     tsmith_status status = collect_channel_open(collector, name, &channel);
     if (status == TSMITH_OK) {
         channel->alive = true;
+        collect_journal_found(collector, channel);
         collector->channels[collector->channel_count++] = channel;
     } else if (!collector->recover) {
         collector->rescan = true; // not ready yet, or beyond help: looked at again now and then
     } else if (status != TSMITH_AGAIN) {
         collector->unreadable++;
     }
+}
+
+struct name {
+    uint32_t number; // in the journal
+    char *text;
+};
+struct names {
+    struct name *items;
+    size_t count, capacity;
+};
+
+static bool add_name(struct names *names, const struct journal_state *known, const char *text) {
+    void *items = names->items;
+    bool room = array_reserve(&items, &names->capacity, names->count + 1, sizeof *names->items);
+    names->items = items;
+    char *copy = room ? strdup(text) : NULL;
+    if (copy)
+        names->items[names->count++] = (struct name){known ? journal_find_channel(known, text) : 0, copy};
+    return copy != NULL;
+}
+
+static int by_number_and_text(const void *left, const void *right) {
+    const struct name *a = left, *b = right;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return strcmp(a->text, b->text);
+}
+
+// In the order in which they were found the first time, then by name: two recoveries do the same.
+static void add_channels(struct collector *collector, struct names *names) {
+    if (names->count > 1)
+        qsort(names->items, names->count, sizeof *names->items, by_number_and_text);
+    for (size_t i = 0; i < names->count; i++) {
+        add_channel(collector, names->items[i].text);
+        free(names->items[i].text);
+    }
+    free(names->items);
 }
 
 static void read_directory(struct collector *collector) {
@@ -194,6 +227,7 @@ static void read_directory(struct collector *collector) {
             close(fd);
         return;
     }
+    struct names names = {.count = 0};
     const size_t suffix = sizeof LAYOUT_CHANNEL_SUFFIX - 1;
     for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
         size_t length = strlen(entry->d_name);
@@ -201,9 +235,10 @@ static void read_directory(struct collector *collector) {
             continue;
         entry->d_name[length - suffix] = '\0';
         if (!known(collector, entry->d_name))
-            add_channel(collector, entry->d_name);
+            collector->out_of_memory |= !add_name(&names, collector->known, entry->d_name);
     }
     closedir(directory);
+    add_channels(collector, &names);
 }
 
 static void look_for_channels(struct collector *collector) {
@@ -252,6 +287,7 @@ static void finish_channel(struct collector *collector, struct collect_channel *
     collect_finish_rings(collector, channel);
     collect_channel_ended(collector, channel, channel->alive);
     channel->state = COLLECT_DONE;
+    channel->done_serial = collector->serial;
 }
 
 // ---- the round
@@ -285,6 +321,7 @@ static bool advance(struct collector *collector) {
 }
 
 static void begin_round(struct collector *collector) {
+    collector->begun = true;
     collector->now = clock_trace_now();
     if (!collector->recover) {
         session_clock_advance(&collector->clock, collector->dictionary);
@@ -315,7 +352,7 @@ static struct builder *due_builder(struct collector *collector) {
 static struct builder *aged_builder(struct collector *collector, bool all) {
     for (uint32_t i = 0; i < collector->builder_count; i++) {
         struct builder *builder = collector->builders[i];
-        if (has_fresh_rows(builder) && (all || collector->now - builder->opened_at > FLUSH_AFTER))
+        if (builder && builder->fresh && (all || collector->now - builder->opened_at > FLUSH_AFTER))
             return builder;
     }
     return NULL;
@@ -340,12 +377,21 @@ static tsmith_status end_of_stream(const struct collector *collector, tsmith_err
         collector->unreadable);
 }
 
+static uint64_t oldest_serial(const struct collector *collector) {
+    const struct builder *oldest = oldest_builder(collector);
+    return oldest ? oldest->first_serial : UINT64_MAX;
+}
+
 // What is read, freed and handed out needs neither files nor descriptors any more.
 static void tidy(struct collector *collector) {
+    uint64_t oldest = oldest_serial(collector);
     for (uint32_t i = 0; i < collector->channel_count; i++) {
         struct collect_channel *channel = collector->channels[i];
-        if (channel->state != COLLECT_DONE || channel->held > 0 || channel->removed)
+        if (channel->state != COLLECT_DONE || channel->held > 0 || channel->removed ||
+            oldest <= channel->done_serial)
             continue;
+        if (collector->journal)
+            journal_finish_channel(collector->journal, channel->journal);
         if (!collector->recover)
             remove_files(collector, channel);
         collect_channel_release(channel);
@@ -358,15 +404,22 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
     // The consumer is back: the last batch is in its hands for good.
     collector->totals.delivered += collector->handed_out;
     collector->handed_out = 0;
+    if (!collector->begun)
+        begin_round(collector);
     free_held(collector);
     collector->pressure = collector->pressure && under_pressure(collector);
     for (;;) {
         struct builder *due = due_builder(collector);
+        struct builder *losses = NULL;
         bool final = collector->round_over && at_the_end(collector);
         if (!due && collector->round_over)
             due = aged_builder(collector, final || collector->settling);
+        // What is missing before what is there: so whatever is delivered, all that was missing before it is told.
+        if (due && collector->journal && (losses = collect_waiting_losses(collector)))
+            due = losses;
         if (due) {
-            collector->due = NULL;
+            if (due == collector->due)
+                collector->due = NULL;
             status = flush(collector, due);
             if (status == TSMITH_OK) {
                 *out = collector->batch;
@@ -408,6 +461,7 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
 
 tsmith_status collector_create(int directory, struct layout_control *control, enum collect_mode mode,
                                struct collector **out, tsmith_error *error) {
+    tsmith_status status = TSMITH_OK;
     struct collector *collector = calloc(1, sizeof *collector);
     if (!collector)
         goto fail;
@@ -420,16 +474,22 @@ tsmith_status collector_create(int directory, struct layout_control *control, en
     if (tsmith_dictionary_create(&collector->dictionary) || tsmith_batch_create(&collector->batch))
         goto fail;
     collector->now = clock_trace_now();
-    if (mode == COLLECT_SESSION)
+    if (mode == COLLECT_SESSION) {
+        status = control->output[0] ? journal_create(directory, &collector->journal, error) : TSMITH_OK;
+        if (status)
+            goto fail_told;
         session_clock_start(&collector->clock, control);
-    else
-        session_clock_load(&collector->clock, control, mode == COLLECT_DEAD, collector->dictionary);
-    begin_round(collector);
+        begin_round(collector);
+    } else {
+        session_clock_load(&collector->clock, control, collector->dictionary);
+    }
     *out = collector;
     return TSMITH_OK;
 fail:
+    status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the collector");
+fail_told:
     collector_destroy(collector);
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the collector");
+    return status;
 }
 
 void collector_destroy(struct collector *collector) {
@@ -448,6 +508,8 @@ void collector_destroy(struct collector *collector) {
     free(collector->found);
     free(collector->held);
     free(collector->copy);
+    free(collector->marks);
+    journal_destroy(collector->journal);
     tsmith_batch_destroy(collector->batch);
     tsmith_dictionary_destroy(collector->dictionary);
     free(collector);
@@ -455,6 +517,10 @@ void collector_destroy(struct collector *collector) {
 
 tsmith_dictionary *collector_dictionary(struct collector *collector) {
     return collector->dictionary;
+}
+
+void collector_skip(struct collector *collector, const struct journal_state *state) {
+    collector->known = state;
 }
 
 void collector_set_closing(struct collector *collector, bool closing) {

@@ -19,6 +19,7 @@
 
 #include "capture/builder.h"
 #include "capture/device_clock.h"
+#include "capture/journal.h"
 #include "capture/layout.h"
 #include "capture/record.h"
 #include "capture/ring_pool.h"
@@ -45,15 +46,27 @@ struct collect_plan {
     struct collect_step steps[RECORD_MAX_FIELDS];
 };
 
+// A place in a ring: a sub-buffer, and a word in it + 1, so that 0 is the moment before anything of it is looked at.
+// What a collector has read lies before its position.
+static inline uint64_t collect_at(uint64_t sequence, uint64_t word) {
+    return sequence << 32 | word;
+}
+#define COLLECT_SUB_END 0xffffffffu // "word" of a sub-buffer that was read to its end and taken
+
 // One slot of a channel: the ring of one thread after the other.
 struct collect_ring {
-    uint64_t expected; // ordinal of the next record, if none is lost
-    uint64_t asked;    // records the owner says it was asked for, up to the sub-buffer read last
-    uint64_t last;     // tick of the end of what was read
-    uint64_t sequence; // of the sub-buffer read last, or in part
-    uint32_t thread;   // dictionary's track
-    uint32_t held;     // sub-buffers taken and not freed yet
-    uint32_t peek_sub; // the sub-buffer read in part, with its sequence; 0: none
+    uint64_t position; // up to which it was read, but for the sub-buffer being read
+    uint64_t
+        accounted; // recover: up to here the collector that is gone had read it, and told what was missing
+    bool begun;    // recover: something of it was read
+    uint64_t expected;     // ordinal of the next record, if none is lost
+    uint64_t asked;        // records the owner says it was asked for, up to the sub-buffer read last
+    uint64_t last;         // tick of the end of what was read
+    uint64_t sequence;     // of the sub-buffer read last, or in part
+    uint32_t thread;       // dictionary's track
+    uint32_t local_thread; // the same of the channel
+    uint32_t held;         // sub-buffers taken and not freed yet
+    uint32_t peek_sub;     // the sub-buffer read in part, with its sequence; 0: none
     uint64_t peek_sequence;
     uint64_t peek_bytes;
     uint64_t peek_records;
@@ -71,9 +84,16 @@ enum collect_channel_state { COLLECT_LIVE, COLLECT_GONE, COLLECT_DONE };
 struct collect_channel {
     char *name; // of the files, without suffix
     enum collect_channel_state state;
-    bool alive;     // its process, at the last look
-    bool last_scan; // GONE, and the scan being read is the last
-    bool removed;   // its files
+    bool alive;            // its process, at the last look
+    bool last_scan;        // GONE, and the scan being read is the last
+    bool removed;          // its files
+    uint64_t done_serial;  // sub-buffer taken last when it was done
+    uint32_t journal;      // its number there; UINT32_MAX: none
+    bool shares;           // its process was known by another channel
+    int64_t process_start; // recover: as it is in the file; 0: not known
+    bool table_told;       // recover: that the table is damaged is in the file
+    bool started, ended,
+        final_losses; // recover: the process's start, its end, what was missing at its end are in the file
     char api[32];
     struct layout_channel *head; // mapped
     struct layout_rings *rings;  // mapped, LAYOUT_DATA_AT bytes
@@ -116,6 +136,8 @@ enum collect_mode {
 // Over a session directory. The descriptor and the mapping stay the caller's.
 tsmith_status collector_create(int directory, struct layout_control *control, enum collect_mode mode,
                                struct collector **out, tsmith_error *error);
+// Recover, before the first batch: what is in the file that the collector wrote. The state stays the caller's.
+void collector_skip(struct collector *collector, const struct journal_state *state);
 void collector_destroy(struct collector *collector);
 
 // OK with a batch, AGAIN when there is nothing at the moment, END when closing and all has been handed out.

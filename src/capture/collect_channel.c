@@ -55,7 +55,8 @@ static void add_process(struct collector *collector, struct collect_channel *cha
     tsmith_dictionary *dictionary = collector->dictionary;
     tsmith_process process = {.pid = channel->pid,
                               .parent_pid = channel->head->parent_pid,
-                              .start = channel->head->attached,
+                              .start =
+                                  channel->process_start ? channel->process_start : channel->head->attached,
                               .name = find_id(&channel->strings, channel->head->name),
                               .command_line = find_id(&channel->strings, channel->head->command_line),
                               .host = find_id(&channel->strings, channel->head->host)};
@@ -68,6 +69,7 @@ static void add_process(struct collector *collector, struct collect_channel *cha
             channel->process = other->process;
             channel->process_track = other->process_track;
             channel->loss_track = other->loss_track;
+            channel->shares = true;
             return;
         }
     }
@@ -292,7 +294,7 @@ void collect_channel_read_table(struct collector *collector, struct collect_chan
     channel->table_read = committed;
     if (!channel->process)
         add_process(collector, channel);
-    if (channel->table_bad)
+    if (channel->table_bad && !channel->table_told)
         collect_lose(collector, channel, TSMITH_REASON_CORRUPT, 1, channel->head->attached,
                      channel->head->attached, 0);
 }
@@ -373,6 +375,8 @@ tsmith_status collect_channel_open(struct collector *collector, const char *name
     if (!channel->name || !channel->plans)
         goto fail;
     channel->plan_count = 1;
+    channel->journal = UINT32_MAX;
+    collect_journal_look_up(collector, channel);
     status = TSMITH_ERROR_CORRUPT;
     if (!map_files(collector, channel))
         goto fail;

@@ -8,11 +8,16 @@
 
 // Losses and process events are few, and their place in the order of sub-buffers does not matter: they are
 // allowed to grow a builder beyond what has been taken.
-static struct builder *begin_row(struct collector *collector, uint32_t track, tsmith_kind kind, int64_t at) {
+static struct builder *begin_row(struct collector *collector, struct collect_channel *channel, uint32_t local,
+                                 tsmith_kind kind, int64_t at) {
+    bool loss = local == LAYOUT_JOURNAL_LOSS;
+    uint32_t track = loss ? channel->loss_track : channel->process_track;
     struct builder *builder = track ? collect_builder(collector, track) : NULL;
     if (!builder || builder_full(builder))
         return NULL;
-    collect_row_allowed(collector, builder);
+    const struct collect_work *work = &collector->work;
+    collect_touch(collector, builder, channel, work->channel == channel ? work->slot : UINT32_MAX, local);
+    collector->losses |= loss;
     return builder_append(builder, kind, at) ? builder : NULL;
 }
 
@@ -36,13 +41,15 @@ static bool add_to_last(struct builder *builder, tsmith_reason reason, uint64_t 
 
 void collect_lose(struct collector *collector, struct collect_channel *channel, tsmith_reason reason,
                   uint64_t count, int64_t from, int64_t to, uint32_t thread) {
+    if (channel->final_losses)
+        return;
     // Unmatched records were read; everything else was not.
     if (reason != TSMITH_REASON_UNMATCHED)
         collector->totals.dropped += count;
     struct builder *last = channel->loss_track ? collect_builder(collector, channel->loss_track) : NULL;
     if (last && add_to_last(last, reason, count, to, thread))
         return;
-    struct builder *builder = begin_row(collector, channel->loss_track, TSMITH_KIND_LOSS, from);
+    struct builder *builder = begin_row(collector, channel, LAYOUT_JOURNAL_LOSS, TSMITH_KIND_LOSS, from);
     if (!builder)
         return;
     builder_set(builder, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64,
@@ -85,8 +92,9 @@ static tsmith_reason why_missing(const struct collect_channel *channel, const st
     return missing == 1 ? TSMITH_REASON_PROCESS_DIED : TSMITH_REASON_CORRUPT;
 }
 
-static void finish_ring(struct collector *collector, struct collect_channel *channel,
-                        struct layout_slot *slot, struct collect_ring *ring) {
+static void finish_ring(struct collector *collector, struct collect_channel *channel, uint32_t index) {
+    struct layout_slot *slot = layout_slot_at(channel->rings, index);
+    struct collect_ring *ring = &channel->ring_states[index];
     uint64_t ordinal = atomic_load_explicit(&slot->ordinal, memory_order_acquire);
     uint64_t last = atomic_load_explicit(&slot->last, memory_order_relaxed);
     bool dropped = ordinal > ring->asked;
@@ -103,23 +111,33 @@ static void finish_ring(struct collector *collector, struct collect_channel *cha
     collector->totals.rings++;
     struct builder *builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
     uint32_t open = builder ? builder_abandon_ranges(builder) : 0;
-    if (open)
-        collect_lose(collector, channel, TSMITH_REASON_UNMATCHED, open, end, end, ring->thread);
+    if (!open)
+        return;
+    collect_touch(collector, builder, channel, index, ring->local_thread);
+    collect_lose(collector, channel, TSMITH_REASON_UNMATCHED, open, end, end, ring->thread);
 }
 
 void collect_finish_rings(struct collector *collector, struct collect_channel *channel) {
     uint32_t slots = atomic_load_explicit(&channel->rings->slot_count, memory_order_acquire);
     for (uint32_t slot = 0; slot < slots && slot < LAYOUT_SLOTS; slot++) {
-        struct collect_ring *ring = collect_ring_of(channel, slot);
-        if (ring)
-            finish_ring(collector, channel, layout_slot_at(channel->rings, slot), ring);
+        if (collect_ring_of(channel, slot))
+            finish_ring(collector, channel, slot);
+    }
+    // Recover: ranges of threads that had left their rings when the collector was killed; it had told of them.
+    for (uint32_t i = 0; collector->known && i < collector->builder_count; i++) {
+        struct builder *builder = collector->builders[i];
+        if (builder && builder->owner == channel && builder_abandon_ranges(builder))
+            collect_touch(collector, builder, channel, UINT32_MAX, builder->local);
     }
 }
 
 void collect_process_event(struct collector *collector, struct collect_channel *channel,
                            tsmith_operation operation, int64_t at) {
     const tsmith_process *process = tsmith_dictionary_process(collector->dictionary, channel->process);
-    struct builder *builder = begin_row(collector, channel->process_track, TSMITH_KIND_PROCESS, at);
+    bool known = operation == TSMITH_OPERATION_PROCESS_START ? channel->started : channel->ended;
+    if (known || channel->shares)
+        return;
+    struct builder *builder = begin_row(collector, channel, LAYOUT_JOURNAL_PROCESS, TSMITH_KIND_PROCESS, at);
     if (!builder || !process)
         return;
     builder_set(builder, TSMITH_FIELD_OPERATION, TSMITH_TYPE_OPERATION, (uint64_t)operation);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of the collector share: collect.c (the source), collect_channel.c (a process's files and
-// table), collect_ring.c (its sub-buffers and records), collect_loss.c (the ledger).
+// table), collect_ring.c (its sub-buffers and records), collect_loss.c (the ledger), collect_journal.c (what is in the
+// file).
 #ifndef CAPTURE_COLLECT_PRIVATE_H
 #define CAPTURE_COLLECT_PRIVATE_H
 
@@ -68,7 +69,13 @@ struct collector {
     struct device_clock *devices; // by device of the dictionary
     size_t device_capacity;
     uint32_t device_count;
-    struct builder *due; // must be flushed before reading goes on
+    struct builder *due;               // must be flushed before reading goes on
+    struct journal *journal;           // live, and there is a file; NULL: none
+    const struct journal_state *known; // recover: what is in the file
+    struct layout_journal_mark *marks; // of the batch handed out, scratch
+    size_t mark_capacity;
+    bool losses; // rows of a ledger may be waiting
+    bool begun;  // the first round
     struct collect_work work;
     struct collect_found *found; // of the channel being drained, in order
     size_t found_capacity;
@@ -103,6 +110,9 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
 bool collect_begin(struct collector *collector);
 void collect_read(struct collector *collector);
 struct collect_ring *collect_ring_of(struct collect_channel *channel, uint32_t slot);
+// Recover: the record of a range that was open when the file ended, read once more.
+void collect_reopen_range(struct collector *collector, struct collect_channel *channel,
+                          struct builder *builder, const uint64_t *record, uint32_t words);
 
 // ---- collect_loss.c
 void collect_lose(struct collector *collector, struct collect_channel *channel, tsmith_reason reason,
@@ -119,7 +129,45 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
 // The builder of a track of the dictionary; NULL when memory is exhausted.
 struct builder *collect_builder(struct collector *collector, uint32_t track);
 struct device_clock *collect_device_clock(struct collector *collector, uint32_t track);
-// A row is about to be appended: marks where it came from. False when the builder is full (it is due then).
-bool collect_row_allowed(struct collector *collector, struct builder *builder);
+// Something is about to be read for a builder that was empty: from now on it keeps sub-buffers.
+void collect_freshen(struct collector *collector, struct builder *builder);
+// False when the builder is full (it is due then).
+static inline bool collect_row_allowed(struct collector *collector, struct builder *builder) {
+    if (builder_full(builder))
+        collector->due = builder;
+    return !builder_full(builder);
+}
+
+// ---- collect_journal.c
+// Something changes in a builder by a record of this ring; slot UINT32_MAX: by no ring.
+static inline void collect_touch(struct collector *collector, struct builder *builder,
+                                 struct collect_channel *channel, uint32_t slot, uint32_t local);
+void collect_add_source(struct builder *builder, struct collect_channel *channel, uint32_t slot,
+                        uint32_t local);
+// The builder's batch, NULL when it only has ranges that are open, is about to be handed out.
+void collect_note_delivery(struct collector *collector, struct builder *builder, const tsmith_batch *batch);
+// A row of a ledger that must be handed out before other rows are; NULL: none.
+struct builder *collect_waiting_losses(struct collector *collector);
+// A channel that was found: gives it a number, or (recover) looks up what is known of it; before anything is read of
+// it, and after its table was.
+void collect_journal_look_up(struct collector *collector, struct collect_channel *channel);
+void collect_journal_found(struct collector *collector, struct collect_channel *channel);
+// Recover: up to where the ring's records of this builder are in the file.
+uint64_t collect_delivered_to(const struct builder *builder, const struct collect_channel *channel,
+                              uint32_t slot);
+
+static inline void collect_touch(struct collector *collector, struct builder *builder,
+                                 struct collect_channel *channel, uint32_t slot, uint32_t local) {
+    if (!builder->fresh)
+        collect_freshen(collector, builder);
+    if (!collector->journal)
+        return;
+    size_t at = builder->source_at;
+    if (at >= builder->source_count || builder->sources[at].channel != channel ||
+        builder->sources[at].slot != slot)
+        collect_add_source(builder, channel, slot, local);
+    if (builder->source_at < builder->source_count)
+        builder->sources[builder->source_at].fresh = true;
+}
 
 #endif

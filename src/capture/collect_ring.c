@@ -59,7 +59,9 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
     collector->found_count = 0;
     collector->found_next = 0;
     for (uint32_t i = 0; i < count && !any; i++) {
-        uint32_t state = atomic_load_explicit(&layout_sub_at(channel->rings, i)->state, memory_order_acquire);
+        uint32_t state =
+            atomic_load_explicit(&layout_sub_at(channel->rings, i)->state, memory_order_acquire) &
+            ~(uint32_t)LAYOUT_SUB_PEEK;
         any = state == LAYOUT_SUB_FULL || (peek && state == LAYOUT_SUB_WRITING) ||
               (collector->recover && state != LAYOUT_SUB_FREE && state != LAYOUT_SUB_ABSENT);
     }
@@ -143,36 +145,65 @@ static void hold(struct collector *collector, const struct collect_work *work) {
 static bool take(struct collector *collector, struct layout_sub *sub, bool full) {
     if (collector->recover)
         return true; // a private copy of a dead process's head
-    uint32_t expected = full ? LAYOUT_SUB_FULL : LAYOUT_SUB_WRITING;
+    uint32_t expected = full ? LAYOUT_SUB_FULL : LAYOUT_SUB_WRITING, peeked = expected | LAYOUT_SUB_PEEK;
     uint32_t desired = full ? LAYOUT_SUB_READING : LAYOUT_SUB_WRITING | LAYOUT_SUB_PEEK;
     return atomic_compare_exchange_strong_explicit(&sub->state, &expected, desired, memory_order_acq_rel,
+                                                   memory_order_acquire) ||
+           atomic_compare_exchange_strong_explicit(&sub->state, &peeked, desired, memory_order_acq_rel,
                                                    memory_order_acquire);
 }
 
-static void unpeek(struct collector *collector, struct layout_sub *sub) {
-    if (!collector->recover)
+// Where there is a file, a sub-buffer that was read in part keeps PEEK until it is read whole: its owner must not
+// overwrite rows that are on their way, or they would be nowhere if the collector were killed now.
+static void unpeek(struct collector *collector, struct layout_sub *sub, bool read_in_part) {
+    if (!collector->recover && !(collector->journal && read_in_part))
         atomic_fetch_and_explicit(&sub->state, ~(uint32_t)LAYOUT_SUB_PEEK, memory_order_release);
 }
 
-static void give_back(struct collector *collector, struct layout_sub *sub, bool full) {
+static void give_back(struct collector *collector, const struct collect_ring *ring, struct layout_sub *sub,
+                      bool full) {
+    bool in_part = ring->peek_sequence != 0 &&
+                   ring->peek_sequence == atomic_load_explicit(&sub->sequence, memory_order_relaxed);
     if (!full)
-        unpeek(collector, sub);
+        unpeek(collector, sub, in_part);
     else if (!collector->recover)
-        atomic_store_explicit(&sub->state, LAYOUT_SUB_FULL, memory_order_release);
+        atomic_store_explicit(
+            &sub->state, in_part && collector->journal ? LAYOUT_SUB_FULL | LAYOUT_SUB_PEEK : LAYOUT_SUB_FULL,
+            memory_order_release);
+}
+
+// The place of what is being read next.
+static uint64_t here(const struct collect_work *work) {
+    return collect_at(atomic_load_explicit(&work->head.sequence, memory_order_relaxed), work->at + 1);
+}
+
+// Recover: whether what happens at this place was seen, and told, by the collector that is gone.
+static bool is_known(const struct collect_ring *ring, uint64_t place) {
+    return place < ring->accounted;
+}
+
+// The ranges of a builder that are open at this place have no end.
+static void abandon(struct collector *collector, struct collect_work *work, struct builder *builder,
+                    const struct collect_ring *ring, uint64_t place, int64_t at) {
+    if (!builder || (collector->known && place < collect_delivered_to(builder, work->channel, work->slot)))
+        return; // the ranges that are open now were begun later
+    uint32_t open = builder_abandon_ranges(builder);
+    if (!open)
+        return;
+    collect_touch(collector, builder, work->channel, work->slot, ring->local_thread);
+    if (!is_known(ring, place))
+        collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, open, at, at, ring->thread);
 }
 
 static void switch_thread(struct collector *collector, struct collect_work *work, struct collect_ring *ring,
-                          uint32_t local_track) {
+                          uint32_t local_track, uint64_t place) {
     const struct collect_ids *tracks = &work->channel->tracks;
     uint32_t track = local_track < tracks->count ? tracks->items[local_track] : 0;
-    if (track != ring->thread && ring->thread) {
-        struct builder *left = collect_builder(collector, ring->thread);
-        uint32_t open = left ? builder_abandon_ranges(left) : 0;
-        int64_t at = session_clock_convert(&collector->clock, ring->last);
-        if (open)
-            collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, open, at, at, ring->thread);
-    }
+    if (track != ring->thread && ring->thread)
+        abandon(collector, work, collect_builder(collector, ring->thread), ring, place,
+                session_clock_convert(&collector->clock, ring->last));
     ring->thread = track;
+    ring->local_thread = local_track;
     work->builder = track ? collect_builder(collector, track) : NULL;
 }
 
@@ -180,20 +211,19 @@ static void switch_thread(struct collector *collector, struct collect_work *work
 static void check_gap(struct collector *collector, struct collect_work *work, struct collect_ring *ring) {
     const struct layout_sub *head = &work->head;
     uint64_t next = head->first + work->records;
+    uint64_t place = collect_at(atomic_load_explicit(&head->sequence, memory_order_relaxed), 0);
     if (next > ring->expected) {
         tsmith_reason reason = head->reason && head->reason < TSMITH_REASON_LIMIT
                                    ? (tsmith_reason)head->reason
                                    : TSMITH_REASON_OVERWRITTEN;
         uint64_t from = ring->last ? ring->last : head->opened;
-        collect_lose(collector, work->channel, reason, next - ring->expected,
-                     session_clock_convert(&collector->clock, from),
-                     session_clock_convert(&collector->clock, head->opened), ring->thread);
+        int64_t to = session_clock_convert(&collector->clock, head->opened);
+        if (!is_known(ring, place))
+            collect_lose(collector, work->channel, reason, next - ring->expected,
+                         session_clock_convert(&collector->clock, from), to, ring->thread);
         // Which ends belong to which beginnings is not known any more.
-        struct builder *builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
-        uint32_t open = builder ? builder_abandon_ranges(builder) : 0;
-        int64_t at = session_clock_convert(&collector->clock, head->opened);
-        if (open)
-            collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, open, at, at, ring->thread);
+        if (ring->thread)
+            abandon(collector, work, collect_builder(collector, ring->thread), ring, place, to);
     }
     ring->expected = next;
 }
@@ -257,8 +287,12 @@ static void set_up_work(struct collector *collector, const struct collect_found 
         hold(collector, work);
     // The table has every id these records use: they were registered before.
     collect_channel_read_table(collector, channel);
+    uint64_t place = collect_at(found->sequence, 0);
+    if (!ring->begun && is_known(ring, place))
+        ring->thread = 0; // what is known of the ring is of a later moment
+    ring->begun = true;
     if (!resumed)
-        switch_thread(collector, work, ring, work->head.thread_track);
+        switch_thread(collector, work, ring, work->head.thread_track, place);
     else
         work->builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
 }
@@ -278,7 +312,7 @@ static bool begin(struct collector *collector, struct collect_found *found) {
             return false;
     }
     if (!is_next(collector, ring, sub, found, scanned_full)) {
-        give_back(collector, sub, found->full);
+        give_back(collector, ring, sub, found->full);
         return false;
     }
     bool late = found->sequence < ring->sequence;
@@ -309,7 +343,9 @@ static void lose_rest(struct collector *collector, struct collect_work *work, ui
     uint64_t lost = asked > work->records ? asked - work->records : 0;
     int64_t from = session_clock_convert(&collector->clock, work->head.opened);
     int64_t to = session_clock_convert(&collector->clock, work->head.closed);
-    if (lost)
+    uint64_t end =
+        collect_at(atomic_load_explicit(&work->head.sequence, memory_order_relaxed), COLLECT_SUB_END - 1);
+    if (lost && !is_known(ring, end))
         collect_lose(collector, work->channel, TSMITH_REASON_CORRUPT, lost, from, to, ring->thread);
     work->records += lost;
 }
@@ -326,13 +362,16 @@ static void end_work(struct collector *collector) {
         lose_rest(collector, work, asked <= channel->sub_bytes / sizeof(uint64_t) ? asked : 0);
         ring->peek_sequence = 0;
         ring->last = work->head.closed ? work->head.closed : work->head.opened;
+        work->at = COLLECT_SUB_END - 1;
     } else {
         ring->peek_sub = work->sub;
         ring->peek_sequence = atomic_load_explicit(&work->head.sequence, memory_order_relaxed);
         ring->peek_bytes = work->at * sizeof(uint64_t);
         ring->peek_records = work->records;
-        unpeek(collector, sub);
+        unpeek(collector, sub, work->at > 0);
     }
+    if (here(work) > ring->position)
+        ring->position = here(work);
     ring->expected = work->head.first + work->records;
     work->channel = NULL;
 }
@@ -425,12 +464,23 @@ static bool set_fields(struct collector *collector, struct builder *builder, con
 
 enum outcome { KEPT, DAMAGED, BUILDER_FULL };
 
+// Recover: whether what the record being read adds to this builder is in the file.
+static bool in_file(const struct collector *collector, const struct builder *builder) {
+    const struct collect_work *work = &collector->work;
+    return collector->known && work->words &&
+           here(work) < collect_delivered_to(builder, work->channel, work->slot);
+}
+
 static enum outcome end_range(struct collector *collector, uint64_t tick) {
     struct collect_work *work = &collector->work;
+    const struct collect_ring *ring = &work->channel->ring_states[work->slot];
     int64_t end = session_clock_convert(&collector->clock, tick);
     if (!work->builder)
         return DAMAGED;
-    if (!builder_close_range(work->builder, end))
+    if (in_file(collector, work->builder))
+        return KEPT;
+    collect_touch(collector, work->builder, work->channel, work->slot, ring->local_thread);
+    if (!builder_close_range(work->builder, end) && !is_known(ring, here(work)))
         collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, 1, end, end,
                      work->channel->ring_states[work->slot].thread);
     work->builder->records++;
@@ -451,28 +501,45 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
     if (plan->role == RECORD_END)
         return end_range(collector, words[0]);
     struct builder *builder = work->builder;
-    uint32_t name = 0;
+    uint32_t name = 0, local = subject;
     if (plan->subject == RECORD_SUBJECT_NAME) {
         name = map_id(&channel->strings, subject);
+        local = channel->ring_states[work->slot].local_thread;
     } else {
         uint32_t track = map_id(&channel->tracks, subject);
         builder = track ? collect_builder(collector, track) : NULL;
     }
     if (!builder)
         return DAMAGED;
+    if (in_file(collector, builder))
+        return KEPT;
     if (!collect_row_allowed(collector, builder))
         return BUILDER_FULL;
+    collect_touch(collector, builder, channel, work->slot, local);
     int64_t start = plan->steps[0].encoding == RECORD_TICK
                         ? session_clock_convert(&collector->clock, words[0])
                         : (int64_t)words[0];
     bool done = builder_append(builder, (tsmith_kind)plan->kind, start) &&
                 (!name || builder_set(builder, TSMITH_FIELD_NAME, TSMITH_TYPE_STRING, name)) &&
                 (plan->tick_only || set_fields(collector, builder, plan, words, count, words[0])) &&
-                (plan->role != RECORD_BEGIN || builder_open_range(builder));
+                (plan->role != RECORD_BEGIN || builder_open_range(builder, words - 1, count + 1));
     if (!done)
         collector->out_of_memory = true;
     builder->records++;
     return KEPT;
+}
+
+void collect_reopen_range(struct collector *collector, struct collect_channel *channel,
+                          struct builder *builder, const uint64_t *record, uint32_t words) {
+    uint32_t shape = record[0] & 0xffff;
+    bool begins =
+        shape != 0 && shape < channel->plan_count && channel->plans[shape].kind != TSMITH_KIND_NONE &&
+        channel->plans[shape].role == RECORD_BEGIN && channel->plans[shape].subject == RECORD_SUBJECT_NAME;
+    // As a record of the thread's ring, but of none of its sub-buffers.
+    collector->work = (struct collect_work){.channel = channel, .builder = builder};
+    if (begins && collect_ring_of(channel, 0))
+        read_record(collector, record[0], record + 1, words - 1);
+    collector->work = (struct collect_work){.channel = NULL};
 }
 
 void collect_read(struct collector *collector) {
@@ -486,7 +553,7 @@ void collect_read(struct collector *collector) {
         if (count == 0 || count > work->end - work->at)
             break; // the rest cannot be read; end_work counts it
         if ((head & 0xffff) == RECORD_SWITCH) {
-            switch_thread(collector, work, ring, (uint32_t)(head >> 32));
+            switch_thread(collector, work, ring, (uint32_t)(head >> 32), here(work));
         } else {
             enum outcome outcome = read_record(collector, head, work->words + work->at + 1, count - 1);
             if (outcome == BUILDER_FULL)
@@ -494,7 +561,7 @@ void collect_read(struct collector *collector) {
             work->records++;
             if (outcome == KEPT)
                 collector->totals.kept++;
-            else
+            else if (!is_known(ring, here(work)))
                 collect_lose(collector, work->channel, TSMITH_REASON_CORRUPT, 1,
                              session_clock_convert(&collector->clock, work->head.opened),
                              session_clock_convert(&collector->clock, work->head.opened), ring->thread);

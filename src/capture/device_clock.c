@@ -17,15 +17,18 @@ static const struct {
              {CLOCK_MONOTONIC, "CLOCK_MONOTONIC"},
              {CLOCK_BOOTTIME, "CLOCK_BOOTTIME"},
              {CLOCK_REALTIME, "CLOCK_REALTIME"}};
-enum { HOSTS = sizeof hosts / sizeof hosts[0] };
+enum { HOSTS = LAYOUT_HOST_CLOCKS }; // in the order of the enum
 
-void device_clock_init(struct device_clock *clock, uint32_t device) {
+void device_clock_init(struct device_clock *clock, uint32_t device, const _Atomic int64_t *kept) {
     memset(clock, 0, sizeof *clock);
+    clock->kept = kept;
     clock->device = device;
 }
 
-static int64_t host_offset(int host) {
+static int64_t host_offset(const struct device_clock *clock, int host) {
     int64_t error;
+    if (clock->kept)
+        return atomic_load_explicit(&clock->kept[host], memory_order_relaxed);
     return hosts[host].id == CLOCK_MONOTONIC_RAW ? 0 : session_clock_offset_of(hosts[host].id, &error);
 }
 
@@ -35,7 +38,7 @@ static bool within(int64_t offset, int64_t low, int64_t high, int64_t tolerance)
 
 static void choose_model(struct device_clock *clock) {
     for (int host = 0; host < HOSTS; host++) {
-        int64_t offset = host_offset(host);
+        int64_t offset = host_offset(clock, host);
         if (within(offset, clock->low, clock->high, TOLERANCE)) {
             clock->model = DEVICE_CLOCK_HOST;
             clock->host = host;
@@ -112,7 +115,7 @@ int64_t device_clock_offset(struct device_clock *clock, tsmith_dictionary *dicti
     if (clock->model == DEVICE_CLOCK_UNKNOWN)
         return 0;
     if (clock->model == DEVICE_CLOCK_HOST && clock->host > 0)
-        clock->offset = host_offset(clock->host);
+        clock->offset = host_offset(clock, clock->host);
     if (!clock->clock ||
         (uint64_t)clock->last_time - (uint64_t)clock->described_at > (uint64_t)DESCRIBE_INTERVAL) {
         int64_t below = clock->offset - clock->low, above = clock->high - clock->offset;

@@ -7,6 +7,7 @@
 //     <pid>-<start>-<api>-<n>.channel  one per process and API: who it is, its strings, tracks, devices,
 //                                      shapes (append only)
 //     <pid>-<start>-<api>-<n>.rings    its sub-buffers, each written by one thread at a time (ring.h)
+//     journal                          the collector's own: what of the rings is in the output file (journal.h)
 //
 // The files are in the machine's own byte order and only mean something on the machine that made them. The
 // reading side believes nothing in them: counts, ids and offsets are checked at every use.
@@ -20,9 +21,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LAYOUT_VERSION 1u
+#define LAYOUT_VERSION 2u
 #define LAYOUT_PAGE 4096u
 #define LAYOUT_CONTROL_NAME "control"
+#define LAYOUT_JOURNAL_NAME "journal"
 #define LAYOUT_CHANNEL_SUFFIX ".channel"
 #define LAYOUT_RINGS_SUFFIX ".rings"
 #define LAYOUT_UNRECORDED_SUFFIX ".unrecorded" // a folder <pid>.unrecorded: this process could not attach
@@ -30,6 +32,7 @@
 #define LAYOUT_CONTROL_MAGIC 0x314c52544e4f4354ull // "TCONTRL1"
 #define LAYOUT_CHANNEL_MAGIC 0x314e4e4148435354ull // "TSCHANN1"
 #define LAYOUT_RINGS_MAGIC 0x3153474e49525354ull   // "TSRINGS1"
+#define LAYOUT_JOURNAL_MAGIC 0x314e525543534a54ull // "TJSCURN1"
 
 // ---- control
 
@@ -45,6 +48,16 @@ struct layout_segment {
 };
 
 #define LAYOUT_SEGMENTS 8192u
+#define LAYOUT_TEXT 4096u // bytes of a path or a command line, its NUL included
+
+// The clocks a device may use as its own, by number: what trace time minus the clock was at the last comparison.
+enum {
+    LAYOUT_HOST_RAW,
+    LAYOUT_HOST_MONOTONIC,
+    LAYOUT_HOST_BOOTTIME,
+    LAYOUT_HOST_REALTIME,
+    LAYOUT_HOST_CLOCKS
+};
 
 struct layout_control {
     uint64_t magic;
@@ -64,8 +77,84 @@ struct layout_control {
     _Atomic int64_t heartbeat;             // trace time of its last sign of life
     _Alignas(64) _Atomic uint32_t waiters; // threads that wait for a free sub-buffer (overflow policy block)
     _Atomic uint32_t wake; // futex: grows when sub-buffers were freed while there were waiters
+    // Recording processes map the first page; the rest is the collector's.
     _Alignas(64) _Atomic uint32_t segment_count;
     struct layout_segment segments[LAYOUT_SEGMENTS];
+    char output
+        [LAYOUT_TEXT]; // absolute path of the file that what is delivered is written to; "": there is none
+    char command[LAYOUT_TEXT]; // what is recorded, for people; cut where it is longer
+    _Atomic int64_t host_offsets[LAYOUT_HOST_CLOCKS];
+    // The first recovery compares the clocks once more, for what was recorded after the collector was gone; later ones
+    // find its comparison here, and so the same times. 0: not yet.
+    uint64_t final_tick;
+    int64_t final_trace;
+};
+
+// ---- journal
+
+// Entries of the half that is `active`, up to `committed`, are what is known. When it is full the other half is
+// written anew, shorter, and made the active one.
+struct layout_journal {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t reserved;
+    uint64_t half_bytes;
+    _Atomic uint32_t active;
+    _Atomic uint32_t
+        failed; // an entry could not be written for want of space: what came after it is not known
+    _Alignas(64) _Atomic uint64_t committed[2];
+};
+
+enum layout_journal_type {
+    LAYOUT_JOURNAL_BASE = 1,    // events delivered before the entries that follow
+    LAYOUT_JOURNAL_CHANNEL = 2, // a channel was found; they are numbered from 0 in this order
+    LAYOUT_JOURNAL_TRACK = 3,   // a batch of a track is handed out
+    LAYOUT_JOURNAL_FINISHED = 4 // all of a channel was delivered; its files go
+};
+
+// Before it come no entries of more events.
+struct layout_journal_entry {
+    uint32_t bytes; // of the whole entry, a multiple of 8
+    uint32_t type;
+    uint32_t channel;
+    uint32_t track;  // of the channel, or LAYOUT_JOURNAL_PROCESS, LAYOUT_JOURNAL_LOSS
+    uint64_t events; // handed out in all, this batch included: it is in the file when that has so many
+    uint32_t rows;   // of the batch; 0: there was none, but ranges were begun
+    uint32_t dictionary_track; // its id in the file
+    int64_t first_start, last_end;
+    uint32_t marks;        // struct layout_journal_mark follow,
+    uint32_t words;        // then the records of ranges that are open; of a CHANNEL: bytes of its name follow
+    uint32_t too_deep;     // ranges open beyond those
+    uint32_t flags;        // LAYOUT_JOURNAL_HAS_CLOCK, LAYOUT_JOURNAL_SHARES
+    int64_t process_start; // of a CHANNEL
+    // Of the track's device: what its times are moved by, and how far that can be off.
+    uint32_t clock_model, clock_host;
+    int64_t clock_low, clock_high, clock_widened, clock_offset, clock_last, clock_described;
+};
+
+// A ring that gave rows to the batch: up to where it had been read.
+struct layout_journal_mark {
+    uint32_t channel;
+    uint32_t slot;   // or one of the states of a channel, LAYOUT_JOURNAL_STATE...
+    uint32_t thread; // of the channel: whose records come next
+    uint32_t reserved;
+    uint64_t position; // collect_at(); of a state its value
+    uint64_t ordinal;  // of the next record
+    uint64_t last;     // tick of the end of what was read
+};
+
+#define LAYOUT_JOURNAL_PROCESS 0xfffffffeu
+#define LAYOUT_JOURNAL_LOSS 0xffffffffu
+enum {
+    LAYOUT_JOURNAL_HAS_CLOCK = 1,
+    LAYOUT_JOURNAL_SHARES = 2
+}; // SHARES: its process was known by another channel
+enum {
+    LAYOUT_JOURNAL_STATE_STARTED = 0x10000, // the process's start is in the file
+    LAYOUT_JOURNAL_STATE_ENDED,             // its end is
+    LAYOUT_JOURNAL_STATE_FINAL_LOSSES,      // what was missing at its end is
+    LAYOUT_JOURNAL_STATE_TABLE_BAD,         // that its table is damaged is
+    LAYOUT_JOURNAL_STATE_LOST,              // + reason: so many that the process itself counted are
 };
 
 // ---- channel

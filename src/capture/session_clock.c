@@ -103,7 +103,8 @@ static void describe(struct session_clock *clock, tsmith_dictionary *dictionary)
     clock->described++;
 }
 
-static void describe_other(tsmith_dictionary *dictionary, clockid_t other, const char *name, uint32_t *id) {
+static int64_t describe_other(tsmith_dictionary *dictionary, clockid_t other, const char *name,
+                              uint32_t *id) {
     if (!*id)
         *id = tsmith_dictionary_add_clock(
             dictionary, &(tsmith_clock){.name = tsmith_dictionary_intern_cstr(dictionary, name)});
@@ -113,6 +114,7 @@ static void describe_other(tsmith_dictionary *dictionary, clockid_t other, const
     tsmith_dictionary_add_clock_pair(
         dictionary,
         &(tsmith_clock_pair){.clock = *id, .clock_time = now - offset, .trace_time = now, .error = error});
+    return offset;
 }
 
 static void recalibrate(struct session_clock *clock) {
@@ -147,11 +149,16 @@ void session_clock_advance(struct session_clock *clock, tsmith_dictionary *dicti
         clock->last_sample = now;
     while (clock->described < clock->count)
         describe(clock, dictionary);
-    describe_other(dictionary, CLOCK_REALTIME, "CLOCK_REALTIME", &clock->realtime_clock);
-    describe_other(dictionary, CLOCK_MONOTONIC, "CLOCK_MONOTONIC", &clock->monotonic_clock);
+    _Atomic int64_t *kept = clock->control->host_offsets;
+    kept[LAYOUT_HOST_REALTIME] =
+        describe_other(dictionary, CLOCK_REALTIME, "CLOCK_REALTIME", &clock->realtime_clock);
+    kept[LAYOUT_HOST_MONOTONIC] =
+        describe_other(dictionary, CLOCK_MONOTONIC, "CLOCK_MONOTONIC", &clock->monotonic_clock);
+    int64_t error;
+    kept[LAYOUT_HOST_BOOTTIME] = session_clock_offset_of(CLOCK_BOOTTIME, &error);
 }
 
-void session_clock_load(struct session_clock *clock, struct layout_control *control, bool same_boot,
+void session_clock_load(struct session_clock *clock, struct layout_control *control,
                         tsmith_dictionary *dictionary) {
     memset(clock, 0, sizeof *clock);
     clock->control = control;
@@ -168,10 +175,9 @@ void session_clock_load(struct session_clock *clock, struct layout_control *cont
     }
     while (clock->described < clock->count)
         describe(clock, dictionary);
-    if (same_boot && control->tick_is_tsc && clock->count > 0) {
+    if (control->final_tick && control->tick_is_tsc && clock->count > 0) {
         struct layout_segment *last = &control->segments[clock->count - 1];
-        struct clock_sample now = clock_sample_take(true);
-        uint64_t scale = slope(last->tick, last->trace, now.tick, now.trace);
+        uint64_t scale = slope(last->tick, last->trace, control->final_tick, control->final_trace);
         if (scale)
             last->scale = scale;
     }

@@ -26,9 +26,9 @@ struct session_clock {
 // conversion must be of ticks before the last call).
 void session_clock_start(struct session_clock *clock, struct layout_control *control);
 void session_clock_advance(struct session_clock *clock, tsmith_dictionary *dictionary);
-// Recover's side: the segments of a dead session, every one checked. `same_boot`: ticks still run, so that
-// times after the last segment can be interpolated.
-void session_clock_load(struct session_clock *clock, struct layout_control *control, bool same_boot,
+// Recover's side: the segments of a dead session, every one checked. Times after the last one are interpolated where
+// there is a final comparison.
+void session_clock_load(struct session_clock *clock, struct layout_control *control,
                         tsmith_dictionary *dictionary);
 
 // Finds the segment of a tick.

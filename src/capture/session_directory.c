@@ -4,7 +4,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +176,7 @@ static tsmith_status check_control(const struct session_directory *directory, ts
     return TSMITH_OK;
 }
 
-static bool collector_lives(const struct session_directory *directory) {
+bool session_directory_collected(const struct session_directory *directory) {
     const struct layout_control *control = directory->control;
     int64_t silent = clock_trace_now() - atomic_load(&control->heartbeat);
     pid_t pid = (pid_t)atomic_load(&control->collector_pid);
@@ -182,7 +184,24 @@ static bool collector_lives(const struct session_directory *directory) {
            kill(pid, 0) == 0;
 }
 
-tsmith_status session_directory_open(struct session_directory *directory, const char *path,
+// The clocks as they are now, for what was recorded after the last comparison; kept for the next recovery. A directory
+// that cannot be written to is recovered all the same.
+static void compare_finally(struct session_directory *directory) {
+    struct layout_control *control = directory->control;
+    if (control->final_tick || !session_directory_same_boot(directory))
+        return;
+    struct clock_sample now = clock_sample_take(control->tick_is_tsc != 0);
+    control->final_tick = now.tick;
+    control->final_trace = now.trace;
+    int fd = openat(directory->fd, LAYOUT_CONTROL_NAME, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    const size_t at = offsetof(struct layout_control, final_tick);
+    (void)!pwrite(fd, (const char *)control + at, sizeof *control - at, (off_t)at);
+    close(fd);
+}
+
+tsmith_status session_directory_look(struct session_directory *directory, const char *path,
                                      tsmith_error *error) {
     tsmith_status status = TSMITH_OK;
     memset(directory, 0, sizeof *directory);
@@ -201,14 +220,46 @@ tsmith_status session_directory_open(struct session_directory *directory, const 
                             "%s is not a session directory: it has no control file", path);
     else
         status = check_control(directory, error);
-    if (!status && collector_lives(directory))
+    if (status) {
+        session_directory_close(directory);
+        return status;
+    }
+    directory->control->output[LAYOUT_TEXT - 1] = '\0';
+    directory->control->command[LAYOUT_TEXT - 1] = '\0';
+    // As the processes that record into it know it.
+    char whole[PATH_MAX];
+    if (realpath(path, whole) && strlen(whole) < sizeof directory->path)
+        memcpy(directory->path, whole, strlen(whole) + 1);
+    return TSMITH_OK;
+}
+
+tsmith_status session_directory_open(struct session_directory *directory, const char *path,
+                                     tsmith_error *error) {
+    tsmith_status status = session_directory_look(directory, path, error);
+    if (!status && session_directory_collected(directory)) {
         status = status_set(
             error, TSMITH_ERROR_BUSY,
             "the session in %s is still being collected by process %u; wait for it, or end it first", path,
             atomic_load(&directory->control->collector_pid));
-    if (status)
         session_directory_close(directory);
+    }
+    if (!status)
+        compare_finally(directory);
     return status;
+}
+
+void session_directory_set_output(struct session_directory *directory, const char *path) {
+    char whole[PATH_MAX];
+    struct stat status;
+    size_t length = realpath(path, whole) ? strlen(whole) : 0;
+    if (length > 0 && length < LAYOUT_TEXT && stat(whole, &status) == 0 && S_ISREG(status.st_mode))
+        memcpy(directory->control->output, whole, length + 1);
+}
+
+void session_directory_set_command(struct session_directory *directory, const char *text) {
+    size_t length = strnlen(text, LAYOUT_TEXT - 1);
+    memcpy(directory->control->command, text, length);
+    directory->control->command[length] = '\0';
 }
 
 void session_directory_end(struct session_directory *directory) {
@@ -248,13 +299,30 @@ uint32_t session_directory_unrecorded(const struct session_directory *directory)
     return count;
 }
 
-void session_directory_remove(struct session_directory *directory) {
+uint64_t session_directory_bytes(const struct session_directory *directory) {
+    uint64_t bytes = 0;
+    struct stat status;
     DIR *listing = list(directory);
     for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
-        if (unlinkat(directory->fd, entry->d_name, 0))
+        if (fstatat(directory->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode))
+            bytes += (uint64_t)status.st_blocks * 512;
+    if (listing)
+        closedir(listing);
+    return bytes;
+}
+
+void session_directory_remove(struct session_directory *directory) {
+    DIR *listing = list(directory);
+    // Its control file and its journal last: what there still is of it until then can be told from the file.
+    for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
+        if (strcmp(entry->d_name, LAYOUT_CONTROL_NAME) != 0 &&
+            strcmp(entry->d_name, LAYOUT_JOURNAL_NAME) != 0 && unlinkat(directory->fd, entry->d_name, 0))
             unlinkat(directory->fd, entry->d_name, AT_REMOVEDIR);
     if (listing)
         closedir(listing);
+    unlinkat(directory->fd, LAYOUT_CONTROL_NAME, 0);
+    unlinkat(directory->fd, LAYOUT_JOURNAL_NAME, 0);
     rmdir(directory->path);
     session_directory_close(directory);
 }

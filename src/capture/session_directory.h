@@ -13,12 +13,21 @@ struct session_directory {
     char path[4096];
     int fd;
     struct layout_control *control; // mapped whole
-    bool private_copy;              // recover: nothing in the directory is changed
+    bool
+        private_copy; // recover: nothing in the directory is changed, but for the final comparison of the clocks
 };
 
 // Makes one (0700, unpredictable name) with its control file. `options` may be NULL.
 tsmith_status session_directory_create(struct session_directory *directory,
                                        const tsmith_capture_options *options, tsmith_error *error);
+// Names the file that all that is delivered is written to, so that recover can begin with it; before the collector is
+// created. What is no regular file cannot be read again, and is not named.
+void session_directory_set_output(struct session_directory *directory, const char *path);
+// What is recorded, for people.
+void session_directory_set_command(struct session_directory *directory, const char *text);
+// Opens one to look at it; a private copy of its control file.
+tsmith_status session_directory_look(struct session_directory *directory, const char *path,
+                                     tsmith_error *error);
 // Opens one whose collector is gone. BUSY when it is not gone.
 tsmith_status session_directory_open(struct session_directory *directory, const char *path,
                                      tsmith_error *error);
@@ -29,6 +38,10 @@ void session_directory_close(struct session_directory *directory);
 uint32_t session_directory_unrecorded(const struct session_directory *directory);
 // Removes it with everything in it.
 void session_directory_remove(struct session_directory *directory);
+// Whether its collector is alive.
+bool session_directory_collected(const struct session_directory *directory);
+// Bytes that it takes.
+uint64_t session_directory_bytes(const struct session_directory *directory);
 // Whether the machine has not been started anew since: ticks and processes still mean something.
 bool session_directory_same_boot(const struct session_directory *directory);
 

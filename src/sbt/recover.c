@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/status.h"
+#include "event/merge.h"
+#include "sbt/continue.h"
 #include "sbt/reader.h"
 #include "sbt/writer.h"
 
@@ -17,6 +19,8 @@ struct recovery {
     tsmith_batch *batch;
     struct scratch scratch;
     uint64_t events, frames;
+    uint64_t seen;  // events of the frames there were, damaged ones included
+    uint64_t whole; // of those, how many are carried over
 };
 
 static tsmith_status carry_events(struct recovery *recovery, size_t at, const struct frame_header *header,
@@ -38,6 +42,9 @@ static tsmith_status carry_frame(struct recovery *recovery, size_t at, tsmith_er
     const struct index_entry *entry = &recovery->trace->frames.entries[at];
     struct frame_header header;
     struct input payload;
+    recovery->seen += entry->type == FRAME_EVENTS ? entry->events : 0;
+    if (entry->type == FRAME_EVENTS && recovery->seen > recovery->whole)
+        return TSMITH_OK;
     // Made anew: the schema is this version's, the others depend on where frames are.
     if (entry->damaged || entry->type == FRAME_SCHEMA || entry->type == FRAME_AGGREGATE ||
         entry->type == FRAME_INDEX || entry->type == FRAME_END)
@@ -52,22 +59,27 @@ static tsmith_status carry_frame(struct recovery *recovery, size_t at, tsmith_er
     return sbt_writer_carry(recovery->writer, &header, payload.at, NULL, error);
 }
 
+static uint64_t damaged_parts(const tsmith_sbt *trace) {
+    return trace->damaged_entries + trace->damaged_regions + trace->header_damaged;
+}
+
 static uint32_t add_loss_track(tsmith_dictionary *dictionary) {
     tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
                           .name = tsmith_dictionary_intern_cstr(dictionary, "recovery")};
     return tsmith_dictionary_add_track(dictionary, &track);
 }
 
-static bool set_loss(const struct recovery *recovery, tsmith_dictionary *dictionary, uint64_t damaged) {
+static bool set_loss(const struct recovery *recovery, tsmith_dictionary *dictionary, uint64_t damaged,
+                     bool continued) {
     const tsmith_sbt *trace = recovery->trace;
     tsmith_batch *batch = recovery->batch;
     struct totals span = sbt_writer_totals(recovery->writer);
-    uint64_t lost = trace->damaged_events + trace->torn_events;
+    uint64_t lost = trace->damaged_events + (continued ? 0 : trace->torn_events);
     char text[160];
     if (damaged)
         (void)snprintf(text, sizeof text,
                        "%" PRIu64 " damaged parts and %" PRIu64 " bytes left out by recovery%s", damaged,
-                       trace->damaged_bytes, trace->ended ? "" : "; the recording was cut off");
+                       trace->damaged_bytes, trace->ended || continued ? "" : "; the recording was cut off");
     else
         (void)snprintf(text, sizeof text, "the recording was cut off here");
     uint64_t message = tsmith_dictionary_intern_cstr(dictionary, text);
@@ -87,12 +99,13 @@ static bool set_loss(const struct recovery *recovery, tsmith_dictionary *diction
 
 // One event. Nobody can say when the events of damaged parts were: it spans all that is known. What a recording that
 // was cut off would have had came after that: it is an instant at the end.
-static tsmith_status write_loss(struct recovery *recovery, tsmith_error *error) {
+static tsmith_status write_loss(struct recovery *recovery, bool continued, tsmith_error *error) {
     const tsmith_sbt *trace = recovery->trace;
     tsmith_dictionary *dictionary = trace->dictionary;
-    uint64_t damaged = trace->damaged_entries + trace->damaged_regions + trace->header_damaged;
+    uint64_t damaged = damaged_parts(trace);
     tsmith_batch_reset(recovery->batch, add_loss_track(dictionary));
-    if (!set_loss(recovery, dictionary, damaged) || tsmith_batch_finish(recovery->batch) != TSMITH_OK)
+    if (!set_loss(recovery, dictionary, damaged, continued) ||
+        tsmith_batch_finish(recovery->batch) != TSMITH_OK)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", trace->path);
     return sbt_writer_write(recovery->writer, dictionary, recovery->batch, error);
 }
@@ -105,7 +118,7 @@ static tsmith_status carry_all(struct recovery *recovery, tsmith_error *error) {
     if (status == TSMITH_OK)
         status = sbt_writer_set_dictionary(recovery->writer, dictionary);
     if (status == TSMITH_OK && !reader_is_complete(recovery->trace))
-        status = write_loss(recovery, error);
+        status = write_loss(recovery, false, error);
     return status == TSMITH_OK ? sbt_writer_finish(recovery->writer, dictionary, error) : status;
 }
 
@@ -118,7 +131,7 @@ static bool is_same_file(const char *a, const char *b) {
 
 tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmith_sbt_recovery *out,
                                  tsmith_error *error) {
-    struct recovery recovery = {0};
+    struct recovery recovery = {.whole = UINT64_MAX};
     *out = (tsmith_sbt_recovery){0};
     if (is_same_file(damaged, repaired))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
@@ -147,5 +160,116 @@ tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmi
     tsmith_batch_destroy(recovery.batch);
     scratch_finish(&recovery.scratch);
     tsmith_sbt_close(recovery.trace);
+    return status;
+}
+
+// ---- going on where a file ends
+
+struct sbt_continued {
+    struct recovery recovery;
+    struct merge *merge;
+};
+
+static void look_at_tail(const tsmith_sbt *trace, struct sbt_tail *out) {
+    for (size_t i = trace->frames.count; i-- > 0;) {
+        const struct index_entry *entry = &trace->frames.entries[i];
+        if (entry->type != FRAME_EVENTS)
+            continue;
+        if (out->rows && entry->track != out->track)
+            break;
+        out->track = entry->track;
+        out->rows += entry->events;
+        out->last_end =
+            out->rows == entry->events || entry->last_end > out->last_end ? entry->last_end : out->last_end;
+    }
+}
+
+tsmith_status sbt_continue_open(const char *path, struct sbt_continued **out, struct sbt_tail *tail,
+                                tsmith_error *error) {
+    const tsmith_dictionary *dictionary;
+    struct sbt_continued *continued = calloc(1, sizeof *continued);
+    *out = NULL;
+    *tail = (struct sbt_tail){.events = 0};
+    if (!continued)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", path);
+    struct recovery *recovery = &continued->recovery;
+    tsmith_status status = tsmith_sbt_open(path, &recovery->trace, error);
+    if (status == TSMITH_OK)
+        status = tsmith_sbt_dictionary(recovery->trace, &dictionary, error);
+    if (status == TSMITH_OK && tsmith_batch_create(&recovery->batch) != TSMITH_OK)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", path);
+    if (status != TSMITH_OK) {
+        sbt_continue_close(continued);
+        return status;
+    }
+    for (size_t i = 0; i < recovery->trace->frames.count; i++)
+        if (recovery->trace->frames.entries[i].type == FRAME_EVENTS)
+            tail->events += recovery->trace->frames.entries[i].events;
+    tail->uncertain = recovery->trace->damaged_regions > 0;
+    look_at_tail(recovery->trace, tail);
+    *out = continued;
+    return TSMITH_OK;
+}
+
+void sbt_continue_close(struct sbt_continued *continued) {
+    if (!continued)
+        return;
+    merge_destroy(continued->merge);
+    sbt_writer_destroy(continued->recovery.writer);
+    tsmith_batch_destroy(continued->recovery.batch);
+    scratch_finish(&continued->recovery.scratch);
+    tsmith_sbt_close(continued->recovery.trace);
+    free(continued);
+}
+
+tsmith_dictionary *sbt_continue_dictionary(struct sbt_continued *continued) {
+    return continued->recovery.trace->dictionary;
+}
+
+bool sbt_continue_damaged(const struct sbt_continued *continued) {
+    return damaged_parts(continued->recovery.trace) > 0;
+}
+
+uint64_t sbt_continue_events(const struct sbt_continued *continued) {
+    return continued->recovery.events;
+}
+
+static tsmith_status continue_write(void *self, const tsmith_dictionary *dictionary,
+                                    const tsmith_batch *batch, tsmith_error *error) {
+    struct sbt_continued *continued = self;
+    const tsmith_batch *merged;
+    if (merge_take(continued->merge, dictionary) != TSMITH_OK ||
+        merge_batch(continued->merge, batch, &merged) != TSMITH_OK)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to join the names of two traces");
+    return sbt_writer_write(continued->recovery.writer, sbt_continue_dictionary(continued), merged, error);
+}
+
+static tsmith_status continue_finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
+    struct sbt_continued *continued = self;
+    if (merge_take(continued->merge, dictionary) != TSMITH_OK)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to join the names of two traces");
+    tsmith_dictionary *joined = sbt_continue_dictionary(continued);
+    tsmith_status status = TSMITH_OK;
+    if (sbt_continue_damaged(continued))
+        status = write_loss(&continued->recovery, true, error);
+    return status == TSMITH_OK ? sbt_writer_finish(continued->recovery.writer, joined, error) : status;
+}
+
+tsmith_status sbt_continue_into(struct sbt_continued *continued, const char *path, uint64_t whole_events,
+                                tsmith_sink **out, tsmith_error *error) {
+    static const tsmith_sink_ops ops = {continue_write, continue_finish, NULL};
+    struct recovery *recovery = &continued->recovery;
+    tsmith_dictionary *dictionary = sbt_continue_dictionary(continued);
+    recovery->whole = whole_events;
+    *out = NULL;
+    tsmith_status status = sbt_writer_create(path, NULL, &recovery->writer, error);
+    for (size_t i = 0; status == TSMITH_OK && i < recovery->trace->frames.count; i++)
+        status = carry_frame(recovery, i, error);
+    if (status == TSMITH_OK)
+        status = sbt_writer_set_dictionary(recovery->writer, dictionary);
+    continued->merge = status == TSMITH_OK ? merge_create(dictionary, MERGE_EQUAL) : NULL;
+    if (status == TSMITH_OK && (!continued->merge || tsmith_sink_create(&ops, continued, out) != TSMITH_OK))
+        status =
+            status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", recovery->trace->path);
     return status;
 }

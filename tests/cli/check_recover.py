@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""recover: after tracesmith itself was killed, its file and the session directory together have every launch."""
+"""recover: after tracesmith itself was killed, one trace has every launch once, and the loss ledger nothing."""
 import json
 import os
 import subprocess
@@ -11,8 +11,45 @@ LOOP = os.path.join(BUILD, "tests", "programs", "cl_launch_loop")
 
 
 def kernels(path):
-    done = run("view", path, "-f", "json", "-t", "kernel", code=None)
-    return {event["correlation"] for event in json.loads(done.stdout)["events"]}
+    done = run("view", path, "-f", "json", "-t", "kernel")
+    return [event["correlation"] for event in json.loads(done.stdout)["events"]]
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def killed_recording(path):
+    """What `profile` leaves that is killed while its program runs: the session's directory, and the truth."""
+    # The program says where the session is, and goes on only when it is told to: by then half of it is recorded.
+    script = 'echo "$TRACESMITH_SESSION"; "%s" -n 30000 >&2; read line; exec "%s" -n 30000' % (LOOP, LOOP)
+    profile = subprocess.Popen([TRACESMITH, "profile", "-o", path, "sh", "-c", script], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    session = profile.stdout.readline().decode().strip()
+    check(os.path.isdir(session), "a session directory")
+    done = run("view", session, code=3)
+    check(b"tracesmith recover" in done.stderr, "a session is no trace, and it is said what to do")
+    first = profile.stderr.readline()
+    if not first:
+        skip("no OpenCL device")
+    run("recover", session, "-o", path + ".early", code=3)
+    check(not os.path.exists(path + ".early"), "what is still being recorded is not recovered")
+    profile.stdin.write(b"go\n")
+    profile.stdin.flush()
+    profile.kill()
+    profile.wait()
+    second = profile.stdout.read()  # until the program has ended too
+    return session, json.loads(first)["launches"] + json.loads(second)["launches"]
+
+
+def check_trace(path, truth):
+    info = json.loads(run("info", "--json", path).stdout)
+    check(info["complete"] is True, "what is recovered is complete")
+    check(info["lost"]["total"] == 0, "nothing is said to be lost: %s" % info["lost"])
+    got = kernels(path)
+    check(len(got) == truth, "%d kernels of %d" % (len(got), truth))
+    check(len(info["processes"]) == 2, "two processes, each once: %s" % info["processes"])
 
 
 def main():
@@ -20,28 +57,38 @@ def main():
         skip("no OpenCL test programs")
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "t.sbt")
-        # The program says where the session is, and goes on only when it is told to: by then half of it is recorded.
-        script = 'echo "$TRACESMITH_SESSION"; read line; exec "%s" -n 30000' % LOOP
-        profile = subprocess.Popen([TRACESMITH, "profile", "-o", path, "sh", "-c", script], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE)
-        session = profile.stdout.readline().decode().strip()
-        check(os.path.isdir(session), "a session directory")
-        done = run("view", session, code=3)
-        check(b"tracesmith recover" in done.stderr, "a session is no trace, and it is said what to do")
-        profile.stdin.write(b"go\n")
-        profile.stdin.flush()
-        profile.kill()
-        profile.wait()
-        truth = profile.stdout.read()  # until the program has ended too
-        if not truth:
-            skip("no OpenCL device")
-        check(session in json.loads(run("recover", "--json").stdout)["sessions"], "recover lists it")
-        recovered = os.path.join(directory, "recovered.sbt")
-        answer = json.loads(run("recover", "--json", session, "-o", recovered).stdout)
-        check(answer["complete"] is True, "what is recovered is complete")
-        got = kernels(recovered) | kernels(path)
-        check(len(got) == json.loads(truth)["launches"], "%d kernels of %s" % (len(got), truth))
-        subprocess.run(["rm", "-r", session])
+        session, truth = killed_recording(path)
+        listed = [one for one in json.loads(run("recover", "--json").stdout)["sessions"] if
+                  one["directory"] == session]
+        check(len(listed) == 1, "recover lists it")
+        check(not listed[0]["recording"] and listed[0]["output"] == os.path.realpath(path) and
+              LOOP in listed[0]["command"] and listed[0]["bytes"] > 0, "with what it was: %s" % listed)
+        check(session.encode() in run("recover").stdout, "also for people")
+        before = content(path)
+        answer = json.loads(run("recover", "--json", session).stdout)
+        recovered = os.path.join(directory, "t.recovered.sbt")
+        check(answer["complete"] is True and os.path.exists(recovered), "the new file is beside the old one")
+        check(content(path) == before, "which is as it was")
+        check_trace(recovered, truth)
+        again = os.path.join(directory, "again.sbt")
+        run("recover", session, "-o", again)
+        check(content(again) == content(recovered), "doing it twice gives the same bytes")
+        run("recover", session, "-o", os.path.join(directory, "no", "such", "folder.sbt"), code=4)
+        run("recover", recovered, "-o", os.path.join(directory, "no", "such", "folder.sbt"), code=4)
+        run("recover", os.path.join(directory, "nothing.sbt"), "-o", again, code=3)
+        run("recover", "--remove", recovered, code=2)
+        os.rename(path, path + ".kept")
+        done = run("recover", session, "-o", again, code=3)
+        check(b"left out" in done.stderr and os.path.isdir(session), "it is said when the file is gone")
+        os.rename(path + ".kept", path)
+        run("recover", session, "-o", path)
+        check_trace(path, truth)
+        done = run("recover", session, "-o", path)
+        check(b"everything already" in done.stderr, "a file that is whole stays whole")
+        check_trace(path, truth)
+        run("recover", "--remove", session, "-o", again)
+        check_trace(again, truth)
+        check(not os.path.exists(session), "--remove removes the directory")
 
 
 main()

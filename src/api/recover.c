@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole of a recording that was killed: what it had written, and what it had not.
+//
+// The new file gets its name when it is whole, so that it may take the place of the one it is made from.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "capture/recovery.h"
+#include "sbt/continue.h"
+#include "tracesmith/capture.h"
+#include "tracesmith/sbt.h"
+
+// In a file that has all of a recording: there is nothing to add to it, whatever is still in the directory.
+static const char WHOLE[] = "recovered";
+
+struct completion {
+    struct recovery *recovery;  // NULL once it is the source's
+    struct sbt_continued *file; // NULL: there is none to begin with
+    uint64_t whole_events;
+    tsmith_source *source;
+    tsmith_sink *sink;
+    uint64_t passed; // events of the source
+    int (*keep_going)(void *context);
+    void *context;
+    tsmith_capture_completion *out;
+};
+
+// ---- the file that was being written
+
+static bool attribute_is(const tsmith_dictionary *dictionary, const char *key, int64_t value) {
+    char text[32];
+    tsmith_string found = tsmith_dictionary_find_attribute(dictionary, key);
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return found.bytes && strcmp(found.bytes, text) == 0;
+}
+
+// Whether it is the file of this recording. One without an event has no attributes yet.
+static bool belongs(const struct completion *completion, const struct sbt_tail *tail) {
+    const struct layout_control *control = recovery_control(completion->recovery);
+    const tsmith_dictionary *dictionary = sbt_continue_dictionary(completion->file);
+    return tail->events == 0 || (attribute_is(dictionary, "trace_clock_start_ns", control->started) &&
+                                 attribute_is(dictionary, "wall_clock_start_ns", control->started_realtime));
+}
+
+static void leave_file(struct completion *completion, const char *why) {
+    sbt_continue_close(completion->file);
+    completion->file = NULL;
+    completion->out->file_missing = 1;
+    snprintf(completion->out->note, sizeof completion->out->note, "%s", why);
+}
+
+static void match(struct completion *completion, const struct sbt_tail *tail) {
+    const struct recovery_file file = {
+        .events = tail->events,
+        .uncertain = tail->uncertain,
+        .tail = {.dictionary_track = tail->track,
+                 .rows = tail->rows < UINT32_MAX ? (uint32_t)tail->rows : UINT32_MAX,
+                 .last_end = tail->last_end}};
+    tsmith_capture_completion *out = completion->out;
+    switch (recovery_match_file(completion->recovery, &file, &completion->whole_events)) {
+    case RECOVERY_NO_JOURNAL:
+        leave_file(completion,
+                   "the session's journal is damaged or gone, so that nobody knows what of it the "
+                   "file that was being written has: that file is left out");
+        break;
+    case RECOVERY_UNSURE:
+        out->may_repeat = 1;
+        snprintf(out->note, sizeof out->note,
+                 "there was no space to note what had been written: the last events of the file may be there "
+                 "twice");
+        break;
+    case RECOVERY_SHORT:
+        out->file_damaged = 1;
+        snprintf(
+            out->note, sizeof out->note,
+            "the file that was being written has become shorter since: what it lacks is lost unless it was "
+            "still in the session");
+        break;
+    case RECOVERY_EXACT:
+        break;
+    }
+}
+
+static void open_file(struct completion *completion) {
+    const char *path = recovery_control(completion->recovery)->output;
+    tsmith_capture_completion *out = completion->out;
+    struct sbt_tail tail;
+    tsmith_error error;
+    char why[sizeof out->note];
+    if (!path[0])
+        return;
+    if (sbt_continue_open(path, &completion->file, &tail, &error)) {
+        snprintf(why, sizeof why, "the file that was being written is left out: %.400s", error.message);
+        leave_file(completion, why);
+        return;
+    }
+    if (!belongs(completion, &tail)) {
+        snprintf(why, sizeof why, "%.400s holds another recording by now and is left out", path);
+        leave_file(completion, why);
+        return;
+    }
+    out->file_damaged = sbt_continue_damaged(completion->file);
+    completion->whole_events = UINT64_MAX;
+    out->file_whole =
+        tsmith_dictionary_find_attribute(sbt_continue_dictionary(completion->file), WHOLE).bytes != NULL;
+    if (out->file_whole)
+        snprintf(out->note, sizeof out->note, "%.400s had everything already", path);
+    else
+        match(completion, &tail);
+}
+
+// ---- the new file
+
+static bool is_same_file(const char *a, const char *b) {
+    struct stat left, right;
+    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+// What is written to first: a new file beside `path`, or `path` itself when that is no regular file.
+static tsmith_status make_place(const char *path, char **out, tsmith_error *error) {
+    struct stat status;
+    size_t length = strlen(path);
+    bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    char *place = malloc(length + sizeof ".XXXXXX");
+    *out = place;
+    if (!place)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to recover a session");
+    memcpy(place, path, length + 1);
+    if (direct)
+        return TSMITH_OK;
+    memcpy(place + length, ".XXXXXX", sizeof ".XXXXXX");
+    int fd = mkstemp(place);
+    if (fd < 0) {
+        tsmith_status failed = status_set_errno(error, "%s cannot be created", path);
+        free(place);
+        *out = NULL;
+        return failed;
+    }
+    close(fd);
+    return TSMITH_OK;
+}
+
+static tsmith_status counted_next(struct completion *completion, const tsmith_batch **batch,
+                                  tsmith_error *error) {
+    tsmith_status status = tsmith_source_next(completion->source, batch, error);
+    if (status == TSMITH_OK)
+        completion->passed += tsmith_batch_count(*batch);
+    return status;
+}
+
+// tsmith_pump, with the two sides' failures told apart. OK, TRUNCATED, or a failure.
+static tsmith_status carry_rest(struct completion *completion, tsmith_error *error) {
+    const tsmith_batch *batch;
+    tsmith_status status, written = TSMITH_OK;
+    while ((status = counted_next(completion, &batch, error)) == TSMITH_OK && written == TSMITH_OK) {
+        written =
+            tsmith_sink_write(completion->sink, tsmith_source_dictionary(completion->source), batch, error);
+        if (completion->keep_going && !completion->keep_going(completion->context))
+            break;
+    }
+    completion->out->output_failed = written < 0;
+    return written < 0 ? written : status == TSMITH_END ? TSMITH_OK : status;
+}
+
+static tsmith_status finish(struct completion *completion, bool is_whole, tsmith_error *error) {
+    const tsmith_dictionary *dictionary = tsmith_source_dictionary(completion->source);
+    // Programs that still record will have more to recover.
+    if (is_whole && completion->file)
+        tsmith_dictionary_set_attribute(sbt_continue_dictionary(completion->file), WHOLE, "whole");
+    tsmith_status status = tsmith_sink_finish(completion->sink, dictionary, error);
+    completion->out->output_failed |= status < 0;
+    return status;
+}
+
+static tsmith_status write_all(struct completion *completion, const char *place, bool is_whole,
+                               tsmith_error *error) {
+    tsmith_error truncation;
+    tsmith_status status =
+        completion->file
+            ? sbt_continue_into(completion->file, place, completion->whole_events, &completion->sink, error)
+            : tsmith_sbt_writer_open(place, NULL, &completion->sink, error);
+    completion->out->output_failed = status < 0;
+    if (status < 0)
+        return status;
+    completion->out->file_events = completion->file ? sbt_continue_events(completion->file) : 0;
+    tsmith_status rest = completion->out->file_whole ? TSMITH_OK : carry_rest(completion, &truncation);
+    if (rest != TSMITH_OK && error)
+        *error = truncation;
+    if (rest < 0)
+        return rest;
+    status = finish(completion, is_whole, error);
+    return status < 0 ? status : rest;
+}
+
+static tsmith_status put_in_place(const char *place, const char *path, tsmith_error *error) {
+    if (strcmp(place, path) == 0 || rename(place, path) == 0)
+        return TSMITH_OK;
+    return status_set_errno(error, "%s cannot be replaced", path);
+}
+
+static void close_all(struct completion *completion) {
+    tsmith_sink_destroy(completion->sink);
+    sbt_continue_close(completion->file);
+    tsmith_source_destroy(completion->source);
+    recovery_close(completion->recovery);
+}
+
+static tsmith_status complete(struct completion *completion, const char *directory, const char *path,
+                              tsmith_error *error) {
+    char *place = NULL;
+    tsmith_status status = recovery_open(directory, &completion->recovery, error);
+    if (status)
+        return status;
+    bool is_whole = recovery_processes(completion->recovery) == 0;
+    if (!is_whole && is_same_file(path, recovery_control(completion->recovery)->output))
+        return status_set(error, TSMITH_ERROR_BUSY,
+                          "the recorded program still runs: end it first, or write to another file than %s",
+                          path);
+    open_file(completion);
+    struct recovery *recovery = completion->recovery;
+    completion->recovery = NULL;
+    status = recovery_source(recovery, &completion->source, error);
+    if (status)
+        return status;
+    status = make_place(path, &place, error);
+    completion->out->output_failed = status < 0;
+    if (status)
+        return status;
+    status = write_all(completion, place, is_whole, error);
+    completion->out->ring_events = completion->passed;
+    if (status >= 0 && put_in_place(place, path, error)) {
+        completion->out->output_failed = 1;
+        status = TSMITH_ERROR_IO;
+    }
+    if (status < 0 && strcmp(place, path) != 0)
+        unlink(place);
+    free(place);
+    return status;
+}
+
+tsmith_status tsmith_capture_complete(const char *directory, const char *path,
+                                      int (*keep_going)(void *context), void *context,
+                                      tsmith_capture_completion *out, tsmith_error *error) {
+    tsmith_capture_completion done = {.size = out->size};
+    struct completion completion = {.keep_going = keep_going, .context = context, .out = &done};
+    tsmith_status status = complete(&completion, directory, path, error);
+    close_all(&completion);
+    memcpy(out, &done, out->size < sizeof done ? out->size : sizeof done);
+    return status;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a collector that is gone has left, from inside: src/api/recover.c joins it with the file it was writing.
+#ifndef CAPTURE_RECOVERY_H
+#define CAPTURE_RECOVERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/collect.h"
+#include "capture/session_directory.h"
+#include "tracesmith/stream.h"
+
+struct recovery;
+
+tsmith_status recovery_open(const char *directory, struct recovery **out, tsmith_error *error);
+// A source gives it up to recovery_source.
+void recovery_close(struct recovery *recovery);
+const struct layout_control *recovery_control(const struct recovery *recovery);
+// Processes alive that record into it.
+uint32_t recovery_processes(const struct recovery *recovery);
+
+// What is in the file.
+struct recovery_file {
+    uint64_t events;
+    bool uncertain; // parts of it are damaged so that nobody knows how many events they had,
+    struct layout_journal_entry
+        tail; // but these are its last ones: dictionary_track, rows, first_start, last_end of
+              // the frames of one track that it ends with
+};
+
+enum recovery_match {
+    RECOVERY_NO_JOURNAL, // nobody knows what of the rings is in the file
+    RECOVERY_EXACT,      // *whole_events of the file are whole batches; the rings go on from there
+    RECOVERY_SHORT,      // the file lacks some that were written to it
+    RECOVERY_UNSURE,     // the journal ended early: some may be in both
+};
+// Looks up what of the rings is in the file; the source then leaves it out. Before it is called the source yields all
+// there is.
+enum recovery_match recovery_match_file(struct recovery *recovery, const struct recovery_file *file,
+                                        uint64_t *whole_events);
+// The source owns the recovery from now on. On failure it is closed.
+tsmith_status recovery_source(struct recovery *recovery, tsmith_source **out, tsmith_error *error);
+
+// Attributes of a session's trace.
+void capture_describe(struct collector *collector, const struct session_directory *session);
+
+#endif
