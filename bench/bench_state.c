@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to rebuild what the device did: timeline, graph and states of a trace of 1 million commands and
-// 1 million calls, on 4 queues and 2 threads. Each figure is the median of 5 runs over the same batches, which
+// What it costs to rebuild what the device did: timeline, graph, states and simulation of a trace of 1 million commands
+// and 1 million calls, on 4 queues and 2 threads. Each figure is the median of 5 runs over the same batches, which
 // are made before the clock starts; memory is the peak of the process, batches included.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "tracesmith/simulate.h"
 #include "tracesmith/states.h"
 #include "tracesmith/timeline.h"
 
@@ -71,7 +72,7 @@ static double since(int64_t start) {
 
 int main(void) {
     tsmith_dictionary *dictionary;
-    double timeline_time[RUNS], graph_time[RUNS], states_time[RUNS];
+    double timeline_time[RUNS], graph_time[RUNS], states_time[RUNS], model_time[RUNS], simulation_time[RUNS];
     uint64_t edges = 0;
     check(tsmith_dictionary_create(&dictionary));
     make(dictionary);
@@ -91,6 +92,15 @@ int main(void) {
         start = clock_trace_now();
         check(tsmith_states_create(timeline, graph, &states, NULL));
         states_time[run] = since(start);
+        tsmith_simulation *simulation;
+        tsmith_simulated simulated;
+        start = clock_trace_now();
+        check(tsmith_simulation_create(timeline, graph, dictionary, &simulation, NULL));
+        model_time[run] = since(start);
+        start = clock_trace_now();
+        check(tsmith_simulation_run(simulation, NULL, &simulated, NULL));
+        simulation_time[run] = since(start);
+        tsmith_simulation_destroy(simulation);
         edges = 0;
         for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
             edges += tsmith_graph_edge_count(graph, (tsmith_edge_kind)kind);
@@ -107,6 +117,8 @@ int main(void) {
            COMMANDS / 1e6 / graph);
     printf("states of them:                       %.3f s (%.1f M commands/s)\n", states,
            COMMANDS / 1e6 / states);
+    printf("model of a simulation, calibrated:    %.3f s\n", median(model_time));
+    printf("simulated once more:                  %.3f s\n", median(simulation_time));
     printf("peak memory:                          %ld MB\n", usage.ru_maxrss / 1024);
     for (size_t i = 0; i < batch_count; i++)
         tsmith_batch_destroy(batches[i]);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 enum { OPTIONS_MAX = 32 };
+enum { REPEATED_MAX = 64 };
 
 // What a value or operand is, for completion.
 enum value_kind {
@@ -25,6 +26,7 @@ struct option {
     const char *doc;      // one sentence without its end
     enum value_kind kind;
     bool list;                             // several words, separated by commas
+    bool repeated;                         // may be given several times: invocation_next has them all
     const char *(*word)(size_t index);     // the words allowed, NULL after the last; NULL: any value
     const char *(*word_doc)(size_t index); // what each means; may be NULL
 };
@@ -55,6 +57,11 @@ struct invocation {
     const char *values[OPTIONS_MAX]; // by index into command->options; "" for a flag that is given
     char *const *operands;           // NULL-terminated
     size_t operand_count;
+    struct {
+        const struct option *option;
+        const char *value;
+    } repeated[REPEATED_MAX]; // in the order given
+    size_t repeated_count;
     bool help, version; // asked for by a global option
 };
 
@@ -64,6 +71,9 @@ extern const struct option global_options[];
 const struct command *command_find(const char *name);
 // The value of an option of the command, NULL when it was not given.
 const char *invocation_value(const struct invocation *invocation, const char *option);
+// The values of a repeated option one by one, in the order given: from *cursor, 0 at first, which moves on; NULL after the
+// last.
+const char *invocation_next(const struct invocation *invocation, const char *option, size_t *cursor);
 static inline bool invocation_flag(const struct invocation *invocation, const char *option) {
     return invocation_value(invocation, option) != NULL;
 }
@@ -86,6 +96,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(info)                                                                                                  \
     X(analyze)                                                                                               \
     X(import)                                                                                                \
+    X(simulate)                                                                                              \
     X(export)                                                                                                \
     X(query)                                                                                                 \
     X(recover)                                                                                               \

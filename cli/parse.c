@@ -21,6 +21,15 @@ const char *invocation_value(const struct invocation *invocation, const char *na
     return option ? invocation->values[option - invocation->command->options] : NULL;
 }
 
+const char *invocation_next(const struct invocation *invocation, const char *name, size_t *cursor) {
+    while (*cursor < invocation->repeated_count) {
+        const size_t at = (*cursor)++;
+        if (strcmp(invocation->repeated[at].option->name, name) == 0)
+            return invocation->repeated[at].value;
+    }
+    return NULL;
+}
+
 // ---- the nearest name
 
 enum { NAME_MAX_LENGTH = 32 };
@@ -149,6 +158,14 @@ static bool parse_option(const char *word, const char *next, struct invocation *
     if (option->argument && !*attached && (option->kind == VALUE_FILE || option->kind == VALUE_TRACE)) {
         complain("option '%s' needs the name of a file", word);
         return false;
+    }
+    if (option->repeated && out->repeated_count == REPEATED_MAX) {
+        complain("option '%s' is given too often: at most %d times", word, REPEATED_MAX);
+        return false;
+    }
+    if (option->repeated) {
+        out->repeated[out->repeated_count].option = option;
+        out->repeated[out->repeated_count++].value = attached;
     }
     out->values[option - parsing->options] = option->argument ? attached : "";
     return !option->argument || check_words(option, attached);

@@ -15,6 +15,7 @@
 #include "tracesmith/sbt.h"
 #include "tracesmith/schema.h"
 #include "tracesmith/session.h"
+#include "tracesmith/simulate.h"
 #include "tracesmith/states.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith simulate`: how long a trace would take if something were different.
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "quantity.h"
+#include "terminal.h"
+#include "trace.h"
+#include "tracesmith/simulate.h"
+
+enum { SCALES_MOST = 32, STEPS_MOST = 1000, STEPS = 10, PARTS_MOST = 12, NAMES_MOST = 16, RATIOS = 2 };
+static const double ERROR_MOST = 0.05;       // of the model, for an answer without --force
+static const double UNEXPLAINED_MUCH = 0.25; // of the time: the answer says so
+
+// A factor, or a sweep of them.
+struct scale {
+    tsmith_change_kind kind;
+    char *name;
+    double from, to;
+};
+
+struct simulate {
+    const struct invocation *invocation;
+    struct trace trace;
+    tsmith_timeline *timeline;
+    tsmith_graph *graph;
+    tsmith_simulation *simulation;
+    const tsmith_simulation_model *model;
+    struct scale scales[SCALES_MOST];
+    size_t scale_count;
+    bool sweeps;
+    uint64_t steps;
+    double ratios[RATIOS]; // of arithmetic and bandwidth; 0: not asked for
+    int64_t graph_time;    // < 0: not asked for
+    tsmith_simulation_options options;
+    int32_t *priorities;
+    uint64_t affected;
+    bool changes, asked; // something of the trace; that or a policy
+};
+
+// ---- what was asked
+
+static bool read_factor(const char *word, size_t length, double *out) {
+    char number[32];
+    char *end;
+    if (!length || length >= sizeof number)
+        return false;
+    memcpy(number, word, length);
+    number[length] = 0;
+    *out = strtod(number, &end);
+    return !*end && isfinite(*out) && *out >= 0;
+}
+
+// FACTOR, FROM..TO or FROM..TO/STEPS
+static bool read_factors(struct simulate *simulate, struct scale *scale, const char *word) {
+    const char *dots = strstr(word, "..");
+    uint64_t steps = STEPS;
+    if (!dots)
+        return read_factor(word, strlen(word), &scale->from) && ((scale->to = scale->from), true);
+    const char *slash = strchr(dots, '/');
+    const size_t length = slash ? (size_t)(slash - dots) - 2 : strlen(dots + 2);
+    if (slash && (!quantity_count(slash + 1, &steps) || !steps || steps > STEPS_MOST))
+        return false;
+    simulate->steps = simulate->sweeps && steps < simulate->steps ? simulate->steps : steps;
+    simulate->sweeps = true;
+    return read_factor(word, (size_t)(dots - word), &scale->from) &&
+           read_factor(dots + 2, length, &scale->to);
+}
+
+static bool read_scale(struct simulate *simulate, const char *word) {
+    static const struct {
+        const char *name;
+        tsmith_change_kind kind;
+    } WHATS[] = {{"kernel", TSMITH_CHANGE_SCALE_KERNEL},
+                 {"copy", TSMITH_CHANGE_SCALE_COPY},
+                 {"call", TSMITH_CHANGE_SCALE_CALL},
+                 {"host", TSMITH_CHANGE_SCALE_HOST}};
+    const char *equals = strchr(word, '='), *colon = strrchr(word, ':');
+    if (simulate->scale_count == SCALES_MOST) {
+        complain("--scale is given too often: at most %d times", SCALES_MOST);
+        return false;
+    }
+    struct scale *scale = &simulate->scales[simulate->scale_count];
+    for (size_t i = 0; equals && colon && colon > equals + 1 && i < sizeof WHATS / sizeof *WHATS; i++) {
+        if (strlen(WHATS[i].name) != (size_t)(equals - word) ||
+            memcmp(word, WHATS[i].name, (size_t)(equals - word)) != 0)
+            continue;
+        scale->kind = WHATS[i].kind;
+        if (!read_factors(simulate, scale, colon + 1))
+            break;
+        scale->name = strndup(equals + 1, (size_t)(colon - equals) - 1);
+        simulate->scale_count++;
+        return scale->name;
+    }
+    complain("--scale: '%s' is not WHAT=NAME:FACTOR: WHAT is kernel, copy, call or host, NAME may have * and "
+             "?, FACTOR "
+             "is a number (0.5), or a sweep (0.1..1/10)",
+             word);
+    return false;
+}
+
+static bool read_ratios(struct simulate *simulate, const char *word) {
+    const char *colon = strchr(word, ':');
+    const size_t first = colon ? (size_t)(colon - word) : strlen(word);
+    const bool read =
+        read_factor(word, first, &simulate->ratios[0]) &&
+        read_factor(colon ? colon + 1 : word, colon ? strlen(colon + 1) : first, &simulate->ratios[1]);
+    if (read && simulate->ratios[0] > 0 && simulate->ratios[1] > 0)
+        return true;
+    complain("--device-ratio: '%s' is not COMPUTE or COMPUTE:MEMORY, two numbers above 0", word);
+    return false;
+}
+
+static bool read_options(struct simulate *simulate) {
+    const struct invocation *invocation = simulate->invocation;
+    const char *word, *graph = invocation_value(invocation, "graph"),
+                      *ratios = invocation_value(invocation, "device-ratio"),
+                      *policy = invocation_value(invocation, "policy");
+    simulate->graph_time = -1;
+    simulate->steps = 1;
+    simulate->options = (tsmith_simulation_options){.size = sizeof simulate->options};
+    for (size_t at = 0; (word = invocation_next(invocation, "scale", &at));)
+        if (!read_scale(simulate, word))
+            return false;
+    if (graph && !quantity_time(graph, &simulate->graph_time)) {
+        complain("--graph: '%s' is no time: 1us, 500ns", graph);
+        return false;
+    }
+    if (ratios && !read_ratios(simulate, ratios))
+        return false;
+    for (int i = 0; policy && i < TSMITH_POLICY_LIMIT; i++)
+        if (strcmp(policy, tsmith_policy_name((tsmith_policy)i)) == 0)
+            simulate->options.policy = (tsmith_policy)i;
+    if (invocation_value(invocation, "priority") && simulate->options.policy != TSMITH_POLICY_PRIORITY) {
+        complain("--priority is for --policy priority");
+        return false;
+    }
+    simulate->changes = simulate->scale_count || graph || ratios ||
+                        invocation_value(invocation, "drop-sync") || invocation_value(invocation, "fuse") ||
+                        invocation_flag(invocation, "overlap-comm");
+    simulate->asked = simulate->changes || policy;
+    return true;
+}
+
+// ---- the model
+
+static int fail(const tsmith_error *error) {
+    complain("%s", error->message);
+    return exit_code_of_input(error->status);
+}
+
+static int make_model(struct simulate *simulate) {
+    tsmith_source *source = NULL;
+    tsmith_error error;
+    tsmith_status status = tsmith_sbt_scan(simulate->trace.file, NULL, &source, &error);
+    if (status == TSMITH_OK)
+        status = tsmith_timeline_read(source, NULL, &simulate->timeline, &error);
+    tsmith_source_destroy(source);
+    if (status < 0)
+        return fail(&error);
+    status = tsmith_graph_create(simulate->timeline, simulate->trace.dictionary, &simulate->graph, &error);
+    if (status == TSMITH_OK)
+        status = tsmith_simulation_create(simulate->timeline, simulate->graph, simulate->trace.dictionary,
+                                          &simulate->simulation, &error);
+    if (status == TSMITH_ERROR_NOT_FOUND) {
+        complain("%s: %s", simulate->trace.path, error.message);
+        return EXIT_NO;
+    }
+    if (status != TSMITH_OK)
+        return fail(&error);
+    simulate->model = tsmith_simulation_get_model(simulate->simulation);
+    return EXIT_DONE;
+}
+
+// QUEUE=NUMBER for the rows of the timeline.
+static bool set_priorities(struct simulate *simulate) {
+    size_t rows, cursor = 0;
+    const char *word;
+    const tsmith_row *row = tsmith_timeline_rows(simulate->timeline, &rows);
+    simulate->priorities = calloc(rows + 1, sizeof *simulate->priorities);
+    simulate->options.priorities = simulate->priorities;
+    while (simulate->priorities && (word = invocation_next(simulate->invocation, "priority", &cursor))) {
+        const char *equals = strrchr(word, '=');
+        char *end = NULL;
+        const long number = equals ? strtol(equals + 1, &end, 10) : 0;
+        bool found = false;
+        if (!equals || end == equals + 1 || *end || number < INT32_MIN || number > INT32_MAX) {
+            complain("--priority: '%s' is not QUEUE=NUMBER", word);
+            return false;
+        }
+        char *pattern = strndup(word, (size_t)(equals - word));
+        for (size_t i = 0; pattern && i < rows; i++) {
+            struct text name = {0};
+            trace_add_track_label(&name, simulate->trace.dictionary, row[i].track, 0);
+            if (tsmith_name_matches(pattern, text_cstr(&name))) {
+                simulate->priorities[i] = (int32_t)number;
+                found = true;
+            }
+            text_finish(&name);
+        }
+        free(pattern);
+        if (!found) {
+            complain("--priority: there is no queue '%.*s'", (int)(equals - word), word);
+            return false;
+        }
+    }
+    return simulate->priorities;
+}
+
+// ---- changes
+
+static tsmith_status change(struct simulate *simulate, const tsmith_change *asked, tsmith_error *error) {
+    uint64_t affected = 0;
+    const tsmith_status status = tsmith_simulation_change(simulate->simulation, asked, &affected, error);
+    simulate->affected += affected;
+    return status;
+}
+
+static tsmith_status change_scale(struct simulate *simulate, tsmith_change_kind kind, const char *name,
+                                  double factor, tsmith_error *error) {
+    const tsmith_change asked = {
+        .size = sizeof asked, .kind = kind, .names = &name, .name_count = name ? 1 : 0, .factor = factor};
+    return change(simulate, &asked, error);
+}
+
+// NAME+NAME...
+static tsmith_status change_fuse(struct simulate *simulate, const char *word, tsmith_error *error) {
+    char *names[NAMES_MOST], *copy = strdup(word), *rest = copy;
+    tsmith_change asked = {
+        .size = sizeof asked, .kind = TSMITH_CHANGE_FUSE, .names = (const char *const *)names};
+    while (rest && asked.name_count < NAMES_MOST)
+        names[asked.name_count++] = strsep(&rest, "+");
+    const tsmith_status status = change(simulate, &asked, error);
+    free(copy);
+    return status;
+}
+
+// All that was asked, the sweep at `part` of its way (0..1), the device at `ratio`.
+static tsmith_status change_all(struct simulate *simulate, double part, double ratio, tsmith_error *error) {
+    const struct invocation *invocation = simulate->invocation;
+    const char *word;
+    simulate->affected = 0;
+    tsmith_status status = tsmith_simulation_reset(simulate->simulation, error);
+    for (size_t i = 0; i < simulate->scale_count && status == TSMITH_OK; i++) {
+        const struct scale *scale = &simulate->scales[i];
+        status = change_scale(simulate, scale->kind, scale->name,
+                              scale->from + part * (scale->to - scale->from), error);
+    }
+    if (status == TSMITH_OK && ratio > 0)
+        status = change_scale(simulate, TSMITH_CHANGE_SCALE_KERNEL, NULL, 1 / ratio, error);
+    if (status == TSMITH_OK && ratio > 0)
+        status = change_scale(simulate, TSMITH_CHANGE_SCALE_COPY, NULL, 1 / simulate->ratios[1], error);
+    for (size_t at = 0; status == TSMITH_OK && (word = invocation_next(invocation, "drop-sync", &at));)
+        status = change_scale(simulate, TSMITH_CHANGE_DROP_SYNC, word, 1, error);
+    for (size_t at = 0; status == TSMITH_OK && (word = invocation_next(invocation, "fuse", &at));)
+        status = change_fuse(simulate, word, error);
+    if (status == TSMITH_OK && simulate->graph_time >= 0) {
+        const tsmith_change asked = {
+            .size = sizeof asked, .kind = TSMITH_CHANGE_GRAPH, .time = simulate->graph_time};
+        status = change(simulate, &asked, error);
+    }
+    if (status == TSMITH_OK && invocation_flag(invocation, "overlap-comm")) {
+        const tsmith_change asked = {.size = sizeof asked, .kind = TSMITH_CHANGE_OVERLAP_COMMUNICATION};
+        status = change(simulate, &asked, error);
+    }
+    return status;
+}
+
+static tsmith_status answer(struct simulate *simulate, double part, double ratio, tsmith_simulated *out,
+                            tsmith_error *error) {
+    const tsmith_status status = change_all(simulate, part, ratio, error);
+    return status == TSMITH_OK ? tsmith_simulation_run(simulate->simulation, &simulate->options, out, error)
+                               : status;
+}
+
+// ---- the answer
+
+// Which kinds of distance the trace does not show.
+static void add_uncalibrated(const struct simulate *simulate, struct text *text, const char *quote) {
+    for (int kind = 0, any = 0; kind < TSMITH_EDGE_LIMIT; kind++)
+        if (simulate->model->uncalibrated >> kind & 1)
+            text_add_format(text, "%s%s%s%s", any++ ? (*quote ? "," : ", ") : "", quote,
+                            tsmith_edge_kind_name((tsmith_edge_kind)kind), quote);
+}
+
+static void add_model_text(const struct simulate *simulate, struct text *text) {
+    const tsmith_simulation_model *model = simulate->model;
+    text_add_safe(text, text_string(simulate->trace.path), 0);
+    text_add_cstr(text, ": ");
+    text_add_duration(text, model->recorded);
+    text_add_cstr(text, " recorded, ");
+    text_add_duration(text, model->simulated);
+    text_add_format(text, " simulated: the model is %.2f%% off (%.2f%% for the median command)\n",
+                    100 * model->error, 100 * model->median_start_error);
+    if (model->unexplained) {
+        text_add_duration(text, model->unexplained);
+        text_add_cstr(text, " of it nothing in the trace explains; they are kept as recorded");
+        text_add_cstr(text, (double)model->unexplained > UNEXPLAINED_MUCH * (double)model->recorded
+                                ? ", so no change will make them shorter: take the answer with care\n"
+                                : "\n");
+    }
+    if (model->uncalibrated && simulate->asked) {
+        text_add_cstr(text, "Never decided anything in this trace, and is taken as 0: ");
+        add_uncalibrated(simulate, text, "");
+        text_add_cstr(text, ". The answer is a bound.\n");
+    }
+}
+
+static void add_times_text(const struct simulate *simulate, struct text *text, int64_t low, int64_t high) {
+    const double before = (double)simulate->model->simulated;
+    const double gain = before > 0 ? 1 - (double)high / before : 0,
+                 best = before > 0 ? 1 - (double)low / before : 0;
+    text_add_duration(text, low);
+    if (high != low) {
+        text_add_cstr(text, " to ");
+        text_add_duration(text, high);
+        text_add_format(text, ", %.1f%% to %.1f%% less\n", 100 * gain, 100 * best);
+    } else {
+        text_add_format(text, ", %.1f%% %s\n", 100 * fabs(gain), gain >= 0 ? "less" : "more");
+    }
+}
+
+static void add_parts_text(const struct simulate *simulate, struct text *text,
+                           const tsmith_simulated *simulated) {
+    const size_t width = terminal_width();
+    text_add_cstr(text, "\nWhat decides how long it takes                     time  share    count\n");
+    for (size_t i = 0; i < simulated->part_count && i < PARTS_MOST; i++) {
+        const tsmith_simulated_part *part = &simulated->parts[i];
+        size_t from = text->length;
+        text_add_format(text, "%-20s", part->what);
+        text_add_char(text, ' ');
+        size_t columns = text_add_safe(text, trace_string(&simulate->trace, part->name), width - 52);
+        text_pad_right(text, columns, width - 52);
+        from = text->length;
+        text_add_duration(text, part->time);
+        text_pad_left(text, from, 10);
+        text_add_share(text, simulated->makespan > 0 ? (double)part->time / (double)simulated->makespan : 0);
+        from = text->length;
+        text_add_count(text, part->count);
+        text_pad_left(text, from, 9);
+        text_add_char(text, '\n');
+    }
+    if (simulated->part_count > PARTS_MOST)
+        text_add_format(text, "... and %zu more; --json has all\n", simulated->part_count - PARTS_MOST);
+}
+
+static void add_parts_json(const struct simulate *simulate, struct text *text,
+                           const tsmith_simulated *simulated) {
+    text_add_cstr(text, ",\"path\":[");
+    for (size_t i = 0; i < simulated->part_count; i++) {
+        const tsmith_simulated_part *part = &simulated->parts[i];
+        text_add_cstr(text, i ? ",{\"what\":" : "{\"what\":");
+        text_add_json_cstr(text, part->what);
+        text_add_cstr(text, ",\"name\":");
+        text_add_json(text, trace_string(&simulate->trace, part->name));
+        text_add_format(text, ",\"count\":%" PRIu64 ",\"time_ns\":%" PRId64 "}", part->count, part->time);
+    }
+    text_add_char(text, ']');
+}
+
+static void add_model_json(const struct simulate *simulate, struct text *text) {
+    const tsmith_simulation_model *model = simulate->model;
+    text_add_cstr(text, "{\"trace\":");
+    text_add_json_cstr(text, simulate->trace.path);
+    text_add_format(text, ",\"model\":{\"recorded_ns\":%" PRId64 ",\"simulated_ns\":%" PRId64 ",\"error\":",
+                    model->recorded, model->simulated);
+    text_add_f64(text, model->error);
+    text_add_cstr(text, ",\"median_start_error\":");
+    text_add_f64(text, model->median_start_error);
+    text_add_format(text,
+                    ",\"unexplained_ns\":%" PRId64 ",\"unexplained_delays\":%" PRIu64 ",\"anchored\":%" PRIu64
+                    ",\"circular\":%" PRIu64 ",\"exclusive_devices\":%" PRIu32
+                    ",\"contended_devices\":%" PRIu32 "}",
+                    model->unexplained, model->unexplained_count, model->anchored, model->circular,
+                    model->exclusive, model->contended);
+    text->length--; // the model's members go on
+    text_add_cstr(text, ",\"uncalibrated\":[");
+    add_uncalibrated(simulate, text, "\"");
+    text_add_cstr(text, "]}");
+}
+
+// One point of the sweep, or all there is: once, or for both ratios of a device.
+static tsmith_status add_answer(struct simulate *simulate, struct text *text, bool json, uint64_t step,
+                                tsmith_error *error) {
+    const double part = simulate->steps > 1 ? (double)step / (double)(simulate->steps - 1) : 0;
+    const int runs = simulate->ratios[0] > 0 && simulate->ratios[0] != simulate->ratios[1] ? 2 : 1;
+    tsmith_simulated simulated = {0};
+    int64_t low = INT64_MAX, high = 0;
+    for (int i = 0; i < runs; i++) {
+        const tsmith_status status = answer(simulate, part, simulate->ratios[i], &simulated, error);
+        if (status != TSMITH_OK)
+            return status;
+        low = simulated.makespan < low ? simulated.makespan : low;
+        high = simulated.makespan > high ? simulated.makespan : high;
+    }
+    if (json) {
+        text_add_cstr(text, step ? ",{\"factors\":[" : "{\"factors\":[");
+        for (size_t i = 0; i < simulate->scale_count; i++) {
+            const struct scale *scale = &simulate->scales[i];
+            text_add_cstr(text, i ? "," : "");
+            text_add_f64(text, scale->from + part * (scale->to - scale->from));
+        }
+        text_add_format(text,
+                        "],\"affected\":%" PRIu64 ",\"makespan_least_ns\":%" PRId64
+                        ",\"makespan_most_ns\":%" PRId64 ",\"device_busy_ns\":%" PRId64
+                        ",\"choices\":%" PRIu64,
+                        simulate->affected, low, high, simulated.device_busy, simulated.choices);
+        add_parts_json(simulate, text, &simulated);
+        text_add_char(text, '}');
+        return TSMITH_OK;
+    }
+    if (simulate->steps > 1) {
+        const struct scale *scale = simulate->scales;
+        text_add_format(text, "%8.3g  ", scale->from + part * (scale->to - scale->from));
+        add_times_text(simulate, text, low, high);
+        return TSMITH_OK;
+    }
+    if (simulate->asked) {
+        text_add_cstr(text, "With what was asked (");
+        text_add_count(text, simulate->affected);
+        text_add_cstr(text, " commands and calls concerned): ");
+        add_times_text(simulate, text, low, high);
+    }
+    add_parts_text(simulate, text, &simulated);
+    return TSMITH_OK;
+}
+
+static int write_answers(struct simulate *simulate, struct text *text, bool json) {
+    tsmith_error error;
+    if (json)
+        text_add_cstr(text, ",\"answers\":[");
+    for (uint64_t step = 0; step < simulate->steps; step++) {
+        const tsmith_status status = add_answer(simulate, text, json, step, &error);
+        if (status != TSMITH_OK)
+            return fail(&error);
+        if (!step && simulate->changes && !simulate->affected) {
+            complain("nothing in the trace is what was asked to be changed");
+            return EXIT_NO;
+        }
+    }
+    text_add_cstr(text, json ? "]}\n" : "");
+    output_text(text);
+    return trace_report(&simulate->trace);
+}
+
+static int run(struct simulate *simulate, struct text *text) {
+    const bool json = invocation_flag(simulate->invocation, "json");
+    int code = trace_open(simulate->invocation->operands[0], &simulate->trace);
+    if (code == EXIT_DONE)
+        code = make_model(simulate);
+    if (code != EXIT_DONE)
+        return code;
+    if (!set_priorities(simulate))
+        return EXIT_USAGE;
+    json ? add_model_json(simulate, text) : add_model_text(simulate, text);
+    if (simulate->model->error > ERROR_MOST && !invocation_flag(simulate->invocation, "force")) {
+        text_add_cstr(text, json ? "}\n" : "");
+        output_text(text);
+        complain("the model explains this trace too badly (%.1f%% off) for an answer: --force gives one all "
+                 "the same",
+                 100 * simulate->model->error);
+        return EXIT_NO;
+    }
+    return write_answers(simulate, text, json);
+}
+
+int command_simulate(const struct invocation *invocation) {
+    struct simulate simulate = {.invocation = invocation};
+    struct text text = {0};
+    int code = read_options(&simulate) ? run(&simulate, &text) : EXIT_USAGE;
+    text_finish(&text);
+    tsmith_simulation_destroy(simulate.simulation);
+    tsmith_graph_destroy(simulate.graph);
+    tsmith_timeline_destroy(simulate.timeline);
+    trace_close(&simulate.trace);
+    free(simulate.priorities);
+    for (size_t i = 0; i < simulate.scale_count; i++)
+        free(simulate.scales[i].name);
+    return code;
+}

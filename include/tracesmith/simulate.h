@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What if: the graph of a trace run again in virtual time, as recorded or with something changed.
+//
+// A simulation takes from the trace how long every command ran, how long every host call took and how long the host
+// thought between its calls. How long a launch takes to reach the device, how far apart the commands of a queue lie and
+// how long a wait takes to return are not taken one by one: they are calibrated, one figure for each kind of edge and
+// device. So the unmodified trace, simulated, tells how well the model explains the trace: its error. Delays that no
+// figure explains (over eight times the median of their kind) are kept as recorded and counted as unexplained.
+//
+// Not modelled: caches, clocks that change, memory bandwidth shared by kernels beyond what the trace itself shows when
+// they overlap. Host threads that wait for each other outside the GPU's API keep the recorded distance.
+//
+// The same trace and changes give the same answer, bit by bit. It borrows timeline, graph and dictionary. One thread at
+// a time.
+#ifndef TRACESMITH_SIMULATE_H
+#define TRACESMITH_SIMULATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/dictionary.h"
+#include "tracesmith/export.h"
+#include "tracesmith/graph.h"
+#include "tracesmith/status.h"
+#include "tracesmith/timeline.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Who goes first when several commands could run on a device or copy engine that runs one at a time.
+// X(NAME, number, "name", "doc")
+#define TSMITH_POLICY_TABLE(X)                                                                               \
+    X(ORIGINAL, 0, "original", "the command that was first in the recording")                                \
+    X(ROUND_ROBIN, 1, "round-robin", "the queues take turns")                                                \
+    X(PRIORITY, 2, "priority", "the queue with the highest priority, then the first in the recording")
+
+typedef enum tsmith_policy {
+#define TSMITH_POLICY_ENUM(NAME, number, name, doc) TSMITH_POLICY_##NAME = number,
+    TSMITH_POLICY_TABLE(TSMITH_POLICY_ENUM)
+#undef TSMITH_POLICY_ENUM
+        TSMITH_POLICY_LIMIT = 3
+} tsmith_policy;
+
+// What can be changed. X(NAME, number, "name", "doc")
+#define TSMITH_CHANGE_TABLE(X)                                                                               \
+    X(SCALE_KERNEL, 0, "scale kernel", "kernels take `factor` times as long")                                \
+    X(SCALE_COPY, 1, "scale copy", "copies and fills take `factor` times as long")                           \
+    X(SCALE_CALL, 2, "scale call", "host calls take `factor` times as long, waiting excepted")               \
+    X(SCALE_HOST, 3, "scale host", "the host takes `factor` times as long between its calls")                \
+    X(DROP_SYNC, 4, "drop sync", "calls that wait for the device return at once")                            \
+    X(FUSE, 5, "fuse",                                                                                       \
+      "kernels that follow each other in a queue, named one by one in `names`, become one: no gap between "  \
+      "them and one launch")                                                                                 \
+    X(GRAPH, 6, "graph",                                                                                     \
+      "launches that follow each other without a wait become one launch of a captured graph: `time` ns of "  \
+      "host for each command, and within a queue the shortest gap that the trace knows")                     \
+    X(OVERLAP_COMMUNICATION, 7, "overlap communication",                                                     \
+      "communication moves to a queue of its own: what follows it in its queue does not wait for it, the "   \
+      "host's next wait for that queue does. What really needs its result sooner is not known: a bound")
+
+typedef enum tsmith_change_kind {
+#define TSMITH_CHANGE_ENUM(NAME, number, name, doc) TSMITH_CHANGE_##NAME = number,
+    TSMITH_CHANGE_TABLE(TSMITH_CHANGE_ENUM)
+#undef TSMITH_CHANGE_ENUM
+        TSMITH_CHANGE_LIMIT = 8
+} tsmith_change_kind;
+
+typedef struct tsmith_change {
+    size_t size;             // sizeof(tsmith_change)
+    tsmith_change_kind kind; //
+    const char *const
+        *names; // patterns of names with * and ?; NULL: all. FUSE: one for each kernel of the chain
+    size_t name_count;
+    double factor; // of SCALE_*: 0 or more
+    int64_t time;  // of GRAPH, ns
+} tsmith_change;
+
+// How well the model explains the trace it was made from.
+typedef struct tsmith_simulation_model {
+    int64_t recorded;           // ns from the first moment to the last end
+    int64_t simulated;          // the same, unmodified, in virtual time
+    double error;               // |simulated - recorded| / recorded
+    double median_start_error;  // of all commands: |start simulated - start recorded| / recorded
+    int64_t unexplained;        // ns of delays kept as recorded, added up over the path that decides the end
+    uint64_t unexplained_count; // such delays in the whole trace
+    uint64_t anchored; // commands and threads that nothing in the trace precedes: they stay where they were
+    uint64_t circular; // points that wait for each other at one time; the earlier goes first
+    uint32_t
+        uncalibrated;   // bits, 1 << tsmith_edge_kind: kinds that decide nothing in the trace; their lag is
+                        // taken as 0, so that what is simulated with changes is a bound
+    uint32_t exclusive; // devices and copy engines that run one command at a time
+    uint32_t contended; // devices whose overlapping kernels slow each other down in the trace
+} tsmith_simulation_model;
+
+// A part of the path that decides the end: a kind of work by name, or a kind of gap by the name of who waited.
+typedef struct tsmith_simulated_part {
+    const char *what; // "compute", "host call", "launch", ...
+    uint32_t name;    // string id
+    uint32_t reserved;
+    uint64_t count;
+    int64_t time;
+} tsmith_simulated_part;
+
+typedef struct tsmith_simulated {
+    int64_t makespan;                   // ns from the first moment to the last end
+    int64_t device_busy;                // ns in which commands ran, added up over the devices
+    uint64_t choices;                   // how often the policy had to choose
+    const tsmith_simulated_part *parts; // largest first; they add up to the makespan
+    size_t part_count;
+} tsmith_simulated;
+
+typedef struct tsmith_simulation_options {
+    size_t size; // sizeof(tsmith_simulation_options)
+    tsmith_policy policy;
+    const int32_t *priorities; // by row of the timeline, higher first; NULL: all 0
+} tsmith_simulation_options;
+
+typedef struct tsmith_simulation tsmith_simulation;
+
+// Calibrates, and simulates the unmodified trace. ERROR_NOT_FOUND when no command of the trace ran.
+TSMITH_API tsmith_status tsmith_simulation_create(const tsmith_timeline *timeline, const tsmith_graph *graph,
+                                                  const tsmith_dictionary *dictionary,
+                                                  tsmith_simulation **out, tsmith_error *error);
+TSMITH_API void tsmith_simulation_destroy(tsmith_simulation *simulation);
+TSMITH_API const tsmith_simulation_model *tsmith_simulation_get_model(const tsmith_simulation *simulation);
+
+// Applies a change on top of those before it. *affected (may be NULL): how many commands or calls it concerns. Scaling
+// acts at once; a chain is fused only where the trace runs it.
+TSMITH_API tsmith_status tsmith_simulation_change(tsmith_simulation *simulation, const tsmith_change *change,
+                                                  uint64_t *affected, tsmith_error *error);
+// Forgets all changes.
+TSMITH_API tsmith_status tsmith_simulation_reset(tsmith_simulation *simulation, tsmith_error *error);
+// Simulates with the changes made. `options` may be NULL. What *out points to lives until the next call.
+TSMITH_API tsmith_status tsmith_simulation_run(tsmith_simulation *simulation,
+                                               const tsmith_simulation_options *options,
+                                               tsmith_simulated *out, tsmith_error *error);
+
+// When a command of the timeline started and ended in the last run, ns on the trace clock as the trace would have it.
+TSMITH_API tsmith_interval tsmith_simulation_command(const tsmith_simulation *simulation, uint32_t command);
+
+// Whether a name fits a pattern: * is any text, ? any byte. What names of changes are.
+TSMITH_API int tsmith_name_matches(const char *pattern, const char *name);
+
+TSMITH_API const char *tsmith_policy_name(tsmith_policy policy);
+TSMITH_API const char *tsmith_policy_doc(tsmith_policy policy);
+TSMITH_API const char *tsmith_change_doc(tsmith_change_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a graph to points, links and lags.
+//
+// What decides when a command starts is the last of what it waits for (its binding link). How long after that it does
+// start is a property of the kind of link and the device, calibrated as the mean over all commands bound by such links;
+// what lies beyond eight times their median is no property but an accident, kept with the command it happened to.
+// Links that do not bind get the same lag, or less where the trace shows less. A kind that never decided anything is taken
+// as 0: what is simulated is then a bound, and says so.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "event/sort.h"
+#include "replay/simulate.h"
+
+// ---- kinds of lag
+
+// A histogram over durations, eight steps to a power of two: its median is right within 9 %.
+enum { STEPS = 8, BUCKETS = 62 * STEPS, OUTLIER = 8, LEAST_OUTLIER = 1000 };
+
+struct lag_class {
+    uint32_t count;
+    int64_t limit; // what is beyond it is an outlier
+    double sum;    // of those within
+    uint32_t within;
+    uint32_t buckets[BUCKETS];
+};
+
+// Classes of commands: by device, whether it is a copy, and the link's kind. Of calls: what returning from a wait costs,
+// and what a call to wait costs that had nothing to wait for, by role.
+struct classes {
+    struct lag_class *items;
+    uint32_t first_sync, first_ready, count;
+};
+
+static uint32_t bucket_of(int64_t value) {
+    if (value < 2 * STEPS)
+        return value < 0 ? 0 : (uint32_t)value / 2;
+    uint32_t power = 63 - (uint32_t)__builtin_clzll((uint64_t)value);
+    return (power - 3) * STEPS + (uint32_t)((uint64_t)value >> (power - 3) & (STEPS - 1));
+}
+
+static int64_t bucket_middle(uint32_t bucket) {
+    if (bucket < STEPS)
+        return 2 * (int64_t)bucket + 1;
+    uint32_t power = bucket / STEPS + 3;
+    return (int64_t)((2 * (uint64_t)(STEPS + bucket % STEPS) + 1) << (power - 3) >> 1);
+}
+
+static void class_add(struct lag_class *class, int64_t value) {
+    class->count++;
+    class->buckets[bucket_of(value)]++;
+}
+
+static void class_find_limit(struct lag_class *class) {
+    uint32_t seen = 0, bucket = 0;
+    if (!class->count)
+        return;
+    while (bucket < BUCKETS && (seen += class->buckets[bucket]) * 2 < class->count)
+        bucket++;
+    int64_t median = bucket_middle(bucket);
+    class->limit = median > INT64_MAX / OUTLIER ? INT64_MAX : median * OUTLIER;
+    class->limit = class->limit < LEAST_OUTLIER ? LEAST_OUTLIER : class->limit;
+}
+
+static int64_t class_lag(const struct lag_class *class) {
+    return class->within ? (int64_t)(class->sum / class->within) : 0;
+}
+
+static struct lag_class *command_class(const tsmith_simulation *simulation, const struct classes *classes,
+                                       const tsmith_command *command, uint32_t kind) {
+    uint32_t device = simulation->timeline->rows[command->row].device;
+    bool is_copy = command->work == TSMITH_WORK_COPY;
+    return &classes->items[((size_t)device * 2 + is_copy) * TSMITH_EDGE_LIMIT + kind];
+}
+
+static bool classes_make(struct classes *classes, const tsmith_timeline *timeline) {
+    classes->first_sync = (uint32_t)timeline->device_count * 2 * TSMITH_EDGE_LIMIT;
+    classes->first_ready = classes->first_sync + TSMITH_CALL_LIMIT;
+    classes->count = classes->first_ready + TSMITH_CALL_LIMIT;
+    classes->items = calloc(classes->count, sizeof *classes->items);
+    return classes->items;
+}
+
+// ---- what decides when a point comes
+
+// The incoming edges of one point.
+struct incoming {
+    const tsmith_edge *edges;
+    uint32_t count;
+    bool end;
+    const tsmith_edge *binding; // NULL: none
+    int64_t from;               // when the binding one's source came
+};
+
+static int64_t edge_time(const tsmith_graph *graph, const tsmith_edge *edge) {
+    return graph_time(graph, edge->from, graph_from_end[edge->kind]);
+}
+
+static uint32_t edge_point(const tsmith_edge *edge) {
+    return 2 * edge->from + graph_from_end[edge->kind];
+}
+
+// Whether an edge is about this end of its node.
+static bool takes_part(const struct incoming *in, const tsmith_edge *edge) {
+    return graph_to_end[edge->kind] == in->end;
+}
+
+static struct incoming incoming(const tsmith_graph *graph, uint32_t node, bool end) {
+    struct incoming in = {.end = end, .from = INT64_MIN};
+    in.edges = tsmith_graph_predecessors(graph, node, &in.count);
+    for (uint32_t i = 0; i < in.count; i++) {
+        if (!takes_part(&in, &in.edges[i]))
+            continue;
+        int64_t time = edge_time(graph, &in.edges[i]);
+        if (!in.binding || time > in.from) {
+            in.binding = &in.edges[i];
+            in.from = time;
+        }
+    }
+    return in;
+}
+
+// Whether a call that ends with a wait did wait: what it waited for was not done when it could have returned at once.
+static bool did_wait(const struct incoming *in, const tsmith_call *call) {
+    return in->binding && in->binding->kind == TSMITH_EDGE_SYNC_RETURN && in->from > call->start;
+}
+
+// ---- calibration
+
+static void calibrate_command(tsmith_simulation *simulation, struct classes *classes, uint32_t node,
+                              bool sum) {
+    const tsmith_command *command = sim_command(simulation, node);
+    struct incoming in = incoming(simulation->graph, node, false);
+    if (!in.binding)
+        return;
+    if (!sum) {
+        class_add(command_class(simulation, classes, command, in.binding->kind),
+                  sim_between(in.from, command->start));
+        return;
+    }
+    struct lag_class *class = command_class(simulation, classes, command, in.binding->kind);
+    int64_t lag = sim_between(in.from, command->start);
+    if (lag <= class->limit) {
+        class->sum += (double)lag;
+        class->within++;
+    }
+}
+
+static void calibrate_call(tsmith_simulation *simulation, struct classes *classes, uint32_t node, bool sum) {
+    const tsmith_call *call = sim_call(simulation, node);
+    struct incoming in = incoming(simulation->graph, node, true);
+    if (!in.binding)
+        return;
+    bool waited = did_wait(&in, call);
+    bool any_sync = waited;
+    for (uint32_t i = 0; i < in.count && !any_sync; i++)
+        any_sync = in.edges[i].kind == TSMITH_EDGE_SYNC_RETURN;
+    if (!any_sync)
+        return;
+    int64_t lag = waited ? sim_between(in.from, call->end) : sim_between(call->start, call->end);
+    struct lag_class *class =
+        &classes->items[(waited ? classes->first_sync : classes->first_ready) + call->role];
+    if (!sum) {
+        class_add(class, lag);
+    } else if (lag <= class->limit) {
+        class->sum += (double)lag;
+        class->within++;
+    }
+}
+
+static void calibrate(tsmith_simulation *simulation, struct classes *classes) {
+    for (int sum = 0; sum < 2; sum++) {
+        for (uint32_t node = 0; node < simulation->node_count; node++) {
+            if (sim_is_command(simulation, node))
+                calibrate_command(simulation, classes, node, sum);
+            else
+                calibrate_call(simulation, classes, node, sum);
+        }
+        for (uint32_t i = 0; i < classes->count && !sum; i++)
+            class_find_limit(&classes->items[i]);
+    }
+}
+
+// ---- links
+
+static bool add_link(tsmith_simulation *simulation, uint32_t from, uint32_t to, int64_t lag, uint32_t kind) {
+    struct sim_model *model = &simulation->model;
+    void *links = model->links;
+    if (!array_reserve(&links, &model->link_capacity, model->link_count + 1, sizeof *model->links))
+        return false;
+    model->links = links;
+    model->links[model->link_count++] = (struct sim_link){.from = from, .to = to, .lag = lag, .kind = kind};
+    return true;
+}
+
+// The lag of a point behind what bound it: the class's, or its own when that is an accident.
+static int64_t binding_lag(tsmith_simulation *simulation, const struct lag_class *class, uint32_t point,
+                           int64_t lag) {
+    int64_t usual = class_lag(class);
+    if (lag <= class->limit)
+        return usual;
+    simulation->model.unexplained[point] = lag - usual;
+    simulation->figures.unexplained_count++;
+    return lag;
+}
+
+static bool link_command_start(tsmith_simulation *simulation, const struct classes *classes, uint32_t node) {
+    const tsmith_command *command = sim_command(simulation, node);
+    struct incoming in = incoming(simulation->graph, node, false);
+    for (uint32_t i = 0; i < in.count; i++) {
+        const tsmith_edge *edge = &in.edges[i];
+        if (!takes_part(&in, edge))
+            continue;
+        const struct lag_class *class = command_class(simulation, classes, command, edge->kind);
+        int64_t recorded = sim_between(edge_time(simulation->graph, edge), command->start), lag = recorded;
+        if (edge == in.binding)
+            lag = binding_lag(simulation, class, 2 * node, recorded);
+        else if (class_lag(class) < recorded)
+            lag = class_lag(class);
+        if (!class->count)
+            simulation->figures.uncalibrated |= 1u << edge->kind;
+        if (edge->kind == TSMITH_EDGE_RESOURCE)
+            simulation->model.gap[node] = lag;
+        else if (!add_link(simulation, edge_point(edge), 2 * node, lag, edge->kind))
+            return false;
+    }
+    // A compilation has no launch in the graph; it happens in the call.
+    if (!in.binding && command->call != TSMITH_INDEX_NONE) {
+        uint32_t call = graph_call_node(simulation->graph, command->call);
+        int64_t lag = sim_between(graph_time(simulation->graph, call, false), command->start);
+        return add_link(simulation, 2 * call, 2 * node, lag, TSMITH_EDGE_LAUNCH);
+    }
+    simulation->figures.anchored += !in.binding;
+    return true;
+}
+
+static bool link_command_end(tsmith_simulation *simulation, uint32_t node) {
+    struct incoming in = incoming(simulation->graph, node, true);
+    const tsmith_command *command = sim_command(simulation, node);
+    simulation->model.own[node] = in.binding ? 0 : sim_between(command->start, command->end);
+    for (uint32_t i = 0; i < in.count; i++)
+        if (takes_part(&in, &in.edges[i]) &&
+            !add_link(simulation, edge_point(&in.edges[i]), 2 * node + 1,
+                      sim_between(edge_time(simulation->graph, &in.edges[i]), command->end),
+                      in.edges[i].kind))
+            return false;
+    return true;
+}
+
+// Between its calls a host takes the time it took.
+static bool link_call_start(tsmith_simulation *simulation, uint32_t node) {
+    struct incoming in = incoming(simulation->graph, node, false);
+    simulation->figures.anchored += !in.binding;
+    for (uint32_t i = 0; i < in.count; i++)
+        if (takes_part(&in, &in.edges[i]) &&
+            !add_link(simulation, edge_point(&in.edges[i]), 2 * node,
+                      sim_between(edge_time(simulation->graph, &in.edges[i]),
+                                  graph_time(simulation->graph, node, false)),
+                      in.edges[i].kind))
+            return false;
+    return true;
+}
+
+static bool link_call_end(tsmith_simulation *simulation, const struct classes *classes, uint32_t node) {
+    const tsmith_call *call = sim_call(simulation, node);
+    struct incoming in = incoming(simulation->graph, node, true);
+    const struct lag_class *sync = &classes->items[classes->first_sync + call->role];
+    const struct lag_class *ready = &classes->items[classes->first_ready + call->role];
+    bool waited = did_wait(&in, call), inner = false;
+    int64_t own = sim_between(call->start, call->end);
+    for (uint32_t i = 0; i < in.count; i++) {
+        const tsmith_edge *edge = &in.edges[i];
+        if (!takes_part(&in, edge))
+            continue;
+        int64_t recorded = sim_between(edge_time(simulation->graph, edge), call->end), lag = recorded;
+        inner |= edge->kind == TSMITH_EDGE_RETURNED;
+        if (edge->kind == TSMITH_EDGE_SYNC_RETURN) {
+            lag = class_lag(sync) < recorded ? class_lag(sync) : recorded;
+            if (waited && edge == in.binding)
+                lag = binding_lag(simulation, sync, 2 * node + 1, recorded);
+        }
+        if (!add_link(simulation, edge_point(edge), 2 * node + 1, lag, edge->kind))
+            return false;
+    }
+    if (waited)
+        own = class_lag(ready) < own ? class_lag(ready) : own;
+    simulation->model.own[node] = inner ? 0 : own;
+    return true;
+}
+
+static bool add_links(tsmith_simulation *simulation, const struct classes *classes) {
+    bool done = true;
+    for (uint32_t node = 0; node < simulation->node_count && done; node++)
+        done = sim_is_command(simulation, node)
+                   ? link_command_start(simulation, classes, node) && link_command_end(simulation, node)
+                   : link_call_start(simulation, node) && link_call_end(simulation, classes, node);
+    return done;
+}
+
+// ---- all of it
+
+// A thread that only asks whether something is done, like a watchdog, does not decide when it all ends.
+static void find_deciding(tsmith_simulation *simulation) {
+    const tsmith_timeline *timeline = simulation->timeline;
+    for (size_t i = 0; i < timeline->call_count; i++)
+        if (timeline->calls[i].role != TSMITH_CALL_OTHER)
+            simulation->model.decides[timeline->calls[i].thread] = true;
+}
+
+static tsmith_status find_order(tsmith_simulation *simulation) {
+    const uint32_t count = simulation->command_count;
+    int64_t *times = malloc(((size_t)count + 1) * sizeof *times);
+    uint32_t *sorted = malloc(((size_t)count + 1) * sizeof *sorted);
+    uint32_t *room = malloc(((size_t)count + 1) * sizeof *room);
+    const bool done = times && sorted && room;
+    if (done) {
+        for (uint32_t i = 0; i < count; i++)
+            times[i] = sim_command(simulation, i)->start;
+        sort_order_by_time(times, count, sorted, room);
+        for (uint32_t i = 0; i < count; i++)
+            simulation->model.order[sorted[i]] = i;
+    }
+    free(times);
+    free(sorted);
+    free(room);
+    return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+tsmith_status sim_model_make(tsmith_simulation *simulation) {
+    const size_t nodes = (size_t)simulation->node_count + 1, commands = (size_t)simulation->command_count + 1;
+    struct sim_model *model = &simulation->model;
+    struct classes classes = {0};
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    model->own = calloc(nodes, sizeof *model->own);
+    model->unexplained = calloc(2 * nodes, sizeof *model->unexplained);
+    model->gap = calloc(commands, sizeof *model->gap);
+    model->order = calloc(commands, sizeof *model->order);
+    model->resource_of = malloc(commands * sizeof *model->resource_of);
+    model->decides = calloc(simulation->timeline->thread_count + 1, sizeof *model->decides);
+    if (!model->own || !model->unexplained || !model->gap || !model->order || !model->resource_of ||
+        !model->decides || !classes_make(&classes, simulation->timeline))
+        goto done;
+    calibrate(simulation, &classes);
+    if (!add_links(simulation, &classes))
+        goto done;
+    find_deciding(simulation);
+    status = find_order(simulation);
+    if (status == TSMITH_OK)
+        status = sim_pool_make(simulation);
+done:
+    free(classes.items);
+    return status;
+}
+
+void sim_model_finish(struct sim_model *model) {
+    free(model->links);
+    free(model->own);
+    free(model->unexplained);
+    free(model->gap);
+    free(model->order);
+    free(model->resource_of);
+    free(model->decides);
+    free(model->resources);
+    *model = (struct sim_model){0};
+}
