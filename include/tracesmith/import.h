@@ -19,10 +19,14 @@ typedef struct tsmith_import_options {
     // How much may be held back so that names and devices that a file tells late are known when its first
     // batch is delivered. 0: 64 MiB. What an import needs beside this does not grow with the file.
     size_t hold_bytes;
+    // The program that wrote the trace, for formats that leave the names of functions there (XRay). NULL: what the
+    // environment variable TRACESMITH_BINARY says, if anything.
+    const char *binary;
 } tsmith_import_options;
 
 // Opens a foreign trace: Chrome trace JSON as Kineto (PyTorch) and others write it, or rocprofv3 JSON, plain, gzip
-// or zstd; or an SQLite database that nsys (Nsight Systems) exported, of any version.
+// or zstd; an SQLite database that nsys (Nsight Systems) exported,
+// of any version; or a log of LLVM XRay, basic (versions 1 to 3) or of the flight data recorder (1 to 5).
 //
 // Nothing of the file is lost: what has no field of the vocabulary becomes a dynamic field (unit "" or "json"
 // for an argument, "event" or "event json" for a key of the event itself, "end" or "end json" for an argument

@@ -12,6 +12,7 @@
 #include "import/nsys.h"
 #include "import/open.h"
 #include "import/rocprof.h"
+#include "import/xray.h"
 
 // A source around a Chrome trace.
 struct importer {
@@ -71,6 +72,14 @@ static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *er
     }
 }
 
+// The program that wrote the trace, for formats that leave names there.
+static const char *binary_of(const tsmith_import_options *options) {
+    if (options && options->size >= offsetof(tsmith_import_options, binary) + sizeof options->binary &&
+        options->binary)
+        return options->binary;
+    return getenv("TRACESMITH_BINARY");
+}
+
 tsmith_status import_open(const struct import_place *place, const tsmith_import_options *options,
                           tsmith_source **out, tsmith_error *error) {
     static const tsmith_source_ops ops = {next, dictionary, destroy};
@@ -80,6 +89,8 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
     *out = NULL;
     if (nsys_is(place))
         return nsys_open(place, out, error);
+    if (xray_is(place))
+        return xray_open(place, binary_of(options), out, error);
     struct importer *importer = calloc(1, sizeof *importer);
     if (!importer || !(importer->name = strdup(place->name))) {
         if (place->owned)

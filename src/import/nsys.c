@@ -8,18 +8,14 @@
 // (backwards) until the damage is met from there.
 #include "import/nsys.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "base/file.h"
 
 enum { TABLES_MAX = 4096, VALUE_MAX = 32 << 20, CACHE_KIB = 8192, SMALLEST_ROW = 4 };
 
@@ -27,10 +23,7 @@ static const char MAGIC[16] = "SQLite format 3";
 
 bool nsys_is(const struct import_place *place) {
     char head[sizeof MAGIC];
-    if (place->first_size)
-        return place->first_size >= sizeof MAGIC && memcmp(place->first, MAGIC, sizeof MAGIC) == 0;
-    return pread(place->fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
-           memcmp(head, MAGIC, sizeof head) == 0;
+    return seekable_peek(place, head, sizeof head) == sizeof head && memcmp(head, MAGIC, sizeof head) == 0;
 }
 
 // ---- statements
@@ -162,8 +155,8 @@ static void note_lacks(struct nsys *nsys, const struct nsys_table *table) {
     for (const char *need = table->rule ? table->rule->needs : ""; *need;
          need += length + (need[length] == ' '))
         if (!says(need, table, &length))
-            nsys_note(nsys, TSMITH_REASON_UNTRACED, 0, false, "table %s: has no column %.*s", table->name,
-                      (int)length, need);
+            ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, false,
+                        "table %s: has no column %.*s", table->name, (int)length, need);
 }
 
 // Learns the columns of a table.
@@ -172,8 +165,8 @@ static void learn_table(struct nsys *nsys, struct nsys_table *table) {
         table->roles[role] = -1;
     sqlite3_stmt *select = nsys_select(nsys, "SELECT * FROM \"%w\"", table->name);
     if (!select) {
-        nsys_note(nsys, TSMITH_REASON_CORRUPT, 0, true, "table %s: cannot be read: %s", table->name,
-                  sqlite3_errmsg(nsys->db));
+        ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, true,
+                    "table %s: cannot be read: %s", table->name, sqlite3_errmsg(nsys->db));
         return;
     }
     int count = sqlite3_column_count(select);
@@ -200,12 +193,12 @@ static void note_missing_tables(struct nsys *nsys) {
     const struct nsys_table_rule *rule;
     for (size_t i = 0; (rule = nsys_table_at(i)); i++)
         if (rule->flags & NSYS_CORE && !nsys_has_table(nsys, rule->name))
-            nsys_note(nsys, TSMITH_REASON_UNTRACED, 0, false,
-                      "the file has no table %s: there are no %s events of it", rule->name,
-                      tsmith_kind_name(rule->kind));
+            ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, false,
+                        "the file has no table %s: there are no %s events of it", rule->name,
+                        tsmith_kind_name(rule->kind));
     if (!nsys_has_table(nsys, "StringIds"))
-        nsys_note(nsys, TSMITH_REASON_UNTRACED, 0, false,
-                  "the file has no table StringIds: names are the numbers that stood for them");
+        ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, false,
+                    "the file has no table StringIds: names are the numbers that stood for them");
 }
 
 static bool is_export(struct nsys *nsys) {
@@ -243,8 +236,8 @@ static void end_table(struct nsys *nsys) {
 
 static void note_damage(struct nsys *nsys, const char *why) {
     const struct nsys_table *table = &nsys->tables[nsys->at];
-    nsys_note(nsys, TSMITH_REASON_CORRUPT, 0, true, "table %s: %s after %llu rows", table->name, why,
-              (unsigned long long)nsys->row_count);
+    ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, true,
+                "table %s: %s after %llu rows", table->name, why, (unsigned long long)nsys->row_count);
     if (!nsys->damaged)
         (void)status_set_at(
             &nsys->stop, TSMITH_TRUNCATED, UINT64_MAX, nsys->row_count,
@@ -283,7 +276,7 @@ static void step(struct nsys *nsys) {
         meet_damage(nsys, sqlite3_errstr(result));
         return;
     }
-    if (nsys->row_count >= nsys->size / SMALLEST_ROW) {
+    if (nsys->row_count >= nsys->file.size / SMALLEST_ROW) {
         nsys->has_rowid = false;
         meet_damage(nsys, "it has more rows than there is room for");
         return;
@@ -303,7 +296,7 @@ static void run(struct nsys *nsys) {
     while (!gather_is_full(&nsys->gather) && !nsys->failed) {
         if (nsys->at == nsys->table_count) {
             gather_flush(&nsys->gather);
-            nsys_write_ledger(nsys);
+            nsys->failed |= !ledger_write(&nsys->ledger, nsys->dictionary, &nsys->gather);
             nsys->over = true;
             return;
         }
@@ -358,12 +351,11 @@ static void destroy(void *self) {
         free(nsys->tables[i].name);
     }
     free(nsys->tables);
-    free(nsys->entries);
+    ledger_finish(&nsys->ledger);
     gather_finish(&nsys->gather);
     (void)sqlite3_close(nsys->db);
     tsmith_dictionary_destroy(nsys->dictionary);
-    if (nsys->owned && nsys->fd >= 0)
-        (void)close(nsys->fd);
+    seekable_close(&nsys->file);
     free(nsys->name);
     free(nsys);
 }
@@ -382,31 +374,29 @@ static void note_leftovers(struct nsys *nsys, const char *path) {
     static const char *const ENDINGS[] = {"-wal", "-journal"};
     for (size_t i = 0; i < sizeof ENDINGS / sizeof *ENDINGS; i++)
         if (is_there(path, ENDINGS[i]))
-            nsys_note(nsys, TSMITH_REASON_UNTRACED, 0, true,
-                      "beside the file is a log of changes (%s%s) that was not read; open the file once with "
-                      "sqlite3 to merge it",
-                      path, ENDINGS[i]);
+            ledger_note(
+                &nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, true,
+                "beside the file is a log of changes (%s%s) that was not read; open the file once with "
+                "sqlite3 to merge it",
+                path, ENDINGS[i]);
 }
 
 // A file cut short has fewer pages than its header says.
 static void note_short(struct nsys *nsys) {
-    uint64_t stated = nsys_file_stated(nsys->fd);
-    if (stated <= nsys->size)
+    uint64_t stated = nsys_file_stated(nsys->file.fd);
+    if (stated <= nsys->file.size)
         return;
-    nsys_note(nsys, TSMITH_REASON_CORRUPT, 0, true, "the file ends after %llu of %llu bytes",
-              (unsigned long long)nsys->size, (unsigned long long)stated);
-    (void)status_set_at(&nsys->stop, TSMITH_TRUNCATED, nsys->size, UINT64_MAX,
+    ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, true,
+                "the file ends after %llu of %llu bytes", (unsigned long long)nsys->file.size,
+                (unsigned long long)stated);
+    (void)status_set_at(&nsys->stop, TSMITH_TRUNCATED, nsys->file.size, UINT64_MAX,
                         "%s: ends after %llu of %llu bytes; what could be read was read", nsys->name,
-                        (unsigned long long)nsys->size, (unsigned long long)stated);
+                        (unsigned long long)nsys->file.size, (unsigned long long)stated);
     nsys->damaged = true;
 }
 
 static tsmith_status prepare(struct nsys *nsys, tsmith_error *error) {
-    struct stat status;
-    if (fstat(nsys->fd, &status) != 0)
-        return status_set_errno(error, "%s: cannot be read", nsys->name);
-    nsys->size = (uint64_t)status.st_size;
-    if (nsys_file_open(nsys->fd, &nsys->db) != SQLITE_OK)
+    if (nsys_file_open(nsys->file.fd, &nsys->db) != SQLITE_OK)
         return status_set(error, TSMITH_ERROR_FORMAT, "%s: is no SQLite database that can be read: %s",
                           nsys->name, sqlite3_errmsg(nsys->db));
     if (!list_tables(nsys, error))
@@ -430,54 +420,22 @@ static tsmith_status prepare(struct nsys *nsys, tsmith_error *error) {
                         : TSMITH_OK;
 }
 
-// SQLite reads here and there: what comes out of a pipe goes into a file without a name first.
-static tsmith_status copy_pipe(struct nsys *nsys, const struct import_place *place, tsmith_error *error) {
-    char bytes[1 << 14];
-    ssize_t got = 1;
-    int copy = file_temporary();
-    if (copy < 0)
-        return status_set_errno(error, "%s: no temporary file for it (TMPDIR chooses another folder)",
-                                nsys->name);
-    nsys->fd = copy;
-    nsys->owned = true;
-    bool whole = file_write(copy, place->first, place->first_size);
-    while (whole && got) {
-        struct pollfd waiting = {.fd = place->fd, .events = POLLIN};
-        got = read(place->fd, bytes, sizeof bytes);
-        if (got < 0 && errno == EAGAIN)
-            (void)poll(&waiting, 1, -1);
-        else if (got < 0 && errno != EINTR)
-            return status_set_errno(error, "%s: cannot be read", nsys->name);
-        whole = got <= 0 || file_write(copy, bytes, (size_t)got);
-    }
-    if (whole)
-        return TSMITH_OK;
-    return status_set_errno(error, "%s: cannot be copied (TMPDIR chooses another folder)", nsys->name);
-}
-
-static tsmith_status open_place(struct nsys *nsys, const struct import_place *place, tsmith_error *error) {
-    nsys->fd = place->fd;
-    if (!(nsys->name = strdup(place->name)) || tsmith_dictionary_create(&nsys->dictionary) != TSMITH_OK)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
-    tsmith_status status = TSMITH_OK;
-    if (place->first_size) {
-        status = copy_pipe(nsys, place, error);
-        if (place->owned)
-            (void)close(place->fd);
-    }
-    return status == TSMITH_OK ? prepare(nsys, error) : status;
-}
-
 tsmith_status nsys_open(const struct import_place *place, tsmith_source **out, tsmith_error *error) {
     static const tsmith_source_ops ops = {next, dictionary, destroy};
+    struct seekable file;
+    tsmith_status status = seekable_open(&file, place, error);
+    if (status != TSMITH_OK)
+        return status;
     struct nsys *nsys = calloc(1, sizeof *nsys);
     if (!nsys) {
-        if (place->owned)
-            (void)close(place->fd);
+        seekable_close(&file);
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
     }
-    nsys->owned = place->owned;
-    tsmith_status status = open_place(nsys, place, error);
+    nsys->file = file;
+    if ((nsys->name = strdup(place->name)) && tsmith_dictionary_create(&nsys->dictionary) == TSMITH_OK)
+        status = prepare(nsys, error);
+    else
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
     if (status == TSMITH_OK && tsmith_source_create(&ops, nsys, out) != TSMITH_OK)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
     if (status != TSMITH_OK)

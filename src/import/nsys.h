@@ -15,7 +15,8 @@
 
 #include "base/status.h"
 #include "import/gather.h"
-#include "import/open.h"
+#include "import/ledger.h"
+#include "import/seekable.h"
 #include "tracesmith/dictionary.h"
 #include "tracesmith/stream.h"
 
@@ -211,37 +212,23 @@ void nsys_add_row(struct nsys *nsys, struct nsys_table *table, uint32_t lane, sq
 
 // ---- about the file (nsys_about.c)
 
-// A line of the ledger. An entry that is not `lost` says what is not known and covers no time.
-struct nsys_entry {
-    uint32_t text;
-    tsmith_reason reason;
-    uint64_t lost; // events; 0: unknown
-    bool covers;   // events of the whole trace may be missing
-};
-
-void nsys_note(struct nsys *nsys, tsmith_reason reason, uint64_t lost, bool covers, const char *format, ...)
-    TSMITH_PRINTF(5, 6);
 void nsys_note_problems(struct nsys *nsys, struct nsys_table *table);
 // What nsys says of system, session and itself, and tables without times: attributes.
 void nsys_describe(struct nsys *nsys);
-void nsys_write_ledger(struct nsys *nsys);
 
 // ---- the file (nsys.c)
 
 struct nsys {
     tsmith_dictionary *dictionary;
     char *name; // for messages
-    int fd;     // of the file, or of its copy when it came out of a pipe
-    bool owned; // the descriptor
+    struct seekable file;
     sqlite3 *db;
-    uint64_t size; // of the file
     struct gather gather;
     struct nsys_texts strings;
     struct nsys_texts *labels; // of enumerations
     size_t label_count;
     struct nsys_places places;
-    struct nsys_entry *entries;
-    size_t entry_count, entry_capacity;
+    struct ledger ledger;
 
     struct nsys_table *tables; // known ones first, in the order of the schema
     size_t table_count, table_capacity, at;

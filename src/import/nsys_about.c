@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the file says of itself, and the ledger of what it lacks.
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "import/nsys.h"
 
-enum { ABOUT_ROWS_MAX = 1 << 16, ENTRIES_MAX = 1 << 12, PAIRS_PER_CALL = 40 };
+enum { ABOUT_ROWS_MAX = 1 << 16, PAIRS_PER_CALL = 40 };
 
 // ---- the ledger
-
-void nsys_note(struct nsys *nsys, tsmith_reason reason, uint64_t lost, bool covers, const char *format, ...) {
-    char text[512];
-    void *entries = nsys->entries;
-    if (nsys->entry_count == ENTRIES_MAX)
-        return;
-    if (!array_reserve(&entries, &nsys->entry_capacity, nsys->entry_count + 1, sizeof *nsys->entries)) {
-        nsys->failed = true;
-        return;
-    }
-    nsys->entries = entries;
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    nsys->entries[nsys->entry_count++] =
-        (struct nsys_entry){tsmith_dictionary_intern_cstr(nsys->dictionary, text), reason, lost, covers};
-}
 
 void nsys_note_problems(struct nsys *nsys, struct nsys_table *table) {
     static const struct {
@@ -43,36 +23,10 @@ void nsys_note_problems(struct nsys *nsys, struct nsys_table *table) {
     for (int i = 0; i < NSYS_PROBLEM_COUNT; i++) {
         uint64_t count = table->problems[i];
         if (count)
-            nsys_note(nsys, problems[i].reason, problems[i].lost ? count : 0, problems[i].lost,
-                      "table %s: %llu %s", table->name, (unsigned long long)count, problems[i].text);
+            ledger_note(&nsys->ledger, nsys->dictionary, problems[i].reason, problems[i].lost ? count : 0,
+                        problems[i].lost, "table %s: %llu %s", table->name, (unsigned long long)count,
+                        problems[i].text);
     }
-}
-
-void nsys_write_ledger(struct nsys *nsys) {
-    struct gather *gather = &nsys->gather;
-    int64_t from = gather->first_start, span = 0;
-    if (!nsys->entry_count)
-        return;
-    if (__builtin_sub_overflow(gather->last_end, from, &span))
-        span = 0;
-    tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
-                          .name = tsmith_dictionary_intern_cstr(nsys->dictionary, "import")};
-    uint32_t id = tsmith_dictionary_add_track(nsys->dictionary, &track);
-    for (size_t i = 0; i < nsys->entry_count; i++) {
-        const struct nsys_entry *entry = &nsys->entries[i];
-        tsmith_batch *batch = gather_row(gather, id, 0, TSMITH_KIND_LOSS, from, 0);
-        tsmith_status status = batch ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
-        if (status == TSMITH_OK && entry->covers)
-            status = tsmith_batch_set(batch, TSMITH_FIELD_DURATION, (uint64_t)span);
-        if (status == TSMITH_OK && entry->lost)
-            status = tsmith_batch_set(batch, TSMITH_FIELD_LOST, entry->lost);
-        if (status == TSMITH_OK)
-            status = tsmith_batch_set(batch, TSMITH_FIELD_REASON, entry->reason);
-        if (status == TSMITH_OK)
-            status = tsmith_batch_set(batch, TSMITH_FIELD_TEXT, entry->text);
-        nsys->failed |= status != TSMITH_OK;
-    }
-    gather_flush(gather);
 }
 
 // ---- tables without times
@@ -111,9 +65,9 @@ static bool has_many(struct nsys *nsys, const char *table) {
 static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
     char key[128];
     if (has_many(nsys, table->name)) {
-        nsys_note(nsys, TSMITH_REASON_UNTRACED, 0, false,
-                  "table %s: not read; its rows have no time of their own and there are more than %d",
-                  table->name, ABOUT_ROWS_MAX);
+        ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, false,
+                    "table %s: not read; its rows have no time of their own and there are more than %d",
+                    table->name, ABOUT_ROWS_MAX);
         return;
     }
     char *arguments = object_arguments(table);
@@ -129,8 +83,8 @@ static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
                                                                (size_t)sqlite3_column_bytes(select, 0))};
         (void)tsmith_dictionary_add_attribute(nsys->dictionary, &attribute);
     } else {
-        nsys_note(nsys, TSMITH_REASON_CORRUPT, 0, false, "table %s: cannot be read: %s", table->name,
-                  sqlite3_errmsg(nsys->db));
+        ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, false,
+                    "table %s: cannot be read: %s", table->name, sqlite3_errmsg(nsys->db));
     }
     sqlite3_finalize(select);
     sqlite3_free(arguments);
