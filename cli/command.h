@@ -57,6 +57,7 @@ struct invocation {
     const char *values[OPTIONS_MAX]; // by index into command->options; "" for a flag that is given
     char *const *operands;           // NULL-terminated
     size_t operand_count;
+    size_t operands_before_dashes; // SIZE_MAX: there is no "--"
     struct {
         const struct option *option;
         const char *value;
@@ -95,6 +96,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(view)                                                                                                  \
     X(info)                                                                                                  \
     X(analyze)                                                                                               \
+    X(diff)                                                                                                  \
     X(import)                                                                                                \
     X(simulate)                                                                                              \
     X(export)                                                                                                \

@@ -60,3 +60,59 @@ const struct command analyze_entry = {
     .examples = analyze_examples,
     .run = command_analyze,
 };
+
+// ---- diff
+
+static const struct option diff_options[] = {
+    {.name = "base",
+     .argument = "FILES",
+     .doc = "The traces of the base, separated by commas; the operands are then the new side"},
+    {.name = "gate",
+     .argument = "CONDITION",
+     .repeated = true,
+     .doc = "Exit with 1 unless METRIC<LIMIT holds, as in 'kernel_time<+3%'; may be given several times"},
+    {.name = "junit",
+     .argument = "OUT",
+     .kind = VALUE_FILE,
+     .doc = "Write the gates as JUnit XML into this file"},
+    {.name = "confidence",
+     .argument = "PERCENT",
+     .doc = "Of the intervals, when both sides have several runs; 95 when not given"},
+    {.name = "rows",
+     .letter = 'n',
+     .argument = "COUNT",
+     .doc = "Show at most COUNT rows of a table; 20 when not given"},
+    JSON_OPTION,
+    {.name = "csv", .doc = "Answer with CSV: one table after the other, each with its header"},
+    END_OF_OPTIONS};
+static const struct example diff_examples[] = {
+    {"tracesmith diff before.sbt after.sbt", "What changed, the largest change first"},
+    {"tracesmith diff a1.sbt a2.sbt a3.sbt -- b1.sbt b2.sbt b3.sbt", "The same, with confidence intervals"},
+    {"tracesmith diff main.sbt mine.sbt --gate 'kernel_time<+3%' --gate 'launch_count<=+0' --junit gates.xml",
+     "For CI: exits with 1 when a gate is violated"},
+    {NULL, NULL}};
+
+const struct command diff_entry = {
+    .name = "diff",
+    .operands = "BASE... [--] NEW...",
+    .doc = "Say what changed between two sides of traces, and gate on it",
+    .about =
+        "Kernels (also by shape), operators, ranges, states and totals are matched by name and compared; "
+        "what a run "
+        "does not have counts as 0. A side is one trace or several runs of one program: with two or more on "
+        "both "
+        "sides each change has a confidence interval (Welch's), and what it does not separate from noise is "
+        "\"unsure\".\n\n"
+        "A gate is METRIC, then < <= > or >=, then a limit. A limit with a sign or % is about the change: "
+        "kernel_time<+3%, launch_count<=+10, idle<+2ms. Without one it is about the new value: "
+        "peak_memory<2GiB. "
+        "METRIC is total_time, kernel_time, compute_time, communication_time, copy_time, idle, launch_time, "
+        "sync_time, kernel_count, launch_count, sync_count, peak_memory, or kernel:NAME, operator:NAME, "
+        "range:NAME "
+        "or state:NAME.",
+    .operands_most = (size_t)-1,
+    .operand_kind = VALUE_TRACE,
+    .options = diff_options,
+    .examples = diff_examples,
+    .run = command_diff,
+};

@@ -188,7 +188,7 @@ static bool check_operands(const struct invocation *out) {
 }
 
 bool command_parse(const struct command *command, char **words, struct invocation *out) {
-    *out = (struct invocation){.command = command, .operands = words};
+    *out = (struct invocation){.command = command, .operands = words, .operands_before_dashes = SIZE_MAX};
     parsing = command;
     bool only_operands = false;
     size_t count = 0;
@@ -197,6 +197,7 @@ bool command_parse(const struct command *command, char **words, struct invocatio
         char *word = *at++;
         if (!only_operands && strcmp(word, "--") == 0) {
             only_operands = true;
+            out->operands_before_dashes = count;
         } else if (!only_operands && word[0] == '-' && word[1]) {
             bool took_next = false;
             if (!parse_option(word, *at, out, &took_next))

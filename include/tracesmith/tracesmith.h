@@ -7,6 +7,7 @@
 #include "tracesmith/batch.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/dictionary.h"
+#include "tracesmith/diff.h"
 #include "tracesmith/export_trace.h"
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
