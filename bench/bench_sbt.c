@@ -4,7 +4,9 @@
 //
 //     bench_sbt [EVENTS [FILE]]       write EVENTS (10 million) launch-loop events, then read them in a new process
 //     bench_sbt read FILE             read an existing trace
-//     bench_sbt rewrite FILE [OUT]    read an existing trace and time writing its batches again
+//     bench_sbt rewrite FILE [OUT [LEVEL [COPIES]]]
+//                                     read an existing trace and time writing its batches again, COPIES times over
+//                                     ("-" for OUT: nowhere that stays)
 //
 // The events are those of a launch loop: half API calls of a host thread, half kernels of a queue, 64 Ki to a batch,
 // with the columns the OpenCL agent fills. Durations and gaps are noise around a few kernels' means, with one
@@ -343,7 +345,8 @@ static void read_events(const char *path) {
 
 // ---- an existing trace, written again
 
-static void rewrite(const char *path, const char *out) {
+static void rewrite(const char *path, const char *out, int level, int copies) {
+    tsmith_sbt_write_options options = {.size = sizeof options, .compression_level = level};
     double best = 1e9;
     uint64_t events = 0;
     struct stat stat_of = {0};
@@ -357,17 +360,18 @@ static void rewrite(const char *path, const char *out) {
                      : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         if (tsmith_sbt_open(path, &trace, &error) != TSMITH_OK ||
             tsmith_sbt_scan(trace, NULL, &source, &error) != TSMITH_OK ||
-            tsmith_sbt_writer_open_fd(fd, NULL, &sink, &error) != TSMITH_OK)
+            tsmith_sbt_writer_open_fd(fd, &options, &sink, &error) != TSMITH_OK)
             die("open", &error);
         const tsmith_dictionary *dictionary = tsmith_source_dictionary(source);
         double spent = 0, from = 0;
         events = 0;
         while (tsmith_source_next(source, &batch, &error) == TSMITH_OK) {
             from = cpu();
-            if (tsmith_sink_write(sink, dictionary, batch, &error) != TSMITH_OK)
-                die("write", &error);
+            for (int copy = 0; copy < copies; copy++)
+                if (tsmith_sink_write(sink, dictionary, batch, &error) != TSMITH_OK)
+                    die("write", &error);
             spent += cpu() - from;
-            events += tsmith_batch_count(batch);
+            events += (uint64_t)tsmith_batch_count(batch) * (unsigned)copies;
         }
         from = cpu();
         if (tsmith_sink_finish(sink, dictionary, &error) != TSMITH_OK || fstat(fd, &stat_of) != 0)
@@ -400,8 +404,10 @@ int main(int argc, char **argv) {
         read_events(argv[2]);
         return 0;
     }
-    if ((argc == 3 || argc == 4) && strcmp(argv[1], "rewrite") == 0) {
-        rewrite(argv[2], argc == 4 ? argv[3] : NULL);
+    if (argc >= 3 && argc <= 6 && strcmp(argv[1], "rewrite") == 0) {
+        bool stays = argc > 3 && strcmp(argv[3], "-") != 0;
+        rewrite(argv[2], stays ? argv[3] : NULL, argc > 4 ? (int)strtol(argv[4], NULL, 10) : 0,
+                argc > 5 ? (int)strtol(argv[5], NULL, 10) : 1);
         return 0;
     }
     uint64_t events = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000;

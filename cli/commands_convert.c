@@ -15,7 +15,8 @@ static const struct option import_options[] = {
     {.name = "level",
      .letter = 'l',
      .argument = "LEVEL",
-     .doc = "How hard to compress: 1 (quick, when not given) to 19 (small)"},
+     .doc =
+         "How hard to compress: 1 (quick) to 19 (smallest); from 4 on every way is tried; 7 when not given"},
     JSON_OPTION,
     END_OF_OPTIONS};
 static const struct example import_examples[] = {

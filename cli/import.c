@@ -11,7 +11,7 @@
 #include "terminal.h"
 #include "trace.h"
 
-enum { LEVEL_MOST = 19 };
+enum { LEVEL_USUAL = 7, LEVEL_MOST = 19 };
 
 struct importing {
     const char *to; // at the moment
@@ -21,7 +21,7 @@ struct importing {
 
 static bool read_level(const struct invocation *invocation, tsmith_sbt_write_options *options) {
     const char *value = invocation_value(invocation, "level");
-    uint64_t level = 0;
+    uint64_t level = LEVEL_USUAL;
     *options = (tsmith_sbt_write_options){.size = sizeof *options};
     if (value && (!quantity_count(value, &level) || level < 1 || level > LEVEL_MOST)) {
         complain("--level: '%s' is no level: it is a number from 1 to %d", value, LEVEL_MOST);

@@ -152,9 +152,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tsmith_sbt *trace;
     tsmith_source *source;
     const tsmith_batch *read;
-    size_t count = 1 + take(&tape, 1) % MOST_BATCHES;
+    size_t first = take(&tape, 1), count = 1 + first % MOST_BATCHES;
+    tsmith_sbt_write_options options = {.size = sizeof options,
+                                        .compression_level = first / MOST_BATCHES % 2 ? 5 : 0};
     must(tsmith_dictionary_create(&dictionary) == TSMITH_OK);
-    must(tsmith_sbt_writer_open(trace_path(), NULL, &sink, NULL) == TSMITH_OK);
+    must(tsmith_sbt_writer_open(trace_path(), &options, &sink, NULL) == TSMITH_OK);
     for (size_t i = 0; i < count; i++) {
         must(tsmith_batch_create(&batches[i]) == TSMITH_OK);
         make(&tape, batches[i]);

@@ -21,9 +21,11 @@ void column_encoder_finish(struct column_encoder *encoder);
 // more in a few events than a frame may hold.
 tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error);
 
-// How many events from row `from` on go into one frame; 0 when not even LEAST_ROWS fit. A large batch becomes several
-// frames: a reader that asks for a moment decodes, and makes room for, whole frames.
-uint32_t columns_frame_rows(const tsmith_batch *batch, uint32_t from);
+// How many events from row `from` on go into one frame, `most` at most; 0 when not even LEAST_ROWS fit. A large batch
+// becomes several frames: a reader that asks for a moment decodes, and makes room for, whole frames. Where every byte
+// counts frames are larger.
+enum { COLUMNS_FEW_ROWS = 1 << 14, COLUMNS_MANY_ROWS = TSMITH_BATCH_MAX };
+uint32_t columns_frame_rows(const tsmith_batch *batch, uint32_t from, uint32_t most);
 
 // Appends the payload of `rows` events of a batch that was checked, from row `from` (a multiple of 64) on, and says
 // what its frame is. False when memory is exhausted.

@@ -12,7 +12,10 @@
 
 #include "event/batch.h"
 #include "sbt/column.h"
+#include "sbt/group.h"
+#include "sbt/known.h"
 #include "sbt/loops.h"
+#include "sbt/nest.h"
 
 enum column_state { FRESH, BUSY, DONE, SKIPPED };
 
@@ -28,6 +31,7 @@ struct stored_column {
     const uint64_t *valid; // NULL: every row; made with the validity
     bool has_validity;     // `count` and `valid` are set
     void *values;
+    double power; // DECIMAL: what the integers are divided by
 };
 
 struct decoding {
@@ -197,56 +201,11 @@ static void *take_values(struct decoding *decoding, const struct stored_column *
     return values;
 }
 
-// Numbers of a newer version that have no name here read as 0, so that nobody indexes a table with them.
-static uint8_t known_number(uint8_t type, uint8_t value) {
-    switch (type) {
-    case TSMITH_TYPE_KIND:
-        return tsmith_kind_name((tsmith_kind)value) && value < TSMITH_KIND_LIMIT ? value : 0;
-    case TSMITH_TYPE_OPERATION:
-        return tsmith_operation_name((tsmith_operation)value) ? value : 0;
-    case TSMITH_TYPE_DIRECTION:
-        return tsmith_direction_name((tsmith_direction)value) ? value : 0;
-    case TSMITH_TYPE_REASON:
-        return tsmith_reason_name((tsmith_reason)value) && value < TSMITH_REASON_LIMIT ? value : 0;
-    case TSMITH_TYPE_BOOL:
-        return value != 0;
-    default:
-        return value;
-    }
-}
-
-// Numbers below this need no look at each: all of them are known.
-static uint8_t known_below(uint8_t type) {
-    switch (type) {
-    case TSMITH_TYPE_KIND:
-        return TSMITH_KIND_LIMIT;
-    case TSMITH_TYPE_REASON:
-        return TSMITH_REASON_LIMIT;
-    case TSMITH_TYPE_BOOL:
-        return 2;
-    default:
-        return 1;
-    }
-}
-
-static void make_known(uint8_t *bytes, uint32_t count, uint8_t type) {
-    if (type == TSMITH_TYPE_U8 || loops()->greatest8(bytes, count) < known_below(type))
-        return;
-    uint8_t last = bytes[0], known = known_number(type, last);
-    for (uint32_t i = 0; i < count; i++) {
-        if (bytes[i] != last) {
-            last = bytes[i];
-            known = known_number(type, last);
-        }
-        bytes[i] = known;
-    }
-}
-
 static void store(const struct stored_column *column, uint32_t at, const uint64_t *values, uint32_t count) {
     switch (tsmith_type_size((tsmith_type)column->type)) {
     case 1:
         loops()->narrow8((uint8_t *)column->values + at, values, count);
-        make_known((uint8_t *)column->values + at, count, column->type);
+        known_numbers((uint8_t *)column->values + at, count, column->type);
         break;
     case 4:
         loops()->narrow32((uint32_t *)column->values + at, values, count);
@@ -291,9 +250,14 @@ static void spread(const struct stored_column *column, uint32_t rows) {
     }
 }
 
-static void to_doubles(uint64_t *values, uint32_t count) {
+// What stands for a double: nothing, an integer, or an integer and the power of ten it is divided by.
+static void to_doubles(const struct stored_column *column, uint64_t *values, uint32_t count) {
+    if (!(column->transform & (TRANSFORM_INTEGRAL | TRANSFORM_DECIMAL)))
+        return;
     for (uint32_t i = 0; i < count; i++) {
         double value = (double)(int64_t)values[i];
+        if (column->transform & TRANSFORM_DECIMAL)
+            value /= column->power;
         memcpy(&values[i], &value, sizeof value);
     }
 }
@@ -354,10 +318,8 @@ static enum unpack_result find_reference(struct decoding *decoding, const struct
 static bool decode_chain(const struct stored_column *column, struct stream *stream, uint64_t first,
                          const uint64_t *durations) {
     uint64_t values[SBT_VECTOR], previous = first;
-    bool integral = (column->transform & TRANSFORM_INTEGRAL) != 0;
     values[0] = first;
-    if (integral)
-        to_doubles(values, 1);
+    to_doubles(column, values, 1);
     store(column, 0, values, 1);
     for (uint32_t at = 1; at < column->count;) {
         uint32_t count = unpack_next(stream, values);
@@ -367,8 +329,7 @@ static bool decode_chain(const struct stored_column *column, struct stream *stre
             loops()->add(values, durations + at - 1, count);
         for (uint32_t i = 0; i < count; i++)
             values[i] = previous += values[i];
-        if (integral)
-            to_doubles(values, count);
+        to_doubles(column, values, count);
         store(column, at, values, count);
         at += count;
     }
@@ -379,8 +340,7 @@ static bool decode_each(const struct stored_column *column, struct stream *strea
     uint64_t values[SBT_VECTOR];
     if (stream->packing == PACKING_CONSTANT) {
         values[0] = stream->base + origin;
-        if (column->transform & TRANSFORM_INTEGRAL)
-            to_doubles(values, 1);
+        to_doubles(column, values, 1);
         store_constant(column, values[0]);
         return true;
     }
@@ -390,55 +350,300 @@ static bool decode_each(const struct stored_column *column, struct stream *strea
             return false;
         if (origin)
             loops()->add_one(values, origin, count);
-        if (column->transform & TRANSFORM_INTEGRAL)
-            to_doubles(values, count);
+        to_doubles(column, values, count);
         store(column, at, values, count);
         at += count;
     }
     return true;
 }
 
-static enum unpack_result decode_scalar(struct decoding *decoding, struct stored_column *column) {
-    unsigned transform = column->transform & TRANSFORM_MASK;
-    bool integral = (column->transform & TRANSFORM_INTEGRAL) != 0;
-    if (transform > TRANSFORM_RELATIVE || column->transform >> 5)
-        return UNPACK_UNKNOWN;
-    if ((transform == TRANSFORM_GAP && column->field != TSMITH_FIELD_START) ||
-        (transform == TRANSFORM_RELATIVE && column->type != TSMITH_TYPE_TIME) ||
-        (integral && (column->type != TSMITH_TYPE_F64 || transform > TRANSFORM_DELTA)))
+// ---- other columns of the same event
+
+// Decodes a column of integers that another one refers to.
+static enum unpack_result decode_other(struct decoding *decoding, struct input *in,
+                                       struct stored_column **out) {
+    uint32_t field;
+    struct stored_column *other = input_count(in, UINT32_MAX, &field) ? find_column(decoding, field) : NULL;
+    if (!other || other->type == TSMITH_TYPE_TIME || other->type == TSMITH_TYPE_F64 ||
+        other->type == TSMITH_TYPE_LIST)
         return UNPACK_DAMAGED;
+    *out = other;
+    return other->readable ? decode_column(decoding, other) : UNPACK_UNKNOWN;
+}
+
+static uint64_t integer_at(const struct stored_column *column, uint32_t row) {
+    switch (tsmith_type_size((tsmith_type)column->type)) {
+    case 1:
+        return ((const uint8_t *)column->values)[row];
+    case 4:
+        return ((const uint32_t *)column->values)[row];
+    default:
+        return ((const uint64_t *)column->values)[row];
+    }
+}
+
+static bool has_value(const struct stored_column *column, uint32_t row) {
+    return !column->valid || (column->valid[row / 64] >> row % 64 & 1);
+}
+
+// Where the values of a column that is grouped by `key` belong: that of the k-th is at order[k] of those that exist. NULL
+// when memory is exhausted.
+static const uint32_t *make_order(struct decoding *decoding, const struct stored_column *column,
+                                  const struct stored_column *key) {
+    uint64_t *keys = scratch_take(decoding->scratch, column->count * sizeof *keys);
+    if (!keys)
+        return NULL;
+    for (uint32_t row = 0, used = 0; row < decoding->rows; row++)
+        if (has_value(column, row))
+            keys[used++] = integer_at(key, row);
+    return group_order(decoding->scratch, keys, column->count);
+}
+
+// A whole stream of at least one integer, and where it is grouped in the order of events again. A chain has its first
+// value before the stream.
+static enum unpack_result take_integers(struct decoding *decoding, struct input *in, uint32_t count,
+                                        const uint64_t *first, const uint32_t *order, uint64_t **out) {
+    struct stream stream;
+    uint64_t *integers = scratch_take(decoding->scratch, count * sizeof *integers);
+    uint32_t before = first != NULL;
+    enum unpack_result result = integers ? UNPACK_OK : UNPACK_DAMAGED;
+    if (result == UNPACK_OK && count > before)
+        result = unpack_open(&stream, in, count - before, decoding->scratch);
+    if (result == UNPACK_OK && count > before && !unpack_all(&stream, integers + before))
+        result = UNPACK_DAMAGED;
+    if (result == UNPACK_OK && first) {
+        integers[0] = *first;
+        for (uint32_t i = 1; i < count; i++)
+            integers[i] += integers[i - 1];
+    }
+    *out = integers;
+    if (result != UNPACK_OK || !order)
+        return result;
+    *out = scratch_take(decoding->scratch, count * sizeof **out);
+    for (uint32_t i = 0; *out && i < count; i++)
+        (*out)[order[i]] = integers[i];
+    return *out ? UNPACK_OK : UNPACK_DAMAGED;
+}
+
+// ---- NEST: START and DURATION come together
+
+// One stream, as a value per row: 0 where the column has none.
+static enum unpack_result take_rows(struct decoding *decoding, const struct stored_column *column,
+                                    struct input *in, const uint32_t *order, uint64_t **out) {
+    uint64_t *dense;
+    enum unpack_result result = take_integers(decoding, in, column->count, NULL, order, &dense);
+    *out = dense;
+    if (result != UNPACK_OK || !column->valid)
+        return result;
+    *out = scratch_take(decoding->scratch, decoding->rows * sizeof **out);
+    for (uint32_t row = 0, used = 0; *out && row < decoding->rows; row++)
+        (*out)[row] = column->valid[row / 64] >> row % 64 & 1 ? dense[used++] : 0;
+    return *out ? UNPACK_OK : UNPACK_DAMAGED;
+}
+
+// What stands before the stream of a column.
+struct head {
+    struct stored_column *key;   // GROUPED: by this one
+    struct stored_column *other; // OTHER
+    uint64_t first;              // DELTA and GAP
+};
+
+static enum unpack_result read_head(struct decoding *decoding, struct stored_column *column, struct input *in,
+                                    struct head *head) {
+    unsigned transform = column->transform & TRANSFORM_MASK;
     enum unpack_result result = UNPACK_OK;
-    const int64_t *reference = NULL;
-    struct stored_column *duration = NULL;
-    if (transform == TRANSFORM_RELATIVE)
-        result = find_reference(decoding, column, &reference);
-    else if (transform == TRANSFORM_GAP)
-        result = decode_needed(decoding, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64, &duration);
+    uint8_t places;
+    *head = (struct head){0};
+    if (column->count == 0)
+        return UNPACK_OK;
+    if (column->transform & TRANSFORM_GROUPED)
+        result = decode_other(decoding, in, &head->key);
+    if (result == UNPACK_OK && transform == TRANSFORM_OTHER)
+        result = decode_other(decoding, in, &head->other);
+    if (result == UNPACK_OK && column->transform & TRANSFORM_DECIMAL) {
+        if (!input_u8(in, &places) || places > DECIMAL_MOST_PLACES)
+            return UNPACK_DAMAGED;
+        column->power = 1;
+        for (; places; places--)
+            column->power *= 10; // exact up to 10^22
+    }
+    if (result == UNPACK_OK && (transform == TRANSFORM_DELTA || transform == TRANSFORM_GAP) &&
+        !input_zigzag(in, &head->first))
+        return UNPACK_DAMAGED;
+    return result;
+}
+
+// What was taken to decode the values of a column is needed no more, unless they are among it.
+static void release(struct decoding *decoding, const struct stored_column *column, struct scratch_mark mark) {
+    if (!column->wanted)
+        return;
+    scratch_release(decoding->scratch, mark);
+    (void)scratch_charge(decoding->scratch,
+                         (size_t)decoding->rows * tsmith_type_size((tsmith_type)column->type));
+}
+
+static enum unpack_result read_nest(struct decoding *decoding, struct stored_column *start,
+                                    struct stored_column *duration, struct nest *nest) {
+    struct input in = start->value_bytes, end = duration->value_bytes;
+    struct head head, end_head;
+    const uint32_t *order = NULL, *end_order = NULL;
+    enum unpack_result result = read_head(decoding, start, &in, &head);
+    if (result == UNPACK_OK)
+        result = read_head(decoding, duration, &end, &end_head);
+    if (result == UNPACK_OK &&
+        ((head.key && !(order = make_order(decoding, start, head.key))) ||
+         (end_head.key && !(end_order = make_order(decoding, duration, end_head.key)))))
+        return UNPACK_DAMAGED;
+    if (result == UNPACK_OK)
+        result = take_rows(decoding, start, &in, order, &nest->opens);
+    if (result == UNPACK_OK)
+        result = take_rows(decoding, start, &in, NULL, &nest->steps);
+    if (result == UNPACK_OK)
+        result = take_rows(decoding, duration, &end, end_order, &nest->closes);
+    nest->stack = scratch_take(decoding->scratch, decoding->rows * sizeof *nest->stack);
+    if (result == UNPACK_OK && (input_left(&in) || input_left(&end) || !nest->stack))
+        return UNPACK_DAMAGED;
+    return result;
+}
+
+static enum unpack_result decode_nest(struct decoding *decoding) {
+    struct stored_column *start = find_column(decoding, TSMITH_FIELD_START);
+    struct stored_column *duration = find_column(decoding, TSMITH_FIELD_DURATION);
+    struct nest nest = {0};
+    if (!duration || (start->transform & TRANSFORM_MASK) != TRANSFORM_NEST ||
+        (duration->transform & TRANSFORM_MASK) != TRANSFORM_NEST || start->type != TSMITH_TYPE_TIME ||
+        duration->type != TSMITH_TYPE_I64)
+        return UNPACK_DAMAGED;
+    if (!start->readable || !duration->readable)
+        return UNPACK_UNKNOWN;
+    enum unpack_result result = read_validity(decoding, start);
+    if (result == UNPACK_OK)
+        result = read_validity(decoding, duration);
+    if (result == UNPACK_OK && (start->valid || duration->count == 0))
+        return UNPACK_DAMAGED;
+    if (result == UNPACK_OK)
+        result = read_nest(decoding, start, duration, &nest);
     if (result != UNPACK_OK)
         return result;
-    struct input in = column->value_bytes;
-    struct stream stream = {0};
-    uint64_t origin =
-        column->type == TSMITH_TYPE_TIME && !reference ? (uint64_t)decoding->header->first_start : 0;
-    uint64_t first = 0;
-    bool chain = transform == TRANSFORM_DELTA || transform == TRANSFORM_GAP;
-    if (column->count && chain && !input_zigzag(&in, &first))
+    start->values = take_values(decoding, start);
+    duration->values = take_values(decoding, duration);
+    if (!start->values || !duration->values ||
+        !nest_undo(&nest, decoding->header->first_start, duration->valid, decoding->rows, start->values,
+                   duration->values))
         return UNPACK_DAMAGED;
-    if (column->count > chain)
-        result = unpack_open(&stream, &in, column->count - chain, decoding->scratch);
-    if (result != UNPACK_OK || input_left(&in))
+    start->state = duration->state = DONE;
+    return UNPACK_OK;
+}
+
+// ---- any other scalar column
+
+// Adds the values of another column, where this one has a value.
+static void add_other(struct decoding *decoding, const struct stored_column *column,
+                      const struct stored_column *other) {
+    for (uint32_t row = 0; row < decoding->rows; row++) {
+        if (!has_value(column, row))
+            continue;
+        uint64_t sum = integer_at(column, row) + integer_at(other, row);
+        store(column, row, &sum, 1);
+    }
+}
+
+// The parts of a column's transform that this version knows, together as the document allows them.
+static enum unpack_result check_transform(const struct stored_column *column) {
+    unsigned transform = column->transform & TRANSFORM_MASK;
+    unsigned doubles = column->transform & (TRANSFORM_INTEGRAL | TRANSFORM_DECIMAL);
+    if (transform >= TRANSFORM_LIMIT ||
+        column->transform & ~(TRANSFORM_MASK | TRANSFORM_INTEGRAL | TRANSFORM_DECIMAL | TRANSFORM_GROUPED))
+        return UNPACK_UNKNOWN;
+    bool time = column->type == TSMITH_TYPE_TIME;
+    if ((transform == TRANSFORM_GAP &&
+         (column->field != TSMITH_FIELD_START || column->transform & TRANSFORM_GROUPED)) ||
+        (transform == TRANSFORM_RELATIVE && !time) ||
+        (transform == TRANSFORM_NEST && column->field != TSMITH_FIELD_START &&
+         column->field != TSMITH_FIELD_DURATION) ||
+        (transform == TRANSFORM_OTHER &&
+         (time || column->type == TSMITH_TYPE_F64 || column->field == TSMITH_FIELD_DURATION ||
+          tsmith_type_size((tsmith_type)column->type) == 1)))
+        return UNPACK_DAMAGED;
+    if (doubles && (column->type != TSMITH_TYPE_F64 || transform > TRANSFORM_DELTA ||
+                    doubles == (TRANSFORM_INTEGRAL | TRANSFORM_DECIMAL)))
+        return UNPACK_DAMAGED;
+    return UNPACK_OK;
+}
+
+// Values that are grouped, all at once.
+static enum unpack_result decode_grouped(struct decoding *decoding, struct stored_column *column,
+                                         struct input *in, const struct head *head, bool chain,
+                                         uint64_t origin) {
+    uint64_t *integers;
+    const uint32_t *order = make_order(decoding, column, head->key);
+    if (!order)
+        return UNPACK_DAMAGED;
+    enum unpack_result result =
+        take_integers(decoding, in, column->count, chain ? &head->first : NULL, order, &integers);
+    if (result != UNPACK_OK || input_left(in))
         return result != UNPACK_OK ? result : UNPACK_DAMAGED;
     column->values = take_values(decoding, column);
     if (!column->values)
         return UNPACK_DAMAGED;
-    if (column->count &&
-        !(chain ? decode_chain(column, &stream, first + origin, duration ? duration->values : NULL)
-                : decode_each(column, &stream, origin)))
-        return UNPACK_DAMAGED;
+    loops()->add_one(integers, origin, column->count);
+    to_doubles(column, integers, column->count);
+    store(column, 0, integers, column->count);
+    return UNPACK_OK;
+}
+
+// The values that exist, before what they are relative to is added.
+static enum unpack_result decode_values(struct decoding *decoding, struct stored_column *column,
+                                        struct input *in, const struct head *head,
+                                        const uint64_t *durations) {
+    unsigned transform = column->transform & TRANSFORM_MASK;
+    bool chain = transform == TRANSFORM_DELTA || transform == TRANSFORM_GAP;
+    uint64_t origin = column->type == TSMITH_TYPE_TIME && transform != TRANSFORM_RELATIVE
+                          ? (uint64_t)decoding->header->first_start
+                          : 0;
+    if (head->key)
+        return decode_grouped(decoding, column, in, head, chain, origin);
+    struct stream stream = {0};
+    enum unpack_result result = UNPACK_OK;
+    if (column->count > chain)
+        result = unpack_open(&stream, in, column->count - chain, decoding->scratch);
+    if (result != UNPACK_OK || input_left(in))
+        return result != UNPACK_OK ? result : UNPACK_DAMAGED;
+    column->values = take_values(decoding, column);
+    if (column->values &&
+        (column->count == 0 || (chain ? decode_chain(column, &stream, head->first + origin, durations)
+                                      : decode_each(column, &stream, origin))))
+        return UNPACK_OK;
+    return UNPACK_DAMAGED;
+}
+
+static enum unpack_result decode_scalar(struct decoding *decoding, struct stored_column *column) {
+    unsigned transform = column->transform & TRANSFORM_MASK;
+    enum unpack_result result = check_transform(column);
+    const int64_t *reference = NULL;
+    struct stored_column *duration = NULL;
+    struct input in = column->value_bytes;
+    struct head head;
+    if (result == UNPACK_OK && transform == TRANSFORM_NEST)
+        return decode_nest(decoding);
+    if (result == UNPACK_OK && transform == TRANSFORM_RELATIVE)
+        result = find_reference(decoding, column, &reference);
+    else if (result == UNPACK_OK && transform == TRANSFORM_GAP)
+        result = decode_needed(decoding, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64, &duration);
+    if (result == UNPACK_OK)
+        result = read_head(decoding, column, &in, &head);
+    struct scratch_mark mark = scratch_mark(decoding->scratch);
+    if (result == UNPACK_OK)
+        result = decode_values(decoding, column, &in, &head, duration ? duration->values : NULL);
+    if (result != UNPACK_OK)
+        return result;
     if (column->valid)
         spread(column, decoding->rows);
     if (reference)
         loops()->add(column->values, (const uint64_t *)reference, decoding->rows);
+    if (head.other)
+        add_other(decoding, column, head.other);
+    release(decoding, column, mark);
     return UNPACK_OK;
 }
 

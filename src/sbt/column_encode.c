@@ -7,45 +7,10 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "event/batch.h"
-#include "sbt/column.h"
+#include "sbt/column_work.h"
 #include "sbt/loops.h"
 
-enum { TRANSFORM_SAMPLE = 64, MAX_CANDIDATES = 8, FRAME_ROWS = 1 << 14, LEAST_ROWS = 64 };
-
-// What is known of the batch while its columns are encoded.
-struct encoding {
-    struct column_encoder *encoder;
-    const tsmith_batch *batch;
-    uint32_t from, rows; // of the batch; `from` is a multiple of 64
-    int64_t origin;
-    const int64_t *start;
-    const int64_t *duration; // 0 where there is none; made on first use
-    const int64_t *end;      // likewise
-    struct mask *masks;      // bitmaps already written
-    uint32_t mask_count;
-};
-
-struct mask {
-    const uint64_t *words;
-    uint32_t index, valid, crc;
-};
-
-// One way to turn a column's values into small integers.
-struct candidate {
-    unsigned transform;
-    uint32_t reference_field;
-    const int64_t *reference; // by row
-};
-
-// A column on its way.
-struct column_work {
-    tsmith_column column;
-    uint32_t count;         // values that exist
-    const uint64_t *values; // densely
-    const uint32_t *rows;   // of each value, NULL: the same
-    uint64_t origin;
-    bool integral;
-};
+enum { TRANSFORM_SAMPLE = 64, LEAST_ROWS = 64 };
 
 void column_encoder_finish(struct column_encoder *encoder) {
     packer_finish(&encoder->packer);
@@ -54,8 +19,7 @@ void column_encoder_finish(struct column_encoder *encoder) {
     *encoder = (struct column_encoder){0};
 }
 
-// The part of a column that is being encoded, as a column.
-static tsmith_column part_of(const struct encoding *encoding, tsmith_column column) {
+tsmith_column encoding_part(const struct encoding *encoding, tsmith_column column) {
     column.count = encoding->rows;
     column.values =
         column.offsets ? column.values
@@ -63,10 +27,6 @@ static tsmith_column part_of(const struct encoding *encoding, tsmith_column colu
     column.offsets = column.offsets ? column.offsets + encoding->from : NULL;
     column.valid = column.valid ? column.valid + encoding->from / 64 : NULL;
     return column;
-}
-
-static void *take(struct encoding *encoding, size_t size) {
-    return scratch_take(&encoding->encoder->packer.scratch, size);
 }
 
 // ---- which rows have a value
@@ -132,7 +92,7 @@ static bool write_validity(struct encoding *encoding, const tsmith_column *colum
     }
     uint32_t count = batch_bitmap_words(encoding->rows);
     size_t bytes = (encoding->rows + (size_t)7) / 8;
-    uint64_t *words = take(encoding, count * sizeof *words);
+    uint64_t *words = encoding_take(encoding, count * sizeof *words);
     if (!words)
         return false;
     memcpy(words, column->valid, count * sizeof *words);
@@ -161,7 +121,7 @@ static bool write_validity(struct encoding *encoding, const tsmith_column *colum
 // ---- the values that exist
 
 static bool fill_rows(struct encoding *encoding, struct column_work *work) {
-    uint32_t *rows = take(encoding, work->count * sizeof *rows);
+    uint32_t *rows = encoding_take(encoding, work->count * sizeof *rows);
     if (!rows)
         return false;
     uint32_t used = 0;
@@ -186,7 +146,7 @@ static bool gather(struct encoding *encoding, struct column_work *work) {
         work->values = work->column.values;
         return true;
     }
-    uint64_t *values = take(encoding, work->count * sizeof *values);
+    uint64_t *values = encoding_take(encoding, work->count * sizeof *values);
     if (!values)
         return false;
     if (size == 1) {
@@ -213,36 +173,36 @@ static bool make_integral(struct encoding *encoding, struct column_work *work) {
         if (memcmp(&value, &back, sizeof value) != 0)
             return true;
         if (!values)
-            values = take(encoding, work->count * sizeof *values);
+            values = encoding_take(encoding, work->count * sizeof *values);
         if (!values)
             return false;
         values[i] = (uint64_t)whole;
     }
     work->values = values;
-    work->integral = true;
+    work->form = TRANSFORM_INTEGRAL;
     return true;
 }
 
 // ---- transforms
 
-static const int64_t *durations(struct encoding *encoding) {
+const int64_t *encoding_durations(struct encoding *encoding) {
     if (encoding->duration)
         return encoding->duration;
     tsmith_column column;
     bool there = tsmith_batch_column(encoding->batch, TSMITH_FIELD_DURATION, &column) != 0;
     if (there)
-        column = part_of(encoding, column);
+        column = encoding_part(encoding, column);
     if (there && !column.valid)
         return encoding->duration = column.values;
-    int64_t *filled = take(encoding, encoding->rows * sizeof *filled);
+    int64_t *filled = encoding_take(encoding, encoding->rows * sizeof *filled);
     for (uint32_t row = 0; filled && row < encoding->rows; row++)
         filled[row] = there && tsmith_column_has(&column, row) ? ((const int64_t *)column.values)[row] : 0;
     return encoding->duration = filled;
 }
 
 static const int64_t *ends(struct encoding *encoding) {
-    const int64_t *duration = durations(encoding);
-    int64_t *end = encoding->end || !duration ? NULL : take(encoding, encoding->rows * sizeof *end);
+    const int64_t *duration = encoding_durations(encoding);
+    int64_t *end = encoding->end || !duration ? NULL : encoding_take(encoding, encoding->rows * sizeof *end);
     if (!end)
         return encoding->end;
     for (uint32_t row = 0; row < encoding->rows; row++)
@@ -254,7 +214,7 @@ static const int64_t *ends(struct encoding *encoding) {
 static const int64_t *reference_values(struct encoding *encoding, const tsmith_column *column) {
     if (!column->valid)
         return column->values;
-    int64_t *filled = take(encoding, encoding->rows * sizeof *filled);
+    int64_t *filled = encoding_take(encoding, encoding->rows * sizeof *filled);
     for (uint32_t row = 0; filled && row < encoding->rows; row++)
         filled[row] =
             tsmith_column_has(column, row) ? ((const int64_t *)column->values)[row] : encoding->start[row];
@@ -262,19 +222,19 @@ static const int64_t *reference_values(struct encoding *encoding, const tsmith_c
 }
 
 // Only columns of lower field numbers: references then never form a cycle.
-static uint32_t list_time_candidates(struct encoding *encoding, const tsmith_column *column,
-                                     struct candidate *out) {
+uint32_t encoding_time_candidates(struct encoding *encoding, const tsmith_column *column,
+                                  struct candidate out[MAX_CANDIDATES]) {
     uint32_t used = 0;
     out[used++] = (struct candidate){TRANSFORM_DELTA, 0, NULL};
     if (column->field == TSMITH_FIELD_START) {
-        if (durations(encoding))
+        if (encoding_durations(encoding))
             out[used++] = (struct candidate){TRANSFORM_GAP, 0, NULL};
         return used;
     }
     if (ends(encoding))
         out[used++] = (struct candidate){TRANSFORM_RELATIVE, 0, ends(encoding)};
     for (uint32_t i = 0; i < tsmith_batch_column_count(encoding->batch) && used < MAX_CANDIDATES; i++) {
-        tsmith_column other = part_of(encoding, tsmith_batch_column_at(encoding->batch, i));
+        tsmith_column other = encoding_part(encoding, tsmith_batch_column_at(encoding->batch, i));
         if (other.field >= column->field || other.field >= TSMITH_FIELD_DYNAMIC)
             break;
         const int64_t *values = other.type == TSMITH_TYPE_TIME ? reference_values(encoding, &other) : NULL;
@@ -287,7 +247,7 @@ static uint32_t list_time_candidates(struct encoding *encoding, const tsmith_col
 static uint32_t list_candidates(struct encoding *encoding, const struct column_work *work,
                                 struct candidate *out) {
     if (work->column.type == TSMITH_TYPE_TIME)
-        return list_time_candidates(encoding, &work->column, out);
+        return encoding_time_candidates(encoding, &work->column, out);
     out[0] = (struct candidate){TRANSFORM_PLAIN, 0, NULL};
     if (tsmith_type_size(work->column.type) == 1 || work->column.field == TSMITH_FIELD_DURATION)
         return 1;
@@ -295,11 +255,10 @@ static uint32_t list_candidates(struct encoding *encoding, const struct column_w
     return 2;
 }
 
-// The integers of a stretch of a column under a transform. The first value of DELTA and GAP has none (0).
-static void transform(const struct encoding *encoding, const struct column_work *work,
-                      const struct candidate *candidate, uint32_t from, uint32_t count, uint64_t *out) {
+void encoding_transform(const struct encoding *encoding, const struct column_work *work,
+                        const struct candidate *candidate, uint32_t from, uint32_t count, uint64_t *out) {
     const uint64_t *values = work->values + from;
-    bool chain = candidate->transform == TRANSFORM_DELTA || candidate->transform == TRANSFORM_GAP;
+    bool chain = candidate_is_chain(candidate);
     if (chain && from == 0) {
         *out++ = 0;
         values++;
@@ -308,11 +267,11 @@ static void transform(const struct encoding *encoding, const struct column_work 
     }
     if (chain) {
         loops()->differences(out, values, count);
-        if (candidate->transform == TRANSFORM_GAP)
+        if ((candidate->transform & TRANSFORM_MASK) == TRANSFORM_GAP)
             loops()->subtract(out, out, (const uint64_t *)encoding->duration + from - 1, count);
-    } else if (candidate->transform == TRANSFORM_RELATIVE && !work->rows) {
+    } else if ((candidate->transform & TRANSFORM_MASK) == TRANSFORM_RELATIVE && !work->rows) {
         loops()->subtract(out, values, (const uint64_t *)candidate->reference + from, count);
-    } else if (candidate->transform == TRANSFORM_RELATIVE) {
+    } else if ((candidate->transform & TRANSFORM_MASK) == TRANSFORM_RELATIVE) {
         for (uint32_t i = 0; i < count; i++)
             out[i] = values[i] - (uint64_t)candidate->reference[work->rows[from + i]];
     } else {
@@ -321,8 +280,8 @@ static void transform(const struct encoding *encoding, const struct column_work 
     }
 }
 
-static struct candidate choose_transform(const struct encoding *encoding, const struct column_work *work,
-                                         const struct candidate *candidates, uint32_t count) {
+struct candidate encoding_choose(const struct encoding *encoding, const struct column_work *work,
+                                 const struct candidate *candidates, uint32_t count) {
     enum { PARTS = 4 };
     uint64_t sample[TRANSFORM_SAMPLE];
     uint32_t best = 0;
@@ -330,18 +289,20 @@ static struct candidate choose_transform(const struct encoding *encoding, const 
     for (uint32_t i = 0; i < count && count > 1; i++) {
         uint32_t sampled = 0;
         if (work->count <= TRANSFORM_SAMPLE) {
-            transform(encoding, work, &candidates[i], 0, work->count, sample);
+            encoding_transform(encoding, work, &candidates[i], 0, work->count, sample);
             sampled = work->count;
         }
         for (uint32_t part = 0; work->count > TRANSFORM_SAMPLE && part < PARTS; part++) {
             uint32_t size = TRANSFORM_SAMPLE / PARTS;
             uint32_t from = (uint32_t)((uint64_t)(work->count - size) * part / (PARTS - 1));
-            transform(encoding, work, &candidates[i], from, size, sample + sampled);
+            encoding_transform(encoding, work, &candidates[i], from, size, sample + sampled);
             sampled += size;
         }
         // The first value of DELTA and GAP is not in the stream.
-        bool shorter = candidates[i].transform == TRANSFORM_DELTA || candidates[i].transform == TRANSFORM_GAP;
-        uint64_t bits = sampled > shorter ? pack_estimate(sample + shorter, sampled - shorter) : 0;
+        bool shorter = candidate_is_chain(&candidates[i]);
+        uint64_t bits = sampled > shorter
+                            ? pack_estimate(&encoding->encoder->packer, sample + shorter, sampled - shorter)
+                            : 0;
         if (bits < best_bits) {
             best_bits = bits;
             best = i;
@@ -354,21 +315,20 @@ static bool write_values(struct encoding *encoding, struct column_work *work) {
     struct output *directory = &encoding->encoder->directory, *data = &encoding->encoder->data;
     struct candidate candidates[MAX_CANDIDATES];
     uint32_t count = list_candidates(encoding, work, candidates);
-    struct candidate chosen = choose_transform(encoding, work, candidates, count);
-    output_u8(directory, chosen.transform | (work->integral ? TRANSFORM_INTEGRAL : 0));
+    struct candidate chosen = encoding_choose(encoding, work, candidates, count);
+    output_u8(directory, chosen.transform | work->form);
     if (chosen.transform == TRANSFORM_RELATIVE)
         output_varint(directory, chosen.reference_field);
-    uint64_t *small = take(encoding, work->count * sizeof *small);
+    uint64_t *small = encoding_take(encoding, work->count * sizeof *small);
     if (!small)
         return false;
-    transform(encoding, work, &chosen, 0, work->count, small);
-    bool shorter = chosen.transform == TRANSFORM_DELTA || chosen.transform == TRANSFORM_GAP;
+    encoding_transform(encoding, work, &chosen, 0, work->count, small);
+    bool shorter = candidate_is_chain(&chosen);
     if (shorter)
         output_zigzag(data, work->values[0] - work->origin);
-    bool times = work->column.type == TSMITH_TYPE_TIME || work->column.field == TSMITH_FIELD_DURATION;
     if (work->count > shorter)
         pack_stream(&encoding->encoder->packer, data, small + shorter, work->count - shorter,
-                    times ? PACK_TIMES : 0);
+                    work_hints(work));
     return true;
 }
 
@@ -389,21 +349,25 @@ static bool is_constant(const tsmith_column *column) {
 static bool write_scalar(struct encoding *encoding, struct column_work *work) {
     if (work->column.type == TSMITH_TYPE_TIME)
         work->origin = (uint64_t)encoding->origin;
-    if (!work->rows && is_constant(&work->column)) {
+    if (!work->rows && !(encoding->nested && work->column.field == TSMITH_FIELD_DURATION) &&
+        is_constant(&work->column)) {
         uint64_t value = 0;
         memcpy(&value, work->column.values, tsmith_type_size(work->column.type));
         return write_constant(encoding, work, value);
     }
     if (!gather(encoding, work) || (work->column.type == TSMITH_TYPE_F64 && !make_integral(encoding, work)))
         return false;
-    return write_values(encoding, work);
+    if (!encoding->encoder->packer.small)
+        return write_values(encoding, work);
+    return (work->column.type != TSMITH_TYPE_F64 || work->form || search_make_decimal(encoding, work)) &&
+           search_write(encoding, work);
 }
 
 static bool write_list(struct encoding *encoding, struct column_work *work) {
     struct output *data = &encoding->encoder->data;
     const uint64_t *elements = work->column.values;
     output_u8(&encoding->encoder->directory, TRANSFORM_PLAIN);
-    uint64_t *lengths = take(encoding, work->count * sizeof *lengths);
+    uint64_t *lengths = encoding_take(encoding, work->count * sizeof *lengths);
     if (!lengths)
         return false;
     uint64_t total = 0;
@@ -412,7 +376,8 @@ static bool write_list(struct encoding *encoding, struct column_work *work) {
         lengths[i] = work->column.offsets[row + 1] - work->column.offsets[row];
         total += lengths[i];
     }
-    uint64_t *small = total > SBT_MAX_DECODED / sizeof *small ? NULL : take(encoding, total * sizeof *small);
+    uint64_t *small =
+        total > SBT_MAX_DECODED / sizeof *small ? NULL : encoding_take(encoding, total * sizeof *small);
     if (!small)
         return false;
     uint64_t used = 0, previous = 0;
@@ -433,7 +398,8 @@ static bool write_list(struct encoding *encoding, struct column_work *work) {
 
 static bool write_column(struct encoding *encoding, uint32_t index) {
     struct output *directory = &encoding->encoder->directory, *data = &encoding->encoder->data;
-    struct column_work work = {.column = part_of(encoding, tsmith_batch_column_at(encoding->batch, index))};
+    struct column_work work = {.column =
+                                   encoding_part(encoding, tsmith_batch_column_at(encoding->batch, index))};
     work.count = work.column.valid ? count_valid(work.column.valid, encoding->rows) : encoding->rows;
     output_varint(directory, work.column.field);
     output_u8(directory, work.column.type);
@@ -468,9 +434,9 @@ static uint64_t value_bytes(const tsmith_batch *batch, uint32_t from, uint32_t r
     return bytes;
 }
 
-uint32_t columns_frame_rows(const tsmith_batch *batch, uint32_t from) {
+uint32_t columns_frame_rows(const tsmith_batch *batch, uint32_t from, uint32_t most) {
     uint32_t left = tsmith_batch_count(batch) - from;
-    for (uint32_t rows = FRAME_ROWS; rows >= LEAST_ROWS; rows /= 2) {
+    for (uint32_t rows = most; rows >= LEAST_ROWS; rows /= 2) {
         uint32_t now = left < rows ? left : rows;
         if (value_bytes(batch, from, now) <= FRAME_VALUE_BYTES)
             return now;
@@ -481,7 +447,7 @@ uint32_t columns_frame_rows(const tsmith_batch *batch, uint32_t from) {
 static bool fits_into_frames(const tsmith_batch *batch) {
     uint32_t rows = 1;
     for (uint32_t from = 0; rows && from < tsmith_batch_count(batch); from += rows)
-        rows = columns_frame_rows(batch, from);
+        rows = columns_frame_rows(batch, from, COLUMNS_FEW_ROWS);
     return rows != 0 && tsmith_batch_column_count(batch) <= SBT_MAX_COLUMNS;
 }
 
@@ -504,7 +470,7 @@ tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error) {
 
 // As tsmith_batch_finish does: ends that overflow do not count.
 static int64_t last_end(struct encoding *encoding) {
-    const int64_t *duration = durations(encoding);
+    const int64_t *duration = encoding_durations(encoding);
     int64_t last = encoding->start[encoding->rows - 1];
     int64_t end = duration ? loops()->last_end(encoding->start, duration, encoding->rows) : last;
     return end > last ? end : last;
@@ -514,7 +480,7 @@ static uint32_t kinds_of(const struct encoding *encoding) {
     tsmith_column kind;
     uint32_t kinds = 0;
     (void)tsmith_batch_column(encoding->batch, TSMITH_FIELD_KIND, &kind);
-    const uint8_t *values = part_of(encoding, kind).values;
+    const uint8_t *values = encoding_part(encoding, kind).values;
     unsigned last = 256;
     for (uint32_t row = 0; row < encoding->rows; row++) {
         if (values[row] != last) {

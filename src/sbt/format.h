@@ -9,7 +9,7 @@
 
 enum {
     SBT_MAJOR = 1,
-    SBT_MINOR = 0,
+    SBT_MINOR = 1,
     SBT_ALIGNMENT = 64,
     SBT_FILE_HEADER_SIZE = 64,
     SBT_FRAME_HEADER_SIZE = 64,
@@ -53,9 +53,16 @@ enum sbt_transform {
     TRANSFORM_DELTA,
     TRANSFORM_GAP,
     TRANSFORM_RELATIVE,
+    TRANSFORM_NEST,  // 1.1
+    TRANSFORM_OTHER, // 1.1
+    TRANSFORM_LIMIT,
     TRANSFORM_MASK = 15,
-    TRANSFORM_INTEGRAL = 16
+    TRANSFORM_INTEGRAL = 16,
+    TRANSFORM_DECIMAL = 32, // 1.1
+    TRANSFORM_GROUPED = 64  // 1.1
 };
+
+enum { DECIMAL_MOST_PLACES = 22 };
 
 enum sbt_packing {
     PACKING_CONSTANT,
@@ -65,12 +72,15 @@ enum sbt_packing {
     PACKING_DICTIONARY,
     PACKING_RUNS,
     PACKING_TICK,
+    PACKING_LOG,     // 1.1
+    PACKING_BUNDLES, // 1.1
     PACKING_LIMIT,
     PACKING_DEPTH = 4
 };
 
 enum { FOR_WIDTH = 127, FOR_EXCEPTIONS = 128, PLANES_COUNT = 15, PLANES_ZIGZAG = 128 };
 enum { PLANE_CONSTANT, PLANE_RAW, PLANE_ZSTD };
+enum { LOG_MANTISSA = 15, LOG_MOST_MANTISSA = 8, LOG_ZIGZAG = 128 };
 
 struct frame_header {
     uint16_t type, flags, version;
@@ -101,7 +111,7 @@ struct file_header {
     uint16_t major, minor;
     uint32_t size, flags;
 };
-void file_header_put(uint8_t at[SBT_FILE_HEADER_SIZE]);
+void file_header_put(uint8_t at[SBT_FILE_HEADER_SIZE], uint16_t minor);
 bool file_header_has_magic(const uint8_t at[8]);
 // False when magic or checksum are wrong.
 bool file_header_get(const uint8_t at[SBT_FILE_HEADER_SIZE], struct file_header *header);

@@ -51,11 +51,11 @@ bool frame_is_known(const struct frame_header *header) {
             header->type == FRAME_END);
 }
 
-void file_header_put(uint8_t at[SBT_FILE_HEADER_SIZE]) {
+void file_header_put(uint8_t at[SBT_FILE_HEADER_SIZE], uint16_t minor) {
     memset(at, 0, SBT_FILE_HEADER_SIZE);
     memcpy(at, file_magic, sizeof file_magic);
     bytes_put_u16(at + 8, SBT_MAJOR);
-    bytes_put_u16(at + 10, SBT_MINOR);
+    bytes_put_u16(at + 10, minor);
     bytes_put_u32(at + 12, SBT_FILE_HEADER_SIZE);
     bytes_put_u32(at + 60, crc32c(0, at, 60));
 }

@@ -6,14 +6,15 @@
 #include <zstd.h>
 
 #include "sbt/loops.h"
-#include "sbt/packing.h"
+#include "sbt/packer.h"
 
 enum {
     STRETCHES = 4,
     PLAN_VALUES = 128,      // of the sample, that a FOR plan looks at
     EXCEPTION_BITS = 22,    // about what an exception costs beside the packed bits
     DICTIONARY_SAMPLE = 64, // distinct values in the sample, at most, for a dictionary to be tried
-    DICTIONARY_LIMIT = 4096,
+    DICTIONARY_LIMIT = DISTINCT_MOST,
+    TEXT_LEVEL = 15, // of zstd, in a small file: beyond it text takes ten times as long and gets 1 % smaller
     FEW = 16,        // distinct values in the sample: zstd is asked what it makes of their order
     PLANES_GAIN = 80 // per cent of the other candidates' size that planes must come down to
 };
@@ -25,27 +26,27 @@ void packer_finish(struct packer *packer) {
     *packer = (struct packer){0};
 }
 
-size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, size_t size, size_t limit) {
-    if (!packer->zstd) {
-        packer->zstd = ZSTD_createCCtx();
-        if (!packer->zstd) {
-            out->failed = true;
-            return 0;
-        }
-        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, packer->level);
-        // Short matches in noise are chance: they make frames no smaller and their decoding much slower.
-        if (packer->level == 1) {
-            ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_strategy, ZSTD_fast);
-            ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_minMatch, 7);
-            ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_hashLog, 11);
-        }
+static bool open_zstd(struct packer *packer) {
+    if (packer->zstd)
+        return true;
+    packer->zstd = ZSTD_createCCtx();
+    if (!packer->zstd)
+        return false;
+    ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, packer->level);
+    // Short matches in noise are chance: they make frames no smaller and their decoding much slower.
+    if (packer->level == 1) {
+        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_strategy, ZSTD_fast);
+        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_minMatch, 7);
+        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_hashLog, 11);
     }
+    return true;
+}
+
+size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, size_t size, size_t limit) {
     size_t bound = ZSTD_compressBound(size);
-    uint8_t *at = output_room(out, bound);
-    if (!at)
-        return 0;
-    size_t made = ZSTD_compress2(packer->zstd, at, bound, bytes, size);
-    if (ZSTD_isError(made)) {
+    uint8_t *at = open_zstd(packer) ? output_room(out, bound) : NULL;
+    size_t made = at ? ZSTD_compress2(packer->zstd, at, bound, bytes, size) : 0;
+    if (!at || ZSTD_isError(made)) {
         out->failed = true;
         return 0;
     }
@@ -55,15 +56,18 @@ size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, s
     return made;
 }
 
-// ---- the frame of reference
+size_t pack_zstd_text(struct packer *packer, struct output *out, const void *bytes, size_t size,
+                      size_t limit) {
+    bool more = packer->small && packer->level < TEXT_LEVEL && open_zstd(packer);
+    if (more)
+        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, TEXT_LEVEL);
+    size_t made = pack_zstd(packer, out, bytes, size, limit);
+    if (more)
+        ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, packer->level);
+    return made;
+}
 
-// Values below `floor`, and those more than `width` bits above it, are exceptions.
-struct for_plan {
-    uint64_t floor;
-    unsigned width;
-    uint32_t exceptions; // about, in 1024 values
-    uint64_t bits;       // for the values it was made from
-};
+// ---- the frame of reference
 
 static void sort_signed(int64_t *values, uint32_t count) {
     static const uint32_t gaps[] = {57, 23, 10, 4, 1};
@@ -80,7 +84,7 @@ static void sort_signed(int64_t *values, uint32_t count) {
 }
 
 // The cheapest of a few low quantiles as the floor with the cheapest of a few high ones above it.
-static struct for_plan plan_for(const uint64_t *values, uint32_t count) {
+struct for_plan pack_plan_for(const uint64_t *values, uint32_t count) {
     int64_t sorted[PLAN_VALUES];
     uint32_t taken = count < PLAN_VALUES ? count : PLAN_VALUES;
     uint32_t step = count / taken;
@@ -108,8 +112,8 @@ static struct for_plan plan_for(const uint64_t *values, uint32_t count) {
     return best;
 }
 
-uint64_t pack_estimate(const uint64_t *values, uint32_t count) {
-    return plan_for(values, count).bits;
+uint64_t pack_estimate(const struct packer *packer, const uint64_t *values, uint32_t count) {
+    return packer->small ? pack_plan_log(values, count).bits : pack_plan_for(values, count).bits;
 }
 
 struct for_vector {
@@ -136,7 +140,7 @@ static struct for_vector plan_vector(const uint64_t *values, uint32_t count, str
     if (full.width <= plan.width)
         return full;
     if (patched.exceptions) {
-        plan = plan_for(values, count);
+        plan = pack_plan_for(values, count);
         patched = try_exceptions(values, count, plan.floor, plan.width);
     }
     uint64_t patched_bits = (uint64_t)count * patched.width + (uint64_t)patched.exceptions * EXCEPTION_BITS;
@@ -210,8 +214,7 @@ static void fill_plane(uint8_t *out, const uint64_t *values, uint32_t count, str
     loops()->take_plane(out, values, count, plan.base, plan.zigzag, plane);
 }
 
-// log2(value) * 65536 in whole numbers, so that every machine decides alike.
-static uint64_t log2_fixed(uint64_t value) {
+uint64_t pack_log2(uint64_t value) {
     unsigned whole = bits_width(value) - 1;
     uint64_t result = (uint64_t)whole << 16,
              part = whole > 31 ? value >> (whole - 31) : value << (31 - whole);
@@ -227,7 +230,7 @@ static uint64_t log2_fixed(uint64_t value) {
 
 static void fill_entropy_terms(struct packer *packer) {
     for (uint32_t n = 1; n <= PACK_SAMPLE; n++)
-        packer->entropy_terms[n] = n * log2_fixed(n);
+        packer->entropy_terms[n] = n * pack_log2(n);
 }
 
 // About the bits an entropy coder spends on these bytes (at most PACK_SAMPLE): their order-0 entropy, and what a count
@@ -262,8 +265,8 @@ static void pack_plane(struct packer *packer, struct output *out, const uint8_t 
     }
     struct output *trial = &packer->trial;
     trial->length = 0;
-    size_t made =
-        is_worth_compressing(packer, plane, count) ? pack_zstd(packer, trial, plane, count, count) : 0;
+    bool worth = packer->small || is_worth_compressing(packer, plane, count);
+    size_t made = worth ? pack_zstd(packer, trial, plane, count, count) : 0;
     out->failed |= trial->failed;
     output_u8(out, made ? PLANE_ZSTD : PLANE_RAW);
     if (made)
@@ -339,13 +342,29 @@ static uint32_t count_distinct(const uint64_t *sample, uint32_t count) {
     return set.count;
 }
 
-static void pack_nested(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
-                        unsigned hints, unsigned depth);
+uint32_t pack_count_distinct(struct packer *packer, const uint64_t *values, uint32_t count, uint32_t limit) {
+    struct distinct set = {.limit = limit, .mask = 4 * DISTINCT_MOST - 1};
+    struct scratch_mark mark = scratch_mark(&packer->scratch);
+    set.values = scratch_take(&packer->scratch, DISTINCT_MOST * sizeof *set.values);
+    set.slots = scratch_take(&packer->scratch, (set.mask + (size_t)1) * sizeof *set.slots);
+    if (set.values && set.slots) {
+        memset(set.slots, 0, (set.mask + (size_t)1) * sizeof *set.slots);
+        for (uint32_t i = 0; i < count; i++) {
+            if ((i == 0 || values[i] != values[i - 1]) && distinct_add(&set, values[i]) == UINT32_MAX) {
+                set.count = UINT32_MAX;
+                break;
+            }
+        }
+    }
+    scratch_release(&packer->scratch, mark);
+    return set.values && set.slots ? set.count : UINT32_MAX;
+}
 
 // False when there are too many distinct values after all.
 static bool pack_dictionary(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
                             unsigned depth) {
-    uint32_t limit = count / 4 < DICTIONARY_LIMIT ? count / 4 : DICTIONARY_LIMIT;
+    uint32_t most = packer->small ? count / 2 : count / 4;
+    uint32_t limit = most < DICTIONARY_LIMIT ? most : DICTIONARY_LIMIT;
     struct distinct set = {.limit = limit, .mask = 4 * DICTIONARY_LIMIT - 1};
     set.values = scratch_take(&packer->scratch, DICTIONARY_LIMIT * sizeof *set.values);
     set.slots = scratch_take(&packer->scratch, (set.mask + (size_t)1) * sizeof *set.slots);
@@ -364,7 +383,7 @@ static bool pack_dictionary(struct packer *packer, struct output *out, const uin
     }
     output_varint(out, set.count);
     pack_nested(packer, out, set.values, set.count, 0, depth + 1);
-    pack_nested(packer, out, indices, count, 0, depth + 1);
+    pack_nested(packer, out, indices, count, PACK_INDICES, depth + 1);
     return true;
 }
 
@@ -435,7 +454,7 @@ static bool pack_tick(struct packer *packer, struct output *out, const uint64_t 
 
 // ---- the choice
 
-static uint32_t take_sample(uint64_t *sample, const uint64_t *values, uint32_t count) {
+uint32_t pack_take_sample(uint64_t *sample, const uint64_t *values, uint32_t count) {
     if (count <= PACK_SAMPLE) {
         memcpy(sample, values, count * sizeof *sample);
         return count;
@@ -448,24 +467,18 @@ static uint32_t take_sample(uint64_t *sample, const uint64_t *values, uint32_t c
     return PACK_SAMPLE;
 }
 
-static uint32_t count_runs(const uint64_t *sample, uint32_t count) {
+uint32_t pack_count_runs(const uint64_t *sample, uint32_t count) {
     uint32_t runs = 1;
     for (uint32_t i = 1; i < count; i++)
         runs += sample[i] != sample[i - 1];
     return runs;
 }
 
-struct choice {
-    enum sbt_packing packing;
-    struct for_plan plan;
-    uint64_t tick;
-};
-
 static struct choice choose(struct packer *packer, const uint64_t *values, uint32_t count, unsigned hints,
                             unsigned depth) {
     uint64_t sample[PACK_SAMPLE];
-    uint32_t sampled = take_sample(sample, values, count);
-    struct choice choice = {PACKING_FOR, plan_for(sample, sampled), 0};
+    uint32_t sampled = pack_take_sample(sample, values, count);
+    struct choice choice = {.packing = PACKING_FOR, .plan = pack_plan_for(sample, sampled)};
     uint64_t best = choice.plan.bits;
     uint32_t distinct = sampled >= 64 ? count_distinct(sample, sampled) : UINT32_MAX;
     if (depth < PACKING_DEPTH) {
@@ -474,7 +487,7 @@ static struct choice choose(struct packer *packer, const uint64_t *values, uint3
             choice.packing = PACKING_TICK;
             return choice;
         }
-        uint32_t runs = count_runs(sample, sampled);
+        uint32_t runs = pack_count_runs(sample, sampled);
         uint64_t run_bits = (uint64_t)runs * (choice.plan.width + 5);
         if (runs * 4 <= sampled && run_bits < best) {
             choice.packing = PACKING_RUNS;
@@ -500,8 +513,8 @@ static bool all_equal(const uint64_t *values, uint32_t count) {
     return values[0] == values[count - 1] && memcmp(values, values + 1, (count - 1) * sizeof *values) == 0;
 }
 
-static bool pack_body(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
-                      struct choice choice, unsigned depth) {
+bool pack_body(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
+               struct choice choice, unsigned depth) {
     switch (choice.packing) {
     case PACKING_PLANES:
         pack_planes(packer, out, values, count);
@@ -512,36 +525,47 @@ static bool pack_body(struct packer *packer, struct output *out, const uint64_t 
         return pack_runs(packer, out, values, count, depth);
     case PACKING_TICK:
         return pack_tick(packer, out, values, count, choice.tick, depth);
+    case PACKING_LOG:
+        return pack_log(packer, out, values, count, choice.log, depth);
+    case PACKING_BUNDLES:
+        return pack_bundles(packer, out, values, count, choice.bundle, depth);
     default:
         pack_for(out, values, count, choice.plan);
         return true;
     }
 }
 
+static enum sbt_packing pack_chosen(struct packer *packer, struct output *out, const uint64_t *values,
+                                    uint32_t count, unsigned hints, unsigned depth) {
+    struct choice choice = choose(packer, values, count, hints, depth);
+    size_t body = out->length;
+    if (pack_body(packer, out, values, count, choice, depth))
+        return choice.packing;
+    out->length = body;
+    pack_for(out, values, count, choice.plan);
+    return PACKING_FOR;
+}
+
 // The length of the body stands before it, as a varint of unknown size: the body is moved when it is known.
-static void pack_nested(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
-                        unsigned hints, unsigned depth) {
+void pack_nested(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
+                 unsigned hints, unsigned depth) {
     if (all_equal(values, count)) {
         output_u8(out, PACKING_CONSTANT);
         output_u8(out, (unsigned)varint_size(zigzag(values[0])));
         output_zigzag(out, values[0]);
         return;
     }
-    struct choice choice = choose(packer, values, count, hints, depth);
     size_t head = out->length;
     if (!output_room(out, 1 + VARINT_MAX))
         return;
     size_t body = head + 1 + VARINT_MAX;
     out->length = body;
-    if (!pack_body(packer, out, values, count, choice, depth)) {
-        out->length = body;
-        choice.packing = PACKING_FOR;
-        pack_for(out, values, count, choice.plan);
-    }
+    enum sbt_packing packing = packer->small ? pack_smallest(packer, out, values, count, hints, depth)
+                                             : pack_chosen(packer, out, values, count, hints, depth);
     if (out->failed)
         return;
     size_t length = out->length - body;
-    out->bytes[head] = (uint8_t)choice.packing;
+    out->bytes[head] = (uint8_t)packing;
     size_t used = 1 + varint_put(out->bytes + head + 1, length);
     memmove(out->bytes + head + used, out->bytes + body, length);
     out->length = head + used + length;

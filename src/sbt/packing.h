@@ -17,27 +17,37 @@ enum { PACK_SAMPLE = 1024 };
 // What packing needs besides the values: memory that is kept from column to column. A zeroed one with `level`
 // set is valid.
 struct packer {
-    struct scratch scratch; // reset by the caller, once per frame
-    void *zstd;             // ZSTD_CCtx
-    int level;
+    struct scratch scratch;                  // reset by the caller, once per frame
+    void *zstd;                              // ZSTD_CCtx
+    int level;                               // zstd
+    bool small;                              // every byte counts, time does not
     struct output trial;                     // what a candidate makes of the sample
     uint64_t entropy_terms[PACK_SAMPLE + 1]; // n * log2(n) * 65536; made on first use
 };
 
 void packer_finish(struct packer *packer);
 
-enum { PACK_TIMES = 1 }; // `hints`: ns of a clock that may tick in larger steps
+// `hints`: what the values are.
+enum {
+    PACK_TIMES = 1,   // ns of a clock that may tick in larger steps
+    PACK_SYMBOLS = 2, // bytes that are to be coded by their frequency: streams inside only
+    PACK_INDICES = 4  // of a dictionary: streams inside only
+};
 
 // Appends a stream of `count` (at least 1) values. Which packing is decided by looking at PACK_SAMPLE of
 // them.
 void pack_stream(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
                  unsigned hints);
 
-// About how many bits pack_stream would spend on these few values as FOR; for choosing a transform.
-uint64_t pack_estimate(const uint64_t *values, uint32_t count);
+// About how many bits pack_stream would spend on these values; for choosing a transform. As FOR, of few values, or in a
+// small file as LOG.
+uint64_t pack_estimate(const struct packer *packer, const uint64_t *values, uint32_t count);
 
 // One zstd frame; 0 when it would not be smaller than `limit` bytes.
 size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, size_t size, size_t limit);
+// The same for text, on which more effort is better spent.
+size_t pack_zstd_text(struct packer *packer, struct output *out, const void *bytes, size_t size,
+                      size_t limit);
 
 // ---- unpacking
 
@@ -45,6 +55,12 @@ size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, s
 enum { UNPACK_SLACK = 16 };
 
 enum unpack_result { UNPACK_OK, UNPACK_DAMAGED, UNPACK_UNKNOWN };
+
+// What a symbol of LOG says: the value without the bits below, and how many these are.
+struct log_bucket {
+    uint64_t value, extra;
+};
+enum { LOG_BUCKETS = 256 };
 
 struct stream {
     uint8_t packing;
@@ -74,6 +90,17 @@ struct stream {
             uint64_t factor;
             struct stream *quotient, *remainder;
         } tick;
+        struct {
+            const struct log_bucket *buckets;
+            bool zigzag;
+            struct stream *symbols;
+            uint64_t bit; // of the body, next to be read
+        } log;
+        struct {
+            uint64_t *values;
+            uint32_t at;
+            unsigned bundle;
+        } bundles;
     } as;
 };
 

@@ -66,6 +66,16 @@ void *scratch_take(struct scratch *scratch, size_t size) {
     return taken;
 }
 
+struct scratch_mark scratch_mark(const struct scratch *scratch) {
+    return (struct scratch_mark){scratch->current, scratch->used, scratch->left};
+}
+
+void scratch_release(struct scratch *scratch, struct scratch_mark mark) {
+    scratch->current = mark.current ? mark.current : scratch->first;
+    scratch->used = mark.used;
+    scratch->left = mark.left;
+}
+
 void scratch_finish(struct scratch *scratch) {
     for (struct scratch_block *block = scratch->first; block;) {
         struct scratch_block *next = block->next;

@@ -22,6 +22,13 @@ void scratch_reset(struct scratch *scratch, size_t limit);
 void *scratch_take(struct scratch *scratch, size_t size);
 // Counts memory that is taken elsewhere towards the limit; false when it is exhausted.
 int scratch_charge(struct scratch *scratch, size_t size);
+// Gives back all that was taken since the mark was made: for trying something out.
+struct scratch_mark {
+    struct scratch_block *current;
+    size_t used, left;
+};
+struct scratch_mark scratch_mark(const struct scratch *scratch);
+void scratch_release(struct scratch *scratch, struct scratch_mark mark);
 void scratch_finish(struct scratch *scratch);
 
 #endif

@@ -133,6 +133,47 @@ static enum unpack_result open_tick(struct stream *stream, struct scratch *scrat
     return result == UNPACK_OK && input_left(&stream->body) ? UNPACK_DAMAGED : result;
 }
 
+static const struct log_bucket *make_buckets(struct scratch *scratch, unsigned mantissa) {
+    struct log_bucket *buckets = scratch_take(scratch, LOG_BUCKETS * sizeof *buckets);
+    for (uint64_t symbol = 0; buckets && symbol < LOG_BUCKETS; symbol++) {
+        uint64_t extra = symbol >> mantissa ? (symbol >> mantissa) - 1 : 0;
+        uint64_t top = symbol >> mantissa ? (uint64_t)1 << mantissa : 0;
+        uint64_t below = symbol & (((uint64_t)1 << mantissa) - 1);
+        // Those that no value has are marked by more bits than there are.
+        buckets[symbol] = extra + mantissa < 64 ? (struct log_bucket){(top | below) << extra, extra}
+                                                : (struct log_bucket){0, 64};
+    }
+    return buckets;
+}
+
+static enum unpack_result open_log(struct stream *stream, struct scratch *scratch, unsigned depth) {
+    uint8_t head;
+    if (!input_u8(&stream->body, &head) || !input_zigzag(&stream->body, &stream->base) ||
+        (head & ~(LOG_MANTISSA | LOG_ZIGZAG)) || (head & LOG_MANTISSA) > LOG_MOST_MANTISSA)
+        return UNPACK_DAMAGED;
+    stream->as.log.buckets = make_buckets(scratch, head & LOG_MANTISSA);
+    stream->as.log.zigzag = (head & LOG_ZIGZAG) != 0;
+    stream->as.log.bit = 0;
+    return stream->as.log.buckets
+               ? open_child(&stream->as.log.symbols, &stream->body, stream->left, scratch, depth)
+               : UNPACK_DAMAGED;
+}
+
+static enum unpack_result open_bundles(struct stream *stream, struct scratch *scratch, unsigned depth) {
+    uint8_t bundle;
+    if (!input_u8(&stream->body, &bundle) || (bundle != 2 && bundle != 4 && bundle != 8) ||
+        !input_zigzag(&stream->body, &stream->base))
+        return UNPACK_DAMAGED;
+    stream->as.bundles.bundle = bundle;
+    stream->as.bundles.at = 0;
+    uint32_t count = (stream->left + bundle - 1) / bundle;
+    uint64_t most = 0;
+    enum unpack_result result = take_child(&stream->as.bundles.values, &stream->body, count, scratch, depth);
+    for (uint32_t i = 0; result == UNPACK_OK && i < count; i++)
+        most |= stream->as.bundles.values[i];
+    return result == UNPACK_OK && (input_left(&stream->body) || most > 255) ? UNPACK_DAMAGED : result;
+}
+
 static enum unpack_result open_nested(struct stream *stream, struct input *in, uint32_t count,
                                       struct scratch *scratch, unsigned depth) {
     uint64_t length;
@@ -157,6 +198,10 @@ static enum unpack_result open_nested(struct stream *stream, struct input *in, u
         return open_runs(stream, scratch, depth);
     case PACKING_TICK:
         return open_tick(stream, scratch, depth);
+    case PACKING_LOG:
+        return open_log(stream, scratch, depth);
+    case PACKING_BUNDLES:
+        return open_bundles(stream, scratch, depth);
     default:
         return UNPACK_UNKNOWN;
     }
@@ -275,6 +320,48 @@ static bool next_tick(struct stream *stream, uint64_t *out) {
     return true;
 }
 
+// `extra` bits (below 64) from there on; up to 8 bytes beyond the byte they begin in are read.
+static uint64_t bits_at(const uint8_t *bytes, uint64_t bit, uint64_t extra) {
+    uint64_t bits = bytes_get_u64(bytes + bit / 8) >> bit % 8;
+    if (__builtin_expect(extra > 56, 0) && bit % 8)
+        bits |= (uint64_t)bytes[bit / 8 + 8] << (64 - bit % 8);
+    return bits & (((uint64_t)1 << extra) - 1);
+}
+
+static bool next_log(struct stream *stream, uint64_t *out) {
+    uint64_t bit = stream->as.log.bit, end = (uint64_t)input_left(&stream->body) * 8, needed = 0;
+    const struct log_bucket *buckets = stream->as.log.buckets;
+    uint32_t count = unpack_next(stream->as.log.symbols, out);
+    for (uint32_t i = 0; i < count; i++) {
+        if (out[i] >= LOG_BUCKETS || buckets[out[i]].extra > 63)
+            return false;
+        needed += buckets[out[i]].extra;
+    }
+    if (count == 0 || needed > end - bit)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        struct log_bucket bucket = buckets[out[i]];
+        out[i] = bucket.value | bits_at(stream->body.at, bit, bucket.extra);
+        bit += bucket.extra;
+    }
+    stream->as.log.bit = bit;
+    if (stream->as.log.zigzag)
+        loops()->unzigzag(out, count);
+    if (stream->base)
+        loops()->add_one(out, stream->base, count);
+    return true;
+}
+
+static void next_bundles(struct stream *stream, uint64_t *out, uint32_t count) {
+    unsigned bundle = stream->as.bundles.bundle, width = 8 / bundle;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = stream->as.bundles.at + i;
+        uint64_t value = stream->as.bundles.values[at / bundle] >> width * (at % bundle);
+        out[i] = stream->base + (value & ((1u << width) - 1));
+    }
+    stream->as.bundles.at += count;
+}
+
 uint32_t unpack_next(struct stream *stream, uint64_t out[SBT_VECTOR]) {
     uint32_t count = stream->left < SBT_VECTOR ? stream->left : SBT_VECTOR;
     bool ok = true;
@@ -297,12 +384,21 @@ uint32_t unpack_next(struct stream *stream, uint64_t out[SBT_VECTOR]) {
     case PACKING_RUNS:
         next_runs(stream, out, count);
         break;
+    case PACKING_LOG:
+        ok = next_log(stream, out);
+        break;
+    case PACKING_BUNDLES:
+        next_bundles(stream, out, count);
+        break;
     default:
         ok = next_tick(stream, out);
     }
     stream->left -= count;
     if (stream->left == 0 && stream->packing == PACKING_FOR && input_left(&stream->body))
         ok = false; // bytes that belong to nothing
+    if (stream->left == 0 && stream->packing == PACKING_LOG &&
+        input_left(&stream->body) != (stream->as.log.bit + 7) / 8)
+        ok = false;
     return ok ? count : 0;
 }
 

@@ -24,6 +24,9 @@
 
 enum {
     DEFAULT_LEVEL = 1,
+    FEW_FRAMES = 64,
+    FEW_EVENTS = 1 << 18,
+    SMALL_LEVEL = 4,           // from here on what makes a file smaller is tried, whatever time it takes
     PENDING_LIMIT = 32 << 20,  // of frames that wait for their write call
     AGGREGATE_LIMIT = 1 << 18, // pairs of kind and name that wait for their frame
 };
@@ -136,7 +139,7 @@ static bool write_head(struct sbt_writer *writer) {
     uint8_t *head = output_room(&writer->pending, SBT_FILE_HEADER_SIZE);
     if (!head)
         return false;
-    file_header_put(head);
+    file_header_put(head, writer->encoder.packer.small ? SBT_MINOR : 0);
     writer->pending.length = SBT_FILE_HEADER_SIZE;
     size_t at = begin_frame(writer);
     tables_write_schema(&writer->encoder.packer, &writer->pending);
@@ -159,6 +162,7 @@ static tsmith_status make_writer(const char *path, const tsmith_sbt_write_option
     writer->fd = -1;
     writer->with_index = !options->no_index;
     writer->encoder.packer.level = options->compression_level ? options->compression_level : DEFAULT_LEVEL;
+    writer->encoder.packer.small = options->compression_level >= SMALL_LEVEL;
     writer->index_due = SBT_INDEX_EVERY;
     writer->path = strdup(path);
     if (!writer->path || !write_head(writer)) {
@@ -258,7 +262,8 @@ static tsmith_status write_events(struct sbt_writer *writer, const tsmith_batch 
     for (uint32_t from = 0; from < tsmith_batch_count(batch); from += rows) {
         struct frame_header header;
         size_t at = begin_frame(writer);
-        rows = columns_frame_rows(batch, from);
+        rows = columns_frame_rows(batch, from,
+                                  writer->encoder.packer.small ? COLUMNS_MANY_ROWS : COLUMNS_FEW_ROWS);
         if (!columns_encode(&writer->encoder, batch, from, rows, &writer->pending, &header) ||
             !end_frame(writer, at, &header))
             return no_memory(writer, at, error);
@@ -266,8 +271,15 @@ static tsmith_status write_events(struct sbt_writer *writer, const tsmith_batch 
     return note_events(writer, batch) ? TSMITH_OK : no_memory(writer, SIZE_MAX, error);
 }
 
+// In a small trace what the events say is as quickly counted, and its frames as quickly walked, as read from anywhere: a
+// file that is to be small leaves both out.
+static bool is_small_trace(const struct sbt_writer *writer) {
+    return writer->encoder.packer.small && writer->index_offset == 0 && writer->index.count < FEW_FRAMES &&
+           writer->totals.events < FEW_EVENTS;
+}
+
 static bool write_aggregates(struct sbt_writer *writer) {
-    if (writer->aggregates.count) {
+    if (writer->aggregates.count && !is_small_trace(writer)) {
         size_t at = begin_frame(writer);
         aggregates_write(&writer->aggregates, writer->aggregates_first, &writer->encoder.packer,
                          &writer->pending);
@@ -280,7 +292,7 @@ static bool write_aggregates(struct sbt_writer *writer) {
 }
 
 static bool write_index(struct sbt_writer *writer) {
-    if (!writer->with_index) {
+    if (!writer->with_index || is_small_trace(writer)) {
         writer->index.count = 0;
         return true;
     }

@@ -412,12 +412,54 @@ def read_tick(body, count, depth):
     return [q * factor + r & MASK for q, r in zip(quotients, remainders)]
 
 
-PACKINGS = [read_constant, read_raw, read_for, read_planes, read_dictionary, read_runs, read_tick]
+def read_log(body, count, depth):
+    head = body.u8()
+    mantissa = head & 15
+    if head & 0x70 or mantissa > 8:
+        raise Damage("log")
+    base = body.zigzag()
+    symbols = read_stream(body, count, depth + 1)
+    rest = body.take(body.left())
+    bits = int.from_bytes(rest, "little")
+    at = 0
+    values = []
+    for symbol in symbols:
+        if symbol > 255:
+            raise Damage("symbol")
+        below = (symbol >> mantissa) - 1 if symbol >> mantissa else 0
+        if below + mantissa > 63:
+            raise Damage("symbol")
+        top = (1 << mantissa | symbol & (1 << mantissa) - 1) if symbol >> mantissa else symbol
+        values.append((top << below) + (bits >> at & (1 << below) - 1))
+        at += below
+    if (at + 7) // 8 != len(rest):
+        raise Damage("log")
+    if head & 128:
+        used.add("zigzag log")
+        values = [unzigzag(v) for v in values]
+    return [base + v & MASK for v in values]
+
+
+def read_bundles(body, count, depth):
+    size = body.u8()
+    if size not in (2, 4, 8):
+        raise Damage("bundles")
+    used.add("bundles of %d" % size)
+    base = body.zigzag()
+    bundles = read_stream(body, (count + size - 1) // size, depth + 1)
+    if any(bundle > 255 for bundle in bundles):
+        raise Damage("bundle")
+    width = 8 // size
+    return [base + (bundles[i // size] >> width * (i % size) & (1 << width) - 1) & MASK for i in range(count)]
+
+
+PACKINGS = [read_constant, read_raw, read_for, read_planes, read_dictionary, read_runs, read_tick, read_log,
+            read_bundles]
 
 # ---- EVENTS (section 6)
 
-PLAIN, DELTA, GAP, RELATIVE = range(4)
-INTEGRAL = 16
+PLAIN, DELTA, GAP, RELATIVE, NEST, OTHER = range(6)
+INTEGRAL, DECIMAL, GROUPED = 16, 32, 64
 
 
 class Column:
@@ -574,18 +616,103 @@ class Events:
             raise Damage("reference")
         return [s if v is None else v for s, v in zip(starts, self.values(other, depth + 1))]
 
-    def read_scalar(self, column, has, depth):
-        transform, integral = column.transform & 15, column.transform & INTEGRAL
-        if transform > RELATIVE or column.transform & 0xE0:
+    def integers_of(self, field, depth):
+        """The values of a column of integers, as unsigned ones, 0 for none."""
+        column = self.directory.get(field)
+        if column is None or column.type in (TIME, F64, LIST):
+            raise Damage("other field")
+        mask = (1 << 8 * TYPE_BYTES[column.type]) - 1
+        return [(v or 0) & mask for v in self.values(column, depth + 1)]
+
+    def order_of(self, column, source, has, depth):
+        """The indices of the values that exist, in the order of their integers."""
+        count = sum(has)
+        if not column.transform & GROUPED or count == 0:
+            return list(range(count))
+        keys = [k for k, there in zip(self.integers_of(source.varint(), depth), has) if there]
+        return sorted(range(count), key=lambda i: keys[i])
+
+    @staticmethod
+    def in_order(values, order):
+        out = [0] * len(values)
+        for value, i in zip(values, order):
+            out[i] = value
+        return out
+
+    def read_nest(self, depth):
+        """START and DURATION, both at once."""
+        start, duration = self.directory[START], self.directory.get(DURATION)
+        if (duration is None or start.transform & 15 != NEST or duration.transform & 15 != NEST
+                or start.type != TIME or duration.type != I64):
+            raise Damage("nest")
+        if not start.readable or not duration.readable:
+            raise Unknown("nest")
+        everywhere, has = [True] * self.count, self.has(duration)
+        if not any(has):
+            raise Damage("nest")
+        source = Bytes(start.value_bytes)
+        order = self.order_of(start, source, everywhere, depth)
+        opens = self.in_order(read_stream(source, self.count), order)
+        steps = read_stream(source, self.count)
+        ends = Bytes(duration.value_bytes)
+        order = self.order_of(duration, ends, has, depth)
+        told = iter(self.in_order(read_stream(ends, sum(has)), order))
+        closes = [next(told) if there else None for there in has]
+        if source.left() or ends.left():
+            raise Damage("rest")
+        starts, durations, stack = [0] * self.count, [0] * self.count, []
+        time = self.frame.first_start
+
+        def close(time):
+            if not stack:
+                raise Damage("nest")
+            i = stack.pop()
+            end = time + closes[i]
+            durations[i] = end - starts[i]
+            return end
+
+        for i in range(self.count):
+            for _ in range(min(steps[i] >> 1, self.count + 1)):
+                time = close(time)
+            time = starts[i] = time + opens[i]
+            if steps[i] & 1:
+                used.add("loose")
+                durations[i] = closes[i] or 0
+            elif closes[i] is None:
+                raise Damage("nest")
+            else:
+                stack.append(i)
+        while stack:
+            time = close(time)
+        return starts, [d for d, there in zip(durations, has) if there]
+
+    def check_transform(self, column):
+        transform, doubles = column.transform & 15, column.transform & (INTEGRAL | DECIMAL)
+        if transform > OTHER or column.transform & 0x80:
             raise Unknown("transform")
-        if ((transform == GAP and column.field != START) or (transform == RELATIVE and column.type != TIME)
-                or (integral and (column.type != F64 or transform > DELTA))):
+        if ((transform == GAP and (column.field != START or column.transform & GROUPED))
+                or (transform == RELATIVE and column.type != TIME)
+                or (transform == NEST and column.field not in (START, DURATION))
+                or (transform == OTHER and (column.type in (TIME, F64) or TYPE_BYTES[column.type] == 1
+                                            or column.field == DURATION))
+                or (doubles and (column.type != F64 or transform > DELTA or doubles == INTEGRAL | DECIMAL))):
             raise Damage("transform")
         used.add("transform %d" % column.transform)
-        count = sum(has)
+
+    def read_scalar(self, column, has, depth):
+        self.check_transform(column)
+        transform, count = column.transform & 15, sum(has)
+        if transform == NEST:
+            return [v & MASK for v in self.read_nest(depth)[column.field == DURATION]]
         origin = self.frame.first_start if column.type == TIME else 0
         source = Bytes(column.value_bytes)
         values = []
+        if count:
+            order = self.order_of(column, source, has, depth)
+            others = self.integers_of(source.varint(), depth) if transform == OTHER else None
+            places = source.u8() if column.transform & DECIMAL else 0
+            if places > 22:
+                raise Damage("places")
         if count and transform in (DELTA, GAP):
             value = source.zigzag() + origin
             values.append(value)
@@ -595,17 +722,21 @@ class Events:
                 values.append(value)
         elif count:
             values = read_stream(source, count)
-            if transform == PLAIN:
-                values = [v + origin for v in values]
-            else:
-                used.add("end" if column.reference == 0 else "reference")
-                references = [r for r, there in zip(self.references(column, depth), has) if there]
-                values = [v + r for v, r in zip(values, references)]
         if source.left():
             raise Damage("rest")
+        if count:
+            values = self.in_order(values, order)
+        if count and transform == PLAIN:
+            values = [v + origin for v in values]
+        elif count and transform in (RELATIVE, OTHER):
+            if transform == RELATIVE:
+                used.add("end" if column.reference == 0 else "reference")
+                others = self.references(column, depth)
+            values = [v + r for v, r in zip(values, [r for r, there in zip(others, has) if there])]
         values = [v & MASK for v in values]
-        if integral:
-            values = [struct.unpack("<Q", struct.pack("<d", float(signed(v))))[0] for v in values]
+        if column.transform & (INTEGRAL | DECIMAL):
+            power = float(10 ** places)
+            values = [struct.unpack("<Q", struct.pack("<d", float(signed(v)) / power))[0] for v in values]
         return values
 
     def check(self):

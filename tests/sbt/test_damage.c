@@ -406,11 +406,11 @@ static void unknown_columns_are_skipped(void **state) {
                    {13, TSMITH_TYPE_U32, 0, 0},   // a field whose type changed
                    {4200, 77, 0, 0},              // a type
                    {13, TSMITH_TYPE_U64, 9, 0},   // a transform
-                   {13, TSMITH_TYPE_U64, 32, 0},  // a flag of the transform
+                   {13, TSMITH_TYPE_U64, 128, 0}, // a flag of the transform
                    {13, TSMITH_TYPE_U64, 0, 50}}; // a packing
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         uint8_t bytes[64 + 64 + 128] = {0};
-        file_header_put(bytes);
+        file_header_put(bytes, 0);
         uint8_t *payload = bytes + 128, *at = payload;
         *at++ = 3;
         at += put_entry(at, TSMITH_FIELD_START, TSMITH_TYPE_TIME, 0, 3);

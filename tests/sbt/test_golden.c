@@ -150,14 +150,87 @@ static void make_small(struct golden *golden) {
     }
 }
 
+// Calls within calls as a profiler of 100 MHz sees them: each takes some time before, between and after what it calls.
+enum { CALLS = 900 };
+
+struct calls {
+    struct random *random;
+    int64_t at, starts[CALLS], durations[CALLS];
+    uint32_t names[CALLS], count;
+};
+
+static int64_t some_time(struct calls *calls) {
+    return 10 * (int64_t)(1 + (random_next(calls->random) >> (55 + random_below(calls->random, 9))));
+}
+
+static void make_call(struct calls *calls, unsigned depth) {
+    uint32_t row = calls->count++;
+    calls->starts[row] = calls->at;
+    calls->names[row] = 1 + (uint32_t)random_below(calls->random, 4);
+    calls->at += some_time(calls);
+    for (uint64_t callees = random_below(calls->random, 5); callees && depth < 6; callees--) {
+        if (calls->count < CALLS)
+            make_call(calls, depth + 1);
+        calls->at += some_time(calls);
+    }
+    calls->at += calls->names[row] * 12340; // what it takes after its last callee is its own
+    calls->durations[row] = calls->at - calls->starts[row];
+    calls->at += 10;
+}
+
+// With arguments that depend on the name, on each other, or were written in decimal; now and then a call that outlives its
+// caller, or a mark, which has no end.
+static void make_calls(struct golden *golden) {
+    static struct calls calls;
+    struct random *random = &golden->random;
+    tsmith_dictionary *dictionary = golden->dictionary;
+    uint32_t ratio = tsmith_dictionary_field(dictionary, "ratio", TSMITH_TYPE_F64, "");
+    uint32_t second = tsmith_dictionary_field(dictionary, "second id", TSMITH_TYPE_U64, "");
+    uint32_t flag[3], counts[5] = {0};
+    static const char *const flags[] = {"flag of 1", "flag of 2", "flag of 4"};
+    for (unsigned i = 0; i < 3; i++)
+        flag[i] = tsmith_dictionary_field(dictionary, flags[i], TSMITH_TYPE_U32, "");
+    calls = (struct calls){.random = random, .at = 12345670};
+    while (calls.count < CALLS)
+        make_call(&calls, 0);
+    tsmith_batch *batch = golden->batch;
+    tsmith_batch_reset(batch, 5);
+    for (uint32_t i = 0; i < CALLS; i++) {
+        uint64_t name = calls.names[i], value = random_next(random) >> 20, bits;
+        int64_t duration = calls.durations[i] + (i % 100 == 77 ? 100000 : 0);
+        tsmith_batch_append(batch, TSMITH_KIND_RANGE, calls.starts[i]);
+        if (i % 50 != 49)
+            tsmith_batch_set(batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+        tsmith_batch_set(batch, TSMITH_FIELD_NAME, name);
+        tsmith_batch_set(batch, TSMITH_FIELD_CORRELATION, value);
+        tsmith_batch_set(batch, TSMITH_FIELD_GLOBAL_X, name * 1000003 % 977 * 131 + (i == 500));
+        tsmith_batch_set(batch, TSMITH_FIELD_BYTES, name << 40 | counts[name]++ * 3);
+        tsmith_batch_set_dynamic(batch, second, TSMITH_TYPE_U64, value + i % 2);
+        double fraction = (double)random_below(random, 4000) / 1000;
+        memcpy(&bits, &fraction, sizeof bits);
+        tsmith_batch_set_dynamic(batch, ratio, TSMITH_TYPE_F64, bits);
+        for (unsigned f = 0; f < 3; f++)
+            tsmith_batch_set_dynamic(
+                batch, flag[f], TSMITH_TYPE_U32,
+                random_below(random, 16) ? 7 : 8 + random_below(random, f == 2 ? 14 : 2 * f + 1));
+    }
+    put(golden);
+}
+
+enum { SMALL_LEVEL = 9 };
+
 static const struct {
     const char *name;
     void (*make)(struct golden *golden);
-} good[] = {{"empty", make_empty},
-            {"types", make_types},
-            {"codecs", make_codecs},
-            {"tracks", make_tracks},
-            {"small", make_small}};
+    int level;
+} good[] = {{"empty", make_empty, 0},
+            {"types", make_types, 0},
+            {"codecs", make_codecs, 0},
+            {"tracks", make_tracks, 0},
+            {"types-small", make_types, SMALL_LEVEL},
+            {"codecs-small", make_codecs, SMALL_LEVEL},
+            {"calls-small", make_calls, SMALL_LEVEL},
+            {"small", make_small, 0}};
 
 static void write_good(const char *path, void (*make)(struct golden *golden),
                        const tsmith_sbt_write_options *options) {
@@ -286,7 +359,7 @@ static const uint8_t by_hand[] = {
 
 static void write_by_hand(const char *folder) {
     uint8_t file[64 + 64 + 128] = {0};
-    file_header_put(file);
+    file_header_put(file, 0);
     memcpy(file + 128, by_hand, sizeof by_hand);
     struct frame_header header = {.type = FRAME_EVENTS,
                                   .flags = FRAME_CRITICAL,
@@ -310,7 +383,9 @@ static void write_all(const char *folder) {
     uint8_t *small;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         snprintf(path, sizeof path, "%s/%s.sbt", folder, good[i].name);
-        write_good(path, good[i].make, NULL);
+        write_good(path, good[i].make,
+                   &(tsmith_sbt_write_options){.size = sizeof(tsmith_sbt_write_options),
+                                               .compression_level = good[i].level});
     }
     size_t size = read_file(path, &small); // `small` is the last of them
     write_changed(folder, small, size);
@@ -505,7 +580,7 @@ static void the_library_says_what_the_other_reader_says(void **state) {
         seen++;
     }
     closedir(folder);
-    assert_int_equal(seen, 21);
+    assert_int_equal(seen, 24);
 }
 
 static void the_same_events_still_give_the_same_files(void **state) {
@@ -542,7 +617,7 @@ static void the_same_events_still_give_the_same_files(void **state) {
     }
     closedir(folder);
     assert_int_equal(rmdir(made_folder), 0);
-    assert_int_equal(seen, 21);
+    assert_int_equal(seen, 24);
 }
 
 int main(void) {

@@ -42,7 +42,7 @@ static void put_frame(struct output *file, unsigned type, uint32_t events, uint6
 static void begin_file(struct output *file) {
     uint8_t *head = output_room(file, SBT_FILE_HEADER_SIZE);
     assert_non_null(head);
-    file_header_put(head);
+    file_header_put(head, 0);
     file->length = SBT_FILE_HEADER_SIZE;
 }
 

@@ -38,6 +38,16 @@ static uint64_t value_of(struct random *random, unsigned shape, uint32_t row) {
         return row % 5;
     case 11:
         return (uint64_t)row << 40;
+    case 13: // noise of all sizes, small ones more often
+        return random_next(random) >> (40 + random_below(random, 20));
+    case 14:
+        return 0 - (random_next(random) >> (40 + random_below(random, 20))) * (row % 2 ? 1 : UINT64_MAX);
+    case 15:
+        return 77 + (random_below(random, 9) == 0);
+    case 16:
+        return random_below(random, 9) ? 0 : random_below(random, 4) - 1;
+    case 17:
+        return random_below(random, 9) ? 3 : random_below(random, 16);
     case 12:
         return row % 2 ? UINT64_MAX : (uint64_t)1 << 63;
     default:
@@ -45,7 +55,7 @@ static uint64_t value_of(struct random *random, unsigned shape, uint32_t row) {
     }
 }
 
-enum { VALUE_SHAPES = 14 };
+enum { VALUE_SHAPES = 19 };
 
 // Packs, and unpacks from a copy with nothing but the promised slack behind it.
 static uint8_t check_stream(struct packer *packer, const uint64_t *values, uint32_t count, unsigned hints) {
@@ -80,14 +90,11 @@ static uint8_t check_stream(struct packer *packer, const uint64_t *values, uint3
     return packing;
 }
 
-static void every_shape_and_length_comes_back(void **state) {
-    (void)state;
+static void check_every_shape(struct packer packer, bool used[PACKING_LIMIT]) {
     static const uint32_t counts[] = {1,   2,   3,   7,    8,    9,    63,   64,   65,
                                       255, 256, 257, 1023, 1024, 1025, 4095, 4097, MOST};
     static uint64_t values[MOST];
-    struct packer packer = {.level = 1};
     struct random random = {1};
-    bool used[PACKING_LIMIT] = {false};
     for (unsigned shape = 0; shape < VALUE_SHAPES; shape++) {
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             for (uint32_t row = 0; row < counts[c]; row++)
@@ -96,10 +103,24 @@ static void every_shape_and_length_comes_back(void **state) {
             used[check_stream(&packer, values, counts[c], PACK_TIMES)] = true;
         }
     }
-    // Each packing that the writer ever chooses was chosen for something here.
+    packer_finish(&packer);
+}
+
+// And each packing that the writer ever chooses is chosen for something.
+static void every_shape_and_length_comes_back(void **state) {
+    (void)state;
+    bool used[PACKING_LIMIT] = {false};
+    check_every_shape((struct packer){.level = 1}, used);
+    for (unsigned packing = 0; packing < PACKING_LIMIT; packing++)
+        assert_int_equal(used[packing], packing != PACKING_RAW && packing < PACKING_LOG);
+}
+
+static void every_shape_and_length_comes_back_small(void **state) {
+    (void)state;
+    bool used[PACKING_LIMIT] = {false};
+    check_every_shape((struct packer){.level = 5, .small = true}, used);
     for (unsigned packing = 0; packing < PACKING_LIMIT; packing++)
         assert_int_equal(used[packing], packing != PACKING_RAW);
-    packer_finish(&packer);
 }
 
 static void bits_of_every_width_come_back(void **state) {
@@ -242,6 +263,7 @@ static void garbage_is_damage_and_nothing_worse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shape_and_length_comes_back),
+        cmocka_unit_test(every_shape_and_length_comes_back_small),
         cmocka_unit_test(bits_of_every_width_come_back),
 #if defined(__x86_64__)
         cmocka_unit_test(both_forms_of_the_loops_agree),

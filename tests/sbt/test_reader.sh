@@ -27,7 +27,9 @@ done
 uses=$(python3 "$reader" --uses "$golden"/*.sbt)
 for use in 'packing 0' 'packing 1' 'packing 2' 'packing 3' 'packing 4' 'packing 5' 'packing 6' 'plane 0' 'plane 1' \
     'plane 2' 'transform 0' 'transform 1' 'transform 2' 'transform 3' 'transform 16' 'transform 17' 'validity 0' \
-    'validity 1' 'validity 2' 'validity 3' 'validity 4' exceptions 'zigzag planes' end reference; do
+    'validity 1' 'validity 2' 'validity 3' 'validity 4' exceptions 'zigzag planes' end reference 'packing 7' 'packing 8' \
+    'transform 4' 'transform 5' 'transform 32' 'transform 64' 'transform 65' 'transform 68' 'bundles of 2' \
+    'bundles of 4' 'bundles of 8' 'zigzag log' loose; do
     if ! printf '%s\n' "$uses" | grep -qx "$use"; then
         echo "no golden file uses: $use"
         exit 1

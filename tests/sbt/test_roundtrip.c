@@ -118,6 +118,8 @@ static void options_change_the_bytes_only(void **state) {
     struct trace trace;
     make_trace(&trace, 11);
     tsmith_sbt_write_options options[] = {{.size = sizeof options[0], .compression_level = 3},
+                                          {.size = sizeof options[0], .compression_level = 4},
+                                          {.size = sizeof options[0], .compression_level = 19},
                                           {.size = sizeof options[0], .no_index = 1}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         write_batches(&trace, &options[i]);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sbt/known.h"
+
+#include "sbt/loops.h"
+#include "tracesmith/schema.h"
+
+uint8_t known_number(uint8_t type, uint8_t value) {
+    switch (type) {
+    case TSMITH_TYPE_KIND:
+        return tsmith_kind_name((tsmith_kind)value) && value < TSMITH_KIND_LIMIT ? value : 0;
+    case TSMITH_TYPE_OPERATION:
+        return tsmith_operation_name((tsmith_operation)value) ? value : 0;
+    case TSMITH_TYPE_DIRECTION:
+        return tsmith_direction_name((tsmith_direction)value) ? value : 0;
+    case TSMITH_TYPE_REASON:
+        return tsmith_reason_name((tsmith_reason)value) && value < TSMITH_REASON_LIMIT ? value : 0;
+    case TSMITH_TYPE_BOOL:
+        return value != 0;
+    default:
+        return value;
+    }
+}
+
+// Numbers below this need no look at each: all of them are known.
+static uint8_t known_below(uint8_t type) {
+    switch (type) {
+    case TSMITH_TYPE_KIND:
+        return TSMITH_KIND_LIMIT;
+    case TSMITH_TYPE_REASON:
+        return TSMITH_REASON_LIMIT;
+    case TSMITH_TYPE_BOOL:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+void known_numbers(uint8_t *bytes, uint32_t count, uint8_t type) {
+    if (type == TSMITH_TYPE_U8 || loops()->greatest8(bytes, count) < known_below(type))
+        return;
+    uint8_t last = bytes[0], known = known_number(type, last);
+    for (uint32_t i = 0; i < count; i++) {
+        if (bytes[i] != last) {
+            last = bytes[i];
+            known = known_number(type, last);
+        }
+        bytes[i] = known;
+    }
+}
