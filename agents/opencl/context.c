@@ -3,7 +3,9 @@
 //
 // A queue is made with profiling switched on, whatever the program asked for; that it is, and that its
 // properties are not the program's, is hidden by query.c. A driver that refuses gets the program's own
-// properties: the commands of that queue then have no times.
+// properties: the commands of that queue then have no times. That goes for queues made while recording is off, too
+// (tsmith_profiler_start may come): a queue cannot be switched later, and without times there is little to see.
+// Once the session is over, new queues are as the program wants them.
 #include <string.h>
 
 #include "command.h"
@@ -106,10 +108,10 @@ static bool refused_properties(cl_int result) {
 cl_command_queue layer_clCreateCommandQueue(cl_context context, cl_device_id device,
                                             cl_command_queue_properties properties, cl_int *error) {
     struct call call = call_begin(CALL_clCreateCommandQueue);
-    bool hidden = !(properties & CL_QUEUE_PROFILING_ENABLE);
+    bool hidden = channel_live(agent.channel) && !(properties & CL_QUEUE_PROFILING_ENABLE);
     cl_int result = CL_SUCCESS;
-    cl_command_queue queue =
-        agent.next.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, &result);
+    cl_command_queue queue = agent.next.clCreateCommandQueue(
+        context, device, properties | (hidden ? CL_QUEUE_PROFILING_ENABLE : 0), &result);
     if (!queue && hidden && refused_properties(result)) {
         hidden = false;
         result = CL_SUCCESS;
@@ -162,6 +164,7 @@ cl_command_queue layer_clCreateCommandQueueWithProperties(cl_context context, cl
                                                           cl_int *error) {
     struct call call = call_begin(CALL_clCreateCommandQueueWithProperties);
     struct property_list list = properties_with_profiling(properties);
+    list.changed &= channel_live(agent.channel);
     cl_int result = CL_SUCCESS;
     cl_command_queue queue = agent.next.clCreateCommandQueueWithProperties(
         context, device, list.changed ? list.values : properties, &result);

@@ -59,9 +59,10 @@ void command_kernel(struct command *command, tsmith_operation operation, cl_kern
                                                 dimensions, local ? local : global);
 }
 
-cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                    const size_t *offset, const size_t *global, const size_t *local,
-                                    cl_uint count, const cl_event *waits, cl_event *event) {
+static __attribute__((noinline)) cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                               const size_t *offset, const size_t *global,
+                                               const size_t *local, cl_uint count, const cl_event *waits,
+                                               cl_event *event) {
     struct command command;
     if (!command_begin(&command, CALL_clEnqueueNDRangeKernel, queue, BLOCKING_NEVER, event))
         return agent.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
@@ -71,6 +72,16 @@ cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl
     command_returned(&command);
     command_kernel(&command, TSMITH_OPERATION_NDRANGE, kernel, dimensions, offset, global, local);
     return command_end(&command, result, count, waits);
+}
+
+// The most frequent call of all: when nothing is recorded, it is no more than a jump.
+cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                    const size_t *offset, const size_t *global, const size_t *local,
+                                    cl_uint count, const cl_event *waits, cl_event *event) {
+    if (!agent_on())
+        return agent.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
+                                                 waits, event);
+    return launch(queue, kernel, dimensions, offset, global, local, count, waits, event);
 }
 
 cl_int layer_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *waits,

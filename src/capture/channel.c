@@ -375,6 +375,10 @@ void channel_detach(struct channel *channel) {
         retire(channel);
 }
 
+bool channel_live(const struct channel *channel) {
+    return atomic_load(&channel->control->state) == LAYOUT_SESSION_OPEN;
+}
+
 bool channel_tick_is_tsc(const struct channel *channel) {
     return channel->control->tick_is_tsc != 0;
 }

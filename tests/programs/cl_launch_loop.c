@@ -3,7 +3,7 @@
 // The launch loop: N launches of a kernel that does next to nothing, clFinish every so many. What is
 // left is the cost of launching, so the same loop bare and under a tracer gives the tracer's cost.
 //
-//   cl_launch_loop [-n LAUNCHES] [--finish-every K] [--events]
+//   cl_launch_loop [-n LAUNCHES] [--finish-every K] [--events] [--profiling]
 //
 // Prints one JSON object: the counts, and nanoseconds per launch of wall time and of CPU time (user
 // and system, all threads of the process). The kernel counts its own runs; a lost one is an error.
@@ -22,10 +22,11 @@ struct options {
     unsigned long launches;
     unsigned long finish_every;
     bool events;
+    bool profiling; // a queue with CL_QUEUE_PROFILING_ENABLE
 };
 
 static struct options parse(int argc, char **argv) {
-    struct options options = {.launches = 100000, .finish_every = 64, .events = false};
+    struct options options = {.launches = 100000, .finish_every = 64};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-n") == 0) {
             options.launches = program_number(argv[i], argv[i + 1]);
@@ -35,8 +36,10 @@ static struct options parse(int argc, char **argv) {
             i++;
         } else if (strcmp(argv[i], "--events") == 0) {
             options.events = true;
+        } else if (strcmp(argv[i], "--profiling") == 0) {
+            options.profiling = true;
         } else {
-            fprintf(stderr, "usage: %s [-n LAUNCHES] [--finish-every K] [--events]\n", argv[0]);
+            fprintf(stderr, "usage: %s [-n LAUNCHES] [--finish-every K] [--events] [--profiling]\n", argv[0]);
             exit(EXIT_USAGE);
         }
     }
@@ -79,7 +82,8 @@ static unsigned long loop(cl_command_queue queue, cl_kernel kernel, const struct
 int main(int argc, char **argv) {
     const struct options options = parse(argc, argv);
     struct program_setup setup = program_start(source);
-    cl_command_queue queue = program_queue(setup.context, setup.device, 0);
+    cl_command_queue queue =
+        program_queue(setup.context, setup.device, options.profiling ? CL_QUEUE_PROFILING_ENABLE : 0);
     cl_kernel kernel = program_kernel(setup.program, "tick");
     cl_mem count = program_buffer(setup.context, sizeof(cl_uint));
     const cl_uint zero = 0;
