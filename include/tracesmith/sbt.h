@@ -21,9 +21,9 @@ extern "C" {
 typedef struct tsmith_sbt_write_options {
     size_t size;           // sizeof(tsmith_sbt_write_options)
     int compression_level; // 0: fast, for recording (zstd 1); 1 to 3: the same with more effort; 4 to 19: small (9 is
-                           // good), a hundred times slower: every way to store a column is tried, frames are larger
-    int no_index;          // leave the index out (a stream to a pipe)
-    int exclusive;         // fail when the file exists instead of replacing it
+        // good), a hundred times slower: every way to store a column is tried, frames are larger
+    int no_index;  // leave the index out (a stream to a pipe)
+    int exclusive; // fail when the file exists instead of replacing it
 } tsmith_sbt_write_options;
 
 // A sink that writes a file. What was written before a crash is readable: frames are whole or not there. The
