@@ -15,11 +15,24 @@
 #include "event/batch.h"
 #include "query/store.h"
 
+// How a value is given without looking at what its column is.
+struct cell {
+    enum { CELL_ANY, CELL_NUMBER, CELL_STRING } how;
+    const void *values;
+    const uint64_t *valid;
+};
+
+enum { CELLS = 63 };
+
 enum way { WAY_NONE, WAY_SCAN, WAY_STORE, WAY_KEY, WAY_START };
 
 struct cursor {
     sqlite3_vtab_cursor base;
     struct event_table *table;
+    const tsmith_dictionary *dictionary;
+    uint32_t string_count;
+    uint32_t string_id; // of `string`: neighbours often have the same
+    tsmith_string string;
     struct plan *plan;
     enum way way;
     bool whole; // WAY_SCAN: every row of the batch passes
@@ -27,6 +40,7 @@ struct cursor {
     uint64_t row;
     uint64_t at, end;   // WAY_SCAN: in `rows`; WAY_STORE: rows; WAY_START: places
     struct view *views; // by slot
+    struct cell *cells; // by column: the first ones, which most statements are about
     uint32_t track;     // WAY_SCAN
     tsmith_source *source;
     const tsmith_batch *batch;
@@ -70,8 +84,14 @@ static int cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out) {
     if (!cursor)
         return SQLITE_NOMEM;
     cursor->table = table;
+    cursor->dictionary = table->base.query->backend.dictionary;
+    cursor->string_count = tsmith_dictionary_string_count(cursor->dictionary);
+    cursor->string_id = UINT32_MAX;
     cursor->views = calloc(slot_count(table->base.query), sizeof *cursor->views);
-    if (!cursor->views) {
+    cursor->cells = calloc(CELLS, sizeof *cursor->cells);
+    if (!cursor->views || !cursor->cells) {
+        free(cursor->views);
+        free(cursor->cells);
         free(cursor);
         return SQLITE_NOMEM;
     }
@@ -93,6 +113,7 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
     stop(cursor);
     free(cursor->views);
+    free(cursor->cells);
     free(cursor->rows);
     free(cursor);
     return SQLITE_OK;
@@ -113,6 +134,25 @@ static tsmith_status next_batch(struct cursor *cursor, uint32_t *count, tsmith_e
         cursor->whole = *count == tsmith_batch_count(cursor->batch);
         if (*count)
             return TSMITH_OK;
+    }
+}
+
+static void view_cells(struct cursor *cursor) {
+    size_t count = cursor->table->base.shown.column_count;
+    for (size_t i = 0; i < CELLS && i < count; i++) {
+        const struct event_column *column = &cursor->table->columns[i];
+        struct cell *cell = &cursor->cells[i];
+        const struct view *view = &cursor->views[column->slot];
+        cell->how = CELL_ANY;
+        if (!(cursor->plan->columns >> i & 1) || column->other || column->aspect != ASPECT_VALUE ||
+            !view->values)
+            continue;
+        if (column->type == TSMITH_TYPE_STRING)
+            cell->how = CELL_STRING;
+        else if (column->type == TSMITH_TYPE_TIME || column->type == TSMITH_TYPE_I64)
+            cell->how = CELL_NUMBER;
+        cell->values = view->values;
+        cell->valid = view->valid;
     }
 }
 
@@ -161,12 +201,15 @@ static tsmith_status open_scan(struct cursor *cursor, tsmith_error *error) {
 
 // ---- stores
 
-// Reads what passes into a store.
-static tsmith_status fill(struct cursor *cursor, struct store *store, tsmith_error *error) {
+typedef tsmith_status (*store_taker)(struct store *store, const tsmith_batch *batch, const uint32_t *rows,
+                                     uint32_t count);
+
+// Gives a store what passes.
+static tsmith_status fill(struct cursor *cursor, struct store *store, store_taker take, tsmith_error *error) {
     uint32_t count = 0;
     tsmith_status status = open_scan(cursor, error);
     while (status == TSMITH_OK && (status = next_batch(cursor, &count, error)) == TSMITH_OK)
-        status = store_add(store, cursor->batch, cursor->whole ? NULL : cursor->rows, count);
+        status = take(store, cursor->batch, cursor->whole ? NULL : cursor->rows, count);
     tsmith_source_destroy(cursor->source);
     cursor->source = NULL;
     return status == TSMITH_END ? TSMITH_OK : status;
@@ -176,14 +219,26 @@ static void stand_in_store(struct cursor *cursor, const struct store *store) {
     cursor->store = store;
     for (uint32_t i = 0; i < cursor->plan->slot_count; i++)
         store_view(store, cursor->plan->slots[i], &cursor->views[cursor->plan->slots[i]]);
+    view_cells(cursor);
+}
+
+static tsmith_status fill_grouped(struct cursor *cursor, tsmith_error *error) {
+    struct store *store = cursor->grouped;
+    tsmith_status status;
+    if (cursor->plan->order_count > 1 || cursor->plan->has_lists) {
+        status = fill(cursor, store, store_add, error);
+        return status == TSMITH_OK ? store_sort(store) : status;
+    }
+    status = fill(cursor, store, store_count_rows, error);
+    if (status == TSMITH_OK)
+        status = store_begin_places(store);
+    return status == TSMITH_OK ? fill(cursor, store, store_put, error) : status;
 }
 
 static int begin_grouped(struct cursor *cursor) {
     tsmith_error error = {.message = ""};
     cursor->grouped = store_create(cursor->table->base.query, cursor->table, cursor->plan);
-    tsmith_status status = cursor->grouped ? fill(cursor, cursor->grouped, &error) : TSMITH_ERROR_NO_MEMORY;
-    if (status == TSMITH_OK)
-        status = store_sort(cursor->grouped);
+    tsmith_status status = cursor->grouped ? fill_grouped(cursor, &error) : TSMITH_ERROR_NO_MEMORY;
     if (status != TSMITH_OK)
         return fail(cursor, status, &error);
     stand_in_store(cursor, cursor->grouped);
@@ -200,7 +255,7 @@ static int keep_rows(struct cursor *cursor) {
     struct filter filter = cursor->filter;
     cursor->filter = (struct filter){.kinds = cursor->table->kinds};
     struct store *store = store_create(cursor->table->base.query, cursor->table, plan);
-    tsmith_status status = store ? fill(cursor, store, &error) : TSMITH_ERROR_NO_MEMORY;
+    tsmith_status status = store ? fill(cursor, store, store_add, &error) : TSMITH_ERROR_NO_MEMORY;
     cursor->filter = filter;
     if (status == TSMITH_OK)
         status = store_index(store);
@@ -380,51 +435,73 @@ static void give_end(const struct cursor *cursor, sqlite3_context *context, uint
         sqlite3_result_int64(context, end);
 }
 
-static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index) {
-    const struct cursor *cursor = (const struct cursor *)base;
+// A value of any column.
+static void give_any(const struct cursor *cursor, sqlite3_context *context, int index) {
     const struct event_column *column = &cursor->table->columns[index];
-    const tsmith_dictionary *dictionary = cursor->table->base.query->backend.dictionary;
+    const tsmith_dictionary *dictionary = cursor->dictionary;
     uint64_t row = cursor->row;
-    if (index >= 63 && !cursor->table->named[index]) {
-        sqlite3_result_error(
-            context, "a field of the trace's own is only read where it is named: no NATURAL JOIN", -1);
-        return SQLITE_OK;
-    }
     if (column->slot == SLOT_TRACK && !cursor->store) {
         give_track(context, dictionary, column, cursor->track);
-        return SQLITE_OK;
+        return;
     }
     if (column->aspect == ASPECT_END) {
         give_end(cursor, context, row);
-        return SQLITE_OK;
+        return;
     }
     while (!view_has(&cursor->views[column->slot], row)) {
         if (!column->other)
-            return SQLITE_OK; // NULL
+            return; // NULL
         column = &cursor->table->columns[column->other];
     }
     const struct view *view = &cursor->views[column->slot];
     if (column->type == TSMITH_TYPE_LIST) {
         give_list(context, view, row);
-        return SQLITE_OK;
+        return;
     }
     uint64_t bits = view_bits(view, (tsmith_type)column->type, row);
-    if (column->type == TSMITH_TYPE_STRING) {
-        if (bits >= tsmith_dictionary_string_count(dictionary))
-            return SQLITE_OK;
-        if (column->aspect == ASPECT_VALUE)
-            give_string(context, tsmith_dictionary_string(dictionary, (uint32_t)bits));
-        else
-            sqlite3_result_int64(context, (int64_t)bits);
-    } else if (column->type == TSMITH_TYPE_TRACK) {
+    const char *name = events_enum_name((tsmith_type)column->type, bits);
+    if (column->type == TSMITH_TYPE_TRACK)
         give_track(context, dictionary, column, (uint32_t)bits);
-    } else {
-        const char *name = events_enum_name((tsmith_type)column->type, bits);
-        if (name)
-            sqlite3_result_text(context, name, -1, SQLITE_STATIC);
+    else if (name)
+        sqlite3_result_text(context, name, -1, SQLITE_STATIC);
+    else if (column->type != TSMITH_TYPE_STRING)
+        give_number(context, column, bits);
+    else if (bits < cursor->string_count && column->aspect == ASPECT_VALUE)
+        give_string(context, tsmith_dictionary_string(dictionary, (uint32_t)bits));
+    else if (bits < cursor->string_count)
+        sqlite3_result_int64(context, (int64_t)bits);
+}
+
+static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index) {
+    struct cursor *cursor = (struct cursor *)base;
+    uint64_t row = cursor->row;
+    if (index >= CELLS) {
+        if (cursor->table->named[index])
+            give_any(cursor, context, index);
         else
-            give_number(context, column, bits);
+            sqlite3_result_error(
+                context, "a field of the trace's own is only read where it is named: no NATURAL JOIN", -1);
+        return SQLITE_OK;
     }
+    const struct cell *cell = &cursor->cells[index];
+    if (cell->how == CELL_ANY) {
+        give_any(cursor, context, index);
+        return SQLITE_OK;
+    }
+    if (cell->valid && !(cell->valid[row / 64] >> (row % 64) & 1))
+        return SQLITE_OK; // NULL
+    if (cell->how == CELL_NUMBER) {
+        sqlite3_result_int64(context, ((const int64_t *)cell->values)[row]);
+        return SQLITE_OK;
+    }
+    uint32_t id = ((const uint32_t *)cell->values)[row];
+    if (id >= cursor->string_count)
+        return SQLITE_OK;
+    if (id != cursor->string_id) {
+        cursor->string_id = id;
+        cursor->string = tsmith_dictionary_string(cursor->dictionary, id);
+    }
+    give_string(context, cursor->string);
     return SQLITE_OK;
 }
 

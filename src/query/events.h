@@ -50,6 +50,7 @@ struct plan {
     // From here on: found out when it first runs.
     uint32_t *slots, *fields;
     uint32_t slot_count, field_count;
+    bool has_lists;
     uint64_t runs;
     struct store *store;
     int key; // constraint by which the store is looked up: an index, KEY_START or KEY_NONE

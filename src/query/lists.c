@@ -10,10 +10,12 @@ static tsmith_string string_of(const tsmith_query *query, uint32_t id) {
 
 // ---- tracks
 
+#define SAY_NAME(NAME, number, name, ...) " " name
+
 #define TRACK_COLUMNS(X)                                                                                     \
     X(id, "INTEGER", "", "its number: events.track", list_give_id(context, id))                              \
     X(name, "TEXT", "", "what it is called", list_give_text(context, string_of(query, track->name)))         \
-    X(kind, "TEXT", "", "thread, queue, copy_engine, counter, process, loss or custom",                      \
+    X(kind, "TEXT", "", "one of" TSMITH_TRACK_KIND_TABLE(SAY_NAME),                                          \
       sqlite3_result_text(context, tsmith_track_kind_name((tsmith_track_kind)track->kind), -1,               \
                           SQLITE_STATIC))                                                                    \
     X(process, "INTEGER", "", "whose it is: processes.id", list_give_id(context, track->process))            \

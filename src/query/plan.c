@@ -213,10 +213,14 @@ static void want(struct plan *plan, uint32_t slot) {
 static void want_column(const struct event_table *table, struct plan *plan, size_t index) {
     const struct event_column *column = &table->columns[index];
     want(plan, column->slot);
+    plan->has_lists |= column->type == TSMITH_TYPE_LIST;
     if (column->aspect == ASPECT_END)
         want(plan, TSMITH_FIELD_START);
-    for (; column->other; column = &table->columns[column->other])
-        want(plan, table->columns[column->other].slot);
+    while (column->other) {
+        column = &table->columns[column->other];
+        want(plan, column->slot);
+        plan->has_lists |= column->type == TSMITH_TYPE_LIST;
+    }
 }
 
 // By which constraint rows would be looked up if the plan runs again and again.
@@ -259,5 +263,7 @@ bool plan_settle(const struct event_table *table, struct plan *plan) {
         if (plan->slots[i] != SLOT_TRACK)
             plan->fields[plan->field_count++] = slot_field(plan->slots[i]);
     plan->key = choose_key(table, plan);
+    if (plan->key == KEY_START)
+        want(plan, TSMITH_FIELD_START);
     return true;
 }

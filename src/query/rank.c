@@ -53,74 +53,87 @@ static uint32_t limit_of(const tsmith_dictionary *dictionary, tsmith_type type) 
                                        : UINT8_MAX + 1;
 }
 
-// Marks the numbers that occur with 1; how many they are.
-static uint32_t mark(struct ranks *ranks, const struct view *view, uint64_t rows) {
-    uint32_t marked = 0;
-    for (uint64_t row = 0; row < rows; row++) {
-        if (!view_has(view, row))
-            continue;
-        uint64_t code = view_bits(view, ranks->type, row);
-        if (code < ranks->limit && !ranks->ranks[code]) {
-            ranks->ranks[code] = 1;
-            marked++;
-        }
-    }
-    return marked;
+bool ranks_init(struct ranks *ranks, const tsmith_dictionary *dictionary, const struct event_column *column) {
+    *ranks = (struct ranks){
+        .dictionary = dictionary, .column = column, .limit = limit_of(dictionary, (tsmith_type)column->type)};
+    ranks->by_code = calloc((size_t)ranks->limit + 1, sizeof *ranks->by_code);
+    return ranks->by_code != NULL;
 }
 
-bool ranks_init(struct ranks *ranks, const tsmith_dictionary *dictionary, const struct event_column *column,
-                const struct view *view, uint64_t rows) {
-    *ranks = (struct ranks){.type = (tsmith_type)column->type,
-                            .limit = limit_of(dictionary, (tsmith_type)column->type),
-                            .count = 1};
-    ranks->ranks = calloc((size_t)ranks->limit + 1, sizeof *ranks->ranks);
-    if (!ranks->ranks)
-        return false;
-    uint32_t marked = mark(ranks, view, rows), at = 0;
-    struct value *values = malloc(marked * sizeof *values + 1);
-    if (!values) {
-        ranks_finish(ranks);
+void ranks_finish(struct ranks *ranks) {
+    free(ranks->by_code);
+    free(ranks->next);
+    *ranks = (struct ranks){0};
+}
+
+static inline uint32_t code_at(const struct ranks *ranks, const struct codes *codes, uint64_t i) {
+    uint64_t row = codes->rows ? codes->rows[i] : i;
+    if (!view_has(&codes->view, row))
+        return ranks->limit;
+    uint64_t code = view_bits(&codes->view, (tsmith_type)ranks->column->type, row);
+    return code < ranks->limit ? (uint32_t)code : ranks->limit;
+}
+
+// The case that matters: every row has a string.
+static bool are_plain(const struct ranks *ranks, const struct codes *codes) {
+    return !codes->constant && !codes->rows && codes->view.values && !codes->view.valid &&
+           ranks->column->type == TSMITH_TYPE_STRING;
+}
+
+void ranks_count(struct ranks *ranks, const struct codes *codes, uint64_t count) {
+    const uint32_t *plain = are_plain(ranks, codes) ? codes->view.values : NULL;
+    if (codes->constant) {
+        ranks->by_code[codes->code < ranks->limit ? codes->code : ranks->limit] += (uint32_t)count;
+        return;
+    }
+    for (uint64_t i = 0; plain && i < count; i++)
+        ranks->by_code[plain[i] < ranks->limit ? plain[i] : ranks->limit]++;
+    for (uint64_t i = 0; !plain && i < count; i++)
+        ranks->by_code[code_at(ranks, codes, i)]++;
+}
+
+bool ranks_settle(struct ranks *ranks, bool descending) {
+    size_t count = 0, at = 0;
+    for (size_t code = 0; code <= ranks->limit; code++)
+        count += ranks->by_code[code] != 0;
+    struct value *values = malloc(count * sizeof *values + 1);
+    ranks->next = calloc(count + 1, sizeof *ranks->next);
+    if (!values || !ranks->next) {
+        free(values);
         return false;
     }
-    for (uint32_t code = 0; code < ranks->limit; code++)
-        if (ranks->ranks[code])
-            values[at++] = value_of(dictionary, column, code);
-    qsort(values, marked, sizeof *values, by_value);
-    for (uint32_t i = 0; i < marked; i++) {
-        if (!values[i].is_null && (i == 0 || compare(&values[i - 1], &values[i]) != 0))
-            ranks->count++;
-        ranks->ranks[values[i].code] = values[i].is_null ? 0 : ranks->count - 1;
+    for (uint32_t code = 0; at < count; code++) {
+        if (!ranks->by_code[code])
+            continue;
+        values[at] = code < ranks->limit ? value_of(ranks->dictionary, ranks->column, code)
+                                         : (struct value){.code = code, .is_null = true};
+        at++;
+    }
+    qsort(values, count, sizeof *values, by_value);
+    uint32_t rank = 0, place = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct value *value = &values[descending ? count - 1 - i : i];
+        if (i > 0 && compare(value, &values[descending ? count - i : i - 1]) != 0)
+            ranks->next[++rank] = place;
+        place += ranks->by_code[value->code];
+        ranks->by_code[value->code] = rank;
     }
     free(values);
     return true;
 }
 
-void ranks_finish(struct ranks *ranks) {
-    free(ranks->ranks);
-    ranks->ranks = NULL;
-}
-
-static uint32_t rank_of(const struct ranks *ranks, const struct view *view, uint64_t row) {
-    if (!view_has(view, row))
-        return 0;
-    uint64_t code = view_bits(view, ranks->type, row);
-    return code < ranks->limit ? ranks->ranks[code] : 0;
-}
-
-bool ranks_places(const struct ranks *ranks, const struct view *view, uint64_t rows, bool descending,
-                  uint32_t *places) {
-    uint32_t *next = calloc((size_t)ranks->count + 1, sizeof *next);
-    if (!next)
-        return false;
-    for (uint64_t row = 0; row < rows; row++) {
-        uint32_t rank = rank_of(ranks, view, row);
-        places[row] = descending ? ranks->count - 1 - rank : rank;
-        next[places[row] + 1]++;
+void ranks_place(struct ranks *ranks, const struct codes *codes, uint64_t count, uint32_t *places) {
+    const uint32_t *plain = are_plain(ranks, codes) ? codes->view.values : NULL;
+    uint32_t *next = ranks->next;
+    const uint32_t *rank = ranks->by_code;
+    if (codes->constant) {
+        uint32_t *first = &next[rank[codes->code < ranks->limit ? codes->code : ranks->limit]];
+        for (uint64_t i = 0; i < count; i++)
+            places[i] = (*first)++;
+        return;
     }
-    for (uint32_t i = 0; i < ranks->count; i++)
-        next[i + 1] += next[i];
-    for (uint64_t row = 0; row < rows; row++)
-        places[row] = next[places[row]]++;
-    free(next);
-    return true;
+    for (uint64_t i = 0; plain && i < count; i++)
+        places[i] = next[rank[plain[i] < ranks->limit ? plain[i] : ranks->limit]]++;
+    for (uint64_t i = 0; !plain && i < count; i++)
+        places[i] = next[rank[code_at(ranks, codes, i)]]++;
 }

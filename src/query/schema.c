@@ -173,17 +173,17 @@ static size_t find(const struct making *making, const char *name) {
 // A name no column has yet; names differ in more than case.
 static const char *unique(struct making *making, const char *name, const char *unit) {
     char suffix[16];
-    const char *place = join(making, name, strncmp(unit, "event", 5) == 0 ? "_event" : "_end");
+    const char *place = strncmp(unit, "event", 5) == 0 ? "_event"
+                        : strncmp(unit, "end", 3) == 0 ? "_end"
+                                                       : "_2";
     if (*name && find(making, name) == SIZE_MAX)
         return name;
-    if (*unit && find(making, place) == SIZE_MAX)
-        return place;
-    for (unsigned i = 2;; i++) {
+    const char *placed = join(making, name, place);
+    for (unsigned i = 2; !making->failed && find(making, placed) != SIZE_MAX; i++) {
         (void)snprintf(suffix, sizeof suffix, "_%u", i);
-        const char *numbered = join(making, name, suffix);
-        if (making->failed || find(making, numbered) == SIZE_MAX)
-            return numbered;
+        placed = join(making, name, suffix);
     }
+    return placed;
 }
 
 static void add_dynamic(struct making *making, uint32_t id, const tsmith_field_info *info, size_t first) {

@@ -84,16 +84,16 @@ static void give_index(sqlite3_context *context, uint32_t index) {
 
 // ---- states
 
+#define SAY_NAME(NAME, number, name, ...) " " name
+
 #define STATE_COLUMNS(X)                                                                                     \
     X(start, "INTEGER", "ns", "when it came into the state", sqlite3_result_int64(context, segment->from))   \
     X(end, "INTEGER", "ns", "when it left it", sqlite3_result_int64(context, segment->to))                   \
     X(duration, "INTEGER", "ns", "end - start; those of a queue or device add up to the trace's",            \
       sqlite3_result_int64(context, segment->to - segment->from))                                            \
-    X(state, "TEXT", "",                                                                                     \
-      "running, draining, pending, compile, wait_resource, queued, unknown, wait_event, "                    \
-      "empty",                                                                                               \
+    X(state, "TEXT", "", "one of" TSMITH_STATE_TABLE(SAY_NAME),                                              \
       give_static(context, tsmith_state_name((tsmith_state)segment->state)))                                 \
-    X(coarse, "TEXT", "", "idle, queued, running, waiting, complete, unknown",                               \
+    X(coarse, "TEXT", "", "one of" TSMITH_COARSE_TABLE(SAY_NAME),                                            \
       give_static(context, tsmith_coarse_name(tsmith_state_coarse((tsmith_state)segment->state))))           \
     X(scope, "TEXT", "", "queue, or device: all queues of one taken together",                               \
       give_static(context, run->is_device ? "device" : "queue"))                                             \
@@ -127,7 +127,7 @@ const struct list_table states_table = {
       sqlite3_result_int64(context, (int64_t)row))                                                           \
     X(kind, "TEXT", "", "kind of event", give_static(context, tsmith_kind_name((tsmith_kind)command->kind))) \
     X(name, "TEXT", "", "its name", give_name(query, context, command->name))                                \
-    X(work, "TEXT", "", "compute, communication, copy, control",                                             \
+    X(work, "TEXT", "", "one of" TSMITH_WORK_TABLE(SAY_NAME),                                                \
       give_static(context, tsmith_work_name((tsmith_work)command->work)))                                    \
     X(track, "INTEGER", "", "its queue: tracks.id", list_give_id(context, in->track))                        \
     X(track_name, "TEXT", "", "its queue's name", give_track_name(query, context, in->track))                \
@@ -146,7 +146,7 @@ const struct list_table states_table = {
       give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : life->completed))                          \
     X(observed, "INTEGER", "ns", "when a host thread that waited for it knew",                               \
       give_time(context, life->observed))                                                                    \
-    X(block, "TEXT", "", "why it did not run at once: none, stream_order, event, resource, compile",         \
+    X(block, "TEXT", "", "why it did not run at once, one of" TSMITH_BLOCK_TABLE(SAY_NAME),                  \
       give_static(context, tsmith_block_name((tsmith_block)life->block)))                                    \
     X(blocker, "INTEGER", "", "the command it waited for longest: lives.id",                                 \
       give_index(context, life->blocker))

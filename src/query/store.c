@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
 #include "base/hash.h"
@@ -41,8 +42,10 @@ struct store {
     uint32_t *heads, *next; // by key: the first row of a hash, the next of the same
     uint64_t *keys;
     uint32_t mask;
-    uint32_t *order; // by start
-    size_t bytes;    // accounted for in the query
+    uint32_t *order;    // by start
+    struct ranks ranks; // while rows are counted and put
+    uint32_t *places_of_batch;
+    size_t bytes; // accounted for in the query
 };
 
 static bool account(struct store *store, size_t bytes) {
@@ -97,6 +100,8 @@ void store_destroy(struct store *store) {
     free(store->next);
     free(store->keys);
     free(store->order);
+    free(store->places_of_batch);
+    ranks_finish(&store->ranks);
     free(store);
 }
 
@@ -106,8 +111,17 @@ uint64_t store_count(const struct store *store) {
 
 // ---- adding
 
+// Large arrays begin where a huge page may: filling them is then not a matter of page faults.
+enum { HUGE_PAGE = 2 << 20 };
+
 static bool grow(void *array, size_t size) {
-    void *grown = realloc(*(void **)array, size ? size : 1);
+    void *grown = NULL;
+    if (!*(void **)array && size > 2 * HUGE_PAGE) {
+        grown = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+        if (grown)
+            (void)madvise(grown, size, MADV_HUGEPAGE);
+    }
+    grown = grown ? grown : realloc(*(void **)array, size ? size : 1);
     if (grown)
         *(void **)array = grown;
     return grown != NULL;
@@ -300,12 +314,16 @@ static bool scatter(struct store *store, struct store_column *column, const uint
 // A stable counting sort by one column.
 static bool sort_by(struct store *store, const struct plan_order *order, uint32_t *to) {
     const struct event_column *column = &store->table->columns[order->column];
-    struct view view;
+    struct codes codes = {.rows = NULL};
     struct ranks ranks;
-    store_view(store, column->slot, &view);
-    if (!ranks_init(&ranks, store->query->backend.dictionary, column, &view, store->count))
-        return false;
-    bool done = ranks_places(&ranks, &view, store->count, order->descending, to);
+    store_view(store, column->slot, &codes.view);
+    bool done = ranks_init(&ranks, store->query->backend.dictionary, column);
+    if (done) {
+        ranks_count(&ranks, &codes, store->count);
+        done = ranks_settle(&ranks, order->descending);
+    }
+    if (done)
+        ranks_place(&ranks, &codes, store->count, to);
     for (size_t i = 0; done && i < store->column_count; i++)
         done = scatter(store, &store->columns[i], to);
     ranks_finish(&ranks);
@@ -319,6 +337,101 @@ tsmith_status store_sort(struct store *store) {
         done = sort_by(store, &store->plan->orders[i], to);
     free(to);
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+// ---- put in order at once
+
+static void codes_of(const struct store *store, const tsmith_batch *batch, const uint32_t *rows,
+                     struct codes *codes) {
+    const struct event_column *column = &store->table->columns[store->plan->orders[0].column];
+    tsmith_column values;
+    *codes = (struct codes){
+        .rows = rows, .constant = column->slot == SLOT_TRACK, .code = tsmith_batch_track(batch)};
+    if (!codes->constant && tsmith_batch_column(batch, slot_field(column->slot), &values) &&
+        values.type == (tsmith_type)column->type)
+        codes->view = (struct view){.values = values.values, .valid = values.valid};
+}
+
+tsmith_status store_count_rows(struct store *store, const tsmith_batch *batch, const uint32_t *rows,
+                               uint32_t count) {
+    const struct event_column *column = &store->table->columns[store->plan->orders[0].column];
+    struct codes codes;
+    if (!store->ranks.by_code && !ranks_init(&store->ranks, store->query->backend.dictionary, column))
+        return TSMITH_ERROR_NO_MEMORY;
+    if (store->capacity + count >= UINT32_MAX)
+        return TSMITH_ERROR_LIMIT;
+    store->capacity += count;
+    codes_of(store, batch, rows, &codes);
+    ranks_count(&store->ranks, &codes, count);
+    return TSMITH_OK;
+}
+
+tsmith_status store_begin_places(struct store *store) {
+    uint64_t count = store->capacity;
+    store->capacity = 0;
+    store->places_of_batch = malloc(TSMITH_BATCH_MAX * sizeof *store->places_of_batch);
+    if (!store->places_of_batch ||
+        (store->ranks.by_code && !ranks_settle(&store->ranks, store->plan->orders[0].descending)))
+        return TSMITH_ERROR_NO_MEMORY;
+    return count ? reserve(store, count) : TSMITH_OK;
+}
+
+#define PUT(type)                                                                                            \
+    for (uint32_t i = 0; i < count; i++)                                                                     \
+    ((type *)(void *)column->values)[to[i]] = ((const type *)values)[rows ? rows[i] : i]
+
+static void put_values(struct store_column *column, const void *values, const uint32_t *rows, uint32_t count,
+                       const uint32_t *to) {
+    if (column->size == 8)
+        PUT(uint64_t);
+    else if (column->size == 4)
+        PUT(uint32_t);
+    else
+        PUT(uint8_t);
+}
+
+static tsmith_status put_column(struct store *store, struct store_column *column, const tsmith_batch *batch,
+                                const uint32_t *rows, uint32_t count) {
+    const uint32_t *to = store->places_of_batch;
+    tsmith_column from;
+    if (column->slot == SLOT_TRACK) {
+        for (uint32_t i = 0; i < count; i++)
+            ((uint32_t *)(void *)column->values)[to[i]] = tsmith_batch_track(batch);
+        return TSMITH_OK;
+    }
+    bool has =
+        tsmith_batch_column(batch, slot_field(column->slot), &from) && from.type == (tsmith_type)column->type;
+    if (!has || from.valid) {
+        bool is_new = !column->valid;
+        if (is_new && !(column->valid = malloc(bitmap_bytes(store->capacity))))
+            return TSMITH_ERROR_NO_MEMORY;
+        if (is_new) // rows put before this one had a value
+            memset(column->valid, 0xff, bitmap_bytes(store->capacity));
+        for (uint32_t i = 0; i < count; i++)
+            set_valid(column->valid, to[i], has && tsmith_column_has(&from, rows ? rows[i] : i));
+    }
+    if (has)
+        put_values(column, from.values, rows, count, to);
+    return TSMITH_OK;
+}
+
+tsmith_status store_put(struct store *store, const tsmith_batch *batch, const uint32_t *rows,
+                        uint32_t count) {
+    struct codes codes;
+    tsmith_status status = TSMITH_OK;
+    if (count > store->capacity - store->count) // the file has changed under us
+        return TSMITH_ERROR_CORRUPT;
+    codes_of(store, batch, rows, &codes);
+    ranks_place(&store->ranks, &codes, count, store->places_of_batch);
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < count; i++)
+        last = store->places_of_batch[i] > last ? store->places_of_batch[i] : last;
+    if (last >= store->capacity)
+        return TSMITH_ERROR_CORRUPT;
+    for (size_t i = 0; status == TSMITH_OK && i < store->column_count; i++)
+        status = put_column(store, &store->columns[i], batch, rows, count);
+    store->count += count;
+    return status;
 }
 
 // ---- by key

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/query.md: its tables are those of the command, and its questions have answers. With --write, writes the tables."""
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", "cli"))
+from support import KIND, Trace, check, run  # noqa: E402
+
+DOCS = os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "docs", "query.md")
+BEGIN = "## Tables\n"
+
+
+def make(path):
+    """A trace in which every question of the documentation has an answer."""
+    trace = Trace()
+    trace.process(1, "program")
+    trace.device("device")
+    thread, queue = trace.track("thread", "main", 1), trace.track("queue", "queue 1", 1, 1)
+    trace.event(thread, "range", 1000, duration=900, name="step")
+    for i in range(1, 4):
+        trace.event(thread, "api", 1000 + 200 * i, duration=50, name="launch", correlation=i)
+        trace.event(queue, "kernel", 1100 + 200 * i, duration=40, name="blur", correlation=i)
+    trace.event(queue, "memcpy", 2500, duration=100, name="copy", bytes=4096, direction="h2d")
+    trace.event(thread, "loss", 2600, duration=10, lost=7, reason="ring_full")
+    trace.write(path)
+
+
+def tables(path):
+    """The generated part."""
+    listed = json.loads(run("query", path, ".tables", "--json").stdout)["results"][0]["rows"]
+    columns = json.loads(run("query", path, ".schema", "--json").stdout)["results"][0]["rows"]
+    text = [BEGIN, "Written by `tests/query/check_docs.py --write`; a test compares.\n"]
+    for table in listed:
+        name = table["table"]
+        own = [column for column in columns if column["table"] == name]
+        text.append("### %s\n\n%s%s.\n" % (name, table["what it has"][0].upper(), table["what it has"][1:]))
+        if name in KIND:
+            shown = ["`%s`" % column["column"] for column in own if not column["in *"]]
+            text.append("Columns: %s; hidden: all others of `events`.\n" % ", ".join(shown))
+            continue
+        text.append("| column | type | unit | |\n|---|---|---|---|")
+        for column in own:
+            what = column["what it is"] + (" (hidden)" if column["in *"] else "")
+            text.append("| `%s` | %s | %s | %s |" % (column["column"], column["type"], column["unit"], what))
+        text.append("")
+    return "\n".join(text).rstrip("\n") + "\n"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.sbt")
+        make(path)
+        with open(DOCS, encoding="utf-8") as file:
+            written = file.read().split(BEGIN)[0]
+        generated = written + tables(path)
+        if sys.argv[1:] == ["--write"]:
+            with open(DOCS, "w", encoding="utf-8") as file:
+                file.write(generated)
+        with open(DOCS, encoding="utf-8") as file:
+            check(file.read() == generated, "docs/query.md has the tables there are (check_docs.py --write)")
+        questions = re.findall(r"```sql\n(.*?)```", written, re.S)
+        check(len(questions) == 10, "ten questions")
+        for question in questions:
+            answer = json.loads(run("query", path, question, "--json").stdout)["results"][0]
+            check(answer["rows"], "an answer to: " + question)
+            check(all(any(row[column] is not None for row in answer["rows"]) for column in answer["columns"]),
+                  "a value in every column of: " + question)
+
+
+main()
