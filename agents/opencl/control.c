@@ -20,7 +20,7 @@
 #include "pending.h"
 
 enum control_state { CONTROL_NONE, CONTROL_RUNNING, CONTROL_STOPPING, CONTROL_STOPPED };
-enum { PERIOD_MS = 20, LAST_PASS_MS = 250 };
+enum { PERIOD_MS = 20, LAST_PASS_MS = 1000 };
 
 static _Atomic uint32_t state;
 static _Atomic uint32_t exit_handler;
@@ -55,7 +55,7 @@ static void at_exit(void) {
     state_set(CONTROL_STOPPING);
     const int64_t until = clock_trace_now() + LAST_PASS_MS * INT64_C(1000000);
     while (atomic_load(&state) == CONTROL_STOPPING && clock_trace_now() < until)
-        wait_while(CONTROL_STOPPING, LAST_PASS_MS / 5);
+        wait_while(CONTROL_STOPPING, LAST_PASS_MS / 20);
 }
 
 static bool thread_make(void) {

@@ -182,7 +182,7 @@ static bool times_plausible(const struct times *times) {
 // A kernel's first launch waited for the compiler between its submission (or its queue's last end) and its
 // start.
 static void write_first_launch(struct ring *ring, const struct entry *entry, const struct times *times) {
-    enum { WORDS = 8, AT_LEAST = 1000000 }; // ns; below that it is scheduling
+    enum { WORDS = 8, AT_LEAST = 5000000 }; // ns; below that it is scheduling, or a kernel from a cache
     const uint64_t last_end = atomic_load_explicit(&entry->queue->queue.last_end, memory_order_relaxed);
     // The newest end that was seen may be of a later command, of another thread's list.
     const bool before = last_end > times->submitted && last_end <= times->start;

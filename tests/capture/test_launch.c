@@ -217,8 +217,9 @@ static void killed_program(void **unused) {
 static void background_job(void **unused) {
     (void)unused;
     char command[9000];
-    snprintf(command, sizeof command, "'%s' emit 1000 stay & exec '%s' emit 500 wait_for_other", self, self);
     for (int only_program = 0; only_program <= 1; only_program++) {
+        snprintf(command, sizeof command, "'%s' emit 1000 %s & exec '%s' emit 500 wait_for_other", self,
+                 only_program ? "stay_to_the_end" : "stay", self);
         tsmith_capture *capture = create(only_program);
         struct result result = run_capture(capture, (char *[]){"sh", "-c", command, NULL});
         tsmith_capture_destroy(capture);
@@ -301,10 +302,14 @@ static int be_program(char **argv) {
         waitpid(child, NULL, 0);
     } else if (strcmp(then, "kill") == 0) {
         kill(getpid(), SIGKILL);
-    } else if (strcmp(then, "stay") == 0) {
+    } else if (strncmp(then, "stay", 4) == 0) {
         snprintf(done, sizeof done, "%s/%d.done", directory, (int)getpid());
         close(open(done, O_WRONLY | O_CREAT, 0600));
-        sleep(2); // longer than anybody waits for it, and not for ever
+        // Longer than the program, for which it is waited; or than the session, which does not wait for it.
+        const bool to_the_end = strcmp(then, "stay_to_the_end") == 0;
+        const struct timespec moment = {.tv_nsec = 1000000};
+        for (int i = 0; to_the_end ? access(directory, F_OK) == 0 : i < 500; i++)
+            nanosleep(&moment, NULL);
     }
     channel_close(channel);
     return 0;

@@ -7,12 +7,24 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
-for cache in cold warm; do
+# A launch that a busy machine keeps waiting looks like one that is compiled: of a few runs with a full cache, one without
+# any will do.
+tries=0
+again() {
+    tries=$((tries + 1))
+    [ "$tries" -lt 8 ] || fail "first launches in every run with a full cache"
+}
+
+set -- cold warm
+while [ $# -gt 0 ]; do
+    cache=$1
+    shift
+    code=0
     record "$cache" env POCL_CACHE_DIR="$work/cache" "$programs/cl_threads" -t 4 -n 20 --share queue
     [ "$status" -eq 0 ] || fail "$cache: ended with $status"
     [ -d "$work/cache" ] || skip "the OpenCL device keeps no cache: it is not PoCL"
     find "$work/cache" -name '*.so' | sed 's|.*/||; s|\.so$||' | sort >"$work/compiled"
-    python3 - "$work/$cache.json" "$work/compiled" "$cache" <<'PY'
+    python3 - "$work/$cache.json" "$work/compiled" "$cache" <<'PY' || code=$?
 import sys
 from trace import Trace, expect
 
@@ -26,7 +38,10 @@ for build in builds:
     expect(build["result"] == 0 and calls[build["start"]]["duration"] == build["duration"], str(build))
 expect(compiled, "PoCL compiled nothing")
 names = sorted(e["name"] for e in first)
-expect(names == (compiled if sys.argv[3] == "cold" else []), f"{names}, PoCL compiled {compiled}")
+if sys.argv[3] == "cold":
+    expect(names == compiled, f"{names}, PoCL compiled {compiled}")
+elif names:
+    sys.exit(3)
 launches = {k["correlation"]: k for k in trace.of("kernel")}
 for event in first:
     launch = launches[event["correlation"]]
@@ -36,6 +51,11 @@ for event in first:
 trace.check_order()
 print(f"{sys.argv[3]}: {len(first)} first launches, {len(compiled)} kernels in the cache")
 PY
+    case $code in
+    0) ;;
+    3) again && set -- warm ;;
+    *) exit "$code" ;;
+    esac
 done
 
 record failing "$programs/cl_errors" --json

@@ -13,14 +13,14 @@ cases=$work/hard_cases
 
 for name in $("$cases"); do
     bare=0
-    timeout 60 "$cases" "$name" >"$work/bare" 2>/dev/null || bare=$?
+    timeout 200 "$cases" "$name" >"$work/bare" 2>/dev/null || bare=$?
     case $name in
     exit_in_callback) expected=3 ;;
     unwaited) expected=137 ;;
     *) expected=0 ;;
     esac
     [ "$bare" -eq "$expected" ] || fail "$name: $bare without the profiler, not $expected"
-    record "$name" timeout -s ABRT 60 "$cases" "$name"
+    record "$name" timeout -s ABRT 200 "$cases" "$name"
     [ "$status" -eq "$bare" ] || fail "$name: exit code $status, $bare without the profiler: $(cat "$work/$name.err")"
     diff "$work/bare" "$work/$name.out" || fail "$name: another output"
     python3 - "$work/$name.json" "$work/$name.out" "$name" <<'PY'
