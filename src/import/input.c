@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -21,6 +22,7 @@ struct input_decoder {
     enum packing packing;
     const char *name;
     size_t capacity; // of the window, padding not counted
+    uint64_t left;   // of a file, as it was when it was opened: one that grows is not followed for ever
     unsigned char *packed;
     size_t packed_begin, packed_end;
     z_stream gzip;
@@ -28,10 +30,20 @@ struct input_decoder {
     ZSTD_DStream *zstd;
 };
 
+// What there is to read: of a pipe nobody knows.
+static uint64_t size_left(int fd) {
+    struct stat stat;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at < 0 || fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))
+        return UINT64_MAX;
+    return stat.st_size > at ? (uint64_t)(stat.st_size - at) : 0;
+}
+
 static tsmith_status read_some(struct input_decoder *decoder, void *into, size_t size, size_t *got,
                                tsmith_error *error) {
     *got = 0;
     ssize_t count;
+    size = size < decoder->left ? size : (size_t)decoder->left;
     while ((count = read(decoder->fd, into, size)) < 0 && (errno == EINTR || errno == EAGAIN)) {
         struct pollfd waiting = {.fd = decoder->fd, .events = POLLIN};
         if (errno == EAGAIN) // a pipe that somebody made non-blocking
@@ -40,6 +52,7 @@ static tsmith_status read_some(struct input_decoder *decoder, void *into, size_t
     if (count < 0)
         return status_set_errno(error, "%s: cannot be read", decoder->name);
     *got = (size_t)count;
+    decoder->left -= decoder->left == UINT64_MAX ? 0 : (uint64_t)count;
     decoder->file_ended = count == 0;
     return TSMITH_OK;
 }
@@ -211,7 +224,8 @@ tsmith_status input_open(struct input *input, int fd, bool owned, const char *na
         (void)status_set(error, status, "%s: out of memory", name);
         goto fail;
     }
-    *decoder = (struct input_decoder){.fd = fd, .owned = owned, .name = name, .capacity = FIRST_WINDOW};
+    *decoder = (struct input_decoder){
+        .fd = fd, .owned = owned, .name = name, .capacity = FIRST_WINDOW, .left = size_left(fd)};
     if (first_size) {
         memcpy(input->window, first, first_size);
         input->end = first_size;

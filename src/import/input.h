@@ -34,7 +34,7 @@ tsmith_status input_open(struct input *input, int fd, bool owned, const char *na
                          size_t first_size, tsmith_error *error);
 void input_close(struct input *input);
 
-// Reads on: keeps what is from `begin`, moving it to the front of the window, and makes the window larger when
+// Reads on, of a file as much as it had when it was opened: keeps what is from `begin`, moving it to the front of the window, and makes the window larger when
 // it is full of that. OK when there is more than before, END when there is not (`ended` is then set), ERROR_LIMIT
 // when the window would have to be larger than INPUT_WINDOW_MAX.
 tsmith_status input_more(struct input *input, tsmith_error *error);

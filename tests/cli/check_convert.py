@@ -173,15 +173,17 @@ def check_damaged(directory, path):
 def check_growing(directory, path):
     """Read while it is written: as far as it was there, and no hang."""
     growing = os.path.join(directory, "growing")
-    script = 'while :; do head -c 20000 "$1"; done >"$2" & echo started; wait'
+    script = 'while :; do cat "$1"; done >"$2" & echo started; wait'
     for command in (["view", "-f", "csv"], ["analyze"], ["export", "-f", "chrome"]):
         with subprocess.Popen(["sh", "-c", script, "sh", path, growing], stdout=subprocess.PIPE,
                               start_new_session=True) as child:
-            child.stdout.readline()
-            while not os.path.exists(growing) or os.path.getsize(growing) < 100000:
-                pass
-            done = run(command[0], growing, *command[1:], code=None)
-            os.killpg(child.pid, signal.SIGKILL)
+            try:
+                child.stdout.readline()
+                while not os.path.exists(growing) or os.path.getsize(growing) < 100000:
+                    check(child.poll() is None, "the writer writes")
+                done = run(command[0], growing, *command[1:], code=None)
+            finally:
+                os.killpg(child.pid, signal.SIGKILL)
         check(done.returncode in (0, 3) and len(done.stdout) > 100, "a growing file: %d" % done.returncode)
         os.unlink(growing)
 
