@@ -12,6 +12,7 @@
 #include "import/nsys.h"
 #include "import/open.h"
 #include "import/rocprof.h"
+#include "import/xctrace.h"
 #include "import/xray.h"
 
 // A source around a Chrome trace.
@@ -103,6 +104,11 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
                                       place->first_size, error);
     if (status != TSMITH_OK)
         goto fail;
+    if (xctrace_is(&chrome->input)) {
+        status = xctrace_open(&chrome->input, importer->name, out, error); // takes over both
+        free(importer);
+        return status;
+    }
     if (tsmith_dictionary_create(&chrome->dictionary) != TSMITH_OK || reader_create(chrome) != TSMITH_OK ||
         rows_create(chrome, hold) != TSMITH_OK)
         goto no_memory;

@@ -246,7 +246,8 @@ static enum outcome read_function(struct reader *reader) {
 bool xray_fdr_run(struct xray *xray) {
     if (xray->buffer_at == xray->buffer_count)
         return false;
-    struct reader reader = {.xray = xray, .buffer = &xray->buffers[xray->buffer_at++]};
+    struct reader reader = {
+        .xray = xray, .buffer = &xray->buffers[xray->buffer_at++], .at = xray->window, .end = xray->window};
     reader.thread = xray_find_thread(xray, reader.buffer->pid, reader.buffer->tid);
     if (!reader.thread) {
         xray->too_many++;
