@@ -11,6 +11,7 @@
 #include "import/chrome.h"
 #include "import/nsys.h"
 #include "import/open.h"
+#include "import/perfetto.h"
 #include "import/rocprof.h"
 #include "import/xctrace.h"
 #include "import/xray.h"
@@ -106,6 +107,11 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
         goto fail;
     if (xctrace_is(&chrome->input)) {
         status = xctrace_open(&chrome->input, importer->name, out, error); // takes over both
+        free(importer);
+        return status;
+    }
+    if (pf_is(&chrome->input)) {
+        status = pf_open_input(&chrome->input, importer->name, out, error); // the same
         free(importer);
         return status;
     }
