@@ -18,6 +18,7 @@ enum {
     XCTRACE_DEPTH = 24,       // of elements within a row
     XCTRACE_CELLS = 256,      // of a row
     XCTRACE_TEXT = 64 << 10,  // bytes of an element's text
+    XCTRACE_SHOWN = 4 << 10,  // and of how it is shown
     XCTRACE_NAME = 64,        // bytes of the name of an element or column
     XCTRACE_FRAMES = 256,     // of a stack
     XCTRACE_NUMBERS = 1 << 21 // numbers that can be referred to: the latest of them
@@ -50,8 +51,8 @@ struct xctrace_cell {
 // An element that is open, inside of a row.
 struct xctrace_element {
     char tag[XCTRACE_NAME];
-    uint64_t id;    // 0: none
-    uint32_t shown; // string: fmt
+    uint64_t id;               // 0: none
+    char shown[XCTRACE_SHOWN]; // fmt: how it is shown
     bool is_reference, has_parts;
     struct xctrace_value referred;
     struct xctrace_part part;

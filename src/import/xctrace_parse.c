@@ -150,7 +150,7 @@ static struct xctrace_value nested_value(struct xctrace *xctrace, struct xctrace
         part->text = stack_text(xctrace);
         xctrace->frame_count = 0;
     } else if (!part->is_stack || !part->text) {
-        part->text = element->shown;
+        part->text = intern(xctrace, element->shown);
     }
     if (!part->has_pid && strcmp(element->tag, "process") == 0)
         part->has_pid = pid_of_text(tsmith_dictionary_string(xctrace->dictionary, part->text), &part->pid);
@@ -178,8 +178,8 @@ static struct xctrace_value value_of(struct xctrace *xctrace, struct xctrace_ele
         value.form = XCTRACE_NUMBER;
     else if (*text)
         value.text = intern(xctrace, text);
-    else if (element->shown)
-        value.text = element->shown;
+    else if (*element->shown)
+        value.text = intern(xctrace, element->shown);
     else
         value.form = XCTRACE_NONE;
     return value;
@@ -229,13 +229,21 @@ static void open_in_row(struct xctrace *xctrace, const char *tag, const char **a
         return;
     }
     struct xctrace_element *element = &xctrace->open[xctrace->open_count++];
-    *element = (struct xctrace_element){.is_reference = false};
+    element->part = (struct xctrace_part){0};
+    element->is_reference = element->has_parts = false;
     copy_name(element->tag, tag);
     const char *id = attribute(attributes, "id"), *shown = attribute(attributes, "fmt"),
                *reference = attribute(attributes, "ref");
     element->id = id ? strtoull(id, NULL, 10) : 0;
     shown = shown ? shown : attribute(attributes, "name");
-    element->shown = shown ? intern(xctrace, shown) : 0;
+    size_t length = shown ? strnlen(shown, sizeof element->shown) : 0;
+    if (length == sizeof element->shown) {
+        length--;
+        xctrace->cut_texts++;
+    }
+    if (length)
+        memcpy(element->shown, shown, length);
+    element->shown[length] = '\0';
     if (reference) {
         element->is_reference = true;
         element->referred = recall(xctrace, strtoull(reference, NULL, 10));
