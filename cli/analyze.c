@@ -30,6 +30,7 @@ struct analyze {
     enum form form;
     size_t rows; // of a table in text
     bool quick;
+    bool ranks; // the files are the ranks of one run
     const char *to;
     FILE *out; // NULL: standard output
 };
@@ -110,7 +111,7 @@ static bool read_form(const struct invocation *invocation, struct analyze *analy
         complain("--json and --csv are two answers: ask for one");
         return false;
     }
-    if (csv && analyze->file_count > 1) {
+    if (csv && analyze->file_count > 1 && !invocation_flag(invocation, "ranks")) {
         complain("--csv is of one trace; --json is of any number");
         return false;
     }
@@ -139,6 +140,21 @@ static bool read_quick(const struct invocation *invocation, struct analyze *anal
     return false;
 }
 
+static bool read_ranks(const struct invocation *invocation, struct analyze *analyze) {
+    analyze->ranks = invocation_flag(invocation, "ranks");
+    if (!analyze->ranks)
+        return true;
+    if (analyze->name_count || analyze->quick || window_has_time(&analyze->window) ||
+        invocation_flag(invocation, "all")) {
+        complain("--ranks is one answer about whole traces: name no other beside it");
+        return false;
+    }
+    if (analyze->file_count >= 2)
+        return true;
+    complain("--ranks needs the traces of two ranks or more");
+    return false;
+}
+
 static bool read_options(const struct invocation *invocation, struct analyze *analyze) {
     const char *only = invocation_value(invocation, "only");
     if (!window_read(invocation, &analyze->window) || !read_operands(invocation, analyze))
@@ -151,6 +167,8 @@ static bool read_options(const struct invocation *invocation, struct analyze *an
     }
     read_groups(invocation, analyze);
     if (!read_quick(invocation, analyze) || !read_form(invocation, analyze))
+        return false;
+    if (!read_ranks(invocation, analyze))
         return false;
     analyze->to = invocation_value(invocation, "output");
     for (size_t i = 0; analyze->to && i < analyze->file_count; i++)
@@ -339,9 +357,15 @@ static int analyze_file(const struct analyze *analyze, const char *path) {
 
 // ---- all traces
 
+static tsmith_status put_ranks(const void *context, const tsmith_report *report, tsmith_error *error) {
+    return put_report(context, report, "", error);
+}
+
 static int analyze_files(const struct analyze *analyze) {
     int worst = EXIT_DONE;
     bool json = analyze->form == FORM_JSON, any = false;
+    if (analyze->ranks)
+        return analyze_ranks(analyze->files, analyze->file_count, put_ranks, analyze);
     if (json)
         put(analyze, "{\"traces\":[", 11);
     for (size_t i = 0; i < analyze->file_count; i++) {

@@ -13,6 +13,8 @@ static const struct option analyze_options[] = {
      .list = true,
      .doc = "Only these analyses, separated by commas, each with its tables"},
     {.name = "all", .doc = "All analyses with their tables"},
+    {.name = "ranks",
+     .doc = "The files are the ranks of one run: who comes late to collectives, and who waits"},
     {.name = "gpu-util", .doc = "How busy the devices were, and why not: breakdown, idle, streams"},
     {.name = "memory", .doc = "What was allocated and moved: memory, bandwidth"},
     {.name = "kernels", .doc = "Which kernels take the time: kernels, launches"},

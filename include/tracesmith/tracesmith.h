@@ -13,6 +13,7 @@
 #include "tracesmith/import.h"
 #include "tracesmith/profiler.h"
 #include "tracesmith/query.h"
+#include "tracesmith/ranks.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/schema.h"
 #include "tracesmith/session.h"

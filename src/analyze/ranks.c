@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "state/names.h"
+#include "state/sweep.h"
+#include "state/timeline.h"
+
+tsmith_status tsmith_ranks_create(tsmith_ranks **out, tsmith_error *error) {
+    tsmith_ranks *ranks = calloc(1, sizeof *ranks);
+    if (!ranks || tsmith_dictionary_create(&ranks->keys) != TSMITH_OK) {
+        free(ranks);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for ranks.");
+    }
+    *out = ranks;
+    return TSMITH_OK;
+}
+
+static void rank_finish(struct rank *rank) {
+    free(rank->label);
+    free(rank->collectives);
+    free(rank->steps);
+}
+
+void tsmith_ranks_destroy(tsmith_ranks *ranks) {
+    if (!ranks)
+        return;
+    for (size_t i = 0; i < ranks->count; i++)
+        rank_finish(&ranks->items[i]);
+    free(ranks->items);
+    tsmith_dictionary_destroy(ranks->keys);
+    report_finish(&ranks->report);
+    free(ranks);
+}
+
+// ---- reading a trace
+
+struct reading {
+    tsmith_ranks *ranks;
+    struct rank *rank;
+    const tsmith_dictionary *dictionary;
+    tsmith_timeline *ledger; // window and holes
+    uint32_t group_field, fields_seen;
+    uint8_t *communicates; // by string: 1 no, 2 yes
+    size_t known;
+};
+
+static void learn_fields(struct reading *reading) {
+    uint32_t count = tsmith_dictionary_dynamic_field_count(reading->dictionary);
+    for (uint32_t id = reading->fields_seen ? reading->fields_seen : 1; id < count; id++) {
+        const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(reading->dictionary, id);
+        if (field && field->type == TSMITH_TYPE_STRING &&
+            strcmp(tsmith_dictionary_string(reading->dictionary, field->name).bytes, "Process Group Name") ==
+                0)
+            reading->group_field = TSMITH_FIELD_DYNAMIC + id;
+    }
+    reading->fields_seen = count;
+}
+
+static bool communicates(struct reading *reading, uint32_t name) {
+    if (name >= reading->known) {
+        size_t grown = (size_t)name + name / 4 + 64;
+        uint8_t *moved = realloc(reading->communicates, grown);
+        if (!moved)
+            return names_classify(tsmith_dictionary_string(reading->dictionary, name)) & NAME_COMMUNICATION;
+        memset(moved + reading->known, 0, grown - reading->known);
+        reading->communicates = moved;
+        reading->known = grown;
+    }
+    if (!reading->communicates[name])
+        reading->communicates[name] =
+            names_classify(tsmith_dictionary_string(reading->dictionary, name)) & NAME_COMMUNICATION ? 2 : 1;
+    return reading->communicates[name] == 2;
+}
+
+// "name\0group" in the ranks' own dictionary; 0 when memory is exhausted.
+static uint32_t make_key(const struct reading *reading, uint32_t name, uint32_t group) {
+    tsmith_string first = tsmith_dictionary_string(reading->dictionary, name),
+                  second = tsmith_dictionary_string(reading->dictionary, group);
+    char *key = malloc(first.length + second.length + 1);
+    if (!key)
+        return 0;
+    memcpy(key, first.bytes, first.length + 1);
+    memcpy(key + first.length + 1, second.bytes, second.length);
+    uint32_t id = tsmith_dictionary_intern(reading->ranks->keys, key, first.length + second.length + 1);
+    free(key);
+    return id;
+}
+
+static uint32_t value_of(const tsmith_batch *batch, uint32_t field, uint32_t row) {
+    uint64_t bits;
+    return field && tsmith_batch_get(batch, field, row, &bits) ? (uint32_t)bits : 0;
+}
+
+static bool add_collective(struct reading *reading, const tsmith_batch *batch, uint32_t row, int64_t start,
+                           int64_t end) {
+    struct rank *rank = reading->rank;
+    void *items = rank->collectives;
+    uint32_t key = make_key(reading, value_of(batch, TSMITH_FIELD_NAME, row),
+                            value_of(batch, reading->group_field, row));
+    if (!key || !array_reserve(&items, &rank->collective_capacity, rank->collective_count + 1,
+                               sizeof *rank->collectives))
+        return false;
+    rank->collectives = items;
+    rank->collectives[rank->collective_count++] = (struct rank_collective){start, end, key, 0};
+    return true;
+}
+
+static bool add_step(struct reading *reading, const tsmith_batch *batch, uint32_t row, int64_t start,
+                     int64_t end) {
+    static const char STEP[] = "ProfilerStep";
+    struct rank *rank = reading->rank;
+    tsmith_string name =
+        tsmith_dictionary_string(reading->dictionary, value_of(batch, TSMITH_FIELD_NAME, row));
+    void *items = rank->steps;
+    if (name.length < sizeof STEP || memcmp(name.bytes, STEP, sizeof STEP - 1) != 0)
+        return true;
+    uint32_t id = tsmith_dictionary_intern(reading->ranks->keys, name.bytes, name.length);
+    if (!id || !array_reserve(&items, &rank->step_capacity, rank->step_count + 1, sizeof *rank->steps))
+        return false;
+    rank->steps = items;
+    rank->steps[rank->step_count++] = (struct rank_step){start, end, id};
+    return true;
+}
+
+static bool add_row(struct reading *reading, const tsmith_batch *batch, uint32_t row, uint8_t kind,
+                    bool queue, int64_t start, int64_t duration) {
+    int64_t end;
+    if (duration <= 0 || __builtin_add_overflow(start, duration, &end))
+        return true;
+    if (kind == TSMITH_KIND_RANGE)
+        return queue || add_step(reading, batch, row, start, end);
+    if (queue &&
+        (kind == TSMITH_KIND_COLLECTIVE || communicates(reading, value_of(batch, TSMITH_FIELD_NAME, row))))
+        return add_collective(reading, batch, row, start, end);
+    if (kind == TSMITH_KIND_KERNEL)
+        reading->rank->compute = sweep_add(reading->rank->compute, duration);
+    return true;
+}
+
+static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
+    tsmith_column kinds, starts, durations;
+    const tsmith_track *track = tsmith_dictionary_track(reading->dictionary, tsmith_batch_track(batch));
+    bool queue = track && (track->kind == TSMITH_TRACK_QUEUE || track->kind == TSMITH_TRACK_COPY_ENGINE);
+    if (tsmith_dictionary_dynamic_field_count(reading->dictionary) != reading->fields_seen)
+        learn_fields(reading);
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds) ||
+        !tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
+        !tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
+        return true;
+    for (uint32_t row = 0; row < kinds.count; row++) {
+        uint8_t kind = ((const uint8_t *)kinds.values)[row];
+        if ((kind != TSMITH_KIND_KERNEL && kind != TSMITH_KIND_COLLECTIVE && kind != TSMITH_KIND_RANGE) ||
+            !tsmith_column_has(&durations, row))
+            continue;
+        if (!add_row(reading, batch, row, kind, queue, ((const int64_t *)starts.values)[row],
+                     ((const int64_t *)durations.values)[row]))
+            return false;
+    }
+    return true;
+}
+
+// The number behind "rank": in PyTorch's distributedInfo, which is an attribute with the JSON as its value.
+static int64_t find_number(const tsmith_dictionary *dictionary) {
+    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(dictionary); id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
+        tsmith_string key = tsmith_dictionary_string(dictionary, attribute->key);
+        static const char NAME[] = "distributedInfo";
+        if (key.length < sizeof NAME - 1 ||
+            memcmp(key.bytes + key.length - (sizeof NAME - 1), NAME, sizeof NAME - 1) != 0)
+            continue;
+        const char *at = strstr(tsmith_dictionary_string(dictionary, attribute->value).bytes, "\"rank\"");
+        if (!at)
+            continue;
+        at += strlen("\"rank\"");
+        at += strspn(at, ": \t\r\n");
+        if (*at >= '0' && *at <= '9')
+            return strtol(at, NULL, 10);
+    }
+    return -1;
+}
+
+static int by_start(const void *left, const void *right) {
+    const struct rank_collective *a = left, *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+static void number_collectives(struct rank *rank) {
+    if (rank->collective_count)
+        qsort(rank->collectives, rank->collective_count, sizeof *rank->collectives, by_start);
+    for (size_t i = 1; i < rank->collective_count; i++)
+        if (rank->collectives[i].key == rank->collectives[i - 1].key)
+            rank->collectives[i].number = rank->collectives[i - 1].number + 1;
+}
+
+static tsmith_status read_source(struct reading *reading, tsmith_source *source, tsmith_error *error) {
+    const tsmith_batch *batch;
+    tsmith_status got, status = tsmith_timeline_create(NULL, &reading->ledger);
+    if (status != TSMITH_OK)
+        return status_set(error, status, "There is no memory for a rank.");
+    reading->ledger->ledger_only = true;
+    while ((got = tsmith_source_next(source, &batch, error)) == TSMITH_OK || got == TSMITH_AGAIN) {
+        if (got == TSMITH_AGAIN)
+            continue;
+        reading->dictionary = tsmith_source_dictionary(source);
+        status = tsmith_timeline_add(reading->ledger, reading->dictionary, batch, error);
+        if (status != TSMITH_OK)
+            return status;
+        if (!add_batch(reading, batch))
+            return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                              "There is no memory for the collectives of a rank.");
+    }
+    if (got < 0)
+        return got;
+    reading->dictionary = tsmith_source_dictionary(source);
+    status = tsmith_timeline_finish(reading->ledger, reading->dictionary, error);
+    return status == TSMITH_OK && got == TSMITH_TRUNCATED ? got : status;
+}
+
+tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_source *source,
+                               tsmith_error *error) {
+    struct rank rank = {.label = strdup(label)};
+    struct reading reading = {.ranks = ranks, .rank = &rank};
+    void *items = ranks->items;
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    if (ranks->finished)
+        status = status_set(error, TSMITH_ERROR_STATE, "The ranks are finished; they take no more traces.");
+    else if (!rank.label || !array_reserve(&items, &ranks->capacity, ranks->count + 1, sizeof *ranks->items))
+        status = status_set(error, status, "There is no memory for a rank.");
+    else
+        status = read_source(&reading, source, error);
+    if (!ranks->finished)
+        ranks->items = items;
+    if (status >= 0) {
+        tsmith_interval window = tsmith_timeline_window(reading.ledger);
+        rank.number = find_number(reading.dictionary);
+        number_collectives(&rank);
+        ranks->window = sweep_add(ranks->window, window.to - window.from);
+        ranks->missing = sweep_add(ranks->missing, timeline_hole_time(reading.ledger, 0, window));
+        for (size_t i = 0; i < reading.ledger->hole_count; i++)
+            ranks->lost += reading.ledger->holes[i].lost;
+        ranks->truncated += status == TSMITH_TRUNCATED;
+        ranks->items[ranks->count++] = rank;
+    } else {
+        rank_finish(&rank);
+    }
+    tsmith_timeline_destroy(reading.ledger);
+    free(reading.communicates);
+    return status;
+}
+
+// ---- all of them
+
+static int by_number(const void *left, const void *right) {
+    const struct rank *a = left, *b = right;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+tsmith_status tsmith_ranks_finish(tsmith_ranks *ranks, tsmith_error *error) {
+    if (ranks->finished || ranks->count < 2)
+        return status_set(error, TSMITH_ERROR_STATE, "Ranks are compared once, and two traces are needed.");
+    for (size_t i = 0; i < ranks->count; i++) {
+        ranks->ordered |= ranks->items[i].number < 0;
+        for (size_t k = 0; k < i; k++)
+            ranks->ordered |= ranks->items[k].number == ranks->items[i].number;
+    }
+    for (size_t i = 0; i < ranks->count && ranks->ordered; i++)
+        ranks->items[i].number = (int64_t)i;
+    qsort(ranks->items, ranks->count, sizeof *ranks->items, by_number);
+    tsmith_status status = ranks_report(ranks);
+    if (status != TSMITH_OK)
+        return status_set(error, status, "There is no memory for the report of the ranks.");
+    ranks->finished = true;
+    return TSMITH_OK;
+}
+
+const tsmith_report *tsmith_ranks_report(const tsmith_ranks *ranks) {
+    return ranks->finished ? &ranks->report.public : NULL;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of ranks: what is kept of each trace (ranks.c), and what is made of all of them (ranks_report.c).
+#ifndef ANALYZE_RANKS_H
+#define ANALYZE_RANKS_H
+
+#include "analyze/report.h"
+#include "tracesmith/ranks.h"
+
+struct rank_collective {
+    int64_t start, end;
+    uint32_t key, number; // string of the ranks' dictionary; the how-manieth of this key
+};
+
+struct rank_step {
+    int64_t start, end;
+    uint32_t name; // string of the ranks' dictionary
+};
+
+struct rank {
+    char *label;
+    int64_t number; // -1: the trace does not say
+    struct rank_collective *collectives;
+    size_t collective_count, collective_capacity;
+    struct rank_step *steps;
+    size_t step_count, step_capacity;
+    int64_t compute; // ns of its other kernels, added up
+};
+
+struct tsmith_ranks {
+    tsmith_dictionary *keys; // of collectives: name, 0, group; of steps: name
+    struct rank *items;
+    size_t count, capacity;
+    struct report report;
+    int64_t window, missing;
+    uint64_t lost;
+    size_t truncated;
+    bool ordered; // numbered by the order of adding
+    bool finished;
+};
+
+tsmith_status ranks_report(tsmith_ranks *ranks);
+
+#endif
