@@ -34,6 +34,17 @@ static const char *find_text(const tsmith_report *report, const char *table, siz
     return cell ? cell->value.text : NULL;
 }
 
+// Safe, and a number not torn from its percent sign by the end of a line.
+static void add_words(struct text *words, const char *bytes) {
+    struct text safe = {0};
+    text_add_safe(&safe, text_string(bytes), 0);
+    const char *at = text_cstr(&safe);
+    for (const char *space; (space = strstr(at, " %")); at = space + 1)
+        text_add(words, at, (size_t)(space - at));
+    text_add_cstr(words, at);
+    text_finish(&safe);
+}
+
 static void add_heading(struct text *text, const char *heading) {
     text_add_format(text, "\n%s%s%s\n", terminal_color() ? BOLD : "", heading, terminal_color() ? PLAIN : "");
 }
@@ -88,7 +99,7 @@ static void add_advice(struct text *text, const tsmith_report *report, size_t ro
             add_where(text, report, row, &words);
         if (!part)
             continue;
-        text_add_safe(&words, text_string(part), 0);
+        add_words(&words, part);
         add_labelled(text, parts[i].label, &words);
     }
     if (see) {
@@ -114,7 +125,7 @@ static void add_first(struct text *text, const tsmith_report *report) {
     }
     for (size_t i = 0; i < report->note_count; i++) {
         struct text words = {0};
-        text_add_safe(&words, text_string(report->notes[i]), 0);
+        add_words(&words, report->notes[i]);
         add_labelled(text, "note", &words);
         text_finish(&words);
     }
@@ -123,7 +134,7 @@ static void add_first(struct text *text, const tsmith_report *report) {
 static void add_finding(struct text *text, const tsmith_report *report) {
     struct text words = {0};
     text_add_format(text, "  %-*s", NAME, report->name);
-    text_add_safe(&words, text_string(report->finding), 0);
+    add_words(&words, report->finding);
     text_add_wrapped(text, (tsmith_string){text_cstr(&words), words.length}, NAME + 2, NAME + 2,
                      terminal_width());
     text_finish(&words);

@@ -37,6 +37,7 @@ struct carried {
     bool has_first;
     const tsmith_batch *batch;
     tsmith_error error;
+    tsmith_error unfinished; // why the sink could not be finished; its status is 0 when it could
 };
 
 static tsmith_status carried_next(void *self, const tsmith_batch **out, tsmith_error *error) {
@@ -70,7 +71,7 @@ static tsmith_status carried_finish(void *self, const tsmith_dictionary *diction
     // Of a source that ends early the pump keeps the reason; a file that could not be finished is worse.
     if (status < 0) {
         carried->convert->writing_failed = true;
-        carried->convert->error = mine;
+        carried->unfinished = mine;
     }
     if (status < 0 && error)
         *error = mine;
@@ -108,10 +109,12 @@ void convert_run(struct convert *convert, tsmith_source *taken,
     convert->writing_failed = status < 0;
     if (status == TSMITH_OK)
         status = pump(&carried, &error);
-    if (convert->writing_failed && status >= 0)
-        status = convert->error.status;
+    if (carried.unfinished.status < 0) {
+        error = carried.unfinished;
+        status = error.status;
+    }
 done:
-    if (status != TSMITH_OK && !(convert->writing_failed && convert->error.status < 0))
+    if (status != TSMITH_OK)
         convert->error = error;
     convert->status = status;
     tsmith_sink_destroy(carried.sink);

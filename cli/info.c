@@ -326,11 +326,27 @@ static void add_track(struct text *line, const struct trace *trace, uint32_t id)
     text_add_cstr(line, track->flags & TSMITH_TRACK_SIMULATED ? ", simulated" : "");
 }
 
-static void write_table(const struct trace *trace, const char *name, uint32_t count,
+// Kineto names a process for every GPU there could be: one without a track says nothing. NULL when there is no memory.
+static bool *mark_processes(const tsmith_dictionary *dictionary) {
+    uint32_t count = tsmith_dictionary_process_count(dictionary);
+    bool *marks = calloc((size_t)count + 1, sizeof *marks);
+    for (uint32_t id = 1; marks && id < tsmith_dictionary_track_count(dictionary); id++) {
+        uint32_t process = tsmith_dictionary_track(dictionary, id)->process;
+        if (process < count)
+            marks[process] = true;
+    }
+    return marks;
+}
+
+// Those that are marked; all when `marks` is NULL.
+static void write_table(const struct trace *trace, const char *name, uint32_t count, const bool *marks,
                         void (*add)(struct text *, const struct trace *, uint32_t)) {
     struct text line = {0};
-    for (uint32_t id = 1; id < count && id <= ROWS_MOST; id++) {
-        if (id == 1)
+    uint32_t shown = 0, id = 1;
+    for (; id < count && shown < ROWS_MOST; id++) {
+        if (marks && !marks[id])
+            continue;
+        if (!shown++)
             label(&line, name);
         else
             text_add_repeat(&line, ' ', LABEL_COLUMNS);
@@ -338,9 +354,9 @@ static void write_table(const struct trace *trace, const char *name, uint32_t co
         add(&line, trace, id);
         end_line(&line);
     }
-    if (count > ROWS_MOST + 1)
-        output_printf("%*s... and %" PRIu32 " more (--json has all)\n", LABEL_COLUMNS, "",
-                      count - 1 - ROWS_MOST);
+    if (shown && shown < count - 1)
+        output_printf("%*s... and %" PRIu32 " more%s (--json has all)\n", LABEL_COLUMNS, "",
+                      count - 1 - shown, marks && id == count ? " without tracks" : "");
     text_finish(&line);
 }
 
@@ -374,6 +390,7 @@ static void write_clocks(const struct trace *trace) {
 
 static int write_text(struct trace *trace, bool quick) {
     const tsmith_dictionary *dictionary = trace->dictionary;
+    bool *marks = mark_processes(dictionary);
     write_file(trace);
     write_fact(trace, "command", "command", "");
     write_fact(trace, "host", "host", "");
@@ -381,10 +398,11 @@ static int write_text(struct trace *trace, bool quick) {
     write_fact(trace, "recorded by", "tool.version", "TraceSmith ");
     if (!trace_is_foreign(trace))
         write_fact(trace, "imported from", "import.format", "");
-    write_table(trace, "processes", tsmith_dictionary_process_count(dictionary), add_process);
-    write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), add_device);
-    write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), add_track);
+    write_table(trace, "processes", tsmith_dictionary_process_count(dictionary), marks, add_process);
+    write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), NULL, add_device);
+    write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), NULL, add_track);
     write_clocks(trace);
+    free(marks);
     int code = output_flush() ? verify(trace, quick) : EXIT_DONE;
     write_duration(trace);
     write_kinds(trace);

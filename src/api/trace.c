@@ -161,8 +161,9 @@ static void show_progress(const struct place *place) {
 // ---- SBT
 
 static tsmith_status no_temporary(const struct place *place, tsmith_error *error) {
-    return status_set_errno(error, "%s: no temporary file for its events (TMPDIR chooses another folder)",
-                            place->name);
+    return status_set_errno(
+        error, "%s: no temporary file for its events, or no room in it (TMPDIR names another folder)",
+        place->name);
 }
 
 // The rest of the pipe, behind its first bytes.
@@ -208,26 +209,33 @@ static tsmith_status open_as_sbt(struct place *place, tsmith_sbt **out, tsmith_e
 
 // ---- a trace
 
-static int keep_going(void *context) {
-    show_progress(&((struct tsmith_trace *)context)->place);
-    return 1;
-}
-
+// The pump, but knowing which of the two ends has failed.
 static tsmith_status pump_into(struct tsmith_trace *trace, tsmith_source *source, int fd,
                                tsmith_error *error) {
     const tsmith_sbt_write_options options = {.size = sizeof options, .compression_level = TEMPORARY_LEVEL};
+    const tsmith_batch *batch;
     tsmith_sink *sink = NULL;
-    tsmith_status status = tsmith_sbt_writer_open_fd(fd, &options, &sink, error);
-    if (status != TSMITH_OK)
-        return status;
-    status = tsmith_pump(source, sink, keep_going, trace, &trace->why);
+    tsmith_error why;
+    tsmith_status ended = TSMITH_END, status = tsmith_sbt_writer_open_fd(fd, &options, &sink, &why);
+    while (status == TSMITH_OK && (ended = tsmith_source_next(source, &batch, &trace->why)) == TSMITH_OK) {
+        status = tsmith_sink_write(sink, tsmith_source_dictionary(source), batch, &why);
+        show_progress(&trace->place);
+    }
+    if (status == TSMITH_OK && ended < 0) {
+        if (error)
+            *error = trace->why;
+        tsmith_sink_destroy(sink);
+        return ended;
+    }
+    if (status == TSMITH_OK)
+        status = tsmith_sink_finish(sink, tsmith_source_dictionary(source), &why);
     tsmith_sink_destroy(sink);
-    trace->ended = status;
-    if (status == TSMITH_TRUNCATED)
-        return TSMITH_OK;
-    if (status < 0 && error)
-        *error = trace->why;
-    return status;
+    if (status != TSMITH_OK) {
+        errno = why.system_errno;
+        return no_temporary(&trace->place, error);
+    }
+    trace->ended = ended == TSMITH_TRUNCATED ? TSMITH_TRUNCATED : TSMITH_OK;
+    return TSMITH_OK;
 }
 
 static const char *format_of(tsmith_source *source) {

@@ -165,11 +165,20 @@ static uint64_t ident_number(struct ident ident) {
     return ident.form == FORM_I64 || ident.form == FORM_U64 ? ident.bits : 0;
 }
 
+// A number, or "stream 7" as Kineto wrote until 2021.
+static bool is_stream(const struct chrome *chrome, struct ident tid) {
+    static const char prefix[] = "stream ";
+    if (tid.form != FORM_STRING)
+        return true;
+    tsmith_string name = tsmith_dictionary_string(chrome->dictionary, (uint32_t)tid.bits);
+    return name.length >= sizeof prefix && memcmp(name.bytes, prefix, sizeof prefix - 1) == 0;
+}
+
 // The device that a process of Kineto stands for: its pid is the number of the GPU.
 static uint32_t device_of(struct chrome *chrome, const struct row_track *track) {
     struct rows *rows = chrome->rows;
     uint64_t pid = ident_number(track->pid);
-    if (!track->device || track->pid.form != FORM_I64 || pid >= 4096 || track->tid.form == FORM_STRING)
+    if (!track->device || track->pid.form != FORM_I64 || pid >= 4096 || !is_stream(chrome, track->tid))
         return 0;
     if (pid >= rows->device_capacity || !rows->devices[pid]) {
         char name[32];

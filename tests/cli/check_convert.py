@@ -81,6 +81,15 @@ def check_info(path, sbt):
     check(long in run("info", path + "2", env={"COLUMNS": "160"}).stdout.decode(), "and is not on a wide terminal")
 
 
+def check_old_kineto(directory):
+    path = os.path.join(directory, "old.json")
+    with open(path, "w") as f:
+        json.dump({"traceEvents": [{"ph": "X", "cat": "Kernel", "name": "k", "pid": 1, "tid": "stream 7", "ts": 1 + i * 4,
+                                    "dur": 2, "args": {"device": 1, "stream": 7}} for i in range(3)]}, f)
+    picture = run("view", path, "--timeline").stdout.decode()
+    check("device 1  GPU 1  busy 60.0%, idle 40.0%" in picture and "stream 7" in picture, "the stream is of a device: " + picture)
+
+
 def check_import(directory, path, sbt):
     done = run("import", path, "-o", "-")
     with open(sbt, "rb") as f:
@@ -197,6 +206,12 @@ def check_temporary(directory, path):
     os.mkdir(place)
     run("info", path, env={"TMPDIR": place})
     check(os.listdir(place) == [], "nothing is left")
+    limit = ["sh", "-c", 'ulimit -f 8 && exec "$0" "$@"', TRACESMITH]
+    for command, said in ((["view", path], b"TMPDIR"), (["import", path, "-o", os.path.join(directory, "full.sbt")], b"full.sbt"),
+                          (["export", path, "-o", os.path.join(directory, "full.json")], b"full.json")):
+        done = subprocess.run(limit + command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        check(done.returncode == 4 and said in done.stderr and b"not an SBT" not in done.stderr,
+              "no room: %s gave %d, %s" % (command, done.returncode, done.stderr))
 
 
 def main():
@@ -208,6 +223,7 @@ def main():
             json.dump(document, f)
         sbt = check_sources(path, document)
         check_info(path, sbt)
+        check_old_kineto(directory)
         check_import(directory, path, sbt)
         check_export(directory, document, path, sbt)
         check_damaged(directory, path)
