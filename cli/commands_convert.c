@@ -22,6 +22,7 @@ static const struct option import_options[] = {
 static const struct example import_examples[] = {
     {"tracesmith import run.pt.trace.json.gz -o run.sbt", "A PyTorch trace, much smaller and quick to open"},
     {"zstdcat big.json.zst | tracesmith import - -o big.sbt", "From a pipe"},
+    {"tracesmith import report.sqlite", "What nsys export --type sqlite wrote"},
     {"tracesmith import rank*.json.gz -o ranks/", "Each by its own name"},
     {NULL, NULL}};
 
@@ -29,14 +30,17 @@ const struct command import_entry = {
     .name = "import",
     .operands = "IN...",
     .doc = "Write traces of other profilers as .sbt files",
-    .about = "Every command opens these formats directly; an .sbt file is smaller, opens at once, and "
-             "windows of it are "
-             "read without the rest.\n\n"
-             "Which format IN has is seen from its content: Chrome trace JSON as PyTorch (Kineto) and others "
-             "write it, "
-             "rocprofv3 JSON, SBT itself; plain, gzip or zstd; - is standard input. Nothing is left out: "
-             "what has no "
-             "field of its own is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
+    .about =
+        "Every command opens these formats directly; an .sbt file is smaller, opens at once, and "
+        "windows of it are "
+        "read without the rest.\n\n"
+        "Which format IN has is seen from its content: Chrome trace JSON as PyTorch (Kineto) and others "
+        "write it, "
+        "rocprofv3 JSON, XML of xctrace (Instruments), SBT itself; plain, gzip or zstd; databases that nsys "
+        "(Nsight Systems) exported to SQLite; logs of LLVM XRay, whose functions have names when "
+        "TRACESMITH_BINARY says which program wrote them; - is standard input. Nothing is left out: "
+        "what has no "
+        "field of its own is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
     .operands_least = 1,
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_TRACE,

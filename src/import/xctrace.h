@@ -58,6 +58,11 @@ struct xctrace_element {
     struct xctrace_part part;
 };
 
+struct xctrace_number {
+    uint64_t id; // 0: none
+    int64_t number;
+};
+
 struct xctrace_known {
     uint64_t id; // 0: none
     struct xctrace_value value;
@@ -90,8 +95,9 @@ struct xctrace {
     size_t frame_count;
 
     // What can be referred to.
-    struct xctrace_known *numbers; // by id modulo their number
-    struct xctrace_known *others;  // hash table
+    struct xctrace_number *numbers; // by id modulo their number
+    size_t number_slots;
+    struct xctrace_known *others; // hash table
     size_t other_slots, other_count;
     struct xctrace_part *parts;
     size_t part_count, part_capacity;

@@ -57,11 +57,36 @@ static bool grow_others(struct xctrace *xctrace) {
     return true;
 }
 
+static bool grow_numbers(struct xctrace *xctrace) {
+    struct xctrace_number *old = xctrace->numbers;
+    size_t had = xctrace->number_slots, slots = had ? had * 2 : 1024;
+    struct xctrace_number *numbers = calloc(slots, sizeof *numbers);
+    if (!numbers)
+        return false;
+    for (size_t i = 0; i < had; i++)
+        if (old[i].id)
+            numbers[old[i].id & (slots - 1)] = old[i];
+    free(old);
+    xctrace->numbers = numbers;
+    xctrace->number_slots = slots;
+    return true;
+}
+
+static void remember_number(struct xctrace *xctrace, uint64_t id, int64_t number) {
+    while (id >= xctrace->number_slots && xctrace->number_slots < XCTRACE_NUMBERS) {
+        if (!grow_numbers(xctrace)) {
+            xctrace->failed = true;
+            return;
+        }
+    }
+    xctrace->numbers[id & (xctrace->number_slots - 1)] = (struct xctrace_number){id, number};
+}
+
 static void remember(struct xctrace *xctrace, uint64_t id, struct xctrace_value value) {
     if (!id)
         return;
     if (value.form == XCTRACE_NUMBER) {
-        xctrace->numbers[id & (XCTRACE_NUMBERS - 1)] = (struct xctrace_known){id, value};
+        remember_number(xctrace, id, value.number);
         return;
     }
     if (xctrace->other_count >= OTHERS_MAX) {
@@ -78,9 +103,10 @@ static void remember(struct xctrace *xctrace, uint64_t id, struct xctrace_value 
 }
 
 static struct xctrace_value recall(struct xctrace *xctrace, uint64_t id) {
-    const struct xctrace_known *number = &xctrace->numbers[id & (XCTRACE_NUMBERS - 1)];
-    if (id && number->id == id)
-        return number->value;
+    const struct xctrace_number *number =
+        xctrace->number_slots ? &xctrace->numbers[id & (xctrace->number_slots - 1)] : NULL;
+    if (id && number && number->id == id)
+        return (struct xctrace_value){XCTRACE_NUMBER, number->number, 0};
     const struct xctrace_known *other = id && xctrace->other_slots ? other_slot(xctrace, id) : NULL;
     if (other && other->id)
         return other->value;
@@ -338,9 +364,8 @@ static void XMLCALL refuse(void *data, const char *name, const char *system, con
 }
 
 bool xctrace_parse_begin(struct xctrace *xctrace) {
-    xctrace->numbers = calloc(XCTRACE_NUMBERS, sizeof *xctrace->numbers);
     xctrace->parser = XML_ParserCreate(NULL);
-    if (!xctrace->numbers || !xctrace->parser)
+    if (!xctrace->parser)
         return false;
     XML_SetUserData(xctrace->parser, xctrace);
     XML_SetElementHandler(xctrace->parser, start, end);
