@@ -105,13 +105,13 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
                                       place->first_size, error);
     if (status != TSMITH_OK)
         goto fail;
-    if (xctrace_is(&chrome->input)) {
-        status = xctrace_open(&chrome->input, importer->name, out, error); // takes over both
+    if (pf_is(&chrome->input)) {
+        status = pf_open_input(&chrome->input, importer->name, out, error); // takes over both
         free(importer);
         return status;
     }
-    if (pf_is(&chrome->input)) {
-        status = pf_open_input(&chrome->input, importer->name, out, error); // the same
+    if (xctrace_is(&chrome->input)) {
+        status = xctrace_open(&chrome->input, importer->name, out, error); // the same
         free(importer);
         return status;
     }

@@ -460,20 +460,24 @@ uint32_t pf_track_id(struct pf *pf, uint32_t track) {
 }
 
 static uint32_t process_id(struct pf *pf, uint32_t index) {
+    if (!index)
+        return 0;
     struct pf_process *process = &pf->processes[index];
-    if (index && !process->id)
+    if (!process->id)
         process->id = tsmith_dictionary_add_process(pf->dictionary, &process->entry);
-    return index ? process->id : 0;
+    return process->id;
 }
 
 static uint32_t device_id(struct pf *pf, uint32_t index) {
+    if (!index)
+        return 0;
     struct pf_device *device = &pf->devices[index];
-    if (index && !device->id) {
+    if (!device->id) {
         tsmith_device entry = device->entry;
         entry.process = process_id(pf, entry.process);
         device->id = tsmith_dictionary_add_device(pf->dictionary, &entry);
     }
-    return index ? device->id : 0;
+    return device->id;
 }
 
 // The process that a track or one above it belongs to.

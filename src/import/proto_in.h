@@ -26,7 +26,8 @@ struct proto_field {
 };
 
 static inline struct proto_in proto_in(const void *bytes, size_t length) {
-    return (struct proto_in){bytes, (const uint8_t *)bytes + length, false};
+    const uint8_t *at = bytes ? bytes : (const void *)"";
+    return (struct proto_in){at, at + length, false};
 }
 
 static inline struct proto_in proto_within(const struct proto_field *field) {
