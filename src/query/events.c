@@ -190,12 +190,18 @@ static int scan_on(struct cursor *cursor) {
     return SQLITE_OK;
 }
 
-static tsmith_status open_scan(struct cursor *cursor, tsmith_error *error) {
+// `counting`: only what rows are grouped by is asked for.
+static tsmith_status open_scan(struct cursor *cursor, bool counting, tsmith_error *error) {
     const struct query_backend *backend = &cursor->table->base.query->backend;
     tsmith_scan scan;
     if (!cursor->rows && !(cursor->rows = malloc(TSMITH_BATCH_MAX * sizeof *cursor->rows)))
         return TSMITH_ERROR_NO_MEMORY;
     filter_scan(&cursor->filter, cursor->plan, &scan);
+    uint32_t field = counting ? slot_field(cursor->table->columns[cursor->plan->orders[0].column].slot) : 0;
+    if (counting && !cursor->plan->constraint_count) {
+        scan.fields = &field;
+        scan.field_count = 1;
+    }
     return backend->scan(backend->context, &scan, &cursor->source, error);
 }
 
@@ -207,7 +213,7 @@ typedef tsmith_status (*store_taker)(struct store *store, const tsmith_batch *ba
 // Gives a store what passes.
 static tsmith_status fill(struct cursor *cursor, struct store *store, store_taker take, tsmith_error *error) {
     uint32_t count = 0;
-    tsmith_status status = open_scan(cursor, error);
+    tsmith_status status = open_scan(cursor, take == store_count_rows, error);
     while (status == TSMITH_OK && (status = next_batch(cursor, &count, error)) == TSMITH_OK)
         status = take(store, cursor->batch, cursor->whole ? NULL : cursor->rows, count);
     tsmith_source_destroy(cursor->source);
@@ -319,7 +325,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int number, const char *text
         begin_kept(cursor, values);
         return SQLITE_OK;
     }
-    tsmith_status status = open_scan(cursor, &error);
+    tsmith_status status = open_scan(cursor, false, &error);
     if (status != TSMITH_OK)
         return fail(cursor, status, &error);
     cursor->way = WAY_SCAN;
