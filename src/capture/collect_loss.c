@@ -123,12 +123,6 @@ void collect_finish_rings(struct collector *collector, struct collect_channel *c
         if (collect_ring_of(channel, slot))
             finish_ring(collector, channel, slot);
     }
-    // Recover: ranges of threads that had left their rings when the collector was killed; it had told of them.
-    for (uint32_t i = 0; collector->known && i < collector->builder_count; i++) {
-        struct builder *builder = collector->builders[i];
-        if (builder && builder->owner == channel && builder_abandon_ranges(builder))
-            collect_touch(collector, builder, channel, UINT32_MAX, builder->local);
-    }
 }
 
 void collect_process_event(struct collector *collector, struct collect_channel *channel,

@@ -99,6 +99,10 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
 
 // ---- taking
 
+static uint32_t map_id(const struct collect_ids *ids, uint64_t local) {
+    return local < ids->count ? ids->items[local] : 0;
+}
+
 static const uint64_t *borrow_words(struct collector *collector, const struct collect_channel *channel,
                                     uint32_t sub, uint64_t bytes) {
     if (channel->local)
@@ -197,8 +201,7 @@ static void abandon(struct collector *collector, struct collect_work *work, stru
 
 static void switch_thread(struct collector *collector, struct collect_work *work, struct collect_ring *ring,
                           uint32_t local_track, uint64_t place) {
-    const struct collect_ids *tracks = &work->channel->tracks;
-    uint32_t track = local_track < tracks->count ? tracks->items[local_track] : 0;
+    uint32_t track = map_id(&work->channel->tracks, local_track);
     if (track != ring->thread && ring->thread)
         abandon(collector, work, collect_builder(collector, ring->thread), ring, place,
                 session_clock_convert(&collector->clock, ring->last));
@@ -288,9 +291,17 @@ static void set_up_work(struct collector *collector, const struct collect_found 
     // The table has every id these records use: they were registered before.
     collect_channel_read_table(collector, channel);
     uint64_t place = collect_at(found->sequence, 0);
-    if (!ring->begun && is_known(ring, place))
-        ring->thread = 0; // what is known of the ring is of a later moment
+    if (!ring->begun && is_known(ring, place)) {
+        // What is known of the ring is of a later moment.
+        ring->expected = sub->expected;
+        ring->local_thread = sub->thread_before;
+        ring->thread = map_id(&channel->tracks, sub->thread_before);
+    }
     ring->begun = true;
+    if (collector->journal && !resumed) {
+        sub->expected = ring->expected;
+        sub->thread_before = ring->local_thread;
+    }
     if (!resumed)
         switch_thread(collector, work, ring, work->head.thread_track, place);
     else
@@ -383,10 +394,6 @@ struct device_bracket {
     uint64_t not_before, not_after;
     bool has_queued, has_before, has_after;
 };
-
-static uint32_t map_id(const struct collect_ids *ids, uint64_t local) {
-    return local < ids->count ? ids->items[local] : 0;
-}
 
 static bool set_value(struct collector *collector, struct builder *builder, const struct collect_step *step,
                       uint64_t word, const uint64_t *start, struct device_bracket *bracket) {

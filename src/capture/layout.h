@@ -234,6 +234,10 @@ struct layout_sub {
     uint64_t first;            // ordinal in its ring of its first record
     uint64_t opened;           // ticks
     uint64_t closed;           // published by FULL
+    // The collector's, when it begins with the sub-buffer: what it took the first record's ordinal to be, and the thread
+    // whose records it had read before. So recover sees the gap that it saw, when what was before is freed.
+    uint64_t expected;
+    uint32_t thread_before; // of the channel
 };
 
 #define LAYOUT_SLOTS 8192u
