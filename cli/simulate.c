@@ -243,7 +243,8 @@ static tsmith_status change_all(struct simulate *simulate, double part, double r
     const struct invocation *invocation = simulate->invocation;
     const char *word;
     simulate->affected = 0;
-    tsmith_status status = tsmith_simulation_reset(simulate->simulation, error);
+    tsmith_status status = TSMITH_OK;
+    tsmith_simulation_reset(simulate->simulation);
     for (size_t i = 0; i < simulate->scale_count && status == TSMITH_OK; i++) {
         const struct scale *scale = &simulate->scales[i];
         status = change_scale(simulate, scale->kind, scale->name,

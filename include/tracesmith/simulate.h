@@ -130,7 +130,7 @@ TSMITH_API const tsmith_simulation_model *tsmith_simulation_get_model(const tsmi
 TSMITH_API tsmith_status tsmith_simulation_change(tsmith_simulation *simulation, const tsmith_change *change,
                                                   uint64_t *affected, tsmith_error *error);
 // Forgets all changes.
-TSMITH_API tsmith_status tsmith_simulation_reset(tsmith_simulation *simulation, tsmith_error *error);
+TSMITH_API void tsmith_simulation_reset(tsmith_simulation *simulation);
 // Simulates with the changes made. `options` may be NULL. What *out points to lives until the next call.
 TSMITH_API tsmith_status tsmith_simulation_run(tsmith_simulation *simulation,
                                                const tsmith_simulation_options *options,

@@ -34,6 +34,8 @@ static uint32_t last_node(const tsmith_simulation *simulation, bool recorded) {
 
 // ---- the path
 
+enum { PARTS_LEAST = 1024 }; // collected before equal ones are added up
+
 static const char *work_of(const tsmith_simulation *simulation, uint32_t node) {
     return sim_is_command(simulation, node)
                ? tsmith_work_name((tsmith_work)sim_command(simulation, node)->work)
@@ -47,7 +49,7 @@ static uint32_t name_of(const tsmith_simulation *simulation, uint32_t node) {
 
 static int order_parts(const void *left, const void *right) {
     const tsmith_simulated_part *a = left, *b = right;
-    const int what = strcmp(a->what, b->what);
+    const int what = a->what == b->what ? 0 : strcmp(a->what, b->what);
     return what ? what : a->name < b->name ? -1 : a->name > b->name;
 }
 
@@ -56,10 +58,32 @@ static int order_by_time(const void *left, const void *right) {
     return a->time != b->time ? (a->time > b->time ? -1 : 1) : order_parts(left, right);
 }
 
+// Adds up what is the same.
+static void merge_parts(tsmith_simulation *simulation) {
+    tsmith_simulated_part *parts = simulation->parts;
+    size_t kept = 0;
+    if (!simulation->part_count)
+        return;
+    qsort(parts, simulation->part_count, sizeof *parts, order_parts);
+    for (size_t i = 1; i < simulation->part_count; i++) {
+        if (order_parts(&parts[kept], &parts[i]) == 0) {
+            parts[kept].count += parts[i].count;
+            parts[kept].time = sim_add(parts[kept].time, parts[i].time);
+        } else {
+            parts[++kept] = parts[i];
+        }
+    }
+    simulation->part_count = kept + 1;
+}
+
 static bool add_part(tsmith_simulation *simulation, const char *what, uint32_t node, int64_t time) {
     void *parts = simulation->parts;
     if (time <= 0)
         return true;
+    if (simulation->part_count == simulation->part_limit) {
+        merge_parts(simulation);
+        simulation->part_limit = 2 * simulation->part_count + PARTS_LEAST;
+    }
     if (!array_reserve(&parts, &simulation->part_capacity, simulation->part_count + 1,
                        sizeof *simulation->parts))
         return false;
@@ -96,6 +120,7 @@ static bool attribute(tsmith_simulation *simulation, uint32_t point, uint32_t fr
 static bool walk_path(tsmith_simulation *simulation, int64_t *unexplained) {
     uint32_t point = 2 * last_node(simulation, false) + 1;
     simulation->part_count = 0;
+    simulation->part_limit = PARTS_LEAST;
     *unexplained = 0;
     for (size_t steps = 0; steps < 2 * (size_t)simulation->node_count; steps++) {
         const uint32_t why = simulation->why[point];
@@ -122,24 +147,6 @@ static bool walk_path(tsmith_simulation *simulation, int64_t *unexplained) {
         point = from;
     }
     return true;
-}
-
-static void merge_parts(tsmith_simulation *simulation) {
-    tsmith_simulated_part *parts = simulation->parts;
-    size_t kept = 0;
-    if (!simulation->part_count)
-        return;
-    qsort(parts, simulation->part_count, sizeof *parts, order_parts);
-    for (size_t i = 1; i < simulation->part_count; i++) {
-        if (order_parts(&parts[kept], &parts[i]) == 0) {
-            parts[kept].count++;
-            parts[kept].time = sim_add(parts[kept].time, parts[i].time);
-        } else {
-            parts[++kept] = parts[i];
-        }
-    }
-    simulation->part_count = kept + 1;
-    qsort(parts, simulation->part_count, sizeof *parts, order_by_time);
 }
 
 // ---- figures
@@ -248,14 +255,12 @@ tsmith_status tsmith_simulation_create(const tsmith_timeline *timeline, const ts
         if (sim_recorded(simulation, 2 * node) < simulation->origin)
             simulation->origin = sim_recorded(simulation, 2 * node);
     const size_t nodes = simulation->node_count;
-    simulation->own = calloc(nodes + 1, sizeof *simulation->own);
     simulation->time = calloc(2 * nodes + 1, sizeof *simulation->time);
     simulation->why = calloc(2 * nodes + 1, sizeof *simulation->why);
     simulation->freed_by = calloc((size_t)simulation->command_count + 1, sizeof *simulation->freed_by);
-    if (simulation->own && simulation->time && simulation->why && simulation->freed_by)
+    if (simulation->time && simulation->why && simulation->freed_by)
         status = sim_model_make(simulation);
-    if (status == TSMITH_OK)
-        status = sim_links_reset(simulation);
+    sim_links_reset(simulation);
     status = status == TSMITH_OK ? first_run(simulation, error) : no_memory(simulation, error);
     if (status != TSMITH_OK) {
         tsmith_simulation_destroy(simulation);
@@ -268,9 +273,8 @@ tsmith_status tsmith_simulation_create(const tsmith_timeline *timeline, const ts
 void tsmith_simulation_destroy(tsmith_simulation *simulation) {
     if (!simulation)
         return;
+    sim_links_reset(simulation);
     sim_model_finish(&simulation->model);
-    free(simulation->links);
-    free(simulation->own);
     free(simulation->time);
     free(simulation->why);
     free(simulation->freed_by);
@@ -296,8 +300,8 @@ tsmith_status tsmith_simulation_change(tsmith_simulation *simulation, const tsmi
     return TSMITH_OK;
 }
 
-tsmith_status tsmith_simulation_reset(tsmith_simulation *simulation, tsmith_error *error) {
-    return sim_links_reset(simulation) == TSMITH_OK ? TSMITH_OK : no_memory(simulation, error);
+void tsmith_simulation_reset(tsmith_simulation *simulation) {
+    sim_links_reset(simulation);
 }
 
 tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_simulation_options *options,
@@ -308,8 +312,11 @@ tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_
     bool done = sim_run(simulation, options ? options : &AS_RECORDED) == TSMITH_OK &&
                 walk_path(simulation, &unexplained);
     *out = (tsmith_simulated){0};
-    if (done)
+    if (done) {
         merge_parts(simulation);
+        if (simulation->part_count)
+            qsort(simulation->parts, simulation->part_count, sizeof *simulation->parts, order_by_time);
+    }
     for (size_t i = 0; i < timeline->device_count && done; i++)
         done = device_busy(simulation, &timeline->devices[i], &out->device_busy);
     if (!done)

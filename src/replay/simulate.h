@@ -60,7 +60,8 @@ struct tsmith_simulation {
     struct sim_model model;
     tsmith_simulation_model figures;
 
-    // with the changes
+    // with the changes; until there are any, the model's
+    bool changed;
     struct sim_link *links;
     size_t link_count, link_capacity;
     int64_t *own;
@@ -71,7 +72,7 @@ struct tsmith_simulation {
     uint32_t *freed_by; // by command that waited for a resource: the command it waited for
     uint64_t choices, circular;
     tsmith_simulated_part *parts;
-    size_t part_count, part_capacity;
+    size_t part_count, part_capacity, part_limit;
 };
 
 // Sums of a hostile trace's times stay within 64 bits.
@@ -108,7 +109,7 @@ void sim_model_finish(struct sim_model *model);
 tsmith_status sim_pool_make(tsmith_simulation *simulation);
 
 // The links and own times as the model has them.
-tsmith_status sim_links_reset(tsmith_simulation *simulation);
+void sim_links_reset(tsmith_simulation *simulation);
 tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *change, uint64_t *affected);
 
 // Sets time, why and freed_by of all points.

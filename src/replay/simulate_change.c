@@ -386,25 +386,45 @@ static tsmith_status overlap_communication(struct change *change) {
 
 // ---- all of them
 
-tsmith_status sim_links_reset(tsmith_simulation *simulation) {
+void sim_links_reset(tsmith_simulation *simulation) {
+    if (simulation->changed) {
+        free(simulation->links);
+        free(simulation->own);
+    }
+    simulation->changed = false;
+    simulation->links = simulation->model.links;
+    simulation->own = simulation->model.own;
+    simulation->link_count = simulation->model.link_count;
+    simulation->link_capacity = 0;
+}
+
+// Copies of the model's, to be changed.
+static bool links_copy(tsmith_simulation *simulation) {
     const struct sim_model *model = &simulation->model;
-    void *links = simulation->links;
-    if (!array_reserve(&links, &simulation->link_capacity, model->link_count + 1, sizeof *model->links))
-        return TSMITH_ERROR_NO_MEMORY;
+    const size_t own_bytes = simulation->node_count * sizeof *model->own;
+    void *links = NULL;
+    if (simulation->changed)
+        return true;
+    int64_t *own = malloc(own_bytes + 1);
+    if (!own ||
+        !array_reserve(&links, &simulation->link_capacity, model->link_count + 1, sizeof *model->links)) {
+        free(own);
+        return false;
+    }
     simulation->links = links;
-    simulation->link_count = model->link_count;
+    simulation->own = own;
     if (model->link_count)
         memcpy(simulation->links, model->links, model->link_count * sizeof *model->links);
-    memcpy(simulation->own, model->own, simulation->node_count * sizeof *model->own);
-    return TSMITH_OK;
+    memcpy(simulation->own, model->own, own_bytes);
+    simulation->changed = true;
+    return true;
 }
 
 tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *asked, uint64_t *affected) {
     struct change change = {.simulation = simulation, .asked = asked};
     tsmith_status status = TSMITH_OK;
     change.strings = tsmith_dictionary_string_count(simulation->dictionary) + 1;
-    change.matched = calloc(change.strings, asked->name_count + 1);
-    if (!change.matched)
+    if (!links_copy(simulation) || !(change.matched = calloc(change.strings, asked->name_count + 1)))
         return TSMITH_ERROR_NO_MEMORY;
     switch (asked->kind) {
     case TSMITH_CHANGE_SCALE_KERNEL:

@@ -19,11 +19,11 @@
 enum { STEPS = 8, BUCKETS = 62 * STEPS, OUTLIER = 8, LEAST_OUTLIER = 1000 };
 
 struct lag_class {
-    uint32_t count;
-    int64_t limit; // what is beyond it is an outlier
-    double sum;    // of those within
-    uint32_t within;
+    uint64_t count;
+    uint32_t last; // bucket; what is beyond it is an outlier
+    int64_t lag;   // the mean of what is not
     uint32_t buckets[BUCKETS];
+    double sums[BUCKETS];
 };
 
 // Classes of commands: by device, whether it is a copy, and the link's kind. Of calls: what returning from a wait costs,
@@ -48,23 +48,28 @@ static int64_t bucket_middle(uint32_t bucket) {
 }
 
 static void class_add(struct lag_class *class, int64_t value) {
+    const uint32_t bucket = bucket_of(value);
     class->count++;
-    class->buckets[bucket_of(value)]++;
+    class->buckets[bucket]++;
+    class->sums[bucket] += (double)value;
 }
 
-static void class_find_limit(struct lag_class *class) {
-    uint32_t seen = 0, bucket = 0;
+static void class_finish(struct lag_class *class) {
+    uint64_t seen = 0, within = 0;
+    uint32_t median = 0;
+    double sum = 0;
     if (!class->count)
         return;
-    while (bucket < BUCKETS && (seen += class->buckets[bucket]) * 2 < class->count)
-        bucket++;
-    int64_t median = bucket_middle(bucket);
-    class->limit = median > INT64_MAX / OUTLIER ? INT64_MAX : median * OUTLIER;
-    class->limit = class->limit < LEAST_OUTLIER ? LEAST_OUTLIER : class->limit;
-}
-
-static int64_t class_lag(const struct lag_class *class) {
-    return class->within ? (int64_t)(class->sum / class->within) : 0;
+    while ((seen += class->buckets[median]) * 2 < class->count)
+        median++;
+    int64_t limit = bucket_middle(median);
+    limit = limit > INT64_MAX / OUTLIER ? INT64_MAX : limit * OUTLIER;
+    class->last = bucket_of(limit < LEAST_OUTLIER ? LEAST_OUTLIER : limit);
+    for (uint32_t i = 0; i <= class->last; i++) {
+        within += class->buckets[i];
+        sum += class->sums[i];
+    }
+    class->lag = (int64_t)(sum / (double)within);
 }
 
 static struct lag_class *command_class(const tsmith_simulation *simulation, const struct classes *classes,
@@ -128,58 +133,40 @@ static bool did_wait(const struct incoming *in, const tsmith_call *call) {
 
 // ---- calibration
 
-static void calibrate_command(tsmith_simulation *simulation, struct classes *classes, uint32_t node,
-                              bool sum) {
+static void calibrate_command(const tsmith_simulation *simulation, const struct classes *classes,
+                              uint32_t node) {
     const tsmith_command *command = sim_command(simulation, node);
-    struct incoming in = incoming(simulation->graph, node, false);
-    if (!in.binding)
-        return;
-    if (!sum) {
+    const struct incoming in = incoming(simulation->graph, node, false);
+    if (in.binding)
         class_add(command_class(simulation, classes, command, in.binding->kind),
                   sim_between(in.from, command->start));
-        return;
-    }
-    struct lag_class *class = command_class(simulation, classes, command, in.binding->kind);
-    int64_t lag = sim_between(in.from, command->start);
-    if (lag <= class->limit) {
-        class->sum += (double)lag;
-        class->within++;
-    }
 }
 
-static void calibrate_call(tsmith_simulation *simulation, struct classes *classes, uint32_t node, bool sum) {
+static void calibrate_call(const tsmith_simulation *simulation, const struct classes *classes,
+                           uint32_t node) {
     const tsmith_call *call = sim_call(simulation, node);
-    struct incoming in = incoming(simulation->graph, node, true);
-    if (!in.binding)
+    const struct incoming in = incoming(simulation->graph, node, true);
+    if (did_wait(&in, call)) {
+        class_add(&classes->items[classes->first_sync + call->role], sim_between(in.from, call->end));
         return;
-    bool waited = did_wait(&in, call);
-    bool any_sync = waited;
-    for (uint32_t i = 0; i < in.count && !any_sync; i++)
-        any_sync = in.edges[i].kind == TSMITH_EDGE_SYNC_RETURN;
-    if (!any_sync)
+    }
+    for (uint32_t i = 0; i < in.count; i++) {
+        if (in.edges[i].kind != TSMITH_EDGE_SYNC_RETURN)
+            continue;
+        class_add(&classes->items[classes->first_ready + call->role], sim_between(call->start, call->end));
         return;
-    int64_t lag = waited ? sim_between(in.from, call->end) : sim_between(call->start, call->end);
-    struct lag_class *class =
-        &classes->items[(waited ? classes->first_sync : classes->first_ready) + call->role];
-    if (!sum) {
-        class_add(class, lag);
-    } else if (lag <= class->limit) {
-        class->sum += (double)lag;
-        class->within++;
     }
 }
 
-static void calibrate(tsmith_simulation *simulation, struct classes *classes) {
-    for (int sum = 0; sum < 2; sum++) {
-        for (uint32_t node = 0; node < simulation->node_count; node++) {
-            if (sim_is_command(simulation, node))
-                calibrate_command(simulation, classes, node, sum);
-            else
-                calibrate_call(simulation, classes, node, sum);
-        }
-        for (uint32_t i = 0; i < classes->count && !sum; i++)
-            class_find_limit(&classes->items[i]);
+static void calibrate(const tsmith_simulation *simulation, const struct classes *classes) {
+    for (uint32_t node = 0; node < simulation->node_count; node++) {
+        if (sim_is_command(simulation, node))
+            calibrate_command(simulation, classes, node);
+        else
+            calibrate_call(simulation, classes, node);
     }
+    for (uint32_t i = 0; i < classes->count; i++)
+        class_finish(&classes->items[i]);
 }
 
 // ---- links
@@ -197,10 +184,9 @@ static bool add_link(tsmith_simulation *simulation, uint32_t from, uint32_t to, 
 // The lag of a point behind what bound it: the class's, or its own when that is an accident.
 static int64_t binding_lag(tsmith_simulation *simulation, const struct lag_class *class, uint32_t point,
                            int64_t lag) {
-    int64_t usual = class_lag(class);
-    if (lag <= class->limit)
-        return usual;
-    simulation->model.unexplained[point] = lag - usual;
+    if (bucket_of(lag) <= class->last)
+        return class->lag;
+    simulation->model.unexplained[point] = lag - class->lag;
     simulation->figures.unexplained_count++;
     return lag;
 }
@@ -216,8 +202,8 @@ static bool link_command_start(tsmith_simulation *simulation, const struct class
         int64_t recorded = sim_between(edge_time(simulation->graph, edge), command->start), lag = recorded;
         if (edge == in.binding)
             lag = binding_lag(simulation, class, 2 * node, recorded);
-        else if (class_lag(class) < recorded)
-            lag = class_lag(class);
+        else if (class->lag < recorded)
+            lag = class->lag;
         if (!class->count)
             simulation->figures.uncalibrated |= 1u << edge->kind;
         if (edge->kind == TSMITH_EDGE_RESOURCE)
@@ -276,7 +262,7 @@ static bool link_call_end(tsmith_simulation *simulation, const struct classes *c
         int64_t recorded = sim_between(edge_time(simulation->graph, edge), call->end), lag = recorded;
         inner |= edge->kind == TSMITH_EDGE_RETURNED;
         if (edge->kind == TSMITH_EDGE_SYNC_RETURN) {
-            lag = class_lag(sync) < recorded ? class_lag(sync) : recorded;
+            lag = sync->lag < recorded ? sync->lag : recorded;
             if (waited && edge == in.binding)
                 lag = binding_lag(simulation, sync, 2 * node + 1, recorded);
         }
@@ -284,13 +270,19 @@ static bool link_call_end(tsmith_simulation *simulation, const struct classes *c
             return false;
     }
     if (waited)
-        own = class_lag(ready) < own ? class_lag(ready) : own;
+        own = ready->lag < own ? ready->lag : own;
     simulation->model.own[node] = inner ? 0 : own;
     return true;
 }
 
 static bool add_links(tsmith_simulation *simulation, const struct classes *classes) {
-    bool done = true;
+    struct sim_model *model = &simulation->model;
+    uint64_t edges = simulation->command_count; // and at most one more for each command
+    void *links = NULL;
+    for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
+        edges += tsmith_graph_edge_count(simulation->graph, (tsmith_edge_kind)kind);
+    bool done = array_reserve(&links, &model->link_capacity, edges + 1, sizeof *model->links);
+    model->links = links;
     for (uint32_t node = 0; node < simulation->node_count && done; node++)
         done = sim_is_command(simulation, node)
                    ? link_command_start(simulation, classes, node) && link_command_end(simulation, node)
