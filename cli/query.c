@@ -127,10 +127,15 @@ static const char *next_word(const char *at, const char *end, char *word, size_t
 
 // A line that begins with a point.
 static int command_line(struct asking *asking, const char *line, size_t length) {
-    char command[64], table[128];
+    char command[64], table[128], more[2];
     bool known = true;
     const char *rest = next_word(line, line + length, command, sizeof command);
-    (void)next_word(rest, line + length, table, sizeof table);
+    rest = next_word(rest, line + length, table, sizeof table);
+    (void)next_word(rest, line + length, more, sizeof more);
+    if (*more || (*table && strcmp(command, ".tables") == 0)) {
+        complain("a line that begins with a point is .tables, .schema or .schema TABLE, and nothing more");
+        return EXIT_USAGE;
+    }
     if (strcmp(command, ".tables") == 0) {
         write_tables(asking);
     } else if (strcmp(command, ".schema") == 0) {

@@ -77,7 +77,7 @@ TSMITH_API tsmith_status tsmith_query_next(tsmith_query *query, tsmith_error *er
 // A value of the row; lives until the next call of next or prepare.
 TSMITH_API tsmith_sql_value tsmith_query_value(tsmith_query *query, size_t index);
 
-// Makes the statement that runs fail soon, as after Ctrl-C; nothing happens when none runs. Any thread, and signal
+// Makes the statement that runs fail soon, as after Ctrl-C, or the next one when none runs. Any thread, and signal
 // handlers.
 TSMITH_API void tsmith_query_interrupt(tsmith_query *query);
 

@@ -93,11 +93,18 @@ static bool can_order(const struct event_column *column) {
     }
 }
 
+// Bytes that a kept row takes at most.
+static uint64_t row_bytes(const struct event_table *table, const struct plan *plan) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < BIT_OF_THE_REST && i < table->base.shown.column_count; i++)
+        if (plan->columns >> i & 1)
+            bytes += tsmith_type_size((tsmith_type)table->columns[i].type) + 1;
+    return bytes;
+}
+
 static void take_order(const struct event_table *table, struct plan *plan, sqlite3_index_info *info) {
-    // Rows that are grouped are kept: 9 bytes per value at most, and every column of the statement.
-    uint64_t columns = (uint64_t)__builtin_popcountll(plan->columns) + 1;
     if (info->nOrderBy < 1 || info->nOrderBy > ORDERS_MAX || plan->columns >> BIT_OF_THE_REST ||
-        table->rows >= UINT32_MAX || table->rows * columns * 9 > STORE_BYTES_MAX / 2)
+        table->rows >= UINT32_MAX || table->rows * row_bytes(table, plan) > STORE_BYTES_MAX / 2)
         return;
     for (uint32_t i = 0; i < plan->constraint_count; i++)
         if (plan->constraints[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&

@@ -181,8 +181,10 @@ int query_fail(tsmith_query *query, tsmith_status status, const tsmith_error *er
 }
 
 static tsmith_status explain(tsmith_query *query, int code, uint64_t offset, tsmith_error *error) {
-    if ((code & 0xff) == SQLITE_INTERRUPT)
+    if ((code & 0xff) == SQLITE_INTERRUPT) {
+        atomic_store(&query->interrupted, false);
         return status_set(error, TSMITH_ERROR_STATE, "the query was interrupted");
+    }
     if (query->failure && query->failure_error.message[0]) {
         if (error)
             *error = query->failure_error;
@@ -216,7 +218,8 @@ tsmith_status tsmith_query_prepare(tsmith_query *query, const char *sql, size_t 
     size_t at = 0;
     *used = 0;
     drop_statement(query);
-    atomic_store(&query->interrupted, false);
+    if (atomic_load(&query->interrupted))
+        return explain(query, SQLITE_INTERRUPT, UINT64_MAX, error);
     if (length > INT32_MAX)
         return status_set(error, TSMITH_ERROR_LIMIT, "SQL of more than 2 GiB");
     if (memchr(sql, '\0', length))

@@ -301,6 +301,7 @@ def check_refusals(path, folder):
     fails(path, 'SELECT count(*) FROM kernel WHERE name = "blur"', "blur")
     fails(path, ".nothing", ".nothing")
     fails(path, ".schema nothing", "nothing")
+    fails(path, ".schema kernel; SELECT 1", "nothing more")
     fails(path, "SELECT sum(9223372036854775807) FROM events", "integer overflow")
     fails("/nonexistent.sbt", "SELECT 1", code=3)
     check(b"SCAN" in run("query", path, "EXPLAIN QUERY PLAN SELECT 1 FROM kernel").stdout, "EXPLAIN QUERY PLAN")
