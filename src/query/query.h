@@ -62,7 +62,6 @@ struct tsmith_query {
     size_t store_bytes;    // kept by all stores of the statement
     tsmith_status failure; // of a scan, for a better message than SQLite's
     tsmith_error failure_error;
-    bool declaring;    // a table is being declared: the statements are SQLite's own
     char refused[128]; // what the authorizer did not allow
 };
 

@@ -212,6 +212,9 @@ def check_joins(path, rows):
     on_queue = sum(row.get("host_track_name") == "queue" for row in rows)
     expected = [[[len(pairs), sum(k["start"] - a["start"] for k, a in pairs) if pairs else None]]] * 2
     expected += [[[within]], [[within]], [[named]], [[either]], [[mixed]], per_call, [[on_queue]], [[len(rows)]]]
+    waits = [(value, row["start"]) for row in rows for value in json.loads(row.get("waits", "[]"))]
+    least = min(waits)[0]
+    expected += [[[len(waits), max(start for _, start in waits)]], [[sum(value == least for value, _ in waits)]]]
     join = "SELECT count(*), sum(k.start - a.start) FROM kernel k JOIN api a ON %s"
     between = "SELECT count(*) FROM kernel k, range r WHERE %s"
     got = ask(path, join % "a.correlation = k.correlation", join % "+a.correlation = +k.correlation",
@@ -222,7 +225,10 @@ def check_joins(path, rows):
               "SELECT start, (SELECT count(*) FROM kernel k WHERE k.correlation = a.correlation) FROM api a "
               "WHERE correlation IS NOT NULL ORDER BY 1, 2",
               "SELECT count(*) FROM events e JOIN tracks t ON t.id = e.host_track WHERE t.name = 'queue'",
-              "SELECT count(DISTINCT rowid) FROM events")
+              "SELECT count(DISTINCT rowid) FROM events",
+              "SELECT count(*), max(e.start) FROM events e, json_each(e.waits)",
+              "SELECT count(*) FROM events e, (SELECT min(w.value) AS least FROM events, json_each(waits) w) m, "
+              "json_each(e.waits) j WHERE j.value = m.least")
     for number, (answer, want) in enumerate(zip(got, expected)):
         same(answer, want, "join %d" % number)
 
@@ -282,7 +288,8 @@ def fails(path, sql, *words, code=2):
 def check_refusals(path, folder):
     inside = os.path.join(folder, "written")
     for sql in ["ATTACH '%s' AS x" % inside, "VACUUM INTO '%s'" % inside, "CREATE TABLE x(a)",
-                "INSERT INTO kernel(start) VALUES(1)", "DELETE FROM kernel", "UPDATE tracks SET name = 1",
+                "INSERT INTO kernel(start) VALUES(1)", "DELETE FROM kernel", "UPDATE sqlite_master SET sql = ''",
+                "DELETE FROM sqlite_master", "UPDATE tracks SET name = 1",
                 "DROP TABLE kernel", "PRAGMA journal_mode = WAL", "PRAGMA writable_schema = 1",
                 "PRAGMA temp_store_directory = '%s'" % folder, "CREATE VIRTUAL TABLE temp.x USING fts5(a)",
                 "CREATE TEMP TRIGGER t INSERT ON sqlite_schema BEGIN SELECT 1; END", "BEGIN", "ANALYZE",
