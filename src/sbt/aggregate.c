@@ -61,20 +61,63 @@ static struct aggregate_entry *find(struct aggregates *aggregates, unsigned kind
     return entry;
 }
 
-static void add_duration(struct aggregate_entry *entry, int64_t signed_duration) {
-    uint64_t duration = signed_duration > 0 ? (uint64_t)signed_duration : 0;
-    if (entry->timed++ == 0)
-        entry->total.min = entry->total.max = duration;
-    entry->total.total += duration;
-    entry->total.min = duration < entry->total.min ? duration : entry->total.min;
-    entry->total.max = duration > entry->total.max ? duration : entry->total.max;
+static void add_durations(struct aggregate_entry *entry, const tsmith_column *column, uint32_t from,
+                          uint32_t to) {
+    uint64_t total = 0, least = UINT64_MAX, greatest = 0, timed = 0;
+    const int64_t *durations = column->values;
+    for (uint32_t row = from; row < to; row++) {
+        if (column->valid && !tsmith_column_has(column, row))
+            continue;
+        uint64_t duration = durations[row] > 0 ? (uint64_t)durations[row] : 0;
+        total += duration;
+        least = duration < least ? duration : least;
+        greatest = duration > greatest ? duration : greatest;
+        timed++;
+    }
+    if (timed == 0)
+        return;
+    entry->total.min = entry->timed == 0 || least < entry->total.min ? least : entry->total.min;
+    entry->total.max = greatest > entry->total.max ? greatest : entry->total.max;
+    entry->total.total += total;
+    entry->timed += timed;
+}
+
+// What is asked of each row: its kind and name as one number.
+struct keys {
+    const uint8_t *kinds;
+    tsmith_column names;
+    bool named;
+};
+
+static uint64_t key_at(const struct keys *keys, uint32_t row) {
+    bool named = keys->named && (!keys->names.valid || tsmith_column_has(&keys->names, row));
+    uint32_t name = named ? ((const uint32_t *)keys->names.values)[row] : 0;
+    return (uint64_t)name << 8 | keys->kinds[row];
+}
+
+// Events of one kind and name often follow one another.
+static uint32_t end_of_run(const struct keys *keys, uint32_t row, uint32_t count) {
+    uint64_t key = key_at(keys, row);
+    if (keys->named && !keys->names.valid) {
+        const uint32_t *names = keys->names.values;
+        uint32_t name = names[row];
+        uint8_t kind = keys->kinds[row];
+        while (row < count && names[row] == name && keys->kinds[row] == kind)
+            row++;
+        return row;
+    }
+    while (row < count && key_at(keys, row) == key)
+        row++;
+    return row;
 }
 
 void aggregates_add(struct aggregates *aggregates, const tsmith_batch *batch) {
-    tsmith_column kind, name, duration;
+    tsmith_column kind, duration;
+    struct keys keys;
     if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind))
         return;
-    bool named = tsmith_batch_column(batch, TSMITH_FIELD_NAME, &name) != 0;
+    keys.kinds = kind.values;
+    keys.named = tsmith_batch_column(batch, TSMITH_FIELD_NAME, &keys.names) != 0;
     bool timed = tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &duration) != 0;
     // The few names of a batch come again and again: where they were found last is looked at first.
     enum { RECENT = 64 };
@@ -84,13 +127,13 @@ void aggregates_add(struct aggregates *aggregates, const tsmith_batch *batch) {
     } recent[RECENT];
     for (size_t i = 0; i < RECENT; i++)
         recent[i].key = UINT64_MAX;
-    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-        unsigned row_kind = ((const uint8_t *)kind.values)[row];
-        uint32_t row_name = named && tsmith_column_has(&name, row) ? ((const uint32_t *)name.values)[row] : 0;
-        uint64_t key = (uint64_t)row_name << 8 | row_kind;
-        size_t slot = (row_name * 7 + row_kind) % RECENT;
+    uint32_t count = tsmith_batch_count(batch);
+    for (uint32_t from = 0, to; from < count; from = to) {
+        uint64_t key = key_at(&keys, from);
+        size_t slot = ((key >> 8) * 7 + (key & 255)) % RECENT;
+        to = end_of_run(&keys, from, count);
         if (recent[slot].key != key) {
-            struct aggregate_entry *found = find(aggregates, row_kind, row_name);
+            struct aggregate_entry *found = find(aggregates, key & 255, (uint32_t)(key >> 8));
             if (!found) {
                 aggregates->failed = true;
                 return;
@@ -99,9 +142,9 @@ void aggregates_add(struct aggregates *aggregates, const tsmith_batch *batch) {
             recent[slot].index = (size_t)(found - aggregates->entries);
         }
         struct aggregate_entry *entry = &aggregates->entries[recent[slot].index];
-        entry->total.count++;
-        if (timed && tsmith_column_has(&duration, row))
-            add_duration(entry, ((const int64_t *)duration.values)[row]);
+        entry->total.count += to - from;
+        if (timed)
+            add_durations(entry, &duration, from, to);
     }
 }
 

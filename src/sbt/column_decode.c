@@ -129,6 +129,14 @@ static struct stored_column *find_column(const struct decoding *decoding, uint32
 
 // ---- which rows have a value
 
+static void set_bits(uint64_t *words, uint32_t from, uint32_t to) {
+    while (from < to) {
+        uint32_t end = to / 64 == from / 64 ? to : (from / 64 + 1) * 64;
+        words[from / 64] |= ~(uint64_t)0 >> (64 - (end - from)) << from % 64;
+        from = end;
+    }
+}
+
 static bool read_runs(uint64_t *words, uint32_t rows, struct input in) {
     uint32_t at = 0;
     bool has = false;
@@ -136,9 +144,9 @@ static bool read_runs(uint64_t *words, uint32_t rows, struct input in) {
         uint32_t length;
         if (!input_count(&in, rows - at, &length))
             return false;
-        for (uint32_t end = at + length; has && at < end; at++)
-            words[at / 64] |= (uint64_t)1 << at % 64;
-        at += has ? 0 : length;
+        if (has)
+            set_bits(words, at, at + length);
+        at += length;
         has = !has;
     }
     return at == rows;
@@ -228,13 +236,25 @@ static void store_constant(const struct stored_column *column, uint64_t value) {
     }
 }
 
-// Values stand densely at the front: from the last to the first they go to their rows.
+// Values stand densely at the front: from the last to the first they go to their rows, whole words of the bitmap at once
+// where all or none of their rows have a value.
 #define SPREAD(type)                                                                                         \
     do {                                                                                                     \
         type *values = column->values;                                                                       \
         uint32_t next = column->count;                                                                       \
-        for (uint32_t row = rows; row-- > 0;)                                                                \
-            values[row] = column->valid[row / 64] >> row % 64 & 1 ? values[--next] : 0;                      \
+        for (uint32_t word = (rows + 63) / 64; word-- > 0;) {                                                \
+            uint32_t from = word * 64, to = rows < from + 64 ? rows : from + 64;                             \
+            uint64_t bits = column->valid[word];                                                             \
+            if (bits == 0) {                                                                                 \
+                memset(values + from, 0, (to - from) * sizeof *values);                                      \
+            } else if (bits == UINT64_MAX) {                                                                 \
+                next -= 64;                                                                                  \
+                memmove(values + from, values + next, 64 * sizeof *values);                                  \
+            } else {                                                                                         \
+                for (uint32_t row = to; row-- > from;)                                                       \
+                    values[row] = bits >> (row - from) & 1 ? values[--next] : 0;                             \
+            }                                                                                                \
+        }                                                                                                    \
     } while (0)
 
 static void spread(const struct stored_column *column, uint32_t rows) {

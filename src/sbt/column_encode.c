@@ -66,25 +66,28 @@ static size_t make_runs(uint8_t *out, size_t limit, const uint64_t *words, uint3
     return used;
 }
 
-static bool write_same_mask(struct encoding *encoding, const uint64_t *words, uint32_t index,
-                            uint32_t valid) {
+// True when it is written: as that of a column before. *mask is where it is kept.
+static bool write_same_mask(struct encoding *encoding, const uint64_t *words, uint32_t index, uint32_t valid,
+                            struct mask **out) {
     struct output *directory = &encoding->encoder->directory;
     size_t bytes = batch_bitmap_words(encoding->rows) * sizeof *words;
     uint32_t crc = crc32c(0, words, bytes);
     for (uint32_t i = 0; i < encoding->mask_count; i++) {
-        const struct mask *mask = &encoding->masks[i];
+        struct mask *mask = &encoding->masks[i];
         if (mask->crc == crc && mask->valid == valid && memcmp(mask->words, words, bytes) == 0) {
             output_u8(directory, VALIDITY_SAME);
             output_varint(directory, mask->index);
+            *out = mask;
             return true;
         }
     }
-    encoding->masks[encoding->mask_count++] = (struct mask){words, index, valid, crc};
+    *out = &encoding->masks[encoding->mask_count++];
+    **out = (struct mask){words, NULL, index, valid, crc};
     return false;
 }
 
 static bool write_validity(struct encoding *encoding, const tsmith_column *column, uint32_t index,
-                           uint32_t valid) {
+                           uint32_t valid, struct mask **mask) {
     struct output *directory = &encoding->encoder->directory, *data = &encoding->encoder->data;
     if (valid == encoding->rows) {
         output_u8(directory, VALIDITY_ALL);
@@ -97,7 +100,7 @@ static bool write_validity(struct encoding *encoding, const tsmith_column *colum
         return false;
     memcpy(words, column->valid, count * sizeof *words);
     words[count - 1] &= last_word_mask(encoding->rows);
-    if (write_same_mask(encoding, words, index, valid))
+    if (write_same_mask(encoding, words, index, valid, mask))
         return true;
     uint8_t *room = output_room(data, bytes + VARINT_MAX);
     if (!room)
@@ -120,25 +123,29 @@ static bool write_validity(struct encoding *encoding, const tsmith_column *colum
 
 // ---- the values that exist
 
-static bool fill_rows(struct encoding *encoding, struct column_work *work) {
-    uint32_t *rows = encoding_take(encoding, work->count * sizeof *rows);
-    if (!rows)
-        return false;
-    uint32_t used = 0;
-    for (uint32_t word = 0; word < batch_bitmap_words(encoding->rows); word++) {
-        uint64_t bits = work->column.valid[word];
-        if (word == encoding->rows / 64)
-            bits &= last_word_mask(encoding->rows);
-        for (; bits; bits &= bits - 1)
-            rows[used++] = word * 64 + (uint32_t)__builtin_ctzll(bits);
+static bool fill_rows(struct encoding *encoding, struct column_work *work, struct mask *mask) {
+    if (!mask->rows) {
+        uint32_t *rows = encoding_take(encoding, work->count * sizeof *rows);
+        if (!rows)
+            return false;
+        uint32_t used = 0;
+        for (uint32_t word = 0; word < batch_bitmap_words(encoding->rows); word++)
+            for (uint64_t bits = mask->words[word]; bits; bits &= bits - 1)
+                rows[used++] = word * 64 + (uint32_t)__builtin_ctzll(bits);
+        mask->rows = rows;
     }
-    work->rows = rows;
+    work->rows = mask->rows;
     return true;
 }
 
 #define GATHER(type)                                                                                         \
-    for (uint32_t i = 0; i < work->count; i++)                                                               \
-    values[i] = ((const type *)work->column.values)[work->rows ? work->rows[i] : i]
+    do {                                                                                                     \
+        const type *from = work->column.values;                                                              \
+        for (uint32_t i = 0; work->rows && i < work->count; i++)                                             \
+            values[i] = from[work->rows[i]];                                                                 \
+        for (uint32_t i = 0; !work->rows && i < work->count; i++)                                            \
+            values[i] = from[i];                                                                             \
+    } while (0)
 
 static bool gather(struct encoding *encoding, struct column_work *work) {
     uint32_t size = tsmith_type_size(work->column.type);
@@ -319,15 +326,19 @@ static bool write_values(struct encoding *encoding, struct column_work *work) {
     output_u8(directory, chosen.transform | work->form);
     if (chosen.transform == TRANSFORM_RELATIVE)
         output_varint(directory, chosen.reference_field);
-    uint64_t *small = encoding_take(encoding, work->count * sizeof *small);
-    if (!small)
-        return false;
-    encoding_transform(encoding, work, &chosen, 0, work->count, small);
+    const uint64_t *integers = work->values;
+    if (chosen.transform != TRANSFORM_PLAIN || work->origin) {
+        uint64_t *small = encoding_take(encoding, work->count * sizeof *small);
+        if (!small)
+            return false;
+        encoding_transform(encoding, work, &chosen, 0, work->count, small);
+        integers = small;
+    }
     bool shorter = candidate_is_chain(&chosen);
     if (shorter)
         output_zigzag(data, work->values[0] - work->origin);
     if (work->count > shorter)
-        pack_stream(&encoding->encoder->packer, data, small + shorter, work->count - shorter,
+        pack_stream(&encoding->encoder->packer, data, integers + shorter, work->count - shorter,
                     work_hints(work));
     return true;
 }
@@ -403,14 +414,12 @@ static bool write_column(struct encoding *encoding, uint32_t index) {
     work.count = work.column.valid ? count_valid(work.column.valid, encoding->rows) : encoding->rows;
     output_varint(directory, work.column.field);
     output_u8(directory, work.column.type);
-    if (!write_validity(encoding, &work.column, index, work.count))
+    struct mask *mask = NULL;
+    if (!write_validity(encoding, &work.column, index, work.count, &mask) ||
+        (mask && !fill_rows(encoding, &work, mask)))
         return false;
     size_t before = data->length;
     bool ok = true;
-    if (work.count < encoding->rows)
-        ok = fill_rows(encoding, &work);
-    if (!ok)
-        return false;
     if (work.count == 0)
         output_u8(directory, TRANSFORM_PLAIN);
     else
@@ -478,17 +487,8 @@ static int64_t last_end(struct encoding *encoding) {
 
 static uint32_t kinds_of(const struct encoding *encoding) {
     tsmith_column kind;
-    uint32_t kinds = 0;
     (void)tsmith_batch_column(encoding->batch, TSMITH_FIELD_KIND, &kind);
-    const uint8_t *values = encoding_part(encoding, kind).values;
-    unsigned last = 256;
-    for (uint32_t row = 0; row < encoding->rows; row++) {
-        if (values[row] != last) {
-            last = values[row];
-            kinds |= frame_kind_bit(last);
-        }
-    }
-    return kinds;
+    return loops()->kind_bits(encoding_part(encoding, kind).values, encoding->rows);
 }
 
 bool columns_encode(struct column_encoder *encoder, const tsmith_batch *batch, uint32_t from, uint32_t rows,

@@ -24,6 +24,7 @@ struct encoding {
 
 struct mask {
     const uint64_t *words;
+    const uint32_t *rows; // those that have a value; made on first use
     uint32_t index, valid, crc;
 };
 

@@ -39,6 +39,8 @@ struct loops {
     void (*narrow32)(uint32_t *out, const uint64_t *values, uint32_t count);
     void (*narrow8)(uint8_t *out, const uint64_t *values, uint32_t count);
     uint8_t (*greatest8)(const uint8_t *bytes, uint32_t count);
+    // A bit for each value that occurs, bit 31 for 31 and above.
+    uint32_t (*kind_bits)(const uint8_t *bytes, uint32_t count);
     // Whether no value is less than the one before.
     bool (*ascending)(const int64_t *values, uint32_t count);
     // Whether no start + duration that does not overflow is beyond `limit`.

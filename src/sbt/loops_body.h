@@ -135,6 +135,13 @@ static int64_t LOOP(last_end)(const int64_t *restrict starts, const int64_t *res
     return last;
 }
 
+static uint32_t LOOP(kind_bits)(const uint8_t *bytes, uint32_t count) {
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bits |= (uint32_t)1 << (bytes[i] < 31 ? bytes[i] : 31);
+    return bits;
+}
+
 #ifndef LOOP_UNPACK
 // With the width a constant every offset and shift is one too.
 static inline __attribute__((always_inline)) void LOOP(unpack_groups)(uint64_t *restrict out,
@@ -190,6 +197,7 @@ const struct loops LOOP(loops) = {
     .narrow32 = LOOP(narrow32),
     .narrow8 = LOOP(narrow8),
     .greatest8 = LOOP(greatest8),
+    .kind_bits = LOOP(kind_bits),
     .ascending = LOOP(ascending),
     .ends_within = LOOP(ends_within),
     .last_end = LOOP(last_end),

@@ -16,7 +16,7 @@ enum {
     DICTIONARY_LIMIT = DISTINCT_MOST,
     TEXT_LEVEL = 15, // of zstd, in a small file: beyond it text takes ten times as long and gets 1 % smaller
     FEW = 16,        // distinct values in the sample: zstd is asked what it makes of their order
-    PLANES_GAIN = 80 // per cent of the other candidates' size that planes must come down to
+    PLANES_GAIN = 65 // per cent of the other candidates' size that planes must come down to
 };
 
 void packer_finish(struct packer *packer) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The golden files, tests/sbt/golden: NAME.sbt and NAME.json, what tests/sbt/sbt_reader.py (written from the document
-// alone) says it holds. Here the library must say the same, and must still write every good one byte for byte.
+// alone) says it holds. Here the library must say the same, and must still write every good one byte for byte but
+// codecs-dense, which it wrote when it thought zstd worth its time more often.
 //
 // TRACESMITH_GOLDEN_WRITE=FOLDER writes the .sbt files there instead (then make the .json with sbt_reader.py). A file
 // of a released version is never changed: readers have to go on reading it.
@@ -15,7 +16,7 @@
 #include "base/hash.h"
 #include "sbt/format.h"
 
-enum { ZSTD_OF_THE_FILES = 10504, MOST_FILES = 64 };
+enum { ZSTD_OF_THE_FILES = 10504, MOST_FILES = 64, FILES_WRITTEN = 24, FILES_READ = 25 };
 
 // ---- making the good ones
 
@@ -580,7 +581,7 @@ static void the_library_says_what_the_other_reader_says(void **state) {
         seen++;
     }
     closedir(folder);
-    assert_int_equal(seen, 24);
+    assert_int_equal(seen, FILES_READ);
 }
 
 static void the_same_events_still_give_the_same_files(void **state) {
@@ -617,7 +618,7 @@ static void the_same_events_still_give_the_same_files(void **state) {
     }
     closedir(folder);
     assert_int_equal(rmdir(made_folder), 0);
-    assert_int_equal(seen, 24);
+    assert_int_equal(seen, FILES_WRITTEN);
 }
 
 int main(void) {

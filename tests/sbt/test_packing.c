@@ -168,6 +168,7 @@ static void check_narrow_loops(const uint64_t *values, const uint8_t *packed, ui
     b->narrow8(fast_bytes, values, count);
     assert_memory_equal(plain_bytes, fast_bytes, count);
     assert_int_equal(a->greatest8(packed, count), b->greatest8(packed, count));
+    assert_int_equal(a->kind_bits(packed, count), b->kind_bits(packed, count));
     a->narrow32(plain_words, values, count);
     b->narrow32(fast_words, values, count);
     assert_memory_equal(plain_words, fast_words, count * sizeof *plain_words);
