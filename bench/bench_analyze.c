@@ -118,8 +118,10 @@ static void run(const char *what) {
     double seconds = (double)(clock_trace_now() - start) / 1e9;
     struct rusage usage;
     (void)getrusage(RUSAGE_SELF, &usage);
-    printf("%-24s %6.2f s, peak %4ld MB\n", what ? what : "making the batches alone", seconds,
-           usage.ru_maxrss / 1024);
+    double busy = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    printf("%-24s %6.2f s, %6.2f s of the processor, peak %4ld MiB\n",
+           what ? what : "making the batches alone", seconds, busy, usage.ru_maxrss / 1024);
     tsmith_analysis_destroy(analysis);
     tsmith_source_destroy(source);
     tsmith_batch_destroy(made.batch);

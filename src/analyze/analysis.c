@@ -227,7 +227,7 @@ tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dic
     if (status == TSMITH_OK)
         status = make_reports(analysis, dictionary, NEEDS_TIMELINE, NEEDS_GRAPH, error);
     if (status == TSMITH_OK && analysis->needs >= NEEDS_STATES)
-        status = tsmith_states_create(analysis->timeline, analysis->graph, &analysis->states, error);
+        status = states_create(analysis->timeline, analysis->graph, true, &analysis->states, error);
     if (status == TSMITH_OK)
         status = make_reports(analysis, dictionary, NEEDS_GRAPH, NEEDS_STATES, error);
     if (status == TSMITH_OK)

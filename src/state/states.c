@@ -98,32 +98,68 @@ static tsmith_status find_latency(const tsmith_states *states, const tsmith_row 
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 
-static tsmith_status add_segments(tsmith_states *states) {
-    const tsmith_timeline *timeline = states->timeline;
-    size_t rows = timeline->row_count, devices = timeline->device_count;
-    tsmith_status status = TSMITH_OK;
-    states->first = calloc(rows + devices + 1, sizeof *states->first);
-    struct cursor *room = malloc((rows + 1) * sizeof *room);
-    if (!states->first || !room)
-        status = TSMITH_ERROR_NO_MEMORY;
+static tsmith_status add_rows(tsmith_states *states, const tsmith_row *device) {
     int64_t latency = 0;
-    for (size_t i = 0; i < rows && status == TSMITH_OK; i++) {
-        const tsmith_row *device = &timeline->devices[timeline->rows[i].device];
-        if (i == device->first_row && (status = find_latency(states, device, &latency)) != TSMITH_OK)
-            break;
-        status = states_add_row(states, &timeline->rows[i], latency);
+    tsmith_status status = find_latency(states, device, &latency);
+    for (uint32_t i = device->first_row; i < device->first_row + device->row_count && status == TSMITH_OK;
+         i++) {
+        states->first[i] = states->segment_count;
+        status = states_add_row(states, &states->timeline->rows[i], latency);
         states->first[i + 1] = states->segment_count;
     }
-    for (size_t i = 0; i < devices && status == TSMITH_OK; i++) {
+    return status;
+}
+
+// The segments of all rows, then those of the devices.
+static tsmith_status add_all(tsmith_states *states, struct cursor *room) {
+    const tsmith_timeline *timeline = states->timeline;
+    tsmith_status status = TSMITH_OK;
+    for (size_t i = 0; i < timeline->device_count && status == TSMITH_OK; i++)
+        status = add_rows(states, &timeline->devices[i]);
+    for (size_t i = 0; i < timeline->device_count && status == TSMITH_OK; i++) {
         status = add_device(states, &timeline->devices[i], room);
-        states->first[rows + i + 1] = states->segment_count;
+        states->first[timeline->row_count + i + 1] = states->segment_count;
     }
+    return status;
+}
+
+// Those of the devices alone: the rows of each are dropped as soon as it is made of them.
+static tsmith_status add_devices(tsmith_states *states, struct cursor *room) {
+    const tsmith_timeline *timeline = states->timeline;
+    size_t *starts = calloc(timeline->device_count + 1, sizeof *starts);
+    tsmith_status status = starts ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < timeline->device_count && status == TSMITH_OK; i++) {
+        status = add_rows(states, &timeline->devices[i]);
+        size_t rows_end = states->segment_count;
+        if (status == TSMITH_OK)
+            status = add_device(states, &timeline->devices[i], room);
+        size_t count = states->segment_count - rows_end;
+        if (count)
+            memmove(states->segments + starts[i], states->segments + rows_end,
+                    count * sizeof *states->segments);
+        states->segment_count = starts[i + 1] = starts[i] + count;
+    }
+    if (starts) {
+        memset(states->first, 0, timeline->row_count * sizeof *states->first);
+        memcpy(states->first + timeline->row_count, starts, (timeline->device_count + 1) * sizeof *starts);
+    }
+    free(starts);
+    return status;
+}
+
+static tsmith_status add_segments(tsmith_states *states, bool devices_only) {
+    size_t rows = states->timeline->row_count, devices = states->timeline->device_count;
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    states->first = calloc(rows + devices + 1, sizeof *states->first);
+    struct cursor *room = malloc((rows + 1) * sizeof *room);
+    if (states->first && room)
+        status = devices_only ? add_devices(states, room) : add_all(states, room);
     free(room);
     return status;
 }
 
-tsmith_status tsmith_states_create(const tsmith_timeline *timeline, const tsmith_graph *graph,
-                                   tsmith_states **out, tsmith_error *error) {
+tsmith_status states_create(const tsmith_timeline *timeline, const tsmith_graph *graph, bool devices_only,
+                            tsmith_states **out, tsmith_error *error) {
     if (!timeline->finished || graph->timeline != timeline)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "States need a finished timeline and its own graph.");
@@ -135,7 +171,7 @@ tsmith_status tsmith_states_create(const tsmith_timeline *timeline, const tsmith
         status = states_make_lives(states);
     }
     if (status == TSMITH_OK)
-        status = add_segments(states);
+        status = add_segments(states, devices_only);
     if (status != TSMITH_OK) {
         tsmith_states_destroy(states);
         return status_set(error, status, "There is no memory for the states of %zu commands.",
@@ -143,6 +179,11 @@ tsmith_status tsmith_states_create(const tsmith_timeline *timeline, const tsmith
     }
     *out = states;
     return TSMITH_OK;
+}
+
+tsmith_status tsmith_states_create(const tsmith_timeline *timeline, const tsmith_graph *graph,
+                                   tsmith_states **out, tsmith_error *error) {
+    return states_create(timeline, graph, false, out, error);
 }
 
 void tsmith_states_destroy(tsmith_states *states) {

@@ -20,6 +20,9 @@ struct tsmith_states {
     size_t *first; // by row, then device: of its segments; one more at the end
 };
 
+// tsmith_states_create; with `devices_only` the rows have no segments, which is most of the memory.
+tsmith_status states_create(const tsmith_timeline *timeline, const tsmith_graph *graph, bool devices_only,
+                            tsmith_states **out, tsmith_error *error);
 tsmith_status states_make_lives(tsmith_states *states);
 // Appends a row's segments. `latency` is the median time of the device's commands from being free to run to the start.
 tsmith_status states_add_row(tsmith_states *states, const tsmith_row *row, int64_t latency);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracesmith/states.h"
+#include "state/states.h"
 
 struct built {
     tsmith_timeline *timeline;
@@ -33,6 +33,21 @@ static struct built build(const struct made_trace *trace, const tsmith_timeline_
     built.holes = tsmith_timeline_holes(built.timeline, &built.hole_count);
     built.window = tsmith_timeline_window(built.timeline);
     return built;
+}
+
+// The devices' segments are the same when the rows' are not kept.
+static void check_devices_only(const struct built *built) {
+    tsmith_states *alone;
+    size_t devices, count, other;
+    assert_int_equal(states_create(built->timeline, built->graph, true, &alone, NULL), TSMITH_OK);
+    (void)tsmith_timeline_devices(built->timeline, &devices);
+    for (uint32_t i = 0; i < devices; i++) {
+        const tsmith_segment *a = tsmith_states_device(built->states, i, &count),
+                             *b = tsmith_states_device(alone, i, &other);
+        assert_int_equal(count, other);
+        assert_memory_equal(a, b, count * sizeof *a);
+    }
+    tsmith_states_destroy(alone);
 }
 
 static void destroy(struct built *built) {
@@ -197,6 +212,7 @@ static void random_states_fit_their_definitions(void **state) {
         struct built built = build(&trace, &options);
         check_lives(&built);
         check_rows(&built);
+        check_devices_only(&built);
         destroy(&built);
         made_trace_finish(&trace);
     }
