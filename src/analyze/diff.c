@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "state/sweep.h"
 
 static const char *const ANALYSES_READ[] = {"kernels",   "operators", "ranges", "idle",
                                             "breakdown", "launches",  "sync",   "memory"};
@@ -226,8 +227,8 @@ static bool take_sums(tsmith_diff *diff, const tsmith_analysis *analysis, int si
 static bool take_run(tsmith_diff *diff, const tsmith_analysis *analysis, int side) {
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     int64_t window = report->window.to - report->window.from;
-    diff->window += window;
-    diff->missing += report->missing;
+    diff->window = sweep_add(diff->window, window);
+    diff->missing = sweep_add(diff->missing, report->missing);
     diff->lost += report->lost;
     return add_value(diff, DIFF_TIMES, "total_time", "", side, (double)window, 0) &&
            take_sums(diff, analysis, side) && take_rows(diff, analysis, side);
@@ -248,7 +249,7 @@ tsmith_status tsmith_diff_add(tsmith_diff *diff, tsmith_diff_side side, tsmith_s
         status = tsmith_analysis_sink(analysis, &sink);
     if (status == TSMITH_OK)
         status = read = tsmith_pump(source, sink, NULL, NULL, error);
-    if (status >= 0 && !take_run(diff, analysis, side))
+    if (status >= 0 && !take_run(diff, analysis, (int)side))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for a diff.");
     if (status >= 0) {
         diff->runs[side]++;

@@ -3,6 +3,8 @@
 #ifndef ANALYZE_DIFF_H
 #define ANALYZE_DIFF_H
 
+#include <math.h>
+
 #include "analyze/report.h"
 #include "tracesmith/diff.h"
 
@@ -54,6 +56,11 @@ struct tsmith_diff {
     uint64_t lost;
     bool finished;
 };
+
+// The nearest integer there is.
+static inline int64_t diff_integer(double value) {
+    return value >= 9.2e18 ? INT64_MAX : value <= -9.2e18 ? -INT64_MAX : llround(value);
+}
 
 struct diff_change diff_measure(const tsmith_diff *diff, const struct diff_entry *entry);
 // The quantile of Student's t distribution for a share above 0.5.

@@ -75,7 +75,7 @@ static bool matches(const struct diff_entry *entry, const char *metric, size_t l
 
 static void write_quantity(char out[REPORT_TEXT], double value, bool is_time) {
     if (is_time)
-        report_duration(out, (int64_t)value);
+        report_duration(out, diff_integer(value));
     else
         (void)snprintf(out, REPORT_TEXT, "%.6g", value);
 }

@@ -45,7 +45,7 @@ static void write_value(struct report *report, struct report_table *table, bool 
     if (!known)
         report_unknown(report, table);
     else if (is_time)
-        report_integer(report, table, (int64_t)llround(value < 9e18 && value > -9e18 ? value : 9e18));
+        report_integer(report, table, diff_integer(value));
     else
         report_number(report, table, value);
 }
@@ -141,8 +141,8 @@ static const struct ranked *find_ranked(const struct ranked *ranked, size_t coun
 
 static void write_change(char *out, size_t size, const struct diff_change *change) {
     char base[REPORT_TEXT], new[REPORT_TEXT];
-    report_duration(base, (int64_t)change->base);
-    report_duration(new, (int64_t)change->new);
+    report_duration(base, diff_integer(change->base));
+    report_duration(new, diff_integer(change->new));
     if (change->base != 0)
         (void)snprintf(out, size, "%s instead of %s (%+.1f %%%s)", new, base,
                        100 * (change->new - change->base) / change->base,

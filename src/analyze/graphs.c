@@ -32,8 +32,8 @@ struct graphs {
 };
 
 static bool is_graph(struct graphs *graphs, const struct analysis_context *context, const tsmith_call *call) {
-    uint8_t *known = &graphs->launches_graph[call->name];
     tsmith_string name = tsmith_dictionary_string(context->dictionary, call->name);
+    uint8_t *known = &graphs->launches_graph[name.length ? call->name : 0]; // an id may be none
     if (call->kind == TSMITH_KIND_GRAPH_LAUNCH)
         return true;
     if (!*known)

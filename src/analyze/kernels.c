@@ -153,6 +153,7 @@ static tsmith_status take(void *state, const tsmith_dictionary *dictionary, cons
     if (tsmith_dictionary_dynamic_field_count(dictionary) != kernels->fields_seen)
         learn_fields(kernels, dictionary);
     find_details(kernels, batch, &details);
+    uint32_t strings = tsmith_dictionary_string_count(dictionary);
     for (uint32_t row = 0; row < kinds.count; row++) {
         int64_t start = ((const int64_t *)starts.values)[row];
         if (((const uint8_t *)kinds.values)[row] != TSMITH_KIND_KERNEL ||
@@ -163,6 +164,7 @@ static tsmith_status take(void *state, const tsmith_dictionary *dictionary, cons
             continue;
         }
         uint32_t name = named && tsmith_column_has(&names, row) ? ((const uint32_t *)names.values)[row] : 0;
+        name = name < strings ? name : 0; // an id may be none
         int64_t duration = ((const int64_t *)durations.values)[row];
         struct entry *entry = find_entry(kernels, name);
         if (!entry || !samples_add(&entry->durations, duration) ||

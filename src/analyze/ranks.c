@@ -61,6 +61,8 @@ static void learn_fields(struct reading *reading) {
 }
 
 static bool communicates(struct reading *reading, uint32_t name) {
+    if (name >= tsmith_dictionary_string_count(reading->dictionary))
+        return false; // an id that is none
     if (name >= reading->known) {
         size_t grown = (size_t)name + name / 4 + 64;
         uint8_t *moved = realloc(reading->communicates, grown);

@@ -202,7 +202,7 @@ const tsmith_life *tsmith_states_lives(const tsmith_states *states, size_t *coun
 
 static const tsmith_segment *segments_of(const tsmith_states *states, size_t index, size_t *count) {
     *count = states->first[index + 1] - states->first[index];
-    return states->segments + states->first[index];
+    return *count ? states->segments + states->first[index] : NULL;
 }
 
 const tsmith_segment *tsmith_states_row(const tsmith_states *states, uint32_t row, size_t *count) {

@@ -182,10 +182,17 @@ static uint32_t find_thread(tsmith_timeline *timeline, const tsmith_dictionary *
     return *slot - 1;
 }
 
+// The track, or 0 when the dictionary has no such one.
+static uint32_t known_track(const tsmith_dictionary *dictionary, uint32_t track) {
+    return tsmith_dictionary_track(dictionary, track) ? track : 0;
+}
+
 static uint16_t classify(tsmith_timeline *timeline, const tsmith_dictionary *dictionary, uint32_t name) {
+    if (name >= tsmith_dictionary_string_count(dictionary))
+        name = 0; // an id that is none
     if (name >= timeline->text_class_count) {
         size_t grown = tsmith_dictionary_string_count(dictionary);
-        grown = grown > name ? grown + grown / 4 : (size_t)name + 1;
+        grown += grown / 4 + 1;
         uint16_t *moved = realloc(timeline->text_class, grown * sizeof *moved);
         if (!moved)
             return names_classify(tsmith_dictionary_string(dictionary, name));
@@ -262,7 +269,7 @@ static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dict
         command.direction = command.direction ? command.direction : names_direction(class);
         command.pageable = (class & NAME_PAGEABLE) != 0;
     }
-    uint32_t host = get_u32(&columns->host_track, at);
+    uint32_t host = known_track(dictionary, get_u32(&columns->host_track, at));
     if (host && (command.thread = find_thread(timeline, dictionary, host)) == TSMITH_INDEX_NONE)
         return false;
     if (!take_waits(timeline, &columns->waits, at, &command.wait_first, &command.wait_count))
@@ -308,7 +315,7 @@ static bool add_call(tsmith_timeline *timeline, const tsmith_dictionary *diction
     uint16_t class = classify(timeline, dictionary, call.name);
     call.role = role_of(call.kind, call.operation, class);
     call.blocking |= (class & NAME_BLOCKING) != 0;
-    uint32_t queue = get_u32(&columns->queue_track, at);
+    uint32_t queue = known_track(dictionary, get_u32(&columns->queue_track, at));
     if (queue && (call.row = find_row(timeline, dictionary, queue)) == TSMITH_INDEX_NONE)
         return false;
     if (!take_waits(timeline, &columns->waits, at, &call.wait_first, &call.wait_count))
