@@ -3,7 +3,7 @@
 //
 // nsys.c opens the file and goes from table to table; nsys_schema.c is the one table that says what tables and
 // columns mean; nsys_row.c turns a row into an event by it; nsys_places.c finds its process, thread, queue or
-// counter; nsys_texts.c resolves string and enumeration ids; nsys_about.c reads what describes the file as a whole
+// counter; nsys_texts.c resolves string and enumeration ids; nsys_nvtx.c takes names apart; nsys_about.c reads what describes the file as a whole
 // and writes the ledger; nsys_file.c lets SQLite read the descriptor and nothing else.
 #ifndef IMPORT_NSYS_H
 #define IMPORT_NSYS_H
@@ -47,6 +47,7 @@ enum nsys_role {
     NSYS_MEMORY_OPERATION,
     NSYS_DOMAIN,
     NSYS_CATEGORY,
+    NSYS_EVENT_SYNC,
     NSYS_ROLES
 };
 
@@ -146,6 +147,7 @@ struct nsys_places {
     struct nsys_pairs metrics;       // typeId, metricId
     struct nsys_pairs domains;       // pid, domain
     struct nsys_pairs categories;    // pid, domain, category
+    struct nsys_pairs event_records; // globalPid, eventSyncId: correlation and stream of the record
     uint32_t driver, host;           // strings
     uint32_t other;                  // track of what has no place
 };
@@ -177,6 +179,19 @@ struct nsys_column {
     uint32_t label_field;
     bool seen_dangling;
 };
+
+// A name taken apart (nsys_nvtx.c): `length` bytes are the name itself, the parts point into the text.
+enum { NSYS_NAME_PARTS = 4 }; // two numbers, two lists
+
+struct nsys_name {
+    size_t length;
+    bool has[NSYS_NAME_PARTS];
+    int64_t numbers[NSYS_NAME_PARTS];
+    const char *texts[NSYS_NAME_PARTS];
+    size_t lengths[NSYS_NAME_PARTS];
+};
+
+struct nsys_name nsys_split_name(const char *text, size_t length);
 
 // X(NAME, lost, reason, "text"): what can be wrong with rows of a table. lost: 1 when the event is missing.
 #define NSYS_PROBLEM_TABLE(X)                                                                                \
@@ -228,6 +243,8 @@ struct nsys {
     struct nsys_texts *labels; // of enumerations
     size_t label_count;
     struct nsys_places places;
+    uint32_t name_fields[NSYS_NAME_PARTS]; // dynamic fields of the parts of a name
+    uint32_t wait_fields[2];               // and of what a wait waits for
     struct ledger ledger;
 
     struct nsys_table *tables; // known ones first, in the order of the schema

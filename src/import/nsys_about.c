@@ -24,20 +24,20 @@ void nsys_note_problems(struct nsys *nsys, struct nsys_table *table) {
         uint64_t count = table->problems[i];
         if (count)
             ledger_note(&nsys->ledger, nsys->dictionary, problems[i].reason, problems[i].lost ? count : 0,
-                        problems[i].lost, "table %s: %llu %s", table->name, (unsigned long long)count,
-                        problems[i].text);
+                        problems[i].lost && i != NSYS_PROBLEM_NOT_TIMED, "table %s: %llu %s", table->name,
+                        (unsigned long long)count, problems[i].text);
     }
 }
 
 // ---- tables without times
 
 // "'a', "a", 'b', (SELECT ..)": the arguments of json_object for the columns of a table. NULL: no memory.
-static char *object_arguments(const struct nsys_table *table) {
+static char *object_arguments(struct nsys *nsys, const struct nsys_table *table) {
     sqlite3_str *text = sqlite3_str_new(NULL);
     for (int i = 0; i < table->column_count && i < PAIRS_PER_CALL; i++) {
         const char *name = table->columns[i].name;
         // What only this table refers to would be lost with StringIds.
-        bool id = strlen(name) > 2 && strcmp(name + strlen(name) - 2, "Id") == 0 &&
+        bool id = nsys_has_table(nsys, "StringIds") &&
                   (strcmp(name, "nameId") == 0 || strcmp(name, "contentId") == 0 ||
                    strcmp(name, "filenameId") == 0);
         if (id)
@@ -70,7 +70,11 @@ static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
                     table->name, ABOUT_ROWS_MAX);
         return;
     }
-    char *arguments = object_arguments(table);
+    if (table->column_count > PAIRS_PER_CALL)
+        ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_TABLE_FULL, 0, false,
+                    "table %s: only the first %d of its %d columns were read", table->name, PAIRS_PER_CALL,
+                    table->column_count);
+    char *arguments = object_arguments(nsys, table);
     sqlite3_stmt *select = arguments
                                ? nsys_select(nsys, "SELECT json_group_array(json_object(%s)) FROM \"%w\" t",
                                              arguments, table->name)

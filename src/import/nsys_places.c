@@ -140,6 +140,24 @@ static void read_gpus(struct nsys *nsys) {
     sort_pairs(&nsys->places.cuda_devices);
 }
 
+// Which record of an event a synchronization is about. Of the first million: what is beyond has the numbers only.
+static void read_event_records(struct nsys *nsys) {
+    struct nsys_pairs *pairs = &nsys->places.event_records;
+    sqlite3_stmt *select = nsys_select(nsys, "SELECT globalPid, eventSyncId, correlationId, streamId "
+                                             "FROM CUPTI_ACTIVITY_KIND_CUDA_EVENT WHERE eventSyncId > 0");
+    while (select && pairs->count < PAIRS_MAX && sqlite3_step(select) == SQLITE_ROW) {
+        int64_t correlation = sqlite3_column_int64(select, 2), stream = sqlite3_column_int64(select, 3);
+        if (correlation > 0 && correlation <= UINT32_MAX && stream >= 0 && stream <= UINT32_MAX)
+            add_pair(nsys, pairs,
+                     (struct nsys_pair){.a = sqlite3_column_int64(select, 0),
+                                        .b = sqlite3_column_int64(select, 1),
+                                        .id = (uint32_t)correlation,
+                                        .second = (uint32_t)stream});
+    }
+    sqlite3_finalize(select);
+    sort_pairs(pairs);
+}
+
 static bool has_column(const struct nsys_table *table, const char *name) {
     for (int i = 0; i < table->column_count; i++)
         if (strcmp(table->columns[i].name, name) == 0)
@@ -182,6 +200,7 @@ void nsys_places_open(struct nsys *nsys) {
     if (!places->metrics.count)
         read_names(nsys, &places->metrics, 2,
                    "SELECT typeId, metricId, metricName FROM TARGET_INFO_SOC_METRICS");
+    read_event_records(nsys);
     read_nvtx_names(nsys);
 }
 
@@ -194,6 +213,7 @@ void nsys_places_finish(struct nsys_places *places) {
     free(places->metrics.items);
     free(places->domains.items);
     free(places->categories.items);
+    free(places->event_records.items);
 }
 
 // ---- places that were seen

@@ -96,6 +96,29 @@ static void offer_name(struct row *row, struct nsys_column *column, int index, u
     row->name_column = index - row->first;
 }
 
+// The text of a range's name, without the numbers and lists in it, which become fields.
+static uint32_t name_of_range(struct row *row, int index) {
+    static const char *const NAMES[NSYS_NAME_PARTS] = {"seq", "op_id", "sizes", "input_op_ids"};
+    tsmith_dictionary *dictionary = row->nsys->dictionary;
+    const char *text = (const char *)sqlite3_column_blob(row->select, index);
+    int length = sqlite3_column_bytes(row->select, index);
+    if (!text || length <= 0)
+        return 0;
+    struct nsys_name name = nsys_split_name(text, (size_t)length);
+    for (int i = 0; i < NSYS_NAME_PARTS; i++) {
+        tsmith_type type = i < 2 ? TSMITH_TYPE_I64 : TSMITH_TYPE_STRING;
+        uint32_t *field = &row->nsys->name_fields[i];
+        if (!name.has[i])
+            continue;
+        if (!*field)
+            *field = tsmith_dictionary_field(dictionary, NAMES[i], type, "");
+        uint64_t bits = i < 2 ? (uint64_t)name.numbers[i]
+                              : tsmith_dictionary_intern(dictionary, name.texts[i], name.lengths[i]);
+        row->nsys->failed |= !*field || tsmith_batch_set_dynamic(row->batch, *field, type, bits) != TSMITH_OK;
+    }
+    return tsmith_dictionary_intern(dictionary, text, name.length);
+}
+
 static bool text_of_id(struct row *row, int index, uint32_t *text) {
     if (sqlite3_column_type(row->select, index) == SQLITE_TEXT) { // resolved already
         *text = intern(row, index);
@@ -168,7 +191,9 @@ static void add_column(struct row *row, int index) {
     case NSYS_NAME:
         if (sqlite3_column_type(row->select, index) != SQLITE_TEXT)
             break;
-        offer_name(row, column, index, intern(row, index));
+        offer_name(row, column, index,
+                   row->table->roles[NSYS_EVENT_TYPE] >= 0 && rule->name_rank == 1 ? name_of_range(row, index)
+                                                                                   : intern(row, index));
         return;
     case NSYS_LABEL:
     case NSYS_CLASS:
@@ -270,6 +295,23 @@ static void set_domain(struct row *row) {
     if (!*field)
         *field = tsmith_dictionary_field(nsys->dictionary, "nvtxCategory", TSMITH_TYPE_STRING, "");
     nsys->failed |= tsmith_batch_set_dynamic(row->batch, *field, TSMITH_TYPE_STRING, pair->id) != TSMITH_OK;
+}
+
+// The record of the event that is waited for, in the fields that Kineto has for it.
+static void set_wait(struct row *row) {
+    static const char *const NAMES[2] = {"wait_on_cuda_event_record_corr_id", "wait_on_stream"};
+    struct nsys *nsys = row->nsys;
+    int64_t sync;
+    const struct nsys_pair *pair = number_of(row, NSYS_EVENT_SYNC, &sync)
+                                       ? nsys_find_pair(&nsys->places.event_records, row->where.pid, sync, 0)
+                                       : NULL;
+    for (int i = 0; pair && i < 2; i++) {
+        uint32_t *field = &nsys->wait_fields[i];
+        if (!*field)
+            *field = tsmith_dictionary_field(nsys->dictionary, NAMES[i], TSMITH_TYPE_I64, "");
+        nsys->failed |= tsmith_batch_set_dynamic(row->batch, *field, TSMITH_TYPE_I64,
+                                                 i ? pair->second : pair->id) != TSMITH_OK;
+    }
 }
 
 // ---- kinds
@@ -383,6 +425,8 @@ void nsys_add_row(struct nsys *nsys, struct nsys_table *table, uint32_t lane, sq
         set_copy(&row);
     else if (kind == TSMITH_KIND_MEMSET)
         set_fill(&row);
+    else if (kind == TSMITH_KIND_SYNC)
+        set_wait(&row);
     else if (table->roles[NSYS_DOMAIN] >= 0 || table->roles[NSYS_CATEGORY] >= 0)
         set_domain(&row);
     for (int i = 0; i < table->column_count; i++)

@@ -67,6 +67,22 @@ def compare(path, ended=0):
     return document
 
 
+def check_about(path):
+    """What has no time comes out as it is in the file, under the name of its table."""
+    done = subprocess.run([TRACESMITH, "export", "-f", "chrome", path, "-o", "-"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=240)
+    check(done.returncode == 0, path, done.stderr.decode())
+    exported = json.loads(done.stdout)["otherData"]
+    reader = nsys.Reader(path)
+    for table in reader.tables:
+        if nsys.is_time_table(reader, table) or table.startswith("ENUM_") or table == "StringIds":
+            continue
+        rows = [{name: reader.strings.get(value, value) if name in ("nameId", "contentId", "filenameId") else value
+                 for name, value in row.items()} for row in reader.rows(table)]
+        said = exported.get("trace." + table)
+        check(said and json.loads(said) == rows, path, table, said, rows)
+
+
 def check_order(document):
     starts = [event["start"] for event in document["events"]]
     check(starts == sorted(starts), "events in order of time")
@@ -130,10 +146,13 @@ def add_gpu_tables(base):
                 "memKind"), [(2500, 2501, 0, 1, 7, 23, PID, 255, 16, 2), (2500, 2501, 0, 1, 7, 24, PID, 0, 16, 99)])
     base.table("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
                ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType",
-                "eventId"), [(2600, 2700, 0, 2, 7, 31, PID2, 3, None), (2600, 2700, 0, 1, 0xffffffff, 32, PID, 1, 5)])
+                "eventId", "eventSyncId"), [(2600, 2700, 0, 2, 7, 31, PID2, 3, None, None),
+                                            (2600, 2700, 0, 1, 0xffffffff, 32, PID, 1, 5, 77),
+                                            (2700, 2701, 0, 1, 13, 36, PID, 2, 6, 78),
+                                            (2700, 2701, 0, 1, 13, 37, PID, 2, 6, 79)])
     base.table("CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-               ("timestamp", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId"),
-               [(2800, 0, 1, 7, 33, PID, 5), (0, 0, 1, 7, 34, PID, 6)])
+               ("timestamp", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId",
+                "eventSyncId"), [(2800, 0, 1, 7, 33, PID, 5, 77), (0, 0, 1, 7, 34, PID, 6, 78)])
     base.table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
                ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId",
                 "graphExecId"), [(2900, 2950, 0, 1, 7, 35, PID, 3, 4)])
@@ -164,6 +183,11 @@ def add_host_tables(base):
         mark(70, None, 34, "a mark", doubleValue=1.5, uint64Value=2**63 - 1),
         mark(80, 800, 60, "start/end", rangeId=5, endGlobalTid=PID | 112),
         mark(90, None, 59, "never ended"),
+        *[mark(100, 101, 59, text) for text in (
+            "aten::add, op_id = 7", "aten::add, seq = 3", "aten::mm, seq = 0, op_id = 12, sizes = [[2, 3], [], [1]]",
+            "aten::mm, op_id = 12, sizes = [], input_op_ids = [(1, 0), (2, 1)]", "a, op_id = 7x", "a, op_id = 07",
+            "a, b, op_id = -1", ", op_id = 5", "a, op_id = 5, seq = 6", "a, op_id = 5, op_id = 6", "a, sizes = [1",
+            "a, sizes = []", "a, seq = 99999999999999999999", "a,", "a, seq = ", "f(x, y), seq = 2")],
         mark(95, 96, 59, "json", jsonText='{"a": "\u00e9"}'),
     ])
     base.table("OSRT_API", ("start", "end", "globalTid", "nameId", "returnValue", "nestingLevel"),
@@ -198,7 +222,9 @@ def test_everything():
     base.table("SOMETHING_NEW", ("start", "end", "globalTid", "odd name\"]", "real", "blob"),
                [(1, 5, PID | 111, "text", 0.5, b"\x00"), (2, None, None, 17, None, None)])
     base.table("META_DATA_EXPORT", ("name", "value"), [("EXPORT_SCHEMA_VERSION", "3.25.0"), ('quo"te', None)])
-    document = compare(base.done())
+    path = base.done()
+    document = compare(path)
+    check_about(path)
     names = {track["name"] for track in document["tracks"] if track["kind"] == "thread"}
     check(names == {"python3", "worker \u2603", "thread 222"}, names)
     counters = sorted(t["name"] for t in document["tracks"] if t["kind"] == "counter")
@@ -421,6 +447,7 @@ def test_corpus(folder):
     check(paths, "no export in", folder)
     for path in paths:
         compare(path)
+        check_about(path)
         done = subprocess.run([TRACESMITH, "view", "--stats", "--json", path], stdout=subprocess.PIPE, check=True)
         stats = json.loads(done.stdout)
         spans, kernels = busy(path)

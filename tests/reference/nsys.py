@@ -5,6 +5,7 @@ expected(path) gives (Counter of events, Counter of lost rows); an event is a fr
 actual(document) makes the same of the JSON of `tracesmith view`.
 """
 import collections
+import re
 import sqlite3
 
 QUEUE = {"CUPTI_ACTIVITY_KIND_KERNEL": "kernel", "CUPTI_ACTIVITY_KIND_MEMCPY": "memcpy",
@@ -48,6 +49,10 @@ class Reader:
                     key = (row.get("globalPid"), row.get("contextId"))
                     if row.get("contextId") is not None and isinstance(row.get("start", row.get("timestamp")), int):
                         self.work_device.setdefault(key, row.get("deviceId"))
+        self.records = {}
+        if "CUPTI_ACTIVITY_KIND_CUDA_EVENT" in self.tables:
+            for row in self.rows("CUPTI_ACTIVITY_KIND_CUDA_EVENT"):
+                self.records[row.get("globalPid"), row.get("eventSyncId")] = row
         if "NVTX_EVENTS" in self.tables:
             for row in self.rows("NVTX_EVENTS"):
                 text = row.get("text") or self.strings.get(row.get("textId"))
@@ -138,6 +143,21 @@ def take_sizes(left, event):
             del left["grid" + axis], left["block" + axis]
 
 
+def split_name(left, event):
+    """PyTorch's numbers and lists behind the name of a range."""
+    found = re.fullmatch(r"(.+?)(?:, seq = (-?[1-9]\d{0,17}|0))?(?:, op_id = (-?[1-9]\d{0,17}|0))?"
+                         r"(?:, sizes = (\[.*?\]))?(?:, input_op_ids = (\[.*\]))?", left["text"], re.DOTALL)
+    if not found or len(left["text"].encode()) > 4096:
+        return
+    left["text"] = found.group(1)
+    for name, value in zip(("seq", "op_id"), found.groups()[1:3]):
+        if value is not None:
+            event[name] = int(value)
+    for name, value in zip(("sizes", "input_op_ids"), found.groups()[3:]):
+        if value is not None:
+            event[name] = value
+
+
 def kind_of(table, row):
     kind = QUEUE.get(table) or HOST.get(table)
     if table == "NVTX_EVENTS":
@@ -170,6 +190,8 @@ def event_of(reader, table, row):
                 event["nvtxCategory"] = category
         if whole(left.get("eventType")):
             left["eventType"] = reader.label("ENUM_NSYS_EVENT_TYPE", left["eventType"]) or left["eventType"]
+        if isinstance(left.get("text"), str) and "eventType" in row:
+            split_name(left, event)
     if kind == "kernel":
         take_sizes(left, event)
     if kind == "memcpy":
@@ -178,6 +200,11 @@ def event_of(reader, table, row):
                                          memory_word(left.get("dstKind")))
     elif kind == "memset":
         name = "Memset (%s)" % memory_word(left.get("memKind"))
+    if kind == "sync" and row.get("eventSyncId"):
+        record = reader.records.get((row.get("globalPid"), row["eventSyncId"]))
+        if record:
+            event["wait_on_cuda_event_record_corr_id"] = record["correlationId"]
+            event["wait_on_stream"] = record["streamId"]
     other = take_name(reader, left, table)
     event["name"] = name if kind in ("memcpy", "memset") else other
     if isinstance(left.get("eventClass"), str):
