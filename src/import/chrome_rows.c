@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "event/category.h"
 #include "import/rows.h"
 
 enum { GROUP_BYTES_MAX = 64 << 20, DEFAULT_HOLD = 64 << 20 };
@@ -107,32 +106,14 @@ static bool open_batch(struct rows *rows, struct group *group) {
 
 // ---- groups
 
-static tsmith_kind kind_of(const struct chrome *chrome, const struct event *event) {
-    switch (event->ph) {
-    case 'X':
-    case 'B':
-        return event->has_category
-                   ? category_kind(tsmith_dictionary_string(chrome->dictionary, event->category),
-                                   TSMITH_KIND_RANGE)
-                   : TSMITH_KIND_RANGE;
-    case 'C':
-        return TSMITH_KIND_COUNTER;
-    case 's':
-    case 't':
-    case 'f':
-        return TSMITH_KIND_FLOW;
-    default:
-        return TSMITH_KIND_MARKER;
-    }
-}
-
 static bool is_device_kind(tsmith_kind kind) {
     return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
 }
 
-static bool fits(const struct group *group, const struct event *event) {
+static bool fits(const struct chrome *chrome, const struct group *group, const struct event *event) {
     return group->category == event->category && group->ph == event->ph &&
-           group->has_category == event->has_category;
+           group->has_category == event->has_category &&
+           (!group->track->by_name || group->kind == kinds_of(chrome, group->track, event));
 }
 
 // The group of an event, first in its track's list; NULL when there are too many tracks or no memory.
@@ -141,11 +122,11 @@ static struct group *find_group(struct chrome *chrome, const struct event *event
     struct row_track *track = tracks_find(chrome, event->pid, event->tid, false);
     if (!track)
         return NULL;
-    if (track->groups && fits(track->groups, event))
+    if (track->groups && fits(chrome, track->groups, event))
         return track->groups;
     for (struct group **at = &track->groups; *at; at = &(*at)->next) {
         struct group *group = *at;
-        if (!fits(group, event))
+        if (!fits(chrome, group, event))
             continue;
         *at = group->next;
         group->next = track->groups;
@@ -156,12 +137,13 @@ static struct group *find_group(struct chrome *chrome, const struct event *event
         rows->failed = true;
         return NULL;
     }
+    kinds_learn(chrome, track);
     *group = (struct group){.next = track->groups,
                             .track = track,
                             .category = event->category,
                             .has_category = event->has_category,
                             .ph = event->ph,
-                            .kind = kind_of(chrome, event)};
+                            .kind = kinds_of(chrome, track, event)};
     track->device |= is_device_kind(group->kind);
     return track->groups = group;
 }

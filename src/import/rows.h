@@ -34,6 +34,8 @@ struct row_track {
     uint32_t process;   // index in processes
     uint32_t name;      // string
     bool device;        // shows what a GPU did
+    bool by_name;       // its events are told apart by their names (chrome_kinds.c)
+    bool is_runtime;    // its events are calls of a GPU API
     uint32_t device_id; // which, when the format says so (0: its pid does)
     uint64_t queue;
     struct group *groups;
@@ -43,6 +45,7 @@ struct row_track {
 struct row_process {
     struct ident pid;
     uint32_t name, written_name;
+    uint32_t device; // that it stands for, 0: none
 };
 
 // An event that flows may be attached to.
@@ -98,6 +101,12 @@ struct rows {
     size_t metadata_bytes;
     bool ended, failed;
 };
+
+// ---- chrome_kinds.c
+
+tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event);
+// Before the first event of a track: what the name of its process says about all of them.
+void kinds_learn(struct chrome *chrome, struct row_track *track);
 
 // ---- chrome_tracks.c
 
