@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith export`: a trace, or a window of it, for other tools. The formats are the library's table, and `dot`,
 // which is no stream of events but a graph of them.
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,51 +127,58 @@ static tsmith_status read_timeline(struct exporting *exporting, tsmith_timeline 
     return status < 0 ? status : TSMITH_OK;
 }
 
-static FILE *open_file(const struct exporting *exporting, tsmith_error *error) {
-    bool is_stdout = strcmp(exporting->to, "-") == 0;
+static FILE *open_file(const char *path) {
+    bool is_stdout = strcmp(path, "-") == 0;
     int fd = is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                       : open(exporting->to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+                       : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (file)
-        return file;
-    *error = (tsmith_error){.status = TSMITH_ERROR_IO};
-    (void)snprintf(error->message, sizeof error->message, "%s cannot be written: %m", exporting->to);
-    if (fd >= 0)
+    if (!file)
+        complain("%s cannot be written: %s", is_stdout ? "standard output" : path, strerror(errno));
+    if (!file && fd >= 0)
         (void)close(fd);
-    return NULL;
+    return file;
 }
 
-static tsmith_status write_graph(struct exporting *exporting, const tsmith_timeline *timeline,
-                                 tsmith_error *error) {
+// The exit code.
+static int write_graph(struct exporting *exporting, const tsmith_timeline *timeline,
+                       const tsmith_graph *graph) {
     tsmith_interval window = tsmith_timeline_window(timeline);
-    tsmith_graph *graph = NULL;
+    tsmith_error error;
     int64_t from, to;
     window_place(&exporting->window, exporting->trace.summary.first_start, &from, &to);
     window.from = from > window.from ? from : window.from;
     window.to = to < window.to ? to : window.to;
-    tsmith_status status = tsmith_graph_create(timeline, exporting->trace.dictionary, &graph, error);
-    FILE *file = status == TSMITH_OK ? open_file(exporting, error) : NULL;
-    if (status == TSMITH_OK && !file)
-        status = TSMITH_ERROR_NO_SPACE;
+    FILE *file = open_file(exporting->to);
+    if (!file)
+        return EXIT_LACKING;
+    tsmith_status status =
+        tsmith_graph_write_dot(graph, exporting->trace.dictionary, window, 0, file, &error);
+    (void)fclose(file); // flushed already
     if (status == TSMITH_OK)
-        status = tsmith_graph_write_dot(graph, exporting->trace.dictionary, window, 0, file, error);
-    if (file)
-        (void)fclose(file);
-    tsmith_graph_destroy(graph);
-    return status;
+        return trace_report(&exporting->trace);
+    if (error.system_errno == EPIPE)
+        return EXIT_DONE; // nobody reads it any more
+    complain("%s: %s", exporting->to, error.message);
+    return EXIT_LACKING;
 }
 
 static int export_graph(struct exporting *exporting) {
     tsmith_timeline *timeline = NULL;
+    tsmith_graph *graph = NULL;
     tsmith_error error;
+    int code;
     tsmith_status status = read_timeline(exporting, &timeline, &error);
     if (status == TSMITH_OK)
-        status = write_graph(exporting, timeline, &error);
+        status = tsmith_graph_create(timeline, exporting->trace.dictionary, &graph, &error);
+    if (status == TSMITH_OK) {
+        code = write_graph(exporting, timeline, graph);
+    } else {
+        complain("%s", error.message);
+        code = exit_code_of_input(status);
+    }
+    tsmith_graph_destroy(graph);
     tsmith_timeline_destroy(timeline);
-    if (status == TSMITH_OK)
-        return trace_report(&exporting->trace);
-    complain("%s", error.message);
-    return exit_code_of_input(status);
+    return code;
 }
 
 int command_export(const struct invocation *invocation) {

@@ -150,6 +150,20 @@ def check_export(directory, document, path, sbt):
     run("export", sbt, "-f", "chrome", "-o", directory + "/no/such/folder", code=4)
 
 
+def check_closed(sbt):
+    """A reader that has had enough is no failure; a device that is full is one."""
+    for command in (["export", sbt, "-f", "chrome"], ["export", sbt, "-f", "dot"], ["import", sbt, "-o", "-"],
+                    ["analyze", sbt, "--all"]):
+        with subprocess.Popen([TRACESMITH] + command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            child.stdout.read(1)
+            child.stdout.close()
+            said = child.stderr.read()
+        check(child.returncode == 0 and said == b"", "%s into a closed pipe: %d, %s" % (command, child.returncode, said))
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([TRACESMITH] + command, stdout=full, stderr=subprocess.PIPE)
+        check(done.returncode == 4 and b"No space left" in done.stderr, "%s into a full one: %s" % (command, done.stderr))
+
+
 def check_damaged(directory, path):
     """What is cut off is answered from and said; what is no trace is refused and replaces nothing."""
     with open(path, "rb") as f:
@@ -226,6 +240,7 @@ def main():
         check_old_kineto(directory)
         check_import(directory, path, sbt)
         check_export(directory, document, path, sbt)
+        check_closed(sbt)
         check_damaged(directory, path)
         check_growing(directory, path)
         check_temporary(directory, path)
