@@ -2,13 +2,14 @@
 // What recording an OpenCL program costs: the launch loop of tests/programs (a kernel that does next to nothing, a
 // clFinish every 64), bare, with the agent loaded and no session, and recorded, in turn, and the medians of it all.
 //
-//     bench_opencl [-n LAUNCHES] [-r ROUNDS] [--calm]
+//     bench_opencl [-n LAUNCHES] [-r ROUNDS] [--calm | --one-worker]
 //
 // Per launch, in ns: the loop's wall time and the program's CPU time in the loop (both as the program measures them), and
 // the CPU time of everything: program, agent, collector, writer, start and end included. Bytes per event from the file.
 // --calm: the driver's device without threads (PoCL's "basic"). The default device wakes and sleeps on every other
 // launch, which scatters times by a fifth; the calm one shows what is added. Its bare process has one thread and pays
-// nothing for locks, a recorded one has two and does: that difference is in the figures too.
+// nothing for locks, a recorded one has two and does: that difference is in the figures too. --one-worker: the default
+// device with a single worker: its two do their own fighting over every launch.
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -128,21 +129,24 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median(double *values, int count) {
+// The value below which `part` of them lie.
+static double quantile(double *values, int count, double part) {
     qsort(values, (size_t)count, sizeof *values, ascending);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    const double at = (count - 1) * part;
+    const int below = (int)at;
+    return values[below] + (at - below) * (values[below + (below + 1 < count)] - values[below]);
 }
 
-static void report(double values[MODES][FIGURES][ROUNDS_MAX], int rounds) {
+static void report(double values[MODES][FIGURES][ROUNDS_MAX], int rounds, const char *title, double part) {
     double bare[FIGURES];
-    printf("%d rounds, ns per launch, medians\n%-12s", rounds, "");
+    printf("%d rounds, ns per launch, %s\n%-12s", rounds, title, "");
     for (int figure = 0; figure < FIGURES; figure++)
         printf("%20s", figure_names[figure]);
     printf("\n");
     for (int mode = 0; mode < MODES; mode++) {
         printf("%-12s", mode_names[mode]);
         for (int figure = 0; figure < FIGURES; figure++) {
-            const double value = median(values[mode][figure], rounds);
+            const double value = quantile(values[mode][figure], rounds, part);
             if (mode == MODE_BARE)
                 bare[figure] = value;
             printf("%12.0f (%+5.0f)", value, value - bare[figure]);
@@ -165,6 +169,8 @@ int main(int argc, char **argv) {
             rounds = (int)strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--calm") == 0)
             setenv("POCL_DEVICES", "basic", 1);
+        else if (strcmp(argv[i], "--one-worker") == 0)
+            setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
     }
     rounds = rounds < 1 ? 1 : rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
     for (int round = 0; round < rounds; round++) {
@@ -175,7 +181,8 @@ int main(int argc, char **argv) {
                 values[mode][figure][round] = last.figures[figure];
         }
     }
-    report(values, rounds);
+    report(values, rounds, "medians", 0.5);
+    report(values, rounds, "lower quartiles (the better guess on a busy machine)", 0.25);
     struct stat file;
     if (stat(paths.trace, &file) == 0 && last.events > 0)
         printf("%-12s %.2f bytes per event\n", "file", (double)file.st_size / last.events);

@@ -43,6 +43,7 @@ struct pending_list {
     _Atomic uint64_t tail;
     uint64_t *words;
     uint64_t capacity;
+    uint32_t number;         // of the list, from 0
     uint32_t appended;       // commands, ever
     uint32_t since_reap;     // commands appended since the owner last looked
     _Atomic uint32_t looked; // how often the owner did
@@ -53,6 +54,7 @@ struct pending_list {
 };
 
 static struct pending_list *_Atomic lists; // all there ever were; entries are never taken out
+static _Atomic uint32_t list_count;
 static _Atomic uint64_t scans;
 static _Atomic uint64_t reapers;   // at work now
 static _Atomic uint64_t reap_ends; // how many have finished
@@ -105,6 +107,7 @@ static struct pending_list *list_make(void) {
         return NULL;
     }
     list->capacity = LIST_WORDS_FIRST;
+    list->number = atomic_fetch_add(&list_count, 1);
     list->owned = 1;
     list->next = atomic_load(&lists);
     while (!atomic_compare_exchange_weak(&lists, &list->next, list))
@@ -285,7 +288,7 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
     const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&list->head, memory_order_relaxed);
     bool all_before = true;
-    int64_t finished = 0;
+    uint64_t finished = 0;
     for (uint64_t at = head; at != tail && limit;) {
         struct entry *entry = entry_at(list, at);
         if (entry->state == ENTRY_PENDING) {
@@ -305,7 +308,7 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
     }
     atomic_store_explicit(&list->head, head, memory_order_release);
     if (finished)
-        channel_in_flight(agent.channel, -finished);
+        channel_ended(agent.channel, list->number, finished);
 }
 
 static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
@@ -484,9 +487,9 @@ bool pending_push(const struct command *command, cl_event event, bool held, uint
     entry->track = command->call.queue->queue.track;
     entry->not_before = command->call.start;
     entry->not_after = command->call.end;
+    channel_begun(agent.channel, list->number, 1);
     const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_relaxed);
     atomic_store_explicit(&list->tail, tail + words, memory_order_release);
-    channel_in_flight(agent.channel, 1);
     reap_sometimes(list);
     return true;
 }

@@ -92,9 +92,11 @@ static inline uint32_t channel_thread_track(struct channel *channel) {
     return ring ? ring->owner->thread_track : 0;
 }
 
-// What was begun and is not recorded yet, kept where it outlives the process: of a process that dies, that many events
-// are NO_COMPLETION losses. One atomic addition.
-void channel_in_flight(struct channel *channel, int64_t change);
+// What was begun and what of it has been recorded, kept where it outlives the process: of a process that dies, the
+// difference is NO_COMPLETION losses. `list` numbers, from 0, whose they are: one thread at a time begins events of a
+// list, and one ends them.
+void channel_begun(struct channel *channel, uint32_t list, uint64_t count);
+void channel_ended(struct channel *channel, uint32_t list, uint64_t count);
 
 // Counts events that never reached a ring: a LOSS event of this reason comes into the trace.
 void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count);

@@ -178,7 +178,11 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
                      in_use, now, now, 0);
         collector->totals.dropped -= in_use; // nobody knows that they were asked for
     }
-    int64_t in_flight = atomic_load_explicit(&channel->head->in_flight, memory_order_relaxed);
+    int64_t in_flight = 0;
+    for (uint32_t i = 0; i < LAYOUT_FLIGHTS; i++)
+        in_flight = (int64_t)((uint64_t)in_flight +
+                              atomic_load_explicit(&channel->head->flights[i].begun, memory_order_relaxed) -
+                              atomic_load_explicit(&channel->head->flights[i].ended, memory_order_relaxed));
     if (!closed && in_flight > 0) {
         collector->totals.asked += (uint64_t)in_flight;
         collect_lose(collector, channel, TSMITH_REASON_NO_COMPLETION, (uint64_t)in_flight, now, now, 0);

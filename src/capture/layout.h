@@ -162,6 +162,15 @@ enum {
 enum { LAYOUT_CHANNEL_OPEN = 1, LAYOUT_CHANNEL_CLOSED = 2 };
 enum { LAYOUT_REASONS = 32 };
 
+enum { LAYOUT_FLIGHTS = 32 };
+
+// How many events of one list were begun, and how many of those have been recorded. Each is written by one thread at a
+// time, with plain stores: an atomic addition would wait for all that was stored into the ring before.
+struct layout_flight {
+    _Alignas(64) _Atomic uint64_t begun;
+    _Atomic uint64_t ended;
+};
+
 struct layout_channel {
     uint64_t magic;
     uint32_t version;
@@ -181,7 +190,8 @@ struct layout_channel {
     _Alignas(64) _Atomic uint64_t lost_first; // ticks of the first and last channel_lose, 0 before
     _Atomic uint64_t lost_last;
     _Atomic uint64_t lost[LAYOUT_REASONS];
-    _Alignas(64) _Atomic int64_t in_flight; // events begun and not recorded yet
+    struct layout_flight
+        flights[LAYOUT_FLIGHTS]; // by list; the last is for all that are more, added to atomically
 };
 
 enum layout_entry_type {
