@@ -37,7 +37,11 @@ enum activity {
     CLASS_WORK,
     CLASS_RANGE,
     CLASS_COUNT,
-    CLASS_NONE = CLASS_COUNT
+    CLASS_NONE = CLASS_COUNT,
+    // Sums over several: of everything, and of a device's work.
+    SUM_ALL = CLASS_COUNT,
+    SUM_WORK,
+    SUM_COUNT
 };
 
 #define BLOCKS "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"
@@ -71,7 +75,7 @@ struct row {
     struct covered all;
     struct covered work; // of the device: what its share is made of
     struct covered by_class[CLASS_COUNT];
-    int64_t *busy; // ns by activity and column; the last activity is all of them together
+    int64_t *busy; // ns by activity or sum, and slot
 };
 
 struct device {
@@ -234,11 +238,12 @@ static bool timeline_emit(void *context, const char *record, size_t length) {
     if (covered_add(&row->by_class[activity], start, end, &fresh))
         spread(timeline, row->busy + (size_t)activity * timeline->slots, fresh, end);
     if (covered_add(&row->all, start, end, &fresh))
-        spread(timeline, row->busy + CLASS_COUNT * timeline->slots, fresh, end);
+        spread(timeline, row->busy + SUM_ALL * timeline->slots, fresh, end);
     const tsmith_track *track = tsmith_dictionary_track(timeline->dictionary, row->track);
     if (!stats_is_device_work(event.kind))
         return true;
-    covered_add(&row->work, start, end, &fresh);
+    if (covered_add(&row->work, start, end, &fresh))
+        spread(timeline, row->busy + SUM_WORK * timeline->slots, fresh, end);
     if (track && track->device < tsmith_dictionary_device_count(timeline->dictionary))
         add_device_work(&timeline->devices[track->device], start, end);
     return !timeline->out_of_memory;
@@ -302,12 +307,26 @@ static void add_color(struct text *line, const char *color) {
         text_add_cstr(line, color);
 }
 
+static int64_t busy_in(const struct timeline *timeline, const struct row *row, int one, size_t slot) {
+    return row->busy[(size_t)one * timeline->slots + slot];
+}
+
+// A wait or a call that is noted in a queue hides none of its work.
+static bool is_work(int one) {
+    return one == CLASS_COPY || one == CLASS_COLLECTIVE || one == CLASS_WORK;
+}
+
 static int cell_class(const struct timeline *timeline, const struct row *row, size_t slot) {
-    int64_t all = row->busy[CLASS_COUNT * timeline->slots + slot], most = 0;
+    int64_t all = busy_in(timeline, row, SUM_ALL, slot), work = busy_in(timeline, row, SUM_WORK, slot),
+            most = 0;
     int largest = CLASS_NONE;
     for (int one = 0; one < CLASS_COUNT; one++) {
-        int64_t busy = row->busy[(size_t)one * timeline->slots + slot];
-        if (busy > 0 && (busy >= all / 2 || one == CLASS_LOSS))
+        int64_t busy = busy_in(timeline, row, one, slot);
+        if (busy > 0 && one == CLASS_LOSS)
+            return one;
+        if (work > 0 && !is_work(one))
+            continue;
+        if (busy > 0 && busy >= (work > 0 ? work : all) / 2)
             return one;
         if (busy > most) {
             most = busy;
@@ -320,8 +339,9 @@ static int cell_class(const struct timeline *timeline, const struct row *row, si
 static void add_cell(struct text *line, const struct timeline *timeline, const struct row *row, size_t slot,
                      int *before) {
     int64_t width = slot_start(timeline, slot + 1) - slot_start(timeline, slot);
-    int64_t busy = row->busy[CLASS_COUNT * timeline->slots + slot];
-    int one = busy > 0 ? cell_class(timeline, row, slot) : CLASS_NONE;
+    int64_t all = busy_in(timeline, row, SUM_ALL, slot), work = busy_in(timeline, row, SUM_WORK, slot);
+    int one = all > 0 ? cell_class(timeline, row, slot) : CLASS_NONE;
+    int64_t busy = is_work(one) ? work : all;
     if (one != *before) {
         add_color(line, one == CLASS_NONE ? PLAIN : classes[one].color);
         *before = one;
@@ -707,7 +727,7 @@ static int fill(struct timeline *timeline) {
         goto done;
     choose_rows(timeline, counts, by_count);
     for (size_t i = 0; i < timeline->row_count; i++) {
-        timeline->rows[i].busy = calloc((CLASS_COUNT + 1) * timeline->slots, sizeof(int64_t));
+        timeline->rows[i].busy = calloc(SUM_COUNT * timeline->slots, sizeof(int64_t));
         if (!timeline->rows[i].busy) {
             code = EXIT_LACKING;
             goto done;

@@ -7,7 +7,7 @@ import tempfile
 
 from support import Trace, check, run
 
-LETTER = {"kernel": "k", "api": "a", "range": "r"}
+LETTER = {"kernel": "k", "api": "a", "sync": "w"}
 
 
 def union(intervals):
@@ -56,12 +56,16 @@ def check_picture(path, width, events, low, high, *options):
     for name in sorted({e["track"] for e in events}):
         drawn, share = rows[name]
         mine = [e for e in events if e["track"] == name and e["start"] < high and e["end"] > low]
-        busy = union([(e["start"], e["end"]) for e in mine])
-        letter = LETTER[mine[0]["kind"]]
+        kinds = {kind: union([(e["start"], e["end"]) for e in mine if e["kind"] == kind]) for kind in LETTER}
+        busy = kinds["kernel"] or kinds["api"] or kinds["sync"]  # work is not hidden by what waits beside it
         expected = ""
         for start, end in cells:
-            time = length(busy, start, end)
-            expected += " " if not time else letter.upper() if 2 * time >= end - start else letter
+            cell = " "
+            for kind in ("kernel", "api", "sync"):
+                time = length(kinds[kind], start, end)
+                if time and cell == " ":
+                    cell = LETTER[kind].upper() if 2 * time >= end - start else LETTER[kind]
+            expected += cell
         check(drawn == expected, "%s:\n%s and not\n%s" % (name, drawn, expected))
         check(abs(share - 100 * length(busy, low, high) / (high - low)) < 0.051, "the share of " + name)
     work = [(max(e["start"], low), min(e["end"], high)) for e in events if e["kind"] == "kernel" and e["start"] < high and e["end"] > low]
@@ -93,7 +97,7 @@ def make(rng, directory, queues, count, span):
         at = rng.randrange(len(names))
         start = 10**12 + rng.randrange(span)
         duration = rng.randrange(1, max(2, span // rng.choice([5, 50, 500])))
-        kind = "api" if names[at] == "main" else "kernel"
+        kind = "api" if names[at] == "main" else "sync" if rng.random() < 0.2 else "kernel"
         trace.event(at + 1, kind, start, duration=duration, name="e")
         events.append({"track": names[at], "kind": kind, "start": start, "end": start + duration})
     return trace.write(os.path.join(directory, "t%d.sbt" % span)), events
