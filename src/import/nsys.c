@@ -17,7 +17,16 @@
 
 #include "base/array.h"
 
-enum { TABLES_MAX = 4096, VALUE_MAX = 32 << 20, CACHE_KIB = 8192, SMALLEST_ROW = 4 };
+enum {
+    TABLES_MAX = 4096,
+    VALUE_MAX = 32 << 20,
+    CACHE_KIB = 8192,
+    SMALLEST_ROW = 4,
+    // In instructions of SQLite's machine; a row takes one per column and some more, and is read a few times at most.
+    WORK_STEP = 100000,
+    WORK_LEAST = 10000000,
+    WORK_PER_BYTE = 100
+};
 
 static const char MAGIC[16] = "SQLite format 3";
 
@@ -59,6 +68,14 @@ static int authorize(void *context, int action, const char *one, const char *two
     return SQLITE_DENY;
 }
 
+// A damaged tree can have the same pages in many places, and more rows than could ever be read. No honest file needs
+// this much work.
+static int count_work(void *context) {
+    struct nsys *nsys = context;
+    nsys->work += WORK_STEP;
+    return nsys->work > WORK_LEAST + nsys->file.size * WORK_PER_BYTE;
+}
+
 static bool configure(struct nsys *nsys) {
     static const struct {
         int id, value;
@@ -73,6 +90,7 @@ static bool configure(struct nsys *nsys) {
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)
         (void)sqlite3_db_config(nsys->db, off[i], 0, (int *)NULL);
     (void)sqlite3_db_config(nsys->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+    sqlite3_progress_handler(nsys->db, WORK_STEP, count_work, nsys);
     char pragmas[160];
     (void)snprintf(pragmas, sizeof pragmas,
                    "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; "
@@ -339,6 +357,7 @@ static const tsmith_dictionary *dictionary(void *self) {
 static void destroy(void *self) {
     struct nsys *nsys = self;
     sqlite3_finalize(nsys->rows);
+    nsys_samples_finish(nsys);
     nsys_texts_finish(&nsys->strings);
     for (size_t i = 0; i < nsys->label_count; i++)
         nsys_texts_finish(&nsys->labels[i]);
@@ -415,6 +434,7 @@ static tsmith_status prepare(struct nsys *nsys, tsmith_error *error) {
     note_short(nsys);
     nsys_texts_open(nsys, &nsys->strings, "StringIds", "value");
     nsys_places_open(nsys);
+    nsys_samples_open(nsys);
     nsys_describe(nsys);
     return nsys->failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", nsys->name)
                         : TSMITH_OK;

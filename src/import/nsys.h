@@ -3,7 +3,8 @@
 //
 // nsys.c opens the file and goes from table to table; nsys_schema.c is the one table that says what tables and
 // columns mean; nsys_row.c turns a row into an event by it; nsys_places.c finds its process, thread, queue or
-// counter; nsys_texts.c resolves string and enumeration ids; nsys_nvtx.c takes names apart; nsys_about.c reads what describes the file as a whole
+// counter; nsys_texts.c resolves string and enumeration ids; nsys_nvtx.c takes names apart; nsys_samples.c
+// reads stacks; nsys_about.c reads what describes the file as a whole
 // and writes the ledger; nsys_file.c lets SQLite read the descriptor and nothing else.
 #ifndef IMPORT_NSYS_H
 #define IMPORT_NSYS_H
@@ -48,6 +49,7 @@ enum nsys_role {
     NSYS_DOMAIN,
     NSYS_CATEGORY,
     NSYS_EVENT_SYNC,
+    NSYS_SAMPLE,
     NSYS_ROLES
 };
 
@@ -225,6 +227,22 @@ struct nsys_table {
 void nsys_add_row(struct nsys *nsys, struct nsys_table *table, uint32_t lane, sqlite3_stmt *select,
                   int first);
 
+// ---- stacks (nsys_samples.c)
+
+struct nsys_samples {
+    sqlite3_stmt *frames; // of all samples; NULL: none
+    bool has_row;         // it stands at one that was not taken yet
+};
+
+struct nsys_stack {
+    uint32_t leaf, symbols, modules; // strings; of the frames, the outermost first, with ; between them
+};
+
+void nsys_samples_open(struct nsys *nsys);
+void nsys_samples_finish(struct nsys *nsys);
+// The stack of a sample; samples are asked for in ascending order. False when it has none.
+bool nsys_stack(struct nsys *nsys, int64_t id, struct nsys_stack *out);
+
 // ---- about the file (nsys_about.c)
 
 void nsys_note_problems(struct nsys *nsys, struct nsys_table *table);
@@ -237,6 +255,7 @@ struct nsys {
     tsmith_dictionary *dictionary;
     char *name; // for messages
     struct seekable file;
+    uint64_t work; // that SQLite has done
     sqlite3 *db;
     struct gather gather;
     struct nsys_texts strings;
@@ -245,6 +264,8 @@ struct nsys {
     struct nsys_places places;
     uint32_t name_fields[NSYS_NAME_PARTS]; // dynamic fields of the parts of a name
     uint32_t wait_fields[2];               // and of what a wait waits for
+    struct nsys_samples samples;
+    uint32_t modules_field;
     struct ledger ledger;
 
     struct nsys_table *tables; // known ones first, in the order of the schema

@@ -95,8 +95,9 @@ static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
 }
 
 static bool is_needless(const char *name) {
-    // Labels are in the events already, strings where they are used.
-    return strncmp(name, "ENUM_", 5) == 0 || strcmp(name, "StringIds") == 0;
+    // Labels are in the events already, strings where they are used, stacks with the samples.
+    return strncmp(name, "ENUM_", 5) == 0 || strcmp(name, "StringIds") == 0 ||
+           strcmp(name, "SAMPLING_CALLCHAINS") == 0;
 }
 
 void nsys_describe(struct nsys *nsys) {

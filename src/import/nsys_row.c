@@ -297,6 +297,22 @@ static void set_domain(struct row *row) {
     nsys->failed |= tsmith_batch_set_dynamic(row->batch, *field, TSMITH_TYPE_STRING, pair->id) != TSMITH_OK;
 }
 
+// Where a sample found its thread: the innermost function is its name.
+static void set_stack(struct row *row) {
+    struct nsys *nsys = row->nsys;
+    struct nsys_stack stack;
+    int64_t id;
+    if (!number_of(row, NSYS_SAMPLE, &id) || !nsys_stack(nsys, id, &stack))
+        return;
+    row->name = stack.leaf;
+    row->name_rank = 1;
+    set(row, TSMITH_FIELD_TEXT, stack.symbols);
+    if (!nsys->modules_field)
+        nsys->modules_field = tsmith_dictionary_field(nsys->dictionary, "modules", TSMITH_TYPE_STRING, "");
+    nsys->failed |= tsmith_batch_set_dynamic(row->batch, nsys->modules_field, TSMITH_TYPE_STRING,
+                                             stack.modules) != TSMITH_OK;
+}
+
 // The record of the event that is waited for, in the fields that Kineto has for it.
 static void set_wait(struct row *row) {
     static const char *const NAMES[2] = {"wait_on_cuda_event_record_corr_id", "wait_on_stream"};
@@ -427,6 +443,8 @@ void nsys_add_row(struct nsys *nsys, struct nsys_table *table, uint32_t lane, sq
         set_fill(&row);
     else if (kind == TSMITH_KIND_SYNC)
         set_wait(&row);
+    else if (kind == TSMITH_KIND_SAMPLE)
+        set_stack(&row);
     else if (table->roles[NSYS_DOMAIN] >= 0 || table->roles[NSYS_CATEGORY] >= 0)
         set_domain(&row);
     for (int i = 0; i < table->column_count; i++)

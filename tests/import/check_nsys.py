@@ -75,7 +75,8 @@ def check_about(path):
     exported = json.loads(done.stdout)["otherData"]
     reader = nsys.Reader(path)
     for table in reader.tables:
-        if nsys.is_time_table(reader, table) or table.startswith("ENUM_") or table == "StringIds":
+        if nsys.is_time_table(reader, table) or table.startswith("ENUM_") or table in (
+                "StringIds", "SAMPLING_CALLCHAINS"):
             continue
         rows = [{name: reader.strings.get(value, value) if name in ("nameId", "contentId", "filenameId") else value
                  for name, value in row.items()} for row in reader.rows(table)]
@@ -196,6 +197,11 @@ def add_host_tables(base):
                ("start", "globalPid", "deviceId", "contextId", "address", "bytes", "memKind", "memoryOperationType",
                 "name", "correlationId"), [(700, PID, 0, 1, 0x7f0000000000, 1 << 20, 2, 0, "x", 41),
                                            (710, PID, 0, 1, 0x7f0000000000, 1 << 20, 2, 1, None, 42)])
+    base.table("COMPOSITE_EVENTS", ("id", "start", "cpu", "threadState", "globalTid", "cpuCycles"),
+               [(i, 1000 + i, i % 2, 1, PID | 111 + i % 2, 5000) for i in (1, 2, 4, 5, 9)])
+    base.table("SAMPLING_CALLCHAINS", ("id", "symbol", "module", "unresolved", "stackDepth"),
+               [(i, base.text("function %d" % (i + depth)), base.text("lib%d.so" % depth), 0, depth)
+                for i in (1, 3, 4, 5, 9) for depth in range(i)])
     base.table("GPU_METRICS", ("timestamp", "typeId", "metricId", "value"),
                [(t * 10, 0x1b00 | g, m, t * m + g) for t in range(50) for m in (0, 1) for g in (0, 1)])
     base.table("TARGET_INFO_GPU_METRICS", ("typeId", "sourceId", "typeName", "metricId", "metricName"),

@@ -49,6 +49,10 @@ class Reader:
                     key = (row.get("globalPid"), row.get("contextId"))
                     if row.get("contextId") is not None and isinstance(row.get("start", row.get("timestamp")), int):
                         self.work_device.setdefault(key, row.get("deviceId"))
+        self.stacks = collections.defaultdict(list)
+        if "SAMPLING_CALLCHAINS" in self.tables:
+            for row in self.rows("SAMPLING_CALLCHAINS"):
+                self.stacks[row["id"]].append((self.strings[row["symbol"]], self.strings[row["module"]]))
         self.records = {}
         if "CUPTI_ACTIVITY_KIND_CUDA_EVENT" in self.tables:
             for row in self.rows("CUPTI_ACTIVITY_KIND_CUDA_EVENT"):
@@ -205,6 +209,11 @@ def event_of(reader, table, row):
         if record:
             event["wait_on_cuda_event_record_corr_id"] = record["correlationId"]
             event["wait_on_stream"] = record["streamId"]
+    if kind == "sample" and reader.stacks.get(row.get("id")):
+        frames = reader.stacks[row["id"]][::-1]
+        event["text"] = ";".join(symbol for symbol, _ in frames)
+        event["modules"] = ";".join(module for _, module in frames)
+        left["name"] = frames[-1][0]
     other = take_name(reader, left, table)
     event["name"] = name if kind in ("memcpy", "memset") else other
     if isinstance(left.get("eventClass"), str):
