@@ -4,6 +4,7 @@
 #ifndef EXPORT_PERFETTO_H
 #define EXPORT_PERFETTO_H
 
+#include "export/order.h"
 #include "export/output.h"
 #include "export/proto_out.h"
 #include "tracesmith/batch.h"
@@ -74,12 +75,6 @@ struct interned {
     uint32_t kind; // the kind that the text names, if any
 };
 
-// An event that waits for its place: `length` bytes of TrackEvent at `at`.
-struct waiting {
-    int64_t start, end; // end INT64_MIN: not a slice
-    uint32_t at, length;
-};
-
 struct lane {
     int64_t *ends; // of the open slices, the outermost first
     size_t depth, capacity;
@@ -103,9 +98,9 @@ struct sequence {
     size_t slot_count, slots_used;
     uint32_t next_iid[SPACE_COUNT];
     struct proto_out interned; // not written yet
-    struct waiting *waiting;
+    struct waiting *waiting;   // each `length` bytes of TrackEvent at `at` of events
     size_t waiting_count, waiting_capacity;
-    struct proto_out events; // what `waiting` points to
+    struct proto_out events;
     struct lanes lanes;
 };
 
@@ -134,8 +129,7 @@ struct perfetto {
     size_t field_count, field_capacity;
     size_t held; // bytes that wait
     struct proto_out scratch;
-    struct waiting *sorting; // room for a sort
-    size_t sorting_capacity;
+    struct waiting_scratch sorting;
     struct perfetto_column *columns; // of the batch
     size_t column_count, column_capacity;
 };

@@ -18,45 +18,6 @@ enum {
     HEAD_MAX = 64
 };
 
-// ---- sorting
-
-static bool before(const struct waiting *a, const struct waiting *b) {
-    return a->start < b->start || (a->start == b->start && a->end > b->end);
-}
-
-static void merge(const struct waiting *from, size_t left, size_t middle, size_t right,
-                  struct waiting *into) {
-    size_t a = left, b = middle;
-    for (size_t at = left; at < right; at++)
-        into[at] = b == right || (a < middle && !before(&from[b], &from[a])) ? from[a++] : from[b++];
-}
-
-// Where the ascending run from `at` on ends.
-static size_t run_end(const struct waiting *items, size_t at, size_t count) {
-    for (at++; at < count && !before(&items[at], &items[at - 1]); at++)
-        ;
-    return at < count ? at : count;
-}
-
-// Merges neighbouring runs, the batches as they came, until there is one. Stable.
-static bool sort_waiting(struct perfetto *perfetto, struct sequence *sequence) {
-    size_t count = sequence->waiting_count;
-    while (run_end(sequence->waiting, 0, count) < count) {
-        void *sorting = perfetto->sorting;
-        if (!array_reserve(&sorting, &perfetto->sorting_capacity, count, sizeof *perfetto->sorting))
-            return false;
-        perfetto->sorting = sorting;
-        for (size_t left = 0; left < count;) {
-            size_t middle = run_end(sequence->waiting, left, count);
-            size_t right = middle < count ? run_end(sequence->waiting, middle, count) : count;
-            merge(sequence->waiting, left, middle, right, perfetto->sorting);
-            left = right;
-        }
-        memcpy(sequence->waiting, perfetto->sorting, count * sizeof *sequence->waiting);
-    }
-    return true;
-}
-
 // ---- packets
 
 struct place {
@@ -266,7 +227,7 @@ static void drop_written(struct perfetto *perfetto, struct sequence *sequence, s
 void perfetto_put_waiting(struct perfetto *perfetto, uint32_t track, struct sequence *sequence, size_t most,
                           bool end) {
     size_t count = most < sequence->waiting_count ? most : sequence->waiting_count, late = 0;
-    if (!sort_waiting(perfetto, sequence)) {
+    if (!waiting_sort(sequence->waiting, sequence->waiting_count, &perfetto->sorting)) {
         perfetto->failed = true;
         return;
     }

@@ -466,6 +466,6 @@ void perfetto_finish_tracks(struct perfetto *perfetto) {
     free(perfetto->sequences);
     free(perfetto->processes);
     free(perfetto->devices);
-    free(perfetto->sorting);
+    free(perfetto->sorting.items);
     free(perfetto->scratch.bytes);
 }

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// CSV (RFC 4180): one line per event, in the order of the batches, with every field there is.
+//
+// The header is written with the first batch. Fields of the trace's own that are described later go to the last
+// column, as "name=value; name=value", so that nothing is left out of a trace that comes as a stream.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "export/formats.h"
+#include "export/json_out.h"
+#include "tracesmith/batch.h"
+
+struct csv {
+    struct output output;
+    struct json_out json;
+    const tsmith_dictionary *dictionary; // of the call
+    bool started;
+    uint32_t *fields;       // of the columns
+    tsmith_column *columns; // of the batch, by index in fields; no values: it has none
+    size_t field_count;
+    tsmith_column *late; // columns of the batch that the header does not have
+    size_t late_count, late_capacity;
+};
+
+// Within quotes.
+static void put_doubled(struct output *output, const char *bytes, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] == '"')
+            output_char(output, '"');
+        output_char(output, bytes[i]);
+    }
+}
+
+static void put_text(struct output *output, const char *bytes, size_t length) {
+    bool plain = true;
+    for (size_t i = 0; plain && i < length; i++)
+        plain = bytes[i] != ',' && bytes[i] != '"' && bytes[i] != '\n' && bytes[i] != '\r';
+    if (plain) {
+        output_bytes(output, bytes, length);
+        return;
+    }
+    output_char(output, '"');
+    put_doubled(output, bytes, length);
+    output_char(output, '"');
+}
+
+static void put_string(struct csv *csv, uint32_t id, bool quoted) {
+    tsmith_string text = tsmith_dictionary_string(csv->dictionary, id);
+    if (quoted)
+        put_doubled(&csv->output, text.bytes, text.length);
+    else
+        put_text(&csv->output, text.bytes, text.length);
+}
+
+// ---- the header
+
+static bool begin(struct csv *csv, const tsmith_dictionary *dictionary) {
+    csv->dictionary = dictionary;
+    if (csv->started)
+        return true;
+    csv->started = true;
+    uint32_t dynamic = tsmith_dictionary_dynamic_field_count(dictionary);
+    csv->fields = calloc(TSMITH_FIELD_LIMIT + (size_t)dynamic, sizeof *csv->fields);
+    csv->columns = calloc(TSMITH_FIELD_LIMIT + (size_t)dynamic, sizeof *csv->columns);
+    if (!csv->fields || !csv->columns)
+        return false;
+    output_text(&csv->output, "track,track_kind,track_name,pid,tid,device");
+    for (uint32_t i = 1; i < TSMITH_FIELD_LIMIT + dynamic; i++) {
+        uint32_t field = i < TSMITH_FIELD_LIMIT ? i : TSMITH_FIELD_DYNAMIC + i - TSMITH_FIELD_LIMIT;
+        tsmith_field_info info;
+        if (!tsmith_dictionary_describe_field(dictionary, field, &info))
+            continue;
+        csv->fields[csv->field_count++] = field;
+        output_char(&csv->output, ',');
+        put_text(&csv->output, info.name, strlen(info.name));
+    }
+    output_text(&csv->output, ",other\r\n");
+    return true;
+}
+
+// ---- rows
+
+static uint64_t value_at(const tsmith_column *column, size_t index) {
+    switch (tsmith_type_size(column->type)) {
+    case 1:
+        return ((const uint8_t *)column->values)[index];
+    case 4:
+        return ((const uint32_t *)column->values)[index];
+    default:
+        return ((const uint64_t *)column->values)[index];
+    }
+}
+
+static const char *word_of(tsmith_type type, uint64_t value) {
+    switch ((int)type) {
+    case TSMITH_TYPE_KIND:
+        return tsmith_kind_name((tsmith_kind)value);
+    case TSMITH_TYPE_OPERATION:
+        return tsmith_operation_name((tsmith_operation)value);
+    case TSMITH_TYPE_DIRECTION:
+        return tsmith_direction_name((tsmith_direction)value);
+    case TSMITH_TYPE_REASON:
+        return tsmith_reason_name((tsmith_reason)value);
+    case TSMITH_TYPE_BOOL:
+        return value ? "true" : "false";
+    default:
+        return NULL;
+    }
+}
+
+static void put_number(struct csv *csv, tsmith_type type, uint64_t value) {
+    double real;
+    memcpy(&real, &value, sizeof real);
+    if (type == TSMITH_TYPE_F64 && !isfinite(real))
+        output_text(&csv->output, isnan(real) ? "nan" : real < 0 ? "-inf" : "inf");
+    else if (type == TSMITH_TYPE_F64)
+        json_out_double(&csv->json, value);
+    else if (type == TSMITH_TYPE_TIME || type == TSMITH_TYPE_I64)
+        json_out_i64(&csv->output, (int64_t)value);
+    else
+        json_out_u64(&csv->output, value);
+}
+
+// `quoted`: within quotes already.
+static void put_value(struct csv *csv, const tsmith_column *column, uint32_t row, bool quoted) {
+    struct output *output = &csv->output;
+    if (column->type == TSMITH_TYPE_LIST) {
+        for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
+            if (i > column->offsets[row])
+                output_char(output, ' ');
+            json_out_u64(output, value_at(column, i));
+        }
+        return;
+    }
+    uint64_t value = value_at(column, row);
+    const char *word = word_of(column->type, value);
+    if (word)
+        output_text(output, word);
+    else if (column->type == TSMITH_TYPE_STRING)
+        put_string(csv, (uint32_t)value, quoted);
+    else
+        put_number(csv, column->type, value);
+}
+
+// What the header does not have.
+static void put_late(struct csv *csv, uint32_t row) {
+    bool any = false;
+    for (size_t i = 0; i < csv->late_count; i++) {
+        tsmith_field_info info;
+        if (!tsmith_column_has(&csv->late[i], row) ||
+            !tsmith_dictionary_describe_field(csv->dictionary, csv->late[i].field, &info))
+            continue;
+        output_text(&csv->output, any ? "; " : "\"");
+        put_doubled(&csv->output, info.name, strlen(info.name));
+        output_char(&csv->output, '=');
+        put_value(csv, &csv->late[i], row, true);
+        any = true;
+    }
+    if (any)
+        output_char(&csv->output, '"');
+}
+
+static void put_track(struct csv *csv, uint32_t id) {
+    struct output *output = &csv->output;
+    const tsmith_track *track = tsmith_dictionary_track(csv->dictionary, id);
+    static const tsmith_track unknown;
+    json_out_u64(output, id);
+    track = track ? track : &unknown;
+    const char *kind = tsmith_track_kind_name((tsmith_track_kind)track->kind);
+    const tsmith_process *process = tsmith_dictionary_process(csv->dictionary, track->process);
+    const tsmith_device *device = tsmith_dictionary_device(csv->dictionary, track->device);
+    output_char(output, ',');
+    output_text(output, kind ? kind : "");
+    output_char(output, ',');
+    put_string(csv, track->name, false);
+    output_char(output, ',');
+    if (process)
+        json_out_u64(output, process->pid);
+    output_char(output, ',');
+    if (track->kind == TSMITH_TRACK_THREAD)
+        json_out_u64(output, track->tid);
+    output_char(output, ',');
+    if (device)
+        put_string(csv, device->name, false);
+}
+
+// Which columns of the batch stand where in the header.
+static bool place_columns(struct csv *csv, const tsmith_batch *batch) {
+    uint32_t count = tsmith_batch_column_count(batch);
+    void *late = csv->late;
+    if (!array_reserve(&late, &csv->late_capacity, count, sizeof *csv->late))
+        return false;
+    csv->late = late;
+    csv->late_count = 0;
+    size_t at = 0;
+    memset(csv->columns, 0, csv->field_count * sizeof *csv->columns);
+    for (uint32_t i = 0; i < count; i++) { // both ascend by field
+        tsmith_column column = tsmith_batch_column_at(batch, i);
+        while (at < csv->field_count && csv->fields[at] < column.field)
+            at++;
+        if (at < csv->field_count && csv->fields[at] == column.field)
+            csv->columns[at] = column;
+        else
+            csv->late[csv->late_count++] = column;
+    }
+    return true;
+}
+
+static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                 tsmith_error *error) {
+    struct csv *csv = self;
+    if (!begin(csv, dictionary) || !place_columns(csv, batch))
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    uint32_t count = tsmith_batch_count(batch);
+    for (uint32_t row = 0; row < count; row++) {
+        put_track(csv, tsmith_batch_track(batch));
+        for (size_t i = 0; i < csv->field_count; i++) {
+            output_char(&csv->output, ',');
+            if (csv->columns[i].values && tsmith_column_has(&csv->columns[i], row))
+                put_value(csv, &csv->columns[i], row, false);
+        }
+        output_char(&csv->output, ',');
+        put_late(csv, row);
+        output_text(&csv->output, "\r\n");
+    }
+    if (csv->output.status != TSMITH_OK && error)
+        *error = csv->output.error;
+    return csv->output.status;
+}
+
+static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
+    struct csv *csv = self;
+    if (!begin(csv, dictionary))
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    return output_finish(&csv->output, error);
+}
+
+static void destroy(void *self) {
+    struct csv *csv = self;
+    if (!csv)
+        return;
+    free(csv->fields);
+    free(csv->columns);
+    free(csv->late);
+    json_out_finish(&csv->json);
+    output_close(&csv->output);
+    free(csv);
+}
+
+tsmith_status csv_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
+                       tsmith_error *error) {
+    static const tsmith_sink_ops ops = {write_batch, finish, destroy};
+    *out = NULL;
+    struct csv *csv = calloc(1, sizeof *csv);
+    if (!csv)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    csv->json.output = &csv->output;
+    tsmith_status status = output_open(&csv->output, path, fd, options, error);
+    if (status != TSMITH_OK) {
+        free(csv);
+        return status;
+    }
+    if (tsmith_sink_create(&ops, csv, out) == TSMITH_OK)
+        return TSMITH_OK;
+    destroy(csv);
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# CSV and folded stacks say what the trace holds, as check_text.py reads all three.
+set -eu
+source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+here=$source/tests/export
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "skipped: no python3"
+    exit 77
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+check() {
+    for format in csv folded; do
+        "$TRACESMITH" export "$folder/trace.sbt" -f $format -o "$folder/trace.$format"
+    done
+    python3 "$here/check_text.py" "$folder/trace.sbt" "$folder/trace.csv" "$folder/trace.folded"
+}
+
+for made in 'make_awkward.py 21' 'make_awkward.py 22 perfetto' 'make_nested.py 1' 'make_nested.py 2'; do
+    # shellcheck disable=SC2086 # several words
+    python3 "$here"/$made >"$folder/description"
+    "$TRACESMITH_BUILD_DIR/tests/programs/sbt_make" "$folder/trace.sbt" <"$folder/description"
+    check
+done
+for trace in "${TRACESMITH_CORPUS:-$folder/none}"/*.json.gz; do
+    if [ -f "$trace" ] && [ "$(wc -c <"$trace")" -lt 500000 ]; then
+        echo "$trace"
+        rm "$folder/trace.sbt"
+        "$TRACESMITH" import "$trace" -o "$folder/trace.sbt" >/dev/null 2>&1
+        check
+    fi
+done
