@@ -165,27 +165,34 @@ static bool has_column(const struct nsys_table *table, const char *name) {
     return false;
 }
 
-// The events that tell the names of domains and categories (of types 75 and 33) stand among all others.
+// The events that tell the names of domains and categories stand among all others.
 static void read_nvtx_names(struct nsys *nsys) {
+    enum { CATEGORY = 33, DOMAIN = 75 };
     const struct nsys_table *table = nsys->tables, *end = nsys->tables + nsys->table_count;
     while (table < end && strcmp(table->name, "NVTX_EVENTS") != 0)
         table++;
     if (table == end)
         return;
-    char sql[512];
-    const char *process = has_column(table, "globalTid") ? "globalTid >> 24" : "0";
-    const char *text = has_column(table, "text") ? "text" : "NULL";
-    const char *registered = has_column(table, "textId") && nsys_has_table(nsys, "StringIds")
-                                 ? "(SELECT value FROM StringIds WHERE id = textId)"
-                                 : "NULL";
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, domainId, coalesce(%s, %s) FROM NVTX_EVENTS WHERE eventType = 75", process,
-                   text, registered);
-    read_names(nsys, &nsys->places.domains, 2, sql);
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, %s, category, coalesce(%s, %s) FROM NVTX_EVENTS WHERE eventType = 33", process,
-                   has_column(table, "domainId") ? "coalesce(domainId, 0)" : "0", text, registered);
-    read_names(nsys, &nsys->places.categories, 3, sql);
+    bool registered = has_column(table, "textId") && nsys_has_table(nsys, "StringIds");
+    sqlite3_stmt *select = nsys_select(
+        nsys, "SELECT eventType, %s, %s, %s, coalesce(%s, %s) FROM NVTX_EVENTS WHERE eventType IN (%d, %d)",
+        has_column(table, "globalTid") ? "globalTid >> 24" : "0",
+        has_column(table, "domainId") ? "coalesce(domainId, 0)" : "0",
+        has_column(table, "category") ? "category" : "0", has_column(table, "text") ? "text" : "NULL",
+        registered ? "(SELECT value FROM StringIds WHERE id = textId)" : "NULL", CATEGORY, DOMAIN);
+    while (select && sqlite3_step(select) == SQLITE_ROW) {
+        bool domain = sqlite3_column_int(select, 0) == DOMAIN;
+        uint32_t text = column_text(nsys, select, 4);
+        if (text && (!domain || has_column(table, "domainId")))
+            add_pair(nsys, domain ? &nsys->places.domains : &nsys->places.categories,
+                     (struct nsys_pair){.a = sqlite3_column_int64(select, 1),
+                                        .b = sqlite3_column_int64(select, 2),
+                                        .c = domain ? 0 : sqlite3_column_int64(select, 3),
+                                        .id = text});
+    }
+    sqlite3_finalize(select);
+    sort_pairs(&nsys->places.domains);
+    sort_pairs(&nsys->places.categories);
 }
 
 void nsys_places_open(struct nsys *nsys) {
