@@ -129,6 +129,13 @@ static bool is_same_file(const char *a, const char *b) {
            left.st_ino == right.st_ino;
 }
 
+// The frames that are carried over may use all that the version of the damaged file has: the new one says so too.
+static tsmith_status create_like(struct recovery *recovery, const char *path, tsmith_error *error) {
+    const tsmith_sbt_write_options options = {
+        .size = sizeof options, .compression_level = recovery->trace->minor ? SBT_SMALL_LEVEL : 0};
+    return sbt_writer_create(path, &options, &recovery->writer, error);
+}
+
 tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmith_sbt_recovery *out,
                                  tsmith_error *error) {
     struct recovery recovery = {.whole = UINT64_MAX};
@@ -141,7 +148,7 @@ tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmi
     if (status == TSMITH_OK && tsmith_batch_create(&recovery.batch) != TSMITH_OK)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", damaged);
     if (status == TSMITH_OK)
-        status = sbt_writer_create(repaired, NULL, &recovery.writer, error);
+        status = create_like(&recovery, repaired, error);
     if (status == TSMITH_OK)
         status = carry_all(&recovery, error);
     if (status == TSMITH_OK) {

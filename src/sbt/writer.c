@@ -26,7 +26,6 @@ enum {
     DEFAULT_LEVEL = 1,
     FEW_FRAMES = 64,
     FEW_EVENTS = 1 << 18,
-    SMALL_LEVEL = 4,           // from here on what makes a file smaller is tried, whatever time it takes
     PENDING_LIMIT = 32 << 20,  // of frames that wait for their write call
     AGGREGATE_LIMIT = 1 << 18, // pairs of kind and name that wait for their frame
 };
@@ -162,7 +161,7 @@ static tsmith_status make_writer(const char *path, const tsmith_sbt_write_option
     writer->fd = -1;
     writer->with_index = !options->no_index;
     writer->encoder.packer.level = options->compression_level ? options->compression_level : DEFAULT_LEVEL;
-    writer->encoder.packer.small = options->compression_level >= SMALL_LEVEL;
+    writer->encoder.packer.small = options->compression_level >= SBT_SMALL_LEVEL;
     writer->index_due = SBT_INDEX_EVERY;
     writer->path = strdup(path);
     if (!writer->path || !write_head(writer)) {

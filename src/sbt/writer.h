@@ -8,6 +8,9 @@
 
 struct sbt_writer;
 
+// The compression level from which on what makes a file smaller is tried, whatever time it takes, and SBT 1.1 is used.
+enum { SBT_SMALL_LEVEL = 4 };
+
 tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options *options,
                                 struct sbt_writer **out, tsmith_error *error);
 tsmith_status sbt_writer_write(struct sbt_writer *writer, const tsmith_dictionary *dictionary,

@@ -134,6 +134,31 @@ static void options_change_the_bytes_only(void **state) {
     end_trace(&trace);
 }
 
+static void a_repaired_file_is_of_the_version_it_was(void **state) {
+    (void)state;
+    for (int level = 0; level <= 9; level += 9) {
+        struct trace trace;
+        char repaired[300];
+        tsmith_error error;
+        tsmith_sbt *opened;
+        tsmith_sbt_summary summary;
+        tsmith_sbt_recovery recovery;
+        tsmith_sbt_write_options options = {.size = sizeof options, .compression_level = level};
+        make_trace(&trace, 12);
+        write_batches(&trace, &options);
+        snprintf(repaired, sizeof repaired, "%s.repaired", trace.made.path);
+        assert_int_equal(tsmith_sbt_recover(trace.made.path, repaired, &recovery, &error), TSMITH_OK);
+        assert_int_equal(tsmith_sbt_open(repaired, &opened, &error), TSMITH_OK);
+        assert_int_equal(tsmith_sbt_summarize(opened, &summary, &error), TSMITH_OK);
+        assert_int_equal(summary.version_minor, level ? 1 : 0);
+        assert_int_equal(summary.events, trace.events);
+        assert_true(summary.complete);
+        tsmith_sbt_close(opened);
+        unlink(repaired);
+        end_trace(&trace);
+    }
+}
+
 static size_t read_file(const char *path, uint8_t **out) {
     struct stat there;
     FILE *file = fopen(path, "rb");
@@ -426,6 +451,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_back),
         cmocka_unit_test(options_change_the_bytes_only),
+        cmocka_unit_test(a_repaired_file_is_of_the_version_it_was),
         cmocka_unit_test(the_same_events_give_the_same_bytes),
         cmocka_unit_test(filters_leave_nothing_out),
         cmocka_unit_test(projection_gives_only_what_was_asked_for),
