@@ -161,9 +161,13 @@ static void run_totals(void) {
     tsmith_dictionary_destroy(made.dictionary);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static const char *const WHAT[] = {NULL, "kernels", "breakdown", "idle", "critical_path", "all"};
     int result = 0;
+    if (argc > 1) { // one alone, for counting instructions
+        run(argv[1]);
+        return 0;
+    }
     for (size_t i = 0; i < sizeof WHAT / sizeof *WHAT; i++) {
         int status;
         (void)fflush(stdout);

@@ -12,12 +12,63 @@ static uint64_t order_bits(int64_t time) {
     return (uint64_t)time ^ (uint64_t)1 << 63;
 }
 
+// Merges a[0 .. a_count) and what follows it, b_count long; no branch depends on the values.
+static void merge(const int64_t *a, size_t a_count, size_t b_count, int64_t *out) {
+    const int64_t *b = a + a_count, *a_end = b, *b_end = b + b_count;
+    while (a < a_end && b < b_end) {
+        bool first = *a <= *b;
+        *out++ = first ? *a : *b;
+        a += first;
+        b += !first;
+    }
+    memcpy(out, a, (size_t)(a_end - a) * sizeof *a);
+    memcpy(out + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
+}
+
+enum { RUNS_MAX = 16 };
+
+// The ascending runs that times consist of: the first of each in `runs`, and `count` behind the last. More than RUNS_MAX
+// when there are too many of them to be merged.
+static size_t find_runs(const int64_t *times, size_t count, size_t runs[RUNS_MAX + 1]) {
+    size_t found = 1;
+    runs[0] = 0;
+    for (size_t i = 1; i < count; i++) {
+        if (times[i - 1] <= times[i])
+            continue;
+        if (found == RUNS_MAX)
+            return RUNS_MAX + 1;
+        runs[found++] = i;
+    }
+    runs[found] = count;
+    return found;
+}
+
+// Commands of a device are those of a few rows, each sorted: so are their times, mostly.
+static void merge_runs(int64_t *times, int64_t *scratch, size_t runs[RUNS_MAX + 1], size_t count) {
+    int64_t *from = times, *into = scratch;
+    for (; count > 1; count = (count + 1) / 2) {
+        for (size_t i = 0; i < count; i += 2) {
+            size_t middle = runs[i + 1], end = i + 1 < count ? runs[i + 2] : middle;
+            merge(from + runs[i], middle - runs[i], end - middle, into + runs[i]);
+            runs[i / 2] = runs[i];
+            runs[i / 2 + 1] = end;
+        }
+        int64_t *swap = from;
+        from = into;
+        into = swap;
+    }
+    if (from != times)
+        memcpy(times, from, runs[1] * sizeof *times);
+}
+
 void sweep_sort(int64_t *times, int64_t *scratch, size_t count) {
-    size_t sorted = 1;
-    while (sorted < count && times[sorted - 1] <= times[sorted])
-        sorted++;
-    if (sorted >= count)
+    size_t runs[RUNS_MAX + 1];
+    size_t found = count ? find_runs(times, count, runs) : 0;
+    if (found <= RUNS_MAX) {
+        if (found > 1)
+            merge_runs(times, scratch, runs, found);
         return;
+    }
     uint64_t all = 0;
     for (size_t i = 1; i < count; i++)
         all |= order_bits(times[i]) ^ order_bits(times[0]);
