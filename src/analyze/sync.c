@@ -176,12 +176,56 @@ static void write_unobserved(const struct analysis_context *context, struct repo
     }
 }
 
+// Copies from or to memory that is not pinned are staged, and the call returns only when the host's part is done: also
+// of a call that is called asynchronous.
+static void write_pageable(const struct analysis_context *context, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"direction", TSMITH_CELL_TEXT},   {"copies", TSMITH_CELL_COUNT}, {"moved", TSMITH_CELL_BYTES},
+        {"copying", TSMITH_CELL_DURATION}, {"called", TSMITH_CELL_COUNT}, {"host", TSMITH_CELL_DURATION}};
+    enum { DIRECTIONS = TSMITH_DIRECTION_PEER_TO_PEER + 1 };
+    struct {
+        int64_t copies, moved, time, called, host;
+    } sums[DIRECTIONS] = {0};
+    const tsmith_timeline *timeline = context->timeline;
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        const tsmith_command *command = &timeline->commands[i];
+        size_t direction = command->direction < DIRECTIONS ? command->direction : 0;
+        if (!command->pageable || !timeline_runs(command) || command->start < context->window.from ||
+            command->start >= context->window.to)
+            continue;
+        sums[direction].copies++;
+        sums[direction].moved = sweep_add(sums[direction].moved,
+                                          command->bytes > INT64_MAX ? INT64_MAX : (int64_t)command->bytes);
+        sums[direction].time = sweep_add(sums[direction].time, command->end - command->start);
+        if (command->call == TSMITH_INDEX_NONE)
+            continue;
+        const tsmith_call *call = &timeline->calls[command->call];
+        sums[direction].called++;
+        sums[direction].host = sweep_add(sums[direction].host, call->end - call->start);
+    }
+    struct report_table *table = REPORT_TABLE(
+        report, "pageable",
+        "copies from or to host memory that is not pinned, and the host's time in the calls that made them",
+        COLUMNS);
+    for (size_t i = 0; i < DIRECTIONS; i++) {
+        if (!sums[i].copies)
+            continue;
+        report_text(report, table, analysis_text(i ? tsmith_direction_name((tsmith_direction)i) : "unknown"));
+        report_integer(report, table, sums[i].copies);
+        report_integer(report, table, sums[i].moved);
+        report_integer(report, table, sums[i].time);
+        report_integer(report, table, sums[i].called);
+        report_integer(report, table, sums[i].host);
+    }
+}
+
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
     struct syncs *syncs = state;
     if (!collect(syncs, context))
         return TSMITH_ERROR_NO_MEMORY;
     write_calls(syncs, context, report);
     write_unobserved(context, report);
+    write_pageable(context, report);
     return TSMITH_OK;
 }
 

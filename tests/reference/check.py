@@ -8,9 +8,11 @@ import math
 import sys
 
 import breakdown
+import copies
 import graphs
 import idle
 import kernels
+import launches
 import operators
 import queues
 import ranges
@@ -31,7 +33,7 @@ def main():
     trace = read_trace(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         reports = {report["report"]: report for report in json.load(file)}
-    for reference in (kernels, breakdown, queues, idle, operators, ranges, sequences, graphs):
+    for reference in (kernels, breakdown, queues, idle, operators, ranges, sequences, graphs, launches, copies):
         reference.check(trace, reports, expect)
     return 1 if failures else 0
 
