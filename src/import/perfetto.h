@@ -199,8 +199,9 @@ struct pf {
     size_t device_count, device_capacity, devices_written;
     struct pf_map device_map, gpu_map;
     size_t open_slices;
-    struct pf_event event; // being read
-    char *scratch;         // for JSON
+    struct pf_event event;             // being read
+    uint32_t words[TSMITH_KIND_LIMIT]; // strings: names of the kinds, 0: not asked for yet
+    char *scratch;                     // for JSON
     size_t scratch_used, scratch_capacity;
 };
 

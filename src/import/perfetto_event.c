@@ -65,10 +65,14 @@ static void put_value(struct pf *pf, tsmith_batch *batch, const struct pf_event 
 }
 
 // In a file of ours what had no name or category has that of its kind.
-static bool is_own_word(const struct pf *pf, tsmith_kind kind, uint32_t string) {
-    const char *word = tsmith_kind_name(kind);
-    return pf->ours && (!pf->verbatim || kind == TSMITH_KIND_LOSS) &&
-           strcmp(tsmith_dictionary_string(pf->dictionary, string).bytes, word ? word : "unknown") == 0;
+static bool is_own_word(struct pf *pf, tsmith_kind kind, uint32_t string) {
+    if (!pf->ours || (pf->verbatim && kind != TSMITH_KIND_LOSS))
+        return false;
+    if (!pf->words[kind]) {
+        const char *word = tsmith_kind_name(kind);
+        pf->words[kind] = tsmith_dictionary_intern_cstr(pf->dictionary, word ? word : "unknown");
+    }
+    return string == pf->words[kind];
 }
 
 void pf_put_event(struct pf *pf, uint32_t track, const struct pf_event *event) {
