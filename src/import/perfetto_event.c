@@ -378,6 +378,13 @@ static void put_legacy(struct pf *pf, const struct reading *reading, uint32_t tr
     case 'R':
         pf->event.natural = TSMITH_KIND_MARKER;
         break;
+    case 'n':
+    case 'T':
+    case 'p': // a step of what was begun with this id
+        track = async_track(pf, reading, track);
+        pf->event.natural = TSMITH_KIND_MARKER;
+        put_phase(pf, reading);
+        break;
     default:
         pf->event.natural = TSMITH_KIND_MARKER;
         put_phase(pf, reading);
