@@ -336,30 +336,37 @@ static void put_phase(struct pf *pf, const struct reading *reading) {
         pf_add_named(pf, &pf->event, "id", TSMITH_TYPE_U64, reading->legacy.id);
 }
 
+// Begins, ends and steps of what has an id are on a track of their own.
+static bool is_async(char phase) {
+    return phase && strchr("bSeFnTp", phase);
+}
+
 static void put_legacy(struct pf *pf, const struct reading *reading, uint32_t track) {
     const struct legacy *legacy = &reading->legacy;
+    if (is_async(legacy->phase))
+        track = async_track(pf, reading, track);
+    if (!track) {
+        pf_problem(pf, PF_PROBLEM_TOO_MANY);
+        return;
+    }
     if (legacy->has_bind)
         pf_add_named(pf, &pf->event, "bind_id", TSMITH_TYPE_U64, legacy->bind);
     pf->event.natural = TSMITH_KIND_RANGE;
     switch (legacy->phase) {
     case 'B':
+    case 'b':
+    case 'S':
         begin_slice(pf, track);
         return;
     case 'E':
+    case 'e':
+    case 'F':
         end_slice(pf, track, reading->time);
         return;
     case 'X':
         pf->event.has_duration = legacy->duration_us >= 0 &&
                                  !__builtin_mul_overflow(legacy->duration_us, 1000, &pf->event.duration);
         pf_put_event(pf, track, &pf->event);
-        return;
-    case 'b':
-    case 'S':
-        begin_slice(pf, async_track(pf, reading, track));
-        return;
-    case 'e':
-    case 'F':
-        end_slice(pf, async_track(pf, reading, track), reading->time);
         return;
     case 's':
     case 't':
@@ -377,13 +384,6 @@ static void put_legacy(struct pf *pf, const struct reading *reading, uint32_t tr
     case 'I':
     case 'R':
         pf->event.natural = TSMITH_KIND_MARKER;
-        break;
-    case 'n':
-    case 'T':
-    case 'p': // a step of what was begun with this id
-        track = async_track(pf, reading, track);
-        pf->event.natural = TSMITH_KIND_MARKER;
-        put_phase(pf, reading);
         break;
     default:
         pf->event.natural = TSMITH_KIND_MARKER;
