@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a trace of Kineto or rocprofv3 as plainly as can be, for the references. Times are exact: microseconds are read
-as decimals and become integer nanoseconds."""
+"""Reads a trace of Kineto, rocprofv3 or Nsight Systems (SQLite) as plainly as can be, for the references. Times are
+exact: microseconds are read as decimals and become integer nanoseconds."""
 import bisect
 import collections
 import decimal
 import gzip
 import json
 import re
+import sqlite3
+import urllib.parse
 
 COMMUNICATION = re.compile(r"nccl|rccl|mscclKernel|hccl|gloo:|oneccl|msccl")
 GPU = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
@@ -65,6 +67,35 @@ def read_rocprof(trace, tools):
     return trace
 
 
+def read_nsys(path):
+    """The device's work and the CUDA calls of an export of Nsight Systems; its times are ns."""
+    trace = Trace()
+    database = sqlite3.connect("file:" + urllib.parse.quote(path) + "?mode=ro", uri=True)
+    strings = dict(database.execute("SELECT id, value FROM StringIds"))
+    directions = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
+    columns = "start, end, deviceId, streamId, correlationId, globalPid"
+    for row in database.execute(f"SELECT {columns}, demangledName, gridX, gridY, gridZ, blockX, blockY, blockZ "
+                                "FROM CUPTI_ACTIVITY_KIND_KERNEL"):
+        name = strings[row[6]]
+        trace.commands.append(Command(row[2], row[2:4], row[0], row[1], work_of("kernel", name), name,
+                                      (row[5], row[4]), {"grid": row[7:10], "block": row[10:13]}))
+    for row in database.execute(f"SELECT {columns}, bytes, copyKind, srcKind, dstKind "
+                                "FROM CUPTI_ACTIVITY_KIND_MEMCPY"):
+        name = "Memcpy " + directions[row[7]] + (" Pageable" if 0 in row[8:10] else "")
+        trace.commands.append(Command(row[2], row[2:4], row[0], row[1], "copy", name, (row[5], row[4]),
+                                      {"bytes": row[6]}))
+    for row in database.execute(f"SELECT {columns}, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET"):
+        trace.commands.append(Command(row[2], row[2:4], row[0], row[1], "copy", "Memset", (row[5], row[4]),
+                                      {"bytes": row[6]}))
+    for start, end, thread, correlation, name in database.execute(
+            "SELECT start, end, globalTid, correlationId, nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME"):
+        call = Call(thread, start, end, strings[name])
+        trace.all_calls.append(call)
+        trace.calls[thread & ~0xffffff, correlation] = call  # a thread's process is its upper bits
+    database.close()
+    return trace
+
+
 def read_event(trace, event):
     category = event.get("cat", "")
     kind = category.lower()
@@ -87,6 +118,8 @@ def read_event(trace, event):
 
 
 def read_trace(path):
+    if path.endswith(".sqlite"):
+        return read_nsys(path)
     trace = Trace()
     with gzip.open(path, "rt", encoding="utf-8", errors="surrogateescape") as file:
         document = json.load(file, parse_float=decimal.Decimal, strict=False)
