@@ -54,7 +54,10 @@ const struct command view_entry = {
         "the trace, duration, track, kind, and what happened.\n\n"
         "JSON and CSV carry every field of the event by the names in docs/events.md, times in nanoseconds "
         "on "
-        "the trace clock. The JSON is one document with one event per line. Names that are not UTF-8 have "
+        "the trace clock. The JSON is one document with one event per line. What a trace has beyond those "
+        "fields may have any name: it is in the object args of the event, and in CSV in columns args.NAME; "
+        "of "
+        "several such fields of one name an event shows the first. Names that are not UTF-8 have "
         "U+FFFD in place of the bytes that are not.\n\n"
         "What the trace has lost, and damage of the file, is said on stderr.",
     .operands_least = 1,

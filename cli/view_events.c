@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events for other programs: JSON and CSV with every field.
+//
+// A trace's own fields may have any name, also one of the schema's. So they stand apart: in the object "args" of JSON, in
+// columns "args.NAME" of CSV. Own fields of one name and several types are one there: an event has one of them.
 #include <stdlib.h>
 #include <string.h>
 
+#include "map.h"
 #include "terminal.h"
 #include "view.h"
+
+// A field of the trace's own, by its id.
+struct own_field {
+    uint32_t first; // id of the first field of this name
+    uint32_t next;  // id of the next one, 0: none
+    uint64_t event; // the last that was written with this name; kept at the first
+};
 
 struct writer {
     struct view *view;
@@ -14,6 +25,9 @@ struct writer {
     uint32_t column_room;   // all fields there are: of the schema and of the trace
     tsmith_column *columns; // of the batch; for CSV by field, in the order of the header
     tsmith_field_info *infos;
+    uint32_t own_at;         // for CSV: the column of own field 1
+    struct own_field *own;   // column_room of them
+    uint64_t event;          // how many were collected
     struct text track_label; // of the track, as JSON or CSV
     uint64_t written;
 };
@@ -77,6 +91,33 @@ static void writer_finish(struct writer *writer) {
     text_finish(&writer->track_label);
     free(writer->columns);
     free(writer->infos);
+    free(writer->own);
+}
+
+// Finds the own fields that have one name.
+static bool join_own_fields(struct writer *writer) {
+    struct map names = {0};
+    uint32_t count = tsmith_dictionary_dynamic_field_count(writer->dictionary), number = 0;
+    uint32_t *last = calloc(writer->column_room, sizeof *last); // field of each name
+    for (uint32_t id = 1; last && id < count; id++) {
+        bool is_new = false;
+        number = map_number(&names, tsmith_dictionary_dynamic_field(writer->dictionary, id)->name, &is_new);
+        if (number == UINT32_MAX)
+            break;
+        writer->own[id].first = is_new ? id : writer->own[last[number]].first;
+        if (!is_new)
+            writer->own[last[number]].next = id;
+        last[number] = id;
+    }
+    bool done = last && number != UINT32_MAX;
+    free(last);
+    map_finish(&names);
+    return done;
+}
+
+// NULL: a field of the schema.
+static const struct own_field *own_field(const struct writer *writer, uint32_t field) {
+    return field > TSMITH_FIELD_DYNAMIC ? &writer->own[field - TSMITH_FIELD_DYNAMIC] : NULL;
 }
 
 static bool writer_init(struct writer *writer, struct view *view) {
@@ -84,7 +125,8 @@ static bool writer_init(struct writer *writer, struct view *view) {
     writer->column_room = TSMITH_FIELD_LIMIT + tsmith_dictionary_dynamic_field_count(writer->dictionary) + 1;
     writer->columns = calloc(writer->column_room, sizeof *writer->columns);
     writer->infos = calloc(writer->column_room, sizeof *writer->infos);
-    if (writer->columns && writer->infos)
+    writer->own = calloc(writer->column_room, sizeof *writer->own);
+    if (writer->columns && writer->infos && writer->own && join_own_fields(writer))
         return true;
     complain("out of memory");
     writer_finish(writer);
@@ -117,15 +159,27 @@ static void add_json_list(struct text *record, const tsmith_column *column, uint
     text_add_char(record, ']');
 }
 
+// Whether this is the first value that the event has for the name of an own field.
+static bool is_first_of_name(struct writer *writer, const struct own_field *own) {
+    struct own_field *first = &writer->own[own->first];
+    bool is_first = first->event != writer->event;
+    first->event = writer->event;
+    return is_first;
+}
+
 static void json_collect(void *context, uint32_t row, struct text *record) {
     struct writer *writer = context;
+    bool in_args = false;
+    writer->event++;
     text_add_cstr(record, "{\"track\":");
     text_add_u64(record, writer->track);
-    for (uint32_t i = 0; i < writer->column_count; i++) {
+    for (uint32_t i = 0; i < writer->column_count; i++) { // the trace's own come last
         const tsmith_column *column = &writer->columns[i];
-        if (!tsmith_column_has(column, row))
+        const struct own_field *own = own_field(writer, column->field);
+        if (!tsmith_column_has(column, row) || (own && !is_first_of_name(writer, own)))
             continue;
-        text_add_char(record, ',');
+        text_add_cstr(record, own && !in_args ? ",\"args\":{" : ",");
+        in_args = own;
         text_add_json_cstr(record, writer->infos[i].name);
         text_add_char(record, ':');
         if (column->type == TSMITH_TYPE_LIST)
@@ -134,7 +188,7 @@ static void json_collect(void *context, uint32_t row, struct text *record) {
             view_add_json_value(record, writer->dictionary, column->type,
                                 view_element(column->type, column->values, row));
     }
-    text_add_char(record, '}');
+    text_add_cstr(record, in_args ? "}}" : "}");
 }
 
 static bool json_emit(void *context, const char *record, size_t length) {
@@ -194,10 +248,21 @@ static void csv_fields(struct writer *writer) {
     for (uint32_t field = 1; field < TSMITH_FIELD_LIMIT; field++)
         if (tsmith_dictionary_describe_field(writer->dictionary, field, &writer->infos[writer->column_count]))
             writer->column_count++;
-    for (uint32_t i = 0; i <= dynamic && writer->column_count < writer->column_room; i++)
-        if (tsmith_dictionary_describe_field(writer->dictionary, TSMITH_FIELD_DYNAMIC + i,
+    writer->own_at = writer->column_count;
+    for (uint32_t id = 1; id < dynamic && writer->column_count < writer->column_room; id++)
+        if (tsmith_dictionary_describe_field(writer->dictionary, TSMITH_FIELD_DYNAMIC + id,
                                              &writer->infos[writer->column_count]))
             writer->column_count++;
+}
+
+// Whether the column of an own field stands in that of the first field of its name.
+static bool csv_joined(const struct writer *writer, uint32_t index) {
+    return index >= writer->own_at &&
+           writer->own[index - writer->own_at + 1].first != index - writer->own_at + 1;
+}
+
+static bool csv_has(const struct writer *writer, uint32_t index, uint32_t row) {
+    return writer->columns[index].values && tsmith_column_has(&writer->columns[index], row);
 }
 
 // A file gets the bytes that the trace has; a terminal gets none that it would obey.
@@ -249,10 +314,14 @@ static void csv_collect(void *context, uint32_t row, struct text *record) {
     text_add_char(record, ',');
     text_add(record, writer->track_label.bytes, writer->track_label.length);
     for (uint32_t i = 0; i < writer->column_count; i++) {
-        const tsmith_column *column = &writer->columns[i];
+        if (csv_joined(writer, i))
+            continue;
         text_add_char(record, ',');
-        if (column->values && tsmith_column_has(column, row))
-            add_csv_value(record, writer, column, row);
+        uint32_t at = i;
+        while (!csv_has(writer, at, row) && at >= writer->own_at && writer->own[at - writer->own_at + 1].next)
+            at = writer->own_at + writer->own[at - writer->own_at + 1].next - 1;
+        if (csv_has(writer, at, row))
+            add_csv_value(record, writer, &writer->columns[at], row);
     }
     text_add_cstr(record, "\r\n");
 }
@@ -264,7 +333,7 @@ static bool csv_emit(void *context, const char *record, size_t length) {
 }
 
 int view_csv(struct view *view) {
-    struct text head = {0};
+    struct text head = {0}, name = {0};
     struct writer writer;
     if (!writer_init(&writer, view))
         return EXIT_LACKING;
@@ -273,12 +342,18 @@ int view_csv(struct view *view) {
     csv_fields(&writer);
     text_add_cstr(&head, "track,track_name");
     for (uint32_t i = 0; i < writer.column_count; i++) {
+        if (csv_joined(&writer, i))
+            continue;
         text_add_char(&head, ',');
-        text_add_csv(&head, text_string(writer.infos[i].name));
+        text_clear(&name);
+        text_add_cstr(&name, i < writer.own_at ? "" : "args.");
+        text_add_cstr(&name, writer.infos[i].name);
+        text_add_csv(&head, (tsmith_string){text_cstr(&name), name.length});
     }
     text_add_cstr(&head, "\r\n");
     output_text(&head);
     int code = visit(view, &writer, &visitor);
+    text_finish(&name);
     text_finish(&head);
     writer_finish(&writer);
     return code;

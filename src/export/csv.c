@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSV (RFC 4180): one line per event, in the order of the batches, with every field there is.
 //
-// The header is written with the first batch. Fields of the trace's own that are described later go to the last
-// column, as "name=value; name=value", so that nothing is left out of a trace that comes as a stream.
+// The header is written with the first batch. A field of the trace's own may have the name of one of the schema's: its
+// column is "args.NAME". Those that are described later go to the last column, as "name=value; name=value", so that
+// nothing is left out of a trace that comes as a stream.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +34,24 @@ static void put_doubled(struct output *output, const char *bytes, size_t length)
     }
 }
 
-static void put_text(struct output *output, const char *bytes, size_t length) {
+// `prefix` needs no quotes.
+static void put_prefixed(struct output *output, const char *prefix, const char *bytes, size_t length) {
     bool plain = true;
     for (size_t i = 0; plain && i < length; i++)
         plain = bytes[i] != ',' && bytes[i] != '"' && bytes[i] != '\n' && bytes[i] != '\r';
+    if (!plain)
+        output_char(output, '"');
+    output_text(output, prefix);
     if (plain) {
         output_bytes(output, bytes, length);
         return;
     }
-    output_char(output, '"');
     put_doubled(output, bytes, length);
     output_char(output, '"');
+}
+
+static void put_text(struct output *output, const char *bytes, size_t length) {
+    put_prefixed(output, "", bytes, length);
 }
 
 static void put_string(struct csv *csv, uint32_t id, bool quoted) {
@@ -74,7 +82,7 @@ static bool begin(struct csv *csv, const tsmith_dictionary *dictionary) {
             continue;
         csv->fields[csv->field_count++] = field;
         output_char(&csv->output, ',');
-        put_text(&csv->output, info.name, strlen(info.name));
+        put_prefixed(&csv->output, field < TSMITH_FIELD_LIMIT ? "" : "args.", info.name, strlen(info.name));
     }
     output_text(&csv->output, ",other\r\n");
     return true;

@@ -13,7 +13,8 @@ static const struct format {
 } formats[] = {
     {"chrome", "Chrome trace JSON: chrome://tracing, Perfetto, HTA, TraceLens", ".json", chrome_open},
     {"perfetto", "Perfetto protobuf: ui.perfetto.dev, trace_processor", ".pftrace", perfetto_open},
-    {"csv", "CSV: one line per event, with every field", ".csv", csv_open},
+    {"csv", "CSV: one line per event, with every field; those of the trace itself as args.NAME", ".csv",
+     csv_open},
     {"folded", "folded stacks, for flame graphs: ns in slices that lie within one another", ".folded",
      folded_open},
 };

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """import and export: any format from anywhere gives the same events; every option does what it says."""
+import csv
 import gzip
+import io
 import json
 import os
 import random
@@ -63,6 +65,35 @@ def check_sources(path, document):
     with subprocess.Popen(["sh", "-c", 'cat "$1" >"$2"', "sh", path, pipe]):
         check(events_of(pipe)[0] == events, "a named pipe")
     return sbt
+
+
+def check_own_fields(path):
+    """Arguments that are called like fields of an event: neither hides the other."""
+    own = [{"kind": "mine", "start": 5, "track": "x", "name": "n,1", "stream": 7}, {"stream": "seven"}, {}]
+    with open(path, "w") as f:
+        json.dump({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k%d" % i, "pid": 0, "tid": 3,
+                                    "ts": START + i, "dur": 1, "args": args} for i, args in enumerate(own)]}, f)
+
+    def once(pairs):
+        check(len({name for name, _ in pairs}) == len(pairs), "a key is there once: %s" % pairs)
+        return dict(pairs)
+
+    events = json.loads(run("view", path, "-f", "json").stdout, object_pairs_hook=once)["events"]
+    rows = list(csv.reader(io.StringIO(run("view", path, "-f", "csv").stdout.decode(), newline="")))
+    exported = list(csv.reader(io.StringIO(run("export", path, "-f", "csv", "-o", "-").stdout.decode(), newline="")))
+    head = rows[0]
+    check(len(set(head)) == len(head), "a column is there once: %s" % head)
+    check(exported[0][-1] == "other", "export writes CSV")
+    for i, args in enumerate(own):
+        check((events[i]["kind"], events[i]["name"]) == ("kernel", "k%d" % i), "the event's fields are its own")
+        have = events[i].get("args", {})
+        check({name: have.get(name) for name in args} == args, "args are what the file has: %s" % have)
+        row = dict(zip(head, rows[i + 1]))
+        check((row["kind"], row["name"]) == ("kernel", "k%d" % i), "CSV: the event's fields")
+        check(all(row["args." + name] == str(value) for name, value in args.items()), "CSV: args %s" % row)
+        row = set(zip(exported[0], exported[i + 1]))
+        check({("kind", "kernel"), *(("args." + name, str(value)) for name, value in args.items())} <= row,
+              "export: args %s" % row)
 
 
 def check_info(path, sbt):
@@ -237,6 +268,7 @@ def main():
             json.dump(document, f)
         sbt = check_sources(path, document)
         check_info(path, sbt)
+        check_own_fields(os.path.join(directory, "own.json"))
         check_old_kineto(directory)
         check_import(directory, path, sbt)
         check_export(directory, document, path, sbt)

@@ -32,7 +32,7 @@ def check_csv(dictionary, events, path):
     strings, tables = dictionary.strings, dictionary.tables
     dynamic = [text(strings[row[0]]) for row in tables[8][1:]]
     numbers = list(FIELDS) + [sbt_reader.FIRST_DYNAMIC + i for i in range(1, len(dynamic) + 1)]
-    names = [text(name) for name in FIELDS.values()] + dynamic
+    names = [text(name) for name in FIELDS.values()] + ["args." + name for name in dynamic]
     with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
         # NUL is a byte like any other, though not for every version of Python's csv.
         rows = list(csv.reader(line.replace("\0", "\u2400") for line in file))
