@@ -696,7 +696,8 @@ static void add_losses(struct chrome *chrome) {
             rows->failed = true;
         if (!__builtin_sub_overflow(rows->last_end, rows->first_start, &span))
             set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)span);
-        set(rows, batch, TSMITH_FIELD_LOST, count);
+        if (names[i].lost == 1)
+            set(rows, batch, TSMITH_FIELD_LOST, count);
         set(rows, batch, TSMITH_FIELD_REASON,
             i == PROBLEM_TOO_MANY ? TSMITH_REASON_TABLE_FULL : TSMITH_REASON_CORRUPT);
         set(rows, batch, TSMITH_FIELD_TEXT, tsmith_dictionary_intern_cstr(chrome->dictionary, names[i].text));

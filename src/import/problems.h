@@ -5,13 +5,13 @@
 
 #include <stdint.h>
 
-// X(NAME, "attribute", lost, "what it is"). `lost`: 1 when an event is missing from the result, 0 when
-// everything is there, repaired or kept as text.
+// X(NAME, "attribute", lost, "what it is"). `lost`: 1 when an event is missing from the result; 2 when nobody knows how
+// many are; 0 when everything is there, repaired or kept as text.
 #define PROBLEM_TABLE(X)                                                                                     \
     X(MALFORMED_EVENT, "malformed_event", 1, "events that could not be read")                                \
     X(TOO_MANY, "too_many", 1, "events on more threads or with more keys than can be told apart")            \
-    X(TRUNCATED, "truncated", 1, "the file ends within an event")                                            \
-    X(NO_END, "no_end", 0, "the file ends early, after a whole event")                                       \
+    X(TRUNCATED, "truncated", 2, "the file ends within an event")                                            \
+    X(NO_END, "no_end", 2, "the file ends early, after a whole event")                                       \
     X(INVALID_UTF8, "invalid_utf8", 0, "different strings that are not UTF-8, kept byte by byte")            \
     X(CONTROL_CHARACTER, "control_character", 0, "different strings with raw control characters")            \
     X(BAD_ESCAPE, "bad_escape", 0, "different strings with an escape that JSON does not have")               \

@@ -200,7 +200,8 @@ def check_damaged(directory, path):
     with open(path, "rb") as f:
         data = f.read()
     cut, out = os.path.join(directory, "cut"), os.path.join(directory, "cut.sbt")
-    for damaged in (data[:len(data) // 2], gzip.compress(data)[:-2000]):
+    whole_event = data.index(b"}}", len(data) // 2) + 2  # nothing is half there: the ledger must still say it
+    for damaged in (data[:len(data) // 2], gzip.compress(data)[:-2000], data[:whole_event]):
         with open(cut, "wb") as f:
             f.write(damaged)
         done = run("view", cut, "-f", "json", code=3)
@@ -212,6 +213,10 @@ def check_damaged(directory, path):
         # The file is whole; that something is missing is in its ledger.
         kept = json.loads(run("view", out, "-f", "json", code=None).stdout)
         check(kept["event_count"] >= len(answer["events"]), "all of it")
+        losses = [e for e in kept["events"] if e["kind"] == "loss"]
+        check(len(losses) == 1 and losses[0]["reason"] == "corrupt" and "lost" not in losses[0],
+              "how many followed is not known: %s" % losses)
+        check(kept["lost"]["total"] == 0 and kept["lost"]["uncounted"] == 1, "nor told: %s" % kept["lost"])
     for bad in (b"", b"{", b'{"a": 1}', b"\0" * 100, b"garbage", gzip.compress(b"nothing")):
         with open(cut, "wb") as f:
             f.write(bad)

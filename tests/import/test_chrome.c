@@ -261,7 +261,7 @@ static void test_damage(void **state) {
         // The end is missing.
         {"{\"traceEvents\":[" EVENT("\"ts\":1"), TSMITH_TRUNCATED, 1, 0, 1, "\"ts\":1"},
         {"{\"traceEvents\":[" EVENT("\"ts\":1") ",", TSMITH_TRUNCATED, 1, 0, 1, "\"ts\":1"},
-        {"{\"traceEvents\":[" EVENT("\"ts\":1") ",{\"ph\":\"X\",\"na", TSMITH_TRUNCATED, 1, 1, 1, "\"ts\":1"},
+        {"{\"traceEvents\":[" EVENT("\"ts\":1") ",{\"ph\":\"X\",\"na", TSMITH_TRUNCATED, 1, 0, 1, "\"ts\":1"},
         {"{\"traceEvents\":[" EVENT("\"ts\":1") "]", TSMITH_TRUNCATED, 1, 0, 1, "\"ts\":1"},
         {"{\"traceEvents\":[", TSMITH_TRUNCATED, 0, 0, 1, "traceEvents"},
         // Of an array the end may be missing.
@@ -283,6 +283,8 @@ static void test_damage(void **state) {
             fail_msg("%s: status %d, %llu events, %llu lost, %llu counted\n%s", damages[i].text, trip.status,
                      (unsigned long long)trip.events, (unsigned long long)trip.lost,
                      (unsigned long long)trip.attributes, trip.json);
+        // A file that ends early lacks nobody knows how much: an entry without a number.
+        assert_int_equal(trip.losses, damages[i].status == TSMITH_TRUNCATED || damages[i].lost);
         assert_contains(&trip, damages[i].contains);
         trip_free(&trip);
     }

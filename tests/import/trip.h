@@ -22,6 +22,7 @@ struct trip {
     char *json; // the export, NUL-terminated; NULL when the import could not be opened
     size_t length;
     uint64_t events;     // rows of all batches but losses
+    uint64_t losses;     // entries of the ledger
     uint64_t lost;       // sum of LOST
     uint64_t attributes; // sum of the "import.<problem>" counters
 };
@@ -38,6 +39,7 @@ static inline tsmith_status trip_write(void *self, const tsmith_dictionary *dict
         uint64_t kind, lost = 0;
         assert_true(tsmith_batch_get(batch, TSMITH_FIELD_KIND, row, &kind));
         sink->trip->events += kind != TSMITH_KIND_LOSS;
+        sink->trip->losses += kind == TSMITH_KIND_LOSS;
         sink->trip->lost += tsmith_batch_get(batch, TSMITH_FIELD_LOST, row, &lost) ? lost : 0;
     }
     return tsmith_sink_write(sink->exporter, dictionary, batch, error);
