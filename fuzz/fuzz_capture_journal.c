@@ -109,7 +109,7 @@ static size_t put_entry(char *at, size_t room, const struct layout_journal_entry
 }
 
 static void write_journal(struct input *input) {
-    static char file[LAYOUT_PAGE + 2 * JOURNAL_BYTES];
+    static _Alignas(LAYOUT_PAGE) char file[LAYOUT_PAGE + 2 * JOURNAL_BYTES]; // as a mapping is
     static uint64_t payload[1024];
     struct layout_journal *head = (struct layout_journal *)(void *)file;
     memset(file, 0, sizeof file);
