@@ -171,8 +171,9 @@ static void say_what_went_wrong(const struct summary *summary) {
                  " process%s could not be recorded: no file descriptor, memory or space was left for it",
                  result->unrecorded, result->unrecorded == 1 ? "" : "es");
     else if (!result->used_api)
-        complain(
-            "the program used no GPU API that TraceSmith can record (OpenCL): the trace has no device work");
+        complain("no use of a GPU API that TraceSmith records (OpenCL) was seen: the trace has no device "
+                 "work. What "
+                 "brings an OpenCL library of its own before the system's, as oclgrind does, is not seen");
     if (result->written)
         return;
     complain("the trace is not whole: %s", result->error.message);

@@ -153,6 +153,16 @@ static void add_total(struct stats *stats, const struct row *row) {
     total->most = duration > total->most ? duration : total->most;
 }
 
+bool stats_know_waits(const struct stats *stats) {
+    const tsmith_dictionary *dictionary = stats->view->trace.dictionary;
+    bool any = tsmith_dictionary_find_attribute(dictionary, "import.format").length == 0;
+    for (uint32_t id = 0; id < stats->track_count && !any; id++) {
+        const tsmith_track *track = tsmith_dictionary_track(dictionary, id);
+        any = track && track->kind == TSMITH_TRACK_THREAD && stats->tracks[id].waiting.started;
+    }
+    return any;
+}
+
 // ---- busy time
 
 static void add_busy(struct stats *stats, const struct row *row) {

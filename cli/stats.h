@@ -79,6 +79,8 @@ void stats_write_text(struct stats *stats);
 void stats_write_json(struct stats *stats);
 
 bool stats_is_device_work(uint8_t kind);
+// Whether the trace says when its host threads waited. One of another profiler may only have calls that wait among others.
+bool stats_know_waits(const struct stats *stats);
 // Indices of the totals that `keep` keeps, largest sum first; the caller frees. NULL when memory is
 // exhausted.
 uint32_t *stats_sorted(const struct stats *stats, bool (*keep)(const struct total *total, uint8_t kind),

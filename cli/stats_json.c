@@ -82,6 +82,7 @@ static void add_busy(struct text *text, const struct stats *stats) {
         text_add_char(text, '}');
         first = false;
     }
+    const bool knows_waits = stats_know_waits(stats);
     text_add_cstr(text, "],\n\"track_busy\":[");
     first = true;
     for (uint32_t id = 0; id < stats->track_count; id++) {
@@ -92,9 +93,13 @@ static void add_busy(struct text *text, const struct stats *stats) {
         trace_add_track_json(text, dictionary, id);
         text_add_format(text,
                         ",\"events\":%" PRIu64 ",\"device_work_ns\":%" PRId64 ",\"work_ns\":%" PRId64
-                        ",\"calls_ns\":%" PRId64 ",\"waiting_ns\":%" PRId64 ",\"device_work_share\":",
-                        track->events, track->device_work.busy, track->work_sum, track->calls.busy,
-                        track->waiting.busy);
+                        ",\"calls_ns\":%" PRId64 ",\"waiting_ns\":",
+                        track->events, track->device_work.busy, track->work_sum, track->calls.busy);
+        if (knows_waits)
+            text_add_i64(text, track->waiting.busy);
+        else
+            text_add_cstr(text, "null");
+        text_add_cstr(text, ",\"device_work_share\":");
         add_share(text, stats, track->device_work.busy);
         text_add_char(text, '}');
         first = false;

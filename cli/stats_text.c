@@ -219,6 +219,7 @@ static void write_hosts(struct stats *stats) {
     struct text line = {0};
     const tsmith_dictionary *dictionary = stats->view->trace.dictionary;
     size_t rows = 0;
+    const bool knows_waits = stats_know_waits(stats);
     for (uint32_t id = 0; id < stats->track_count; id++) {
         const struct track_totals *track = &stats->tracks[id];
         if (!track->calls.started && !track->waiting.started)
@@ -231,12 +232,18 @@ static void write_hosts(struct stats *stats) {
         add_padded_duration(&line, track->calls.busy, 11);
         text_add_cstr(&line, "  ");
         text_add_share(&line, share_of(track->calls.busy, stats->to - stats->from));
-        add_padded_duration(&line, track->waiting.busy, 12);
-        text_add_cstr(&line, "  ");
-        text_add_share(&line, share_of(track->waiting.busy, stats->to - stats->from));
+        if (knows_waits) {
+            add_padded_duration(&line, track->waiting.busy, 12);
+            text_add_cstr(&line, "  ");
+            text_add_share(&line, share_of(track->waiting.busy, stats->to - stats->from));
+        } else {
+            text_add_cstr(&line, "           -       -");
+        }
         text_add_char(&line, '\n');
         output_text(&line);
     }
+    if (rows && !knows_waits)
+        output_cstr("when they waited is not in this trace but as calls: see analyze --only sync\n");
     more(rows > ROWS_MOST ? rows - ROWS_MOST : 0);
     text_finish(&line);
 }

@@ -123,6 +123,17 @@ def check_memory(stats, trace, tracks):
         check(memory["peak_bytes"] == max(e["live_bytes"] for e in events), "memory: peak")
 
 
+def check_unknown_waits(directory):
+    """Another profiler's calls that wait are calls among others: how long a thread waited is not known, and not 0."""
+    path = os.path.join(directory, "kineto.json")
+    call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 7, "tid": 7, "ts": 1, "dur": 5}
+    with open(path, "w") as file:
+        json.dump({"traceEvents": [call]}, file)
+    rows = json.loads(run("view", path, "--stats", "--json").stdout)["track_busy"]
+    check([(r["calls_ns"], r["waiting_ns"]) for r in rows] == [(5000, None)], "unknown waits: %s" % rows)
+    check("analyze --only sync" in run("view", path, "--stats").stdout.decode(), "and where to look")
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "t.sbt")
@@ -143,6 +154,7 @@ def main():
             text = run("view", path, "--stats").stdout.decode()
             for title in ("DEVICES AND QUEUES", "KERNELS", "TRANSFERS", "WHAT THE HOST WAITED FOR", "DEVICE MEMORY"):
                 check(title in text, title)
+        check_unknown_waits(directory)
 
 
 main()
