@@ -17,6 +17,7 @@ import operators
 import queues
 import ranges
 import sequences
+import waits
 from trace import read_trace
 
 failures = 0
@@ -33,7 +34,7 @@ def main():
     trace = read_trace(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         reports = {report["report"]: report for report in json.load(file)}
-    references = [kernels, breakdown, queues, idle, graphs, launches, copies]
+    references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits]
     if not sys.argv[1].endswith(".sqlite"):  # of which the references read no ranges
         references += [operators, ranges, sequences]
     for reference in references:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies: bytes by direction, and those of pageable memory with the calls that made them."""
+"""Copies: bytes by direction and over time, and those of pageable memory with the calls that made them."""
 import collections
+import fractions
 
 DIRECTIONS = {"HtoD": "h2d", "DtoH": "d2h", "DtoD": "d2d", "HtoH": "h2h", "PtoP": "p2p"}
 
@@ -11,8 +12,28 @@ def direction_of(name):
     return next((ours for theirs, ours in DIRECTIONS.items() if theirs in name), "unknown")
 
 
+BUCKETS = 50
+
+
+def over_time(trace):
+    """Bytes per second in each fiftieth of the window: a copy's bytes are spread evenly over its duration."""
+    length = fractions.Fraction(trace.last - trace.first, BUCKETS)
+    sums = [fractions.Fraction()] * BUCKETS
+    for command in trace.commands:
+        size, time = int(command.arguments.get("bytes", 0)), command.end - command.start
+        if command.work != "copy" or not size or not time:
+            continue
+        for i in range(BUCKETS):
+            begin = max(trace.first + i * length, command.start)
+            end = min(trace.first + (i + 1) * length, command.end)
+            if end > begin:
+                sums[i] += size * (end - begin) / time
+    return [float(total / length * 10**9) for total in sums] if any(sums) else []
+
+
 def check(trace, reports, expect):
-    moved, count, pageable = collections.Counter(), collections.Counter(), {}
+    moved, count, time, rates = (collections.Counter() for _ in range(4))
+    pageable = {}
     for command, call in trace.launched():
         if command.work != "copy":
             continue
@@ -20,6 +41,9 @@ def check(trace, reports, expect):
         size = int(command.arguments.get("bytes", 0))
         count[direction] += 1
         moved[direction] += size
+        if size:
+            time[direction] += command.end - command.start
+            rates[direction] = max(rates[direction], size / (command.end - command.start) * 1e9)
         if "Pageable" in command.name:
             sums = pageable.setdefault(direction, [0, 0, 0, 0, 0])
             for i, value in enumerate((1, size, command.end - command.start, call is not None,
@@ -31,3 +55,13 @@ def check(trace, reports, expect):
     rows = {row["direction"]: [row["copies"], row["moved_bytes"], row["copying_ns"], row["called"], row["host_ns"]]
             for row in reports["sync"]["tables"]["pageable"]}
     expect("pageable copies", rows, pageable)
+    for row in reports["bandwidth"]["tables"]["directions"]:
+        direction = row["direction"]
+        mean = moved[direction] / time[direction] * 1e9 if time[direction] else None
+        expect(f"time of {direction}", row["time_ns"], time[direction])
+        expect(f"mean of {direction}", row["mean_bytes_per_s"], mean)
+        expect(f"fastest of {direction}", row["fastest_bytes_per_s"], float(rates[direction]))
+    rows, rates = reports["bandwidth"]["tables"]["over_time"], over_time(trace)
+    expect("stretches of time", len(rows), len(rates))
+    for row, rate in zip(rows, rates):
+        expect(f"bytes per second at {row['at_ns']}", row["rate_bytes_per_s"], rate)

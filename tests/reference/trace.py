@@ -25,7 +25,12 @@ class Trace:
     def __init__(self):
         self.commands, self.ranges, self.calls, self.all_calls = [], [], {}, []
         self.top = {}
-        self.first, self.last = None, None  # of all events
+        self.notes = {}  # by a call's correlation: what a record of the synchronization says of it
+        self.first, self.last = None, None  # of all events: the window
+
+    def span(self, start, end):
+        self.first = start if self.first is None or start < self.first else self.first
+        self.last = end if self.last is None or end > self.last else self.last
 
     def launched(self):
         """Commands that take time and the call that launched each (None: unknown)."""
@@ -59,6 +64,7 @@ def read_rocprof(trace, tools):
         names = {symbol["kernel_id"]: symbol["formatted_kernel_name"] for symbol in tool["kernel_symbols"]}
         for record in tool["buffer_records"]["kernel_dispatch"]:
             dispatch = record["dispatch_info"]
+            trace.span(record["start_timestamp"], record["end_timestamp"])
             name = names[dispatch["kernel_id"]]
             trace.commands.append(Command(dispatch["agent_id"]["handle"],
                                           (dispatch["agent_id"]["handle"], dispatch["queue_id"]["handle"]),
@@ -92,6 +98,11 @@ def read_nsys(path):
         call = Call(thread, start, end, strings[name])
         trace.all_calls.append(call)
         trace.calls[thread & ~0xffffff, correlation] = call  # a thread's process is its upper bits
+    for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        have = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+        if "start" in have:
+            for start, end in database.execute(f"SELECT start, {'end' if 'end' in have else 'start'} FROM {table}"):
+                trace.span(start, start if end is None else end)
     database.close()
     return trace
 
@@ -113,6 +124,8 @@ def read_event(trace, event):
         known = trace.calls.get(correlation)
         if correlation and (known is None or call.start < known.start):
             trace.calls[correlation] = call
+    elif kind == "cuda_sync":
+        trace.notes[correlation] = (place, arguments)
     elif kind not in NO_RANGES and end > start:
         trace.ranges.append(Range(place, start, end, event.get("name", ""), category))
 
@@ -127,6 +140,8 @@ def read_trace(path):
     if "traceEvents" not in document:
         return read_rocprof(trace, document["rocprofiler-sdk-tool"])
     for event in document["traceEvents"]:
+        if "ts" in event and event.get("ph") != "M":
+            trace.span(ns(event["ts"]), ns(event["ts"]) + ns(event.get("dur", 0)))
         if event.get("ph") == "X":
             read_event(trace, event)
     queues = {command.queue for command in trace.commands}
