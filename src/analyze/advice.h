@@ -26,6 +26,10 @@
     X(LAUNCH, "launch", "launches, idle",                                                                    \
       "launch less often: fuse small kernels, or capture the sequence in a graph",                           \
       "the time the device was idle for launching calls and launch latency")                                 \
+    X(SLOW_CALL, "slow_call", "idle, launches",                                                              \
+      "have this call do its loading or setting up before what is to be fast: one call is not many small "   \
+      "launches",                                                                                            \
+      "the time the device was idle for launching calls and launch latency")                                 \
     X(COMPILE, "compile", "idle", "compile ahead: keep binaries, or warm up before what is to be fast",      \
       "the time the device was idle while something was compiled")                                           \
     X(CROSS_STREAM, "cross_stream_wait", "idle, streams",                                                    \
@@ -47,7 +51,7 @@ enum advice_problem {
         ADVICE_LIMIT
 };
 
-enum { ADVICE_EVIDENCE = 480 };
+enum { ADVICE_EVIDENCE = 640 };
 
 struct advice_item {
     int64_t saves;         // ns of wall time at most

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/host_calls.h"
 #include "base/array.h"
 
 enum { GAPS = 20 };
@@ -65,8 +66,11 @@ struct idle {
     int64_t gap_times[CAUSE_LIMIT]; // of the gap at hand
     struct gap gaps[GAPS + 1];      // the longest first
     size_t gap_count;
-    struct gap worst[CAUSE_LIMIT]; // of the device at hand: the longest by what took most of it
-    uint64_t counts[CAUSE_LIMIT];  // and how many
+    struct gap worst[CAUSE_LIMIT];   // of the device at hand: the longest by what took most of it
+    uint64_t counts[CAUSE_LIMIT];    // and how many
+    struct gap longest[CAUSE_LIMIT]; // of the device at hand: the longest stretch of each cause alone
+    struct host_calls calls;         // what the launching threads did while the device was empty
+    bool failed;
 };
 
 static bool add_activity(struct activity *activity, const tsmith_call *call) {
@@ -138,6 +142,13 @@ static void add_time(struct idle *idle, enum cause cause, int64_t time) {
     idle->gap_times[cause] += time;
 }
 
+static void add_stretch(struct idle *idle, enum cause cause, int64_t from, int64_t to, uint32_t next) {
+    struct gap *longest = &idle->longest[cause];
+    add_time(idle, cause, to - from);
+    if (to - from > longest->to - longest->from)
+        *longest = (struct gap){from, to, cause, next};
+}
+
 // The device had no work in [from, to).
 static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from, int64_t to) {
     uint32_t next = next_command(idle, device, to);
@@ -147,6 +158,7 @@ static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from,
         compile = covered(&idle->compiles[thread], from, to);
         sync = covered(&idle->waits[thread], from, to);
         sync = sync > to - from - compile ? to - from - compile : sync;
+        idle->failed |= !host_calls_add(&idle->calls, idle->context->timeline, thread, from, to);
     }
     add_time(idle, CAUSE_COMPILE, compile);
     add_time(idle, CAUSE_SYNC, sync);
@@ -197,7 +209,8 @@ static void measure(struct idle *idle, const tsmith_row *device) {
         } else if (segments[i].state == TSMITH_STATE_EMPTY) {
             add_empty(idle, device, segments[i].from, segments[i].to);
         } else {
-            add_time(idle, CAUSES[segments[i].state], length);
+            add_stretch(idle, CAUSES[segments[i].state], segments[i].from, segments[i].to,
+                        next_command(idle, device, segments[i].to));
         }
     }
     end_gap(idle, device, since, idle->context->window.to);
@@ -260,6 +273,11 @@ static void write_finding(const int64_t sums[CAUSE_LIMIT], struct report *report
 
 // ---- what could be won
 
+static const struct gap *longest_of(const struct idle *idle, enum cause cause, enum cause other) {
+    const struct gap *a = &idle->longest[cause], *b = &idle->longest[other];
+    return a->to - a->from >= b->to - b->from ? a : b;
+}
+
 static void advise_cause(const struct idle *idle, const tsmith_row *device, enum advice_problem problem,
                          enum cause cause, enum cause other, const char *because) {
     const struct analysis_context *context = idle->context;
@@ -268,11 +286,14 @@ static void advise_cause(const struct idle *idle, const tsmith_row *device, enum
     int64_t time = idle->times[cause] + (other == cause ? 0 : idle->times[other]);
     const struct gap *a = &idle->worst[cause], *b = &idle->worst[other];
     const struct gap *gap = a->to - a->from >= b->to - b->from ? a : b;
+    const struct gap *alone = longest_of(idle, cause, other);
     uint64_t count = idle->counts[cause] + (other == cause ? 0 : idle->counts[other]);
     tsmith_string name = {"", 0};
     char all[REPORT_TEXT], active[REPORT_TEXT], longest[REPORT_TEXT];
     if (time <= item->saves)
         return;
+    const bool is_alone = alone->to - alone->from > gap->to - gap->from && alone->next != TSMITH_INDEX_NONE;
+    gap = is_alone ? alone : gap;
     if (gap->to > gap->from)
         name = analysis_command_name(context, &commands[gap->next]);
     advice_add(context->advice, problem, time, (tsmith_interval){gap->from, gap->to}, name);
@@ -280,13 +301,31 @@ static void advise_cause(const struct idle *idle, const tsmith_row *device, enum
     advice_evidence(context->advice, problem, "For %s of the %s from its first to its last command %s.",
                     report_duration(all, time),
                     report_duration(active, device->last_end - device->first_start), because);
-    if (gap->to > gap->from)
+    if (is_alone)
+        advice_evidence(context->advice, problem, "%s of it are one stretch, before %.*s.",
+                        report_duration(longest, gap->to - gap->from), analysis_shown(name), name.bytes);
+    else if (gap->to > gap->from)
         advice_evidence(context->advice, problem, "It is most of %llu gaps, the longest %s before %.*s.",
                         (unsigned long long)count, report_duration(longest, gap->to - gap->from),
                         analysis_shown(name), name.bytes);
 }
 
-static void advise_startup(const struct idle *idle, const tsmith_row *device) {
+// Names the calls in which most of the time went by: evidence that can be acted on.
+static void name_calls(struct idle *idle, enum advice_problem problem, int64_t time) {
+    enum { NAMED = 3, LEAST_PART = 20 }; // of the time, a twentieth
+    for (int i = 0; i < NAMED; i++) {
+        const struct host_call_time call = host_calls_take(&idle->calls);
+        const tsmith_string name = tsmith_dictionary_string(idle->context->dictionary, call.name);
+        char text[REPORT_TEXT];
+        if (call.time <= 0 || call.time < time / LEAST_PART)
+            break;
+        advice_evidence(idle->context->advice, problem, "%s of it the host is in %.*s (%llu %s).",
+                        report_duration(text, call.time), analysis_shown(name), name.bytes,
+                        (unsigned long long)call.stretches, call.stretches == 1 ? "call" : "calls");
+    }
+}
+
+static void advise_startup(struct idle *idle, const tsmith_row *device) {
     const struct analysis_context *context = idle->context;
     struct advice_item *item = &context->advice->items[ADVICE_STARTUP];
     int64_t time = idle->times[CAUSE_BEFORE];
@@ -307,20 +346,37 @@ static void advise_startup(const struct idle *idle, const tsmith_row *device) {
     advice_evidence(context->advice, ADVICE_STARTUP,
                     "The device's first command, %.*s, begins %s into the trace.", analysis_shown(name),
                     name.bytes, report_duration(text, time));
+    if (first == TSMITH_INDEX_NONE || context->timeline->commands[first].thread == TSMITH_INDEX_NONE)
+        return;
+    host_calls_clear(&idle->calls);
+    idle->failed |=
+        !host_calls_add(&idle->calls, context->timeline, context->timeline->commands[first].thread,
+                        context->window.from, device->first_start);
+    name_calls(idle, ADVICE_STARTUP, time);
 }
 
-static void advise(const struct idle *idle, const tsmith_row *device) {
+static void advise_launch(const struct idle *idle, const tsmith_row *device) {
+    const struct gap *longest = longest_of(idle, CAUSE_LAUNCH_CALL, CAUSE_LAUNCH);
+    const int64_t time = idle->times[CAUSE_LAUNCH_CALL] + idle->times[CAUSE_LAUNCH];
+    const bool one = longest->to - longest->from > time / 2;
+    advise_cause(idle, device, one ? ADVICE_SLOW_CALL : ADVICE_LAUNCH, CAUSE_LAUNCH_CALL, CAUSE_LAUNCH,
+                 "the device is idle for launching calls and launch latency");
+}
+
+static void advise(struct idle *idle, const tsmith_row *device) {
+    const int64_t host_before = idle->context->advice->items[ADVICE_HOST_BOUND].saves;
     int64_t *unknown = &idle->context->advice->unknown;
     *unknown = idle->times[CAUSE_UNKNOWN] > *unknown ? idle->times[CAUSE_UNKNOWN] : *unknown;
-    advise_startup(idle, device);
     advise_cause(idle, device, ADVICE_HOST_BOUND, CAUSE_HOST_BOUND, CAUSE_HOST_BOUND,
                  "the device has no work, and the host does something other than wait, compile or launch");
+    if (idle->times[CAUSE_HOST_BOUND] > host_before)
+        name_calls(idle, ADVICE_HOST_BOUND, idle->times[CAUSE_HOST_BOUND]);
+    advise_startup(idle, device);
     advise_cause(idle, device, ADVICE_SYNC, CAUSE_SYNC, CAUSE_SYNC,
                  "the device has no work, and the host waits");
     advise_cause(idle, device, ADVICE_COMPILE, CAUSE_COMPILE, CAUSE_COMPILE,
                  "the device is idle, and something is compiled");
-    advise_cause(idle, device, ADVICE_LAUNCH, CAUSE_LAUNCH_CALL, CAUSE_LAUNCH,
-                 "the device is idle for launching calls and launch latency");
+    advise_launch(idle, device);
     advise_cause(idle, device, ADVICE_CROSS_STREAM, CAUSE_EVENT, CAUSE_EVENT,
                  "the device is idle, and what is queued waits for other queues");
 }
@@ -340,12 +396,16 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
         memset(idle->times, 0, sizeof idle->times);
         memset(idle->worst, 0, sizeof idle->worst);
         memset(idle->counts, 0, sizeof idle->counts);
+        memset(idle->longest, 0, sizeof idle->longest);
+        host_calls_clear(&idle->calls);
         measure(idle, device);
         tsmith_status status = separate_copies(idle, device);
         if (status != TSMITH_OK)
             return status;
         if (analysis_matters(context, device))
             advise(idle, device);
+        if (idle->failed)
+            return TSMITH_ERROR_NO_MEMORY;
         for (int cause = 0; cause < CAUSE_LIMIT; cause++) {
             sums[cause] = sweep_add(sums[cause], idle->times[cause]);
             analysis_device_text(report, table, context, device);
@@ -367,7 +427,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     idle->waits = calloc(timeline->thread_count + 1, sizeof *idle->waits);
     idle->compiles = calloc(timeline->thread_count + 1, sizeof *idle->compiles);
     idle->next = malloc((timeline->row_count + 1) * sizeof *idle->next);
-    if (!idle->waits || !idle->compiles || !idle->next || !find_activities(idle))
+    if (!idle->waits || !idle->compiles || !idle->next || !host_calls_init(&idle->calls, timeline) ||
+        !find_activities(idle))
         return TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < timeline->row_count; i++)
         idle->next[i] = timeline->rows[i].first_command;
@@ -386,6 +447,7 @@ static void release(void *state) {
     free(idle->waits);
     free(idle->compiles);
     free(idle->next);
+    host_calls_finish(&idle->calls);
 }
 
 const struct analysis_kind analysis_idle = {

@@ -105,6 +105,39 @@ static void savings_are_the_times_by_hand(void **state) {
     made_trace_finish(&trace);
 }
 
+// One launching call of 600 ns in a trace of 40 quick launches, and a gap in which the host frees memory: the one call is
+// no reason to launch less often, and who takes the host's time is named.
+static void one_slow_call_is_not_many_launches(void **state) {
+    (void)state;
+    struct made_trace trace;
+    made_trace_init(&trace);
+    const uint32_t process = made_process(&trace, 1), device = made_device(&trace, "device");
+    const uint32_t thread = made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "main");
+    const uint32_t queue = made_track(&trace, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
+    for (uint32_t i = 0; i < 40; i++) {
+        const int64_t at = 40 * (int64_t)i + (i >= 20 ? 600 : 0) + (i >= 30 ? 500 : 0);
+        made_launch(&trace, thread, queue, i + 1, i == 20 ? at - 600 : at, i == 20 ? 602 : 2, at + 3, 10);
+        trace.events[trace.count - 1].name = i == 20 ? "loaded" : "k";
+    }
+    made_event(&trace, TSMITH_KIND_API, thread, 40 * 30 + 600 + 20, 450)->name = "cudaFree";
+    tsmith_analysis *analysis = analyze(&trace, "advice");
+    const tsmith_report *report = tsmith_analysis_report(analysis, 0);
+    const tsmith_report_table *advice = &report->tables[0];
+    int slow = -1, host = -1;
+    for (size_t row = 0; row < advice->row_count; row++) {
+        assert_string_not_equal(cell(advice, row, "problem")->value.text, "launch");
+        slow = strcmp(cell(advice, row, "problem")->value.text, "slow_call") == 0 ? (int)row : slow;
+        host = strcmp(cell(advice, row, "problem")->value.text, "host_bound") == 0 ? (int)row : host;
+    }
+    assert_true(slow >= 0 && host >= 0);
+    assert_string_equal(cell(advice, (size_t)slow, "example")->value.text, "loaded");
+    assert_in_range(cell(advice, (size_t)slow, "length")->value.integer, 600, 630);
+    assert_non_null(strstr(report->tables[1].cells[2 * host + 1].value.text,
+                           "450 ns of it the host is in cudaFree (1 call)"));
+    tsmith_analysis_destroy(analysis);
+    made_trace_finish(&trace);
+}
+
 static void the_finding_has_the_first_three(void **state) {
     (void)state;
     struct made_trace trace;
@@ -147,6 +180,7 @@ static void nothing_is_told_of_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(savings_are_the_times_by_hand),
+        cmocka_unit_test(one_slow_call_is_not_many_launches),
         cmocka_unit_test(the_finding_has_the_first_three),
         cmocka_unit_test(nothing_is_told_of_nothing),
     };

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/host_calls.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+bool host_calls_init(struct host_calls *calls, const tsmith_timeline *timeline) {
+    size_t count = 0;
+    *calls = (struct host_calls){.outermost = malloc((timeline->call_count + 1) * sizeof *calls->outermost),
+                                 .first = calloc(timeline->thread_count + 1, sizeof *calls->first)};
+    if (!calls->outermost || !calls->first)
+        return false;
+    for (size_t i = 0; i < timeline->thread_count; i++) {
+        const tsmith_thread *thread = &timeline->threads[i];
+        int64_t end = INT64_MIN;
+        calls->first[i] = count;
+        for (uint32_t k = thread->first_call; k < thread->first_call + thread->call_count; k++) {
+            if (timeline->calls[k].start < end)
+                continue;
+            calls->outermost[count++] = k;
+            end = timeline->calls[k].end;
+        }
+    }
+    calls->first[timeline->thread_count] = count;
+    return true;
+}
+
+void host_calls_finish(struct host_calls *calls) {
+    free(calls->outermost);
+    free(calls->first);
+    free(calls->times);
+    tally_finish(&calls->names);
+    *calls = (struct host_calls){0};
+}
+
+void host_calls_clear(struct host_calls *calls) {
+    for (size_t i = 0; i < calls->names.count; i++)
+        calls->times[i].stretches = 0, calls->times[i].time = 0;
+}
+
+static bool add(struct host_calls *calls, uint32_t name, int64_t time) {
+    const size_t known = calls->names.count;
+    const uint32_t number = tally_number(&calls->names, name);
+    void *times = calls->times;
+    if (number == UINT32_MAX ||
+        !array_reserve(&times, &calls->capacity, calls->names.count, sizeof *calls->times))
+        return false;
+    calls->times = times;
+    if (number == known)
+        calls->times[number] = (struct host_call_time){.name = name};
+    calls->times[number].stretches++;
+    calls->times[number].time += time;
+    return true;
+}
+
+bool host_calls_add(struct host_calls *calls, const tsmith_timeline *timeline, uint32_t thread, int64_t from,
+                    int64_t to) {
+    size_t low = calls->first[thread], high = calls->first[thread + 1];
+    const size_t end = high;
+    while (low < high) { // the first that ends after `from`
+        const size_t middle = low + (high - low) / 2;
+        if (timeline->calls[calls->outermost[middle]].end <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < end && timeline->calls[calls->outermost[low]].start < to; low++) {
+        const tsmith_call *call = &timeline->calls[calls->outermost[low]];
+        const int64_t begin = call->start > from ? call->start : from, stop = call->end < to ? call->end : to;
+        const bool other = call->role == TSMITH_CALL_OTHER || call->role == TSMITH_CALL_MEMORY;
+        if (other && !call->blocking && !add(calls, call->name, stop - begin))
+            return false;
+    }
+    return true;
+}
+
+struct host_call_time host_calls_take(struct host_calls *calls) {
+    struct host_call_time *most = NULL;
+    for (size_t i = 0; i < calls->names.count; i++)
+        if (calls->times[i].time > (most ? most->time : 0))
+            most = &calls->times[i];
+    if (!most)
+        return (struct host_call_time){0};
+    const struct host_call_time taken = *most;
+    most->time = 0;
+    return taken;
+}
