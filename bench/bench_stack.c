@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call stack of 23 frames, of code without frame pointers, costs by each means, in the same run: per batch of
+// calls the smallest time of many, the means in turn. Then what it takes to be ready, with libLLVM loaded if it is there.
+//
+//     bench_stack               everything
+//     bench_stack MEANS COUNT   one of walk, intern, full, backtrace, unw_step, unw_backtrace or none, COUNT times: for
+//                               valgrind --tool=callgrind --toggle-collect=measured
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "../tests/stack/others.h"
+#include "base/clock.h"
+#include "stack/stack_table.h"
+#include "stack/unwind.h"
+#include "stack/unwind_table.h"
+
+enum { FRAMES = 23, FRAMES_MAX = 128, ROUNDS = 400, CALLS = 500, TABLE_BYTES = 1 << 20 };
+
+enum means { NONE, WALK, INTERN, FULL, BACKTRACE, UNW_STEP, UNW_BACKTRACE, MEANS };
+static const char *const NAMES[MEANS] = {"none",      "walk",     "intern",       "full",
+                                         "backtrace", "unw_step", "unw_backtrace"};
+
+static struct unwind_thread thread;
+static struct stack_table *table;
+static volatile uint64_t sink;
+static uint32_t depth_seen;
+#ifdef OTHERS_LIBUNWIND
+static struct libunwind libunwind;
+#endif
+static bool has_libunwind;
+
+void measured(enum means means, uint32_t count);
+uint64_t descend(uint32_t depth, uint64_t a, uint64_t b, void (*arrived)(void));
+
+static uint32_t by_own(bool full, bool intern) {
+    uint64_t frames[FRAMES_MAX];
+    struct unwind_registers registers;
+    unwind_capture(&registers);
+    struct unwind_result result = full ? unwind_walk_full(&thread, &registers, frames, FRAMES_MAX)
+                                       : unwind_walk(&thread, &registers, frames, FRAMES_MAX);
+    if (intern)
+        sink += stack_table_add(table, frames, result.count, 0);
+    return result.count;
+}
+
+static uint32_t by_libunwind(bool cached) {
+    uint64_t frames[FRAMES_MAX];
+    int count = 0;
+#ifdef OTHERS_LIBUNWIND
+    unw_context_t context;
+    if (cached)
+        count = libunwind.backtrace((void **)frames, FRAMES_MAX);
+    else if (libunwind.getcontext(&context) == 0)
+        count = libunwind_walk(&libunwind, &context, frames, FRAMES_MAX);
+#endif
+    (void)cached, (void)frames;
+    return (uint32_t)count;
+}
+
+// `count` stacks by one of the means.
+__attribute__((noinline)) void measured(enum means means, uint32_t count) {
+    void *frames[FRAMES_MAX];
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        switch (means) {
+        case WALK:
+            depth = by_own(false, false);
+            break;
+        case INTERN:
+            depth = by_own(false, true);
+            break;
+        case FULL:
+            depth = by_own(true, false);
+            break;
+        case BACKTRACE:
+            depth = (uint32_t)backtrace(frames, FRAMES_MAX);
+            break;
+        case UNW_STEP:
+            depth = by_libunwind(false);
+            break;
+        case UNW_BACKTRACE:
+            depth = by_libunwind(true);
+            break;
+        default:
+            break;
+        }
+    }
+    depth_seen = depth;
+    __asm__ volatile("" ::: "memory");
+}
+
+// Frames with something in them: four registers saved, different sizes.
+__attribute__((noinline)) uint64_t descend(uint32_t depth, uint64_t a, uint64_t b, void (*arrived)(void)) {
+    volatile uint64_t local[4] = {a, b, depth, 0};
+    if (!depth)
+        arrived();
+    else
+        sink += descend(depth - 1, a + 1, b ^ a, arrived);
+    return a * b + local[depth % 4];
+}
+
+static enum means chosen;
+static uint32_t chosen_count;
+
+static void arrived_for_one(void) {
+    measured(chosen, 100);
+    measured(chosen, chosen_count);
+}
+
+static void arrived_for_all(void) {
+    double best[MEANS];
+    uint32_t depths[MEANS];
+    for (int means = 0; means < MEANS; means++)
+        best[means] = 1e9;
+    for (int round = 0; round < ROUNDS; round++)
+        for (int means = 0; means < MEANS; means++) {
+            if (means >= UNW_STEP && !has_libunwind)
+                continue;
+            uint32_t calls = means == FULL || means == BACKTRACE || means == UNW_STEP ? CALLS / 25 : CALLS;
+            int64_t begun = clock_now(CLOCK_THREAD_CPUTIME_ID);
+            measured((enum means)means, calls);
+            double each = (double)(clock_now(CLOCK_THREAD_CPUTIME_ID) - begun) / calls;
+            best[means] = each < best[means] ? each : best[means];
+            depths[means] = depth_seen;
+        }
+    for (int means = WALK; means < MEANS; means++)
+        if (best[means] < 1e9)
+            printf("%-14s %8.1f ns  %u frames\n", NAMES[means], best[means], depths[means]);
+}
+
+static void measure_readiness(void) {
+    struct mallinfo2 before = mallinfo2();
+    int64_t begun = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    bool first = unwind_table_refresh();
+    int64_t middle = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < 1000; i++)
+        unwind_table_refresh();
+    int64_t end = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    struct mallinfo2 after = mallinfo2();
+    printf("ready: %s, %.1f us; nothing new: %.3f us; heap %zd bytes; a thread %zu bytes\n",
+           first ? "yes" : "no", (double)(middle - begun) / 1e3, (double)(end - middle) / 1e6,
+           (ssize_t)(after.uordblks - before.uordblks), sizeof thread);
+}
+
+// A thousand functions of a large module, each asked once: what a miss costs.
+static void measure_misses(const char *name) {
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void *place = handle ? dlsym(handle, "LLVMContextCreate") : NULL;
+    struct cfi_section section;
+    struct cfi_row row;
+    if (!place)
+        return;
+    unwind_table_refresh();
+    enum { ASKED = 20000 };
+    uint32_t found = 0;
+    int64_t begun = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    for (uint64_t i = 0; i < ASKED; i++)
+        found += unwind_table_find((uint64_t)(uintptr_t)place + i * 1000 + 7, &section, &row) == UNWIND_ROW;
+    int64_t end = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    printf("%s: %d addresses met for the first time, %.0f ns each, %u with a rule\n", name, ASKED,
+           (double)(end - begun) / ASKED, found);
+}
+
+int main(int argc, char **argv) {
+#ifdef OTHERS_LIBUNWIND
+    has_libunwind = libunwind_open(&libunwind);
+#endif
+    table = stack_table_init(calloc(1, TABLE_BYTES), TABLE_BYTES);
+    if (!table || !unwind_table_refresh() || !unwind_thread_init(&thread))
+        return 1;
+    // main, its two callers in libc and _start, the function that takes the stack and its caller: the rest descends.
+    uint32_t depth = FRAMES - 8;
+    if (argc > 2) {
+        while (chosen < MEANS && strcmp(NAMES[chosen], argv[1]) != 0)
+            chosen++;
+        chosen_count = (uint32_t)strtoul(argv[2], NULL, 10);
+        descend(depth, 3, 4, arrived_for_one);
+        return chosen == MEANS;
+    }
+    descend(depth, 3, 4, arrived_for_all);
+    measure_misses("libLLVM-14.so.1");
+    measure_readiness();
+    return 0;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call frame information of any bytes: no read outside them, no hang, and whatever rules come out can be applied to a frame
+// without a read outside its stack. Input: the program counter and the header's place, 4 bytes each, then the segment.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "stack/cfi.h"
+
+enum { HEAD = 8, STACK_WORDS = 64 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int right) {
+    if (!right)
+        abort();
+}
+
+static void apply(const struct cfi_section *section, const struct cfi_row *row) {
+    // The heap's guard bytes are around it: one word too far is seen.
+    uint64_t *stack = calloc(STACK_WORDS, sizeof *stack), cfa = 0;
+    struct cfi_frame frame = {0}, caller = {0};
+    require(stack != NULL);
+    frame.low = (uint64_t)(uintptr_t)stack;
+    frame.high = frame.low + STACK_WORDS * sizeof *stack;
+    for (int i = 0; i < STACK_WORDS; i++)
+        stack[i] = frame.low + (uint64_t)i * 5;
+    for (int reg = 0; reg < CFI_REGISTERS; reg++)
+        frame.registers[reg] = frame.low + (uint64_t)reg * 8;
+    frame.known = (UINT64_C(1) << CFI_REGISTERS) - 2;
+    if (cfi_cfa(section, row, &frame, &cfa))
+        cfi_apply(section, row, &frame, cfa, &caller);
+    require(caller.known >> CFI_REGISTERS == 0);
+    free(stack);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size <= HEAD)
+        return 0;
+    uint8_t *copy = malloc(size - HEAD);
+    require(copy != NULL);
+    memcpy(copy, data + HEAD, size - HEAD);
+    // As if it had been linked at 0: addresses in the bytes are then the same in every run.
+    struct cfi_section section = {
+        .start = copy, .end = copy + (size - HEAD), .address = 0, .header = bytes_get_u32(data + 4)};
+    uint64_t pc = (uint64_t)(int64_t)(int32_t)bytes_get_u32(data); // code may lie before the segment
+    struct cfi_row row;
+    for (uint64_t i = 0; i < 16; i++)
+        if (cfi_find(&section, pc + i * i, &row))
+            apply(&section, &row);
+    free(copy);
+    return 0;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call frame information (.eh_frame): how to get from the registers of a frame to those of its caller, for one
+// program counter. What is read is untrusted: every read is checked against the section, the work is bounded, and
+// whatever is not understood is "unknown". No allocation, no lock, no system call: fit for signal handlers.
+#ifndef STACK_CFI_H
+#define STACK_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// DWARF's numbers of the registers that the walk itself needs.
+#if defined(__x86_64__)
+enum { CFI_REGISTERS = 17, CFI_FRAME_POINTER = 6, CFI_STACK_POINTER = 7, CFI_RETURN = 16 };
+#else
+enum { CFI_REGISTERS = 33, CFI_FRAME_POINTER = 29, CFI_STACK_POINTER = 31, CFI_RETURN = 30 };
+#endif
+
+// Bytes that hold .eh_frame_hdr and .eh_frame: a loaded segment, or a copy of one.
+struct cfi_section {
+    const uint8_t *start, *end;
+    uint64_t address; // where `start` lies in the process
+    size_t header;    // of .eh_frame_hdr, from start
+};
+
+enum cfi_how {
+    CFI_SAME, // as in the frame itself; what CFI says nothing of
+    CFI_UNDEFINED,
+    CFI_AT_OFFSET, // saved at CFA + value
+    CFI_IS_OFFSET, // is CFA + value
+    CFI_IN_REGISTER,
+    CFI_AT_EXPRESSION,
+    CFI_IS_EXPRESSION,
+};
+
+struct cfi_rule {
+    uint16_t how;
+    uint16_t length; // of an expression
+    int32_t value;   // an offset, a register, or where in the section the expression begins
+};
+
+// The row of the table that DWARF describes, for one program counter.
+struct cfi_row {
+    struct cfi_rule cfa;   // CFI_IS_OFFSET from the register below, or CFI_IS_EXPRESSION
+    uint16_t cfa_register; // UINT16_MAX: not said
+    uint16_t return_register;
+    bool is_signal_frame; // the caller was interrupted: its program counter is not behind a call
+    struct cfi_rule registers[CFI_REGISTERS];
+};
+
+// The row for `pc`. False: nothing is known of it.
+bool cfi_find(const struct cfi_section *section, uint64_t pc, struct cfi_row *row);
+
+// What a frame's rules are evaluated with. Reads that are not within [low, high) fail.
+struct cfi_frame {
+    uint64_t registers[CFI_REGISTERS];
+    uint64_t known; // bit per register
+    uint64_t low, high;
+};
+
+bool cfi_read(const struct cfi_frame *frame, uint64_t address, uint64_t *value);
+bool cfi_cfa(const struct cfi_section *section, const struct cfi_row *row, const struct cfi_frame *frame,
+             uint64_t *cfa);
+// The caller's registers into `caller`, whose bounds are left alone.
+void cfi_apply(const struct cfi_section *section, const struct cfi_row *row, const struct cfi_frame *frame,
+               uint64_t cfa, struct cfi_frame *caller);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stack/stack_table.h"
+
+#include <string.h>
+
+// Then come `slots` slots, then the words that stacks are made of: a head, then the frames.
+struct stack_table {
+    uint64_t slots; // a power of two
+    uint64_t words; // in all, from the beginning of the table
+    _Atomic uint64_t next;
+    _Atomic uint64_t lost;
+    _Atomic uint64_t slot[];
+};
+
+enum { COUNT_BITS = 16, FLAGS_BITS = 16, PROBES_MAX = 64 };
+
+static _Atomic uint64_t *words_of(struct stack_table *table) {
+    return (_Atomic uint64_t *)table;
+}
+
+struct stack_table *stack_table_init(void *memory, size_t bytes) {
+    struct stack_table *table = memory;
+    if (bytes < STACK_TABLE_BYTES_MIN || bytes / 8 > UINT32_MAX || (uintptr_t)memory % 8)
+        return NULL;
+    table->slots = 1;
+    while (table->slots * 2 <= bytes / 8 / 4)
+        table->slots *= 2;
+    table->words = bytes / 8;
+    atomic_store_explicit(&table->next, sizeof *table / 8 + table->slots, memory_order_relaxed);
+    return table;
+}
+
+static uint64_t hash_frames(const uint64_t *frames, uint32_t count, uint32_t flags) {
+    uint64_t first = 0x9e3779b97f4a7c15u ^ count, second = 0xc2b2ae3d27d4eb4fu ^ flags;
+    uint32_t i = 0;
+    // Two chains of multiplications run side by side.
+    for (; i + 1 < count; i += 2) {
+        first = (first ^ frames[i]) * 0xff51afd7ed558ccdu;
+        second = (second ^ frames[i + 1]) * 0xc4ceb9fe1a85ec53u;
+        first ^= first >> 32;
+        second ^= second >> 29;
+    }
+    if (i < count)
+        first = (first ^ frames[i]) * 0xff51afd7ed558ccdu;
+    uint64_t hash = (first ^ (second << 23 | second >> 41)) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+static bool is_same(struct stack_table *table, uint32_t id, uint64_t head, const uint64_t *frames,
+                    uint32_t count) {
+    _Atomic uint64_t *at = words_of(table) + id;
+    if (atomic_load_explicit(at, memory_order_relaxed) != head)
+        return false;
+    uint64_t different = 0;
+    for (uint32_t i = 0; i < count; i++)
+        different |= atomic_load_explicit(&at[1 + i], memory_order_relaxed) ^ frames[i];
+    return !different;
+}
+
+// Writes a stack where nobody else writes; 0: no room.
+static uint32_t append(struct stack_table *table, uint64_t head, const uint64_t *frames, uint32_t count) {
+    // The cursor stays near the end once it is there, however often a full table is asked.
+    if (atomic_load_explicit(&table->next, memory_order_relaxed) + 1 + count > table->words)
+        return 0;
+    uint64_t at = atomic_fetch_add_explicit(&table->next, 1 + count, memory_order_relaxed);
+    if (at + 1 + count > table->words)
+        return 0;
+    _Atomic uint64_t *words = words_of(table) + at;
+    for (uint32_t i = 0; i < count; i++)
+        atomic_store_explicit(&words[1 + i], frames[i], memory_order_relaxed);
+    atomic_store_explicit(words, head, memory_order_release);
+    return (uint32_t)at;
+}
+
+static uint32_t lose(struct stack_table *table) {
+    atomic_fetch_add_explicit(&table->lost, 1, memory_order_relaxed);
+    return 0;
+}
+
+uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags) {
+    if (!count || count > STACK_TABLE_FRAMES_MAX)
+        return 0;
+    uint64_t hash = hash_frames(frames, count, flags), mask = table->slots - 1;
+    // The half of the hash that does not choose the slot is kept there, and spares most comparisons.
+    uint64_t tag = hash & 0xffffffff00000000u, head = tag | (uint64_t)flags << COUNT_BITS | count;
+    uint32_t mine = 0;
+    for (uint64_t probe = 0; probe < PROBES_MAX; probe++) {
+        _Atomic uint64_t *slot = &table->slot[(hash + probe) & mask];
+        uint64_t found = atomic_load_explicit(slot, memory_order_acquire);
+        if (!found) {
+            if (!mine)
+                mine = append(table, head, frames, count);
+            if (!mine)
+                return lose(table);
+            if (atomic_compare_exchange_strong_explicit(slot, &found, tag | mine, memory_order_acq_rel,
+                                                        memory_order_acquire))
+                return mine;
+        }
+        if ((found & 0xffffffff00000000u) == tag && is_same(table, (uint32_t)found, head, frames, count))
+            return (uint32_t)found;
+    }
+    return lose(table);
+}
+
+bool stack_table_get(const struct stack_table *table, size_t bytes, uint32_t id, struct stack_view *stack) {
+    uint64_t words = bytes / 8;
+    if (id < sizeof *table / 8 || id >= words)
+        return false;
+    const _Atomic uint64_t *at = (const _Atomic uint64_t *)table + id;
+    uint64_t head = atomic_load_explicit(at, memory_order_acquire);
+    uint32_t count = head & ((1u << COUNT_BITS) - 1);
+    if (!count || count > STACK_TABLE_FRAMES_MAX || count > words - id - 1)
+        return false;
+    *stack = (struct stack_view){(const uint64_t *)(uintptr_t)(at + 1), count,
+                                 head >> COUNT_BITS & ((1u << FLAGS_BITS) - 1)};
+    return true;
+}
+
+uint64_t stack_table_lost(const struct stack_table *table) {
+    return atomic_load_explicit(&table->lost, memory_order_relaxed);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interned stacks: the same frames get the same number, a u32 that an event can carry.
+//
+// The table is one block of memory without pointers, which may be shared with another process; it only grows. Any number
+// of threads add at once, and signal handlers too: a stack is written, then its slot is taken by one compare-and-swap;
+// who loses a race finds the winner's number. The number is where the stack lies (in units of 8 bytes), so it can be
+// looked up without any index, and once handed out it is whole whatever happens to its process.
+//
+// When there is no more room, stacks get the number 0 ("none") and are counted.
+#ifndef STACK_STACK_TABLE_H
+#define STACK_STACK_TABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STACK_TABLE_FRAMES_MAX = 1024, STACK_TABLE_BYTES_MIN = 64 * 1024 };
+
+// How far a stack can be trusted, for those who only see the table.
+enum {
+    STACK_PARTIAL = 1, // does not reach the outermost frame
+    STACK_GUESSED = 2, // some frames rest on frame pointers
+};
+
+struct stack_view {
+    const uint64_t *frames; // innermost first
+    uint32_t count;
+    uint32_t flags;
+};
+
+struct stack_table;
+
+// Makes a table of `bytes` (at least STACK_TABLE_BYTES_MIN, at most 32 GiB; a quarter is index) of zeroed memory that is the
+// caller's and aligned to 8. NULL: it cannot be one.
+struct stack_table *stack_table_init(void *memory, size_t bytes);
+
+// The number of these frames; 0: there is no room (counted), or no frame, or more than STACK_TABLE_FRAMES_MAX. No lock,
+// allocation or system call.
+uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags);
+
+// A stack of a table that may be another process's: `bytes` is how much memory there is. False: no stack has that number.
+bool stack_table_get(const struct stack_table *table, size_t bytes, uint32_t id, struct stack_view *stack);
+
+// How many calls of stack_table_add found no room.
+uint64_t stack_table_lost(const struct stack_table *table);
+
+#endif

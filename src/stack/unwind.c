@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stack/unwind.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "stack/unwind_table.h"
+
+enum {
+    RED_ZONE = 128, // below the stack pointer, a function may have left what its rules still name
+    WORD = sizeof(uint64_t)
+};
+
+enum action {
+    CFA_FROM_STACK_POINTER = 1,
+    CFA_FROM_FRAME_POINTER,
+    CFA_AT_FRAME_POINTER, // loaded from there: a function that aligned its stack
+    OUTERMOST,
+    NEEDS_FULL,
+    UNKNOWN,
+};
+
+// Where a walk may read: the stack that the stack pointer is on.
+struct span {
+    uint64_t low, high;
+};
+
+struct walk {
+    uint64_t *frames;
+    uint32_t capacity;
+    struct unwind_result result;
+};
+
+static uint64_t load(uint64_t address) {
+    return *(const uint64_t *)(uintptr_t)address;
+}
+
+static bool add_frame(struct walk *walk, uint64_t pc) {
+    if (walk->result.count == walk->capacity) {
+        walk->result.end = UNWIND_FULL;
+        return false;
+    }
+    walk->frames[walk->result.count++] = pc;
+    return true;
+}
+
+static bool end(struct walk *walk, enum unwind_end how) {
+    walk->result.end = how;
+    return false;
+}
+
+// From here on frames rest on a frame pointer.
+static void mark_guess(struct walk *walk) {
+    if (walk->result.exact == UINT32_MAX)
+        walk->result.exact = walk->result.count;
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+#if defined(__x86_64__)
+// DW_OP_breg6 offset, DW_OP_deref: how gcc says that the CFA is in the frame, below its frame pointer.
+static bool is_deref(const struct cfi_section *section, const struct cfi_rule *cfa, int32_t *offset) {
+    const uint8_t *code = section->start + cfa->value;
+    if (cfa->length != 3 || code[0] != 0x76 || code[1] & 0x80 || code[2] != 0x06)
+        return false;
+    *offset = code[1] & 0x40 ? code[1] - 0x80 : code[1];
+    return true;
+}
+
+static uint8_t compress_cfa(const struct cfi_section *section, const struct cfi_row *row, int32_t *offset) {
+    *offset = row->cfa.value;
+    if (row->cfa.how == CFI_IS_EXPRESSION)
+        return is_deref(section, &row->cfa, offset) ? CFA_AT_FRAME_POINTER : NEEDS_FULL;
+    if (row->cfa_register == CFI_STACK_POINTER)
+        return CFA_FROM_STACK_POINTER;
+    return row->cfa_register == CFI_FRAME_POINTER ? CFA_FROM_FRAME_POINTER : NEEDS_FULL;
+}
+
+// The row as a rule that needs two registers, if it can be one.
+static struct unwind_rule compress(const struct cfi_section *section, const struct cfi_row *row) {
+    const struct cfi_rule *frame_pointer = &row->registers[CFI_FRAME_POINTER];
+    const struct cfi_rule *back = &row->registers[CFI_RETURN];
+    struct unwind_rule rule = {.action = NEEDS_FULL};
+    if (row->is_signal_frame || row->return_register != CFI_RETURN)
+        return rule;
+    if (back->how == CFI_UNDEFINED) {
+        rule.action = OUTERMOST;
+        return rule;
+    }
+    if (back->how != CFI_AT_OFFSET || back->value != -WORD ||
+        row->registers[CFI_STACK_POINTER].how != CFI_SAME)
+        return rule;
+    if (frame_pointer->how == CFI_AT_OFFSET && frame_pointer->value < 0 && frame_pointer->value >= INT16_MIN)
+        rule.frame_pointer = (int16_t)frame_pointer->value;
+    else if (frame_pointer->how != CFI_SAME)
+        return rule;
+    rule.action = compress_cfa(section, row, &rule.cfa_offset);
+    return rule;
+}
+#endif
+
+static struct unwind_rule make_rule(uint64_t key) {
+    struct unwind_rule rule = {.action = UNKNOWN};
+#if defined(__x86_64__)
+    struct cfi_section section;
+    struct cfi_row row;
+    if (unwind_table_find(key, &section, &row) == UNWIND_ROW)
+        rule = compress(&section, &row);
+#endif
+    rule.key = key;
+    return rule;
+}
+
+__attribute__((noinline)) static const struct unwind_rule *learn(struct unwind_rule *set, uint64_t key) {
+    set[1] = set[0];
+    set[0] = make_rule(key);
+    return &set[0];
+}
+
+static const struct unwind_rule *rule_of(struct unwind_thread *thread, uint64_t key) {
+    // Fibonacci hashing: the upper half of the product is mixed well.
+    struct unwind_rule *set = thread->cache[(key * 0x9e3779b97f4a7c15u) >> 32 & (UNWIND_SETS - 1)];
+    if (__builtin_expect(set[0].key == key, 1))
+        return &set[0];
+    return set[1].key == key ? &set[1] : learn(set, key);
+}
+
+// --- by frame pointer ----------------------------------------------------------------------------
+
+struct position {
+    uint64_t pc, key, stack_pointer, frame_pointer;
+};
+
+static bool is_chain(const struct span *span, uint64_t at, uint64_t above) {
+    return at > above && at % WORD == 0 && at <= span->high - 2 * WORD;
+}
+
+// One step where no rule is known: the frame pointer, if it points into the stack at what can be a frame.
+static bool guess(struct walk *walk, const struct span *span, struct position *at) {
+    uint64_t pointer = at->frame_pointer;
+    if (pointer < at->stack_pointer || !is_chain(span, pointer, span->low))
+        return end(walk, UNWIND_LOST);
+    uint64_t next = load(pointer), pc = load(pointer + WORD);
+    struct cfi_section section;
+    struct cfi_row row;
+    if (!pc)
+        return end(walk, UNWIND_LOST);
+    // Code the loader knows, or a chain that goes on: else it was some number.
+    if (!is_chain(span, next, pointer) && unwind_table_find(pc - 1, &section, &row) == UNWIND_NO_MODULE)
+        return end(walk, UNWIND_LOST);
+    mark_guess(walk);
+    *at = (struct position){
+        .pc = pc, .key = pc - 1, .stack_pointer = pointer + 2 * WORD, .frame_pointer = next};
+    return true;
+}
+
+// --- the fast walk -------------------------------------------------------------------------------
+
+// One step up by `rule`. False: the walk has ended, or (NEEDS_FULL) must begin again.
+static inline bool step(struct walk *walk, const struct span *span, const struct unwind_rule *rule,
+                        struct position *at) {
+    uint64_t cfa, offset = (uint64_t)(int64_t)rule->cfa_offset;
+    if (__builtin_expect(rule->action == CFA_FROM_STACK_POINTER, 1)) {
+        cfa = at->stack_pointer + offset;
+    } else if (rule->action == CFA_FROM_FRAME_POINTER) {
+        cfa = at->frame_pointer + offset;
+    } else if (rule->action == CFA_AT_FRAME_POINTER) {
+        uint64_t place = at->frame_pointer + offset;
+        if (place < span->low || place > span->high - WORD)
+            return end(walk, UNWIND_LOST);
+        cfa = load(place);
+    } else if (rule->action == UNKNOWN) {
+        return guess(walk, span, at);
+    } else {
+        return end(walk, UNWIND_OUTERMOST);
+    }
+    // Upwards only, and within the stack.
+    if (cfa < at->stack_pointer + WORD || cfa > span->high || cfa % WORD)
+        return end(walk, UNWIND_LOST);
+    if (rule->frame_pointer) {
+        uint64_t place = cfa + (uint64_t)(int64_t)rule->frame_pointer;
+        if (place < span->low || place > span->high - WORD)
+            return end(walk, UNWIND_LOST);
+        at->frame_pointer = load(place);
+    }
+    at->stack_pointer = cfa;
+    at->pc = load(cfa - WORD);
+    at->key = at->pc - 1;
+    return at->pc != 0 || end(walk, UNWIND_OUTERMOST);
+}
+
+// False: a frame needs the full walk.
+static bool walk_fast(struct unwind_thread *thread, const struct span *span,
+                      const struct unwind_registers *registers, struct walk *walk) {
+    struct position at = {.pc = registers->values[CFI_RETURN],
+                          .key = registers->values[CFI_RETURN],
+                          .stack_pointer = registers->values[CFI_STACK_POINTER],
+                          .frame_pointer = registers->values[CFI_FRAME_POINTER]};
+    for (;;) {
+        const struct unwind_rule *rule = rule_of(thread, at.key);
+        if (!add_frame(walk, at.pc))
+            return true;
+        if (rule->action == NEEDS_FULL)
+            return false;
+        if (!step(walk, span, rule, &at))
+            return true;
+    }
+}
+
+// --- the full walk -------------------------------------------------------------------------------
+
+static bool is_within(const struct span *span, uint64_t address) {
+    return address >= span->low && address < span->high;
+}
+
+// The stack that `address` is on, from a little below it.
+static bool span_of(const struct span *stack, uint64_t address, struct span *span) {
+    if (!is_within(stack, address) || address % WORD)
+        return false;
+    uint64_t below = address - stack->low < RED_ZONE ? stack->low : address - RED_ZONE;
+    *span = (struct span){below, stack->high};
+    return true;
+}
+
+struct full {
+    struct cfi_frame frame;
+    struct span own, current; // the thread's stack, and the one the walk is on
+    bool is_exact;            // the program counter is where it stopped, not behind a call
+};
+
+static bool guess_full(struct walk *walk, struct full *full) {
+    uint64_t *registers = full->frame.registers;
+    struct span span = {full->frame.low, full->frame.high};
+    struct position at = {.stack_pointer = registers[CFI_STACK_POINTER],
+                          .frame_pointer = registers[CFI_FRAME_POINTER]};
+    if (!(full->frame.known >> CFI_FRAME_POINTER & 1))
+        return end(walk, UNWIND_LOST);
+    if (!guess(walk, &span, &at))
+        return false;
+    full->frame.known =
+        UINT64_C(1) << CFI_RETURN | UINT64_C(1) << CFI_STACK_POINTER | UINT64_C(1) << CFI_FRAME_POINTER;
+    registers[CFI_RETURN] = at.pc;
+    registers[CFI_STACK_POINTER] = at.stack_pointer;
+    registers[CFI_FRAME_POINTER] = at.frame_pointer;
+    full->is_exact = false;
+    return true;
+}
+
+// A signal can have struck on another stack: from an alternate one back to the thread's own.
+static bool enter_stack(struct full *full, uint64_t old, uint64_t stack_pointer, bool may_switch) {
+    struct span span;
+    if (!may_switch && stack_pointer <= old)
+        return false;
+    // The outermost frame's caller would begin where the stack ends.
+    if (stack_pointer == full->current.high)
+        return true;
+    if (!span_of(&full->current, stack_pointer, &span) &&
+        !(may_switch && span_of(&full->own, stack_pointer, &span)))
+        return false;
+    if (!is_within(&full->current, stack_pointer))
+        full->current = full->own;
+    if (may_switch) {
+        full->frame.low = span.low;
+        full->frame.high = span.high;
+    }
+    return true;
+}
+
+static bool step_full(struct walk *walk, struct full *full) {
+    struct cfi_section section;
+    struct cfi_row row;
+    struct cfi_frame *frame = &full->frame, caller;
+    uint64_t cfa, pc = frame->registers[CFI_RETURN], old = frame->registers[CFI_STACK_POINTER];
+    if (unwind_table_find(pc - !full->is_exact, &section, &row) != UNWIND_ROW)
+        return guess_full(walk, full);
+    if (row.registers[row.return_register].how == CFI_UNDEFINED)
+        return end(walk, UNWIND_OUTERMOST);
+    if (!cfi_cfa(&section, &row, frame, &cfa))
+        return end(walk, UNWIND_LOST);
+    cfi_apply(&section, &row, frame, cfa, &caller);
+    uint64_t needed = UINT64_C(1) << CFI_STACK_POINTER | UINT64_C(1) << row.return_register;
+    if ((caller.known & needed) != needed ||
+        !enter_stack(full, old, caller.registers[CFI_STACK_POINTER], row.is_signal_frame))
+        return end(walk, UNWIND_LOST);
+    caller.registers[CFI_RETURN] = caller.registers[row.return_register];
+    memcpy(frame->registers, caller.registers, sizeof caller.registers);
+    frame->known = caller.known | UINT64_C(1) << CFI_RETURN;
+    full->is_exact = row.is_signal_frame;
+    return frame->registers[CFI_RETURN] != 0 || end(walk, UNWIND_OUTERMOST);
+}
+
+static void walk_full(const struct span *own, const struct span *current,
+                      const struct unwind_registers *registers, struct walk *walk) {
+    struct full full = {.own = *own, .current = *current, .is_exact = true};
+    struct span span;
+    if (!span_of(current, registers->values[CFI_STACK_POINTER], &span))
+        return;
+    full.frame.low = span.low;
+    full.frame.high = span.high;
+    memcpy(full.frame.registers, registers->values, sizeof registers->values);
+#if defined(__x86_64__)
+    full.frame.known = 0xf0c8 | UINT64_C(1) << CFI_RETURN; // rbx, rbp, rsp, r12 to r15: what a call preserves
+#else
+    full.frame.known = UINT64_C(1) << CFI_FRAME_POINTER | UINT64_C(1) << CFI_RETURN;
+#endif
+    while (add_frame(walk, full.frame.registers[CFI_RETURN]) && step_full(walk, &full)) {
+    }
+}
+
+// --- both ----------------------------------------------------------------------------------------
+
+bool unwind_thread_init(struct unwind_thread *thread) {
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    memset(thread, 0, sizeof *thread);
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return false;
+    bool known = pthread_attr_getstack(&attributes, &low, &size) == 0 && size > 2 * RED_ZONE;
+    pthread_attr_destroy(&attributes);
+    if (known) {
+        thread->low = (uint64_t)(uintptr_t)low;
+        thread->high = (thread->low + size) & ~(uint64_t)(WORD - 1);
+    }
+    return known;
+}
+
+// The stack that the walk begins on: the thread's, or the alternate one.
+static bool find_stack(const struct unwind_thread *thread, uint64_t stack_pointer, struct span *stack) {
+    *stack = (struct span){thread->low, thread->high};
+    if (__builtin_expect(is_within(stack, stack_pointer), 1))
+        return true;
+    stack_t alternate;
+    if (sigaltstack(NULL, &alternate) || alternate.ss_flags & SS_DISABLE)
+        return false;
+    stack->low = (uint64_t)(uintptr_t)alternate.ss_sp;
+    stack->high = (stack->low + alternate.ss_size) & ~(uint64_t)(WORD - 1);
+    return is_within(stack, stack_pointer);
+}
+
+static struct walk begin(uint64_t *frames, uint32_t capacity) {
+    return (struct walk){frames, capacity, {.exact = UINT32_MAX, .end = UNWIND_ELSEWHERE}};
+}
+
+static struct unwind_result finish(struct walk *walk) {
+    if (walk->result.exact > walk->result.count)
+        walk->result.exact = walk->result.count;
+    return walk->result;
+}
+
+struct unwind_result unwind_walk_full(const struct unwind_thread *thread,
+                                      const struct unwind_registers *registers, uint64_t *frames,
+                                      uint32_t capacity) {
+    struct walk walk = begin(frames, capacity);
+    struct span own = {thread->low, thread->high}, stack;
+    if (find_stack(thread, registers->values[CFI_STACK_POINTER], &stack))
+        walk_full(&own, &stack, registers, &walk);
+    else
+        add_frame(&walk, registers->values[CFI_RETURN]);
+    return finish(&walk);
+}
+
+struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwind_registers *registers,
+                                 uint64_t *frames, uint32_t capacity) {
+    struct walk walk = begin(frames, capacity);
+    struct span own = {thread->low, thread->high}, stack, span;
+    uint64_t stack_pointer = registers->values[CFI_STACK_POINTER], version = unwind_table_version();
+    if (thread->is_walking || !find_stack(thread, stack_pointer, &stack) ||
+        !span_of(&stack, stack_pointer, &span))
+        return unwind_walk_full(thread, registers, frames, capacity);
+    thread->is_walking = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(thread->version != version, 0)) {
+        memset(thread->cache, 0, sizeof thread->cache);
+        thread->version = version;
+    }
+    bool done = walk_fast(thread, &span, registers, &walk);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->is_walking = false;
+    if (!done) {
+        walk = begin(frames, capacity);
+        walk_full(&own, &stack, registers, &walk);
+    }
+    return finish(&walk);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The call stack of the thread that asks: program counters, innermost first, exact where the code is described
+// (.eh_frame), by frame pointers and marked so where it is not.
+//
+// A walk is async-signal-safe: no allocation, no lock, no system call (one exception below). It reads the thread's own
+// stack within its bounds, upwards only, so that a stack that the program has smashed ends the walk and nothing else.
+//
+// The fast walk carries the stack and the frame pointer alone and gets each frame's rule from the thread's cache; a
+// frame whose rule needs more (a signal frame, a CFA in another register) makes it begin again as the full walk,
+// which carries every register and evaluates CFI as it stands.
+#ifndef STACK_UNWIND_H
+#define STACK_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stack/cfi.h"
+
+enum { UNWIND_SETS = 512, UNWIND_WAYS = 2 };
+
+// How to leave the frame of one program counter; 16 bytes. An entry whose key is 0 is free.
+struct unwind_rule {
+    uint64_t key;
+    int32_t cfa_offset;
+    int16_t frame_pointer; // where the caller's is, from the CFA; 0: it has not changed
+    uint8_t action;
+    uint8_t spare;
+};
+
+// What a thread keeps between its walks; its memory is the caller's, about 16 KiB.
+struct unwind_thread {
+    uint64_t low, high; // its stack
+    uint64_t version;   // of the table that the cache is from
+    bool is_walking;    // a walk in a signal handler that interrupts another leaves the cache alone
+    struct unwind_rule cache[UNWIND_SETS][UNWIND_WAYS];
+};
+
+// For the calling thread; reads its bounds, which may allocate: before its first walk, not in a signal handler. False: the
+// bounds are not to be had.
+bool unwind_thread_init(struct unwind_thread *thread);
+
+enum unwind_end {
+    UNWIND_OUTERMOST, // the stack is whole
+    UNWIND_FULL,      // there are more frames than room
+    UNWIND_LOST,      // no rule for the last frame, or what it says is not possible
+    UNWIND_ELSEWHERE, // the stack pointer is on no stack that is known to be the thread's (a coroutine's)
+};
+
+struct unwind_result {
+    uint32_t count;
+    uint32_t exact; // so many are by CFI; the frames from there on rest on a frame pointer
+    enum unwind_end end;
+};
+
+// Registers to start from.
+struct unwind_registers {
+    uint64_t values[CFI_REGISTERS];
+};
+
+// The calling function's, at the place where this stands.
+__attribute__((always_inline)) static inline void unwind_capture(struct unwind_registers *registers) {
+#if defined(__x86_64__)
+    uint64_t pc;
+    __asm__ volatile("movq %%rbx, 24(%1)\n\tmovq %%rbp, 48(%1)\n\tmovq %%rsp, 56(%1)\n\t"
+                     "movq %%r12, 96(%1)\n\tmovq %%r13, 104(%1)\n\tmovq %%r14, 112(%1)\n\t"
+                     "movq %%r15, 120(%1)\n\tleaq (%%rip), %0"
+                     : "=&r"(pc)
+                     : "r"(registers->values)
+                     : "memory");
+    registers->values[CFI_RETURN] = pc;
+#else
+    registers->values[CFI_FRAME_POINTER] = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+// Walks from `registers`, which unwind_capture filled in this function or in one that has not returned. The first
+// frame is the program counter captured, the rest are return addresses (after a signal frame: where it struck).
+// Asks the system for the alternate signal stack if the stack pointer is not on the thread's own.
+struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwind_registers *registers,
+                                 uint64_t *frames, uint32_t capacity);
+
+// The full walk alone: what the fast one is compared with.
+struct unwind_result unwind_walk_full(const struct unwind_thread *thread,
+                                      const struct unwind_registers *registers, uint64_t *frames,
+                                      uint32_t capacity);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stack/unwind_table.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { WORDS = sizeof(struct unwind_module) / sizeof(uint64_t), CAPACITY_FIRST = 256, RETRIES = 3 };
+
+// Words, not structures: a late reader may read while the writer writes, and throws away what it read.
+struct copy {
+    _Atomic(_Atomic uint64_t *) words;
+    _Atomic uint64_t count;
+    uint64_t capacity; // of modules; the writer's
+};
+
+static struct {
+    _Atomic uint64_t version;
+    struct copy copies[2];
+    _Atomic int writer; // the process that refreshes: one that a fork left behind is nobody
+    uint64_t added, removed;
+} table;
+
+// --- the writer ----------------------------------------------------------------------------------
+
+struct gathering {
+    struct copy *copy;
+    uint64_t count;
+    bool is_first, unchanged, failed;
+};
+
+static bool grow(struct copy *copy, uint64_t count) {
+    uint64_t capacity = copy->capacity ? copy->capacity * 2 : CAPACITY_FIRST;
+    _Atomic uint64_t *words = mmap(NULL, capacity * sizeof(struct unwind_module), PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (words == MAP_FAILED)
+        return false;
+    _Atomic uint64_t *old = atomic_load_explicit(&copy->words, memory_order_relaxed);
+    for (uint64_t i = 0; i < count * WORDS; i++)
+        atomic_store_explicit(&words[i], atomic_load_explicit(&old[i], memory_order_relaxed),
+                              memory_order_relaxed);
+    atomic_store_explicit(&copy->words, words, memory_order_release);
+    copy->capacity = capacity;
+    return true;
+}
+
+static uint64_t word_of(const struct copy *copy, uint64_t module, uint64_t word) {
+    return atomic_load_explicit(
+        &atomic_load_explicit(&copy->words, memory_order_acquire)[module * WORDS + word],
+        memory_order_relaxed);
+}
+
+// Inserts where it belongs: the loader tells modules in the order they came, which is nearly sorted, downwards.
+static bool insert(struct gathering *gathering, const struct unwind_module *module) {
+    struct copy *copy = gathering->copy;
+    if (gathering->count == copy->capacity && !grow(copy, gathering->count))
+        return false;
+    _Atomic uint64_t *words = atomic_load_explicit(&copy->words, memory_order_relaxed);
+    uint64_t at = gathering->count++;
+    for (; at > 0 && word_of(copy, at - 1, 0) > module->begin; at--)
+        for (uint64_t word = 0; word < WORDS; word++)
+            atomic_store_explicit(&words[at * WORDS + word], word_of(copy, at - 1, word),
+                                  memory_order_relaxed);
+    uint64_t values[WORDS];
+    memcpy(values, module, sizeof values);
+    for (uint64_t word = 0; word < WORDS; word++)
+        atomic_store_explicit(&words[at * WORDS + word], values[word], memory_order_relaxed);
+    return true;
+}
+
+// Whether `segment` is memory that can be read and holds `address`.
+static bool holds(const struct dl_phdr_info *info, const ElfW(Phdr) * segment, uint64_t address) {
+    uint64_t begin = info->dlpi_addr + segment->p_vaddr;
+    return segment->p_type == PT_LOAD && segment->p_flags & PF_R && address >= begin &&
+           address - begin < segment->p_filesz;
+}
+
+static void find_frames(const struct dl_phdr_info *info, struct unwind_module *module) {
+    uint64_t header = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+            header = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    for (int i = 0; header && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (holds(info, segment, header)) {
+            module->frame_begin = info->dlpi_addr + segment->p_vaddr;
+            module->frame_end = module->frame_begin + segment->p_filesz;
+            module->frame_header = header - module->frame_begin;
+        }
+    }
+}
+
+static int gather(struct dl_phdr_info *info, size_t size, void *context) {
+    struct gathering *gathering = context;
+    if (gathering->is_first && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
+        if (unwind_table_version() && info->dlpi_adds == table.added && info->dlpi_subs == table.removed) {
+            gathering->unchanged = true;
+            return 1;
+        }
+        table.added = info->dlpi_adds;
+        table.removed = info->dlpi_subs;
+    }
+    gathering->is_first = false;
+    struct unwind_module module = {0};
+    find_frames(info, &module);
+    for (int i = 0; i < info->dlpi_phnum && !gathering->failed; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+            continue;
+        module.begin = info->dlpi_addr + segment->p_vaddr;
+        module.end = module.begin + segment->p_memsz;
+        gathering->failed = !insert(gathering, &module);
+    }
+    return gathering->failed;
+}
+
+bool unwind_table_refresh(void) {
+    int self = (int)getpid(), other = atomic_load_explicit(&table.writer, memory_order_relaxed);
+    if (other == self || !atomic_compare_exchange_strong_explicit(&table.writer, &other, self,
+                                                                  memory_order_acquire, memory_order_relaxed))
+        return true; // somebody is at it
+    uint64_t version = unwind_table_version();
+    struct gathering gathering = {.copy = &table.copies[(version + 1) & 1], .is_first = true};
+    // Whoever finds a word written from here on finds the version that sent it elsewhere, too.
+    atomic_thread_fence(memory_order_seq_cst);
+    dl_iterate_phdr(gather, &gathering);
+    if (gathering.failed) {
+        table.added = 0; // the next refresh looks again
+    } else if (!gathering.unchanged) {
+        atomic_store_explicit(&gathering.copy->count, gathering.count, memory_order_release);
+        atomic_store_explicit(&table.version, version + 1, memory_order_seq_cst);
+    }
+    atomic_store_explicit(&table.writer, 0, memory_order_release);
+    return !gathering.failed;
+}
+
+// --- the readers ---------------------------------------------------------------------------------
+
+uint64_t unwind_table_version(void) {
+    return atomic_load_explicit(&table.version, memory_order_acquire);
+}
+
+static bool look_up(const struct copy *copy, uint64_t pc, struct unwind_module *module) {
+    uint64_t count = atomic_load_explicit(&copy->count, memory_order_acquire), first = 0;
+    while (count > 1) {
+        uint64_t half = count / 2;
+        if (word_of(copy, first + half, 0) <= pc) {
+            first += half;
+            count -= half;
+        } else {
+            count = half;
+        }
+    }
+    if (!count)
+        return false;
+    uint64_t values[WORDS];
+    for (uint64_t word = 0; word < WORDS; word++)
+        values[word] = word_of(copy, first, word);
+    memcpy(module, values, sizeof values);
+    return pc >= module->begin && pc < module->end;
+}
+
+// True: `module` has the code at pc. A table that changes time and again under a reader is as good as none.
+static bool find_module(uint64_t pc, struct unwind_module *module) {
+    for (int i = 0; i < RETRIES; i++) {
+        uint64_t version = unwind_table_version();
+        bool found = version && look_up(&table.copies[version & 1], pc, module);
+        atomic_thread_fence(memory_order_acquire);
+        if (atomic_load_explicit(&table.version, memory_order_relaxed) == version)
+            return found;
+    }
+    return false;
+}
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+// glibc 2.35 and later can say without a lock what is loaded now; with an older one this stays NULL.
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+#endif
+
+// A module that has been closed since the last refresh must not be read: its frames are on no stack any more, but a
+// program counter that was guessed, or that the program has smashed, may point there.
+static bool is_loaded(uint64_t pc, const struct unwind_module *module) {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+    struct dl_find_object found;
+    if (_dl_find_object)
+        return _dl_find_object((void *)(uintptr_t)pc, &found) == 0 &&
+               (uint64_t)(uintptr_t)found.dlfo_eh_frame == module->frame_begin + module->frame_header;
+#endif
+    (void)pc, (void)module;
+    return true;
+}
+
+enum unwind_found unwind_table_find(uint64_t pc, struct cfi_section *section, struct cfi_row *row) {
+    struct unwind_module module;
+    if (!find_module(pc, &module))
+        return UNWIND_NO_MODULE;
+    if (!module.frame_begin)
+        return UNWIND_NO_ROW;
+    if (!is_loaded(pc, &module))
+        return UNWIND_NO_MODULE;
+    *section = (struct cfi_section){.start = (const uint8_t *)(uintptr_t)module.frame_begin,
+                                    .end = (const uint8_t *)(uintptr_t)module.frame_end,
+                                    .address = module.frame_begin,
+                                    .header = module.frame_header};
+    return cfi_find(section, pc, row) ? UNWIND_ROW : UNWIND_NO_ROW;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which code is loaded where, and what says how to unwind it: one table per process.
+//
+// The linker has sorted every module's functions already (.eh_frame_hdr) and the loader has mapped what describes
+// them: being ready means to know where they are, some microseconds and 80 bytes per module, whatever its size.
+// What is learned of a program counter is kept by the thread that asked (unwind.h).
+//
+// Two copies of the table, and a version whose lowest bit says which is current. The one writer at a time
+// (unwind_table_refresh) fills the other copy, then publishes it. A reader copies the one entry it needs and then
+// checks that the version has not moved: only then was nobody writing where it read. A copy that grows is mapped
+// anew and the old one stays mapped, so that whoever reads it late finds memory there (sizes double: the sum is
+// less than twice the last).
+#ifndef STACK_UNWIND_TABLE_H
+#define STACK_UNWIND_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stack/cfi.h"
+
+// An executable segment.
+struct unwind_module {
+    uint64_t begin, end; // its code
+    uint64_t frame_begin,
+        frame_end;         // the mapped segment that has .eh_frame_hdr and .eh_frame; 0: there is none
+    uint64_t frame_header; // the header, from frame_begin
+};
+
+// Looks at what is loaded and publishes it if that has changed since the last time. Takes the dynamic linker's lock:
+// for a helper thread, or for a program's thread when it has just come from dlopen; never on the event path. False:
+// there was no memory, and what was published before still holds.
+bool unwind_table_refresh(void);
+
+// Changes whenever what is published does. 0: nothing has been yet.
+uint64_t unwind_table_version(void);
+
+enum unwind_found {
+    UNWIND_NO_MODULE, // no code that the loader knows: generated at run time, or not code
+    UNWIND_NO_ROW,    // a module's code, but nothing (or nothing valid) describes it
+    UNWIND_ROW,
+};
+
+// What holds at `pc`; `section` is where the expressions of `row` are. Async-signal-safe: no lock, no allocation, no
+// system call.
+enum unwind_found unwind_table_find(uint64_t pc, struct cfi_section *section, struct cfi_row *row);
+
+#endif
