@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -82,7 +83,9 @@ static size_t add_plain(struct text *text, const struct rows *rows, const tsmith
     size_t from = text->length;
     if (value->type == TSMITH_SQL_TEXT)
         return text_add_safe(text, value->text, rows->column_count > 1 ? CELL_COLUMNS : 0);
-    if (is_number(value)) {
+    if (value->type == TSMITH_SQL_REAL && isinf(value->real)) {
+        text_add_cstr(text, value->real > 0 ? "Inf" : "-Inf");
+    } else if (is_number(value)) {
         add_number(text, value);
     } else if (value->type == TSMITH_SQL_BLOB) {
         text_add_cstr(text, "x'");

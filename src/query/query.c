@@ -95,6 +95,9 @@ int query_declare(const struct query_table *table) {
     return code;
 }
 
+// The longest text or blob: names of traces are at most 64 MiB; what is longer is an accident of the statement.
+enum { LONGEST_VALUE = (64 << 20) + 4096 };
+
 static bool configure(tsmith_query *query) {
     static const struct {
         int option, on;
@@ -109,6 +112,7 @@ static bool configure(tsmith_query *query) {
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (sqlite3_db_config(query->db, options[i].option, options[i].on, NULL) != SQLITE_OK)
             return false;
+    sqlite3_limit(query->db, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
     for (size_t i = 0; i < query->event_count; i++)
         if (sqlite3_create_module_v2(query->db, query->events[i].base.shown.name, &events_module,
                                      &query->events[i], NULL) != SQLITE_OK)

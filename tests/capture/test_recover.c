@@ -181,7 +181,8 @@ static void *emit_some(void *self) {
 
 static void *emit_main(void *self) {
     struct emitter *emitter = self;
-    pthread_barrier_t *go = emitter->go, *done = emitter->done; // the rest is another thread's between the two
+    pthread_barrier_t *go = emitter->go,
+                      *done = emitter->done; // the rest is another thread's between the two
     for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
         pthread_barrier_wait(go);
         emit_chunk(emitter, chunk);

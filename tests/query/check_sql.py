@@ -306,6 +306,8 @@ def check_refusals(path, folder):
     error = fails(path, "SELECT 1; SELEC 2", "near \"SELEC\"").stderr.decode().splitlines()
     check(error[1].index("SELEC 2") == error[2].index("^"), "in the second statement, too")
     fails(path, 'SELECT count(*) FROM kernel WHERE name = "blur"', "blur")
+    fails(path, "SELECT zeroblob(900000000)", "too big")
+    check(run("query", path, "SELECT 9e999 AS x, -9e999 AS y").stdout.decode().split()[-2:] == ["Inf", "-Inf"], "infinity")
     fails(path, ".nothing", ".nothing")
     fails(path, ".schema nothing", "nothing")
     fails(path, ".schema kernel; SELECT 1", "nothing more")
