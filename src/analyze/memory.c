@@ -1,34 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory objects: how much was alive when, what was never freed, what was freed twice. Memory: 40 bytes per
-// allocation and per free, because a thread's events come late and order is needed to the ns.
+// Device memory: how much was alive when, what was never freed, what was freed twice; where blocks have addresses, how
+// torn the free memory between them is; where an allocator tells of its reserve, how much of that is unused. An event of
+// kind alloc or free says it, or PyTorch's instants named "[memory]", in fields of their own (Bytes below 0: freed).
+// Memory: 40 bytes per allocation and per free, because a thread's events come late and order is needed to the ns.
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/tally.h"
 #include "base/array.h"
+
+// The fields that say it, as the traces name them. X(NAME, "name", "its other name")
+#define MEMORY_FIELD_TABLE(X)                                                                                \
+    X(ADDRESS, "Addr", "")                                                                                   \
+    X(BYTES, "Bytes", "")                                                                                    \
+    X(TYPE, "Device Type", "")                                                                               \
+    X(DEVICE, "Device Id", "deviceId")                                                                       \
+    X(ALLOCATED, "Total Allocated", "")                                                                      \
+    X(RESERVED, "Total Reserved", "")                                                                        \
+    X(MEMORY_KIND, "memKind", "")
+
+enum memory_field {
+#define FIELD_ENUM(NAME, name, other) FIELD_##NAME,
+    MEMORY_FIELD_TABLE(FIELD_ENUM)
+#undef FIELD_ENUM
+        FIELD_LIMIT
+};
+
+// A field of the trace's own may come with more than one type, by what its values need.
+enum { FORM_SIGNED, FORM_UNSIGNED, FORM_TEXT, FORMS };
+
+// Where memory lies: the process, and the device's number if the trace tells it.
+#define DEVICE_UNKNOWN UINT32_MAX
 
 struct change {
     int64_t time;
+    uint64_t place;  // process << 32 | device
     uint64_t object; // 0: unknown
     uint64_t bytes;
-    uint32_t process, name;
-    uint8_t freed, operation;
+    uint32_t name;
+    uint8_t freed, addressed; // its object is where it lies on the device
+};
+
+// What an allocator says of itself.
+struct allocator {
+    uint64_t allocated, reserved; // when most was allocated first
+    uint64_t most_reserved;
+    int64_t at;
 };
 
 struct memory {
     struct change *changes;
     size_t count, capacity;
+    struct tally places;
+    struct allocator *allocators; // by number in `places`
+    size_t allocator_count, allocator_capacity;
+    uint32_t fields[FIELD_LIMIT][FORMS]; // 0: not there
+    uint32_t fields_seen;
 };
 
-// What is alive in a process.
+// What is alive in a place. Without objects nobody knows what is freed, and more may be than was allocated.
 struct account {
     uint64_t allocations, frees, unknown_frees, double_frees;
-    uint64_t live, peak;
-    int64_t peak_at;
+    int64_t live, peak, peak_at;
+    size_t peak_change; // the change that made the peak
+    bool objects, addresses;
 };
+
+// ---- from events
 
 static uint64_t value_of(const tsmith_batch *batch, uint32_t field, uint32_t row) {
     uint64_t bits;
     return tsmith_batch_get(batch, field, row, &bits) ? bits : 0;
+}
+
+static void learn_fields(struct memory *memory, const tsmith_dictionary *dictionary) {
+    static const char *const NAMES[FIELD_LIMIT][2] = {
+#define FIELD_NAMES(NAME, name, other) {name, other},
+        MEMORY_FIELD_TABLE(FIELD_NAMES)
+#undef FIELD_NAMES
+    };
+    uint32_t count = tsmith_dictionary_dynamic_field_count(dictionary);
+    for (uint32_t id = memory->fields_seen ? memory->fields_seen : 1; id < count; id++) {
+        const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(dictionary, id);
+        int form = field->type == TSMITH_TYPE_I64      ? FORM_SIGNED
+                   : field->type == TSMITH_TYPE_U64    ? FORM_UNSIGNED
+                   : field->type == TSMITH_TYPE_STRING ? FORM_TEXT
+                                                       : FORMS;
+        const char *name = tsmith_dictionary_string(dictionary, field->name).bytes;
+        for (int i = 0; form < FORMS && i < FIELD_LIMIT; i++)
+            if ((strcmp(name, NAMES[i][0]) == 0 || strcmp(name, NAMES[i][1]) == 0) && *name &&
+                !memory->fields[i][form])
+                memory->fields[i][form] = TSMITH_FIELD_DYNAMIC + id;
+    }
+    memory->fields_seen = count;
+}
+
+// A number of the trace's own; false when the event has none.
+static bool get_field(const struct memory *memory, const tsmith_batch *batch, uint32_t row,
+                      enum memory_field field, uint64_t *out) {
+    for (int form = FORM_SIGNED; form <= FORM_UNSIGNED; form++)
+        if (memory->fields[field][form] && tsmith_batch_get(batch, memory->fields[field][form], row, out))
+            return true;
+    return false;
+}
+
+// Pageable and pinned memory is the host's (CUPTI's kinds of memory, by number or by name).
+static bool is_on_host(const struct memory *memory, const tsmith_dictionary *dictionary,
+                       const tsmith_batch *batch, uint32_t row) {
+    uint64_t kind;
+    if (get_field(memory, batch, row, FIELD_MEMORY_KIND, &kind))
+        return kind <= 1;
+    uint32_t field = memory->fields[FIELD_MEMORY_KIND][FORM_TEXT];
+    if (!field || !tsmith_batch_get(batch, field, row, &kind) || kind > UINT32_MAX)
+        return false;
+    const char *name = tsmith_dictionary_string(dictionary, (uint32_t)kind).bytes;
+    return strcmp(name, "Pageable") == 0 || strcmp(name, "Pinned") == 0;
+}
+
+static uint64_t place_of(uint32_t process, bool known, uint64_t device) {
+    return (uint64_t)process << 32 | (known && device < DEVICE_UNKNOWN ? device : DEVICE_UNKNOWN);
+}
+
+// An event of kind alloc or free. False when it is not about memory of a device.
+static bool read_change(const struct memory *memory, const tsmith_dictionary *dictionary,
+                        const tsmith_batch *batch, uint32_t row, uint32_t process, struct change *change) {
+    uint64_t device = 0;
+    bool known = get_field(memory, batch, row, FIELD_DEVICE, &device);
+    if (value_of(batch, TSMITH_FIELD_OPERATION, row) == TSMITH_OPERATION_SUB_BUFFER)
+        return false; // owns no bytes
+    change->object = value_of(batch, TSMITH_FIELD_OBJECT, row);
+    change->bytes = value_of(batch, TSMITH_FIELD_BYTES, row);
+    change->addressed = known && change->object; // an API that names the device names the address, too
+    change->place = place_of(process, known, device);
+    return !is_on_host(memory, dictionary, batch, row);
+}
+
+static bool note_allocator(struct memory *memory, const struct change *change, uint64_t allocated,
+                           uint64_t reserved) {
+    uint32_t number = tally_number(&memory->places, change->place);
+    void *allocators = memory->allocators;
+    if (number == UINT32_MAX || !array_reserve(&allocators, &memory->allocator_capacity, memory->places.count,
+                                               sizeof *memory->allocators))
+        return false;
+    memory->allocators = allocators;
+    struct allocator *allocator = &memory->allocators[number];
+    if (number == memory->allocator_count) {
+        memory->allocator_count++;
+        *allocator = (struct allocator){allocated, reserved, reserved, change->time};
+    }
+    if (reserved > allocator->most_reserved)
+        allocator->most_reserved = reserved;
+    if (allocated > allocator->allocated ||
+        (allocated == allocator->allocated && change->time < allocator->at)) {
+        allocator->allocated = allocated;
+        allocator->reserved = reserved;
+        allocator->at = change->time;
+    }
+    return true;
+}
+
+// PyTorch's "[memory]". False when it is not about memory of a device (type 0 is the host).
+static bool read_instant(struct memory *memory, const tsmith_batch *batch, uint32_t row, uint32_t process,
+                         struct change *change, bool *failed) {
+    uint64_t type, bytes, device = 0, allocated, reserved;
+    bool grows = tsmith_batch_get(batch, TSMITH_FIELD_BYTES, row, &bytes);
+    if ((!grows && !get_field(memory, batch, row, FIELD_BYTES, &bytes)) ||
+        !get_field(memory, batch, row, FIELD_TYPE, &type) || type == 0)
+        return false;
+    change->freed = !grows && (int64_t)bytes < 0;
+    change->bytes = change->freed ? 0 - bytes : bytes;
+    bool known = get_field(memory, batch, row, FIELD_DEVICE, &device);
+    change->place = place_of(process, known, device);
+    change->addressed = get_field(memory, batch, row, FIELD_ADDRESS, &change->object) && change->object;
+    if (get_field(memory, batch, row, FIELD_ALLOCATED, &allocated) &&
+        get_field(memory, batch, row, FIELD_RESERVED, &reserved))
+        *failed |= !note_allocator(memory, change, allocated, reserved);
+    return true;
 }
 
 static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
@@ -36,35 +184,42 @@ static tsmith_status take(void *state, const tsmith_dictionary *dictionary, cons
     struct memory *memory = state;
     tsmith_column kinds;
     const tsmith_track *track = tsmith_dictionary_track(dictionary, tsmith_batch_track(batch));
+    uint32_t process = track ? track->process : 0;
+    bool failed = false;
     if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds))
         return TSMITH_OK;
-    for (uint32_t row = 0; row < kinds.count; row++) {
+    if (tsmith_dictionary_dynamic_field_count(dictionary) != memory->fields_seen)
+        learn_fields(memory, dictionary);
+    for (uint32_t row = 0; row < kinds.count && !failed; row++) {
         uint8_t kind = ((const uint8_t *)kinds.values)[row];
-        if (kind != TSMITH_KIND_ALLOC && kind != TSMITH_KIND_FREE)
+        bool instant = kind == TSMITH_KIND_MARKER && memory->fields[FIELD_TYPE][FORM_SIGNED];
+        if (kind != TSMITH_KIND_ALLOC && kind != TSMITH_KIND_FREE && !instant)
             continue;
         struct change change = {.time = (int64_t)value_of(batch, TSMITH_FIELD_START, row),
-                                .object = value_of(batch, TSMITH_FIELD_OBJECT, row),
-                                .bytes = value_of(batch, TSMITH_FIELD_BYTES, row),
-                                .process = track ? track->process : 0,
                                 .name = (uint32_t)value_of(batch, TSMITH_FIELD_NAME, row),
-                                .freed = kind == TSMITH_KIND_FREE,
-                                .operation = (uint8_t)value_of(batch, TSMITH_FIELD_OPERATION, row)};
+                                .freed = kind == TSMITH_KIND_FREE};
+        if (window && change.time >= window->to)
+            continue; // what was allocated before the window is alive in it
+        if (instant && strcmp(tsmith_dictionary_string(dictionary, change.name).bytes, "[memory]") != 0)
+            continue;
+        if (!(instant ? read_instant(memory, batch, row, process, &change, &failed)
+                      : read_change(memory, dictionary, batch, row, process, &change)))
+            continue;
         void *changes = memory->changes;
-        if (change.operation == TSMITH_OPERATION_SUB_BUFFER || (window && change.time >= window->to))
-            continue; // owns no bytes; and what was allocated before the window is alive in it
-        if (!array_reserve(&changes, &memory->capacity, memory->count + 1, sizeof *memory->changes))
-            return TSMITH_ERROR_NO_MEMORY;
+        failed |= !array_reserve(&changes, &memory->capacity, memory->count + 1, sizeof *memory->changes);
         memory->changes = changes;
-        memory->changes[memory->count++] = change;
+        change.bytes = change.bytes > INT64_MAX ? INT64_MAX : change.bytes;
+        if (!failed)
+            memory->changes[memory->count++] = change;
     }
-    return TSMITH_OK;
+    return failed ? TSMITH_ERROR_NO_MEMORY : TSMITH_OK;
 }
 
-// By process and time; at one time frees come first.
+// By place and time; at one time frees come first.
 static int by_time(const void *left, const void *right) {
     const struct change *a = left, *b = right;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
     if (a->time != b->time)
         return a->time < b->time ? -1 : 1;
     if (a->freed != b->freed)
@@ -79,47 +234,169 @@ struct slot {
     uint32_t change; // the allocation, TSMITH_INDEX_NONE once it is freed
 };
 
-static struct slot *find_slot(struct slot *slots, size_t mask, uint64_t object) {
-    size_t at = (object * 0x9e3779b97f4a7c15u >> 20) & mask;
-    while (slots[at].object && slots[at].object != object)
-        at = (at + 1) & mask;
-    return &slots[at];
+struct slots {
+    struct slot *items;
+    size_t size; // a power of 2
+};
+
+static bool slots_make(struct slots *slots, size_t objects) {
+    slots->size = 16;
+    while (slots->size < 2 * objects)
+        slots->size *= 2;
+    slots->items = calloc(slots->size, sizeof *slots->items);
+    return slots->items;
 }
 
-static void apply(struct memory *memory, size_t index, struct slot *slots, size_t mask,
-                  struct account *account) {
-    const struct change *change = &memory->changes[index];
-    struct slot *slot = change->object ? find_slot(slots, mask, change->object) : NULL;
-    if (!change->freed) {
-        account->allocations++;
-        account->live += change->bytes;
-        if (account->live > account->peak) {
-            account->peak = account->live;
-            account->peak_at = change->time;
-        }
-        if (slot)
-            *slot = (struct slot){change->object, (uint32_t)index};
-        return;
-    }
+static struct slot *find_slot(const struct slots *slots, uint64_t object) {
+    size_t mask = slots->size - 1, at = (object * 0x9e3779b97f4a7c15u >> 20) & mask;
+    while (slots->items[at].object && slots->items[at].object != object)
+        at = (at + 1) & mask;
+    return &slots->items[at];
+}
+
+static void account_free(const struct memory *memory, const struct change *change, struct slot *slot,
+                         struct account *account) {
     account->frees++;
-    if (!slot || !slot->object) {
+    if (!change->object && !account->objects) {
+        account->live = sweep_add(account->live, -(int64_t)change->bytes);
+    } else if (!slot || !slot->object) {
         account->unknown_frees++;
     } else if (slot->change == TSMITH_INDEX_NONE) {
         account->double_frees++;
     } else {
-        account->live -= memory->changes[slot->change].bytes;
+        account->live = sweep_add(account->live, -(int64_t)memory->changes[slot->change].bytes);
         slot->change = TSMITH_INDEX_NONE;
     }
+}
+
+static void apply(const struct memory *memory, size_t index, const struct slots *slots,
+                  struct account *account) {
+    const struct change *change = &memory->changes[index];
+    struct slot *slot = change->object ? find_slot(slots, change->object) : NULL;
+    account->objects |= change->object != 0;
+    account->addresses |= change->addressed;
+    if (change->freed) {
+        account_free(memory, change, slot, account);
+        return;
+    }
+    account->allocations++;
+    account->live = sweep_add(account->live, (int64_t)change->bytes);
+    if (account->live > account->peak) {
+        account->peak = account->live;
+        account->peak_at = change->time;
+        account->peak_change = index;
+    }
+    if (slot)
+        *slot = (struct slot){change->object, (uint32_t)index};
+}
+
+// ---- the free memory between blocks
+
+struct block {
+    uint64_t from, to;
+};
+
+struct space {
+    struct block *arena, *alive; // where blocks lay up to now; those that still do
+    size_t arena_count, alive_count;
+    uint64_t known, free, largest;
+};
+
+static int by_address(const void *left, const void *right) {
+    const struct block *a = left, *b = right;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
+static struct block block_of(const struct change *change) {
+    uint64_t to;
+    return (struct block){change->object,
+                          __builtin_add_overflow(change->object, change->bytes, &to) ? UINT64_MAX : to};
+}
+
+// Sorted and joined where they touch: how many are left.
+static size_t unite(struct block *blocks, size_t count) {
+    size_t kept = 0;
+    if (count)
+        qsort(blocks, count, sizeof *blocks, by_address);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && blocks[i].from <= blocks[kept - 1].to) {
+            if (blocks[i].to > blocks[kept - 1].to)
+                blocks[kept - 1].to = blocks[i].to;
+        } else {
+            blocks[kept++] = blocks[i];
+        }
+    }
+    return kept;
+}
+
+static void add_free(struct space *space, uint64_t from, uint64_t to) {
+    if (from >= to)
+        return;
+    space->free += to - from;
+    space->largest = to - from > space->largest ? to - from : space->largest;
+}
+
+// What of the arena no living block covers; every one of them lies in it.
+static void measure_free(struct space *space) {
+    size_t next = 0;
+    for (size_t i = 0; i < space->arena_count; i++) {
+        uint64_t at = space->arena[i].from, to = space->arena[i].to;
+        space->known += to - at;
+        for (; next < space->alive_count && space->alive[next].from < to; next++) {
+            add_free(space, at, space->alive[next].from);
+            at = space->alive[next].to;
+        }
+        add_free(space, at, to);
+    }
+}
+
+// The space of changes [from, last], after the last. False when memory is exhausted.
+static bool measure_space(const struct memory *memory, size_t from, size_t last, struct space *space) {
+    struct account account = {0};
+    struct slots slots;
+    size_t room = last - from + 1;
+    bool done = slots_make(&slots, room);
+    *space = (struct space){.arena = malloc(room * sizeof *space->arena),
+                            .alive = malloc(room * sizeof *space->alive)};
+    done = done && space->arena && space->alive;
+    for (size_t i = from; done && i <= last; i++) {
+        apply(memory, i, &slots, &account);
+        if (!memory->changes[i].freed && memory->changes[i].addressed && memory->changes[i].bytes)
+            space->arena[space->arena_count++] = block_of(&memory->changes[i]);
+    }
+    for (size_t i = 0; done && i < slots.size; i++) {
+        const struct slot *slot = &slots.items[i];
+        if (slot->object && slot->change != TSMITH_INDEX_NONE && memory->changes[slot->change].addressed &&
+            memory->changes[slot->change].bytes)
+            space->alive[space->alive_count++] = block_of(&memory->changes[slot->change]);
+    }
+    if (done) {
+        space->arena_count = unite(space->arena, space->arena_count);
+        space->alive_count = unite(space->alive, space->alive_count);
+        measure_free(space);
+    }
+    free(slots.items);
+    free(space->arena);
+    free(space->alive);
+    return done;
 }
 
 // ---- the report
 
 static const tsmith_report_column PROCESSES[] = {
-    {"process", TSMITH_CELL_COUNT},      {"allocations", TSMITH_CELL_COUNT},
-    {"frees", TSMITH_CELL_COUNT},        {"peak", TSMITH_CELL_BYTES},
-    {"peak_at", TSMITH_CELL_TIME},       {"live_at_end", TSMITH_CELL_BYTES},
-    {"never_freed", TSMITH_CELL_COUNT},  {"freed_twice", TSMITH_CELL_COUNT},
-    {"freed_unknown", TSMITH_CELL_COUNT}};
+    {"process", TSMITH_CELL_COUNT},     {"device", TSMITH_CELL_COUNT},
+    {"allocations", TSMITH_CELL_COUNT}, {"frees", TSMITH_CELL_COUNT},
+    {"peak", TSMITH_CELL_BYTES},        {"peak_at", TSMITH_CELL_TIME},
+    {"live_at_end", TSMITH_CELL_BYTES}, {"never_freed", TSMITH_CELL_COUNT},
+    {"freed_twice", TSMITH_CELL_COUNT}, {"freed_unknown", TSMITH_CELL_COUNT}};
+static const tsmith_report_column SPACES[] = {
+    {"process", TSMITH_CELL_COUNT},        {"device", TSMITH_CELL_COUNT},
+    {"known", TSMITH_CELL_BYTES},          {"free", TSMITH_CELL_BYTES},
+    {"largest_free", TSMITH_CELL_BYTES},   {"fragmentation", TSMITH_CELL_SHARE},
+    {"peak_allocated", TSMITH_CELL_BYTES}, {"peak_reserved", TSMITH_CELL_BYTES},
+    {"unused", TSMITH_CELL_BYTES},         {"unused_share", TSMITH_CELL_SHARE}};
 static const tsmith_report_column LEAKS[] = {{"process", TSMITH_CELL_COUNT},
                                              {"size", TSMITH_CELL_BYTES},
                                              {"at", TSMITH_CELL_TIME},
@@ -133,56 +410,125 @@ static int by_size(const void *left, const void *right) {
     return by_time(left, right);
 }
 
-static int64_t pid_of(const struct analysis_context *context, uint32_t process) {
-    const tsmith_process *entry = tsmith_dictionary_process(context->dictionary, process);
-    return entry ? (int64_t)entry->pid : 0;
+struct tables {
+    const struct analysis_context *context;
+    struct report *report;
+    struct report_table *processes, *spaces;
+};
+
+static void write_process(const struct analysis_context *context, struct report *report,
+                          struct report_table *table, uint64_t place) {
+    const tsmith_process *entry = tsmith_dictionary_process(context->dictionary, (uint32_t)(place >> 32));
+    report_integer(report, table, entry ? (int64_t)entry->pid : 0);
+}
+
+static void write_place(const struct tables *tables, struct report_table *table, uint64_t place) {
+    write_process(tables->context, tables->report, table, place);
+    if ((uint32_t)place == DEVICE_UNKNOWN)
+        report_unknown(tables->report, table);
+    else
+        report_integer(tables->report, table, (uint32_t)place);
 }
 
 struct totals {
-    uint64_t leaked, leaks, peak, twice;
+    int64_t leaked, peak;
+    uint64_t leaks, twice;
+    bool objects;
+    double worst;         // fragmentation
     struct change *alive; // copies of allocations never freed
     size_t alive_count, alive_capacity;
 };
 
-// One process: changes [from, to).
-static bool account_process(struct memory *memory, size_t from, size_t to,
-                            const struct analysis_context *context, struct report *report,
-                            struct report_table *table, struct totals *totals) {
-    struct account account = {0};
-    size_t size = 16, alive = 0;
-    while (size < 2 * (to - from))
-        size *= 2;
-    struct slot *slots = calloc(size, sizeof *slots);
-    bool done = slots;
+// NULL: it tells nothing of itself.
+static const struct allocator *find_allocator(struct memory *memory, uint64_t place) {
+    uint32_t number = tally_number(&memory->places, place);
+    return number < memory->allocator_count ? &memory->allocators[number] : NULL;
+}
+
+static int64_t bytes_cell(uint64_t bytes) {
+    return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+}
+
+static bool write_space(struct memory *memory, size_t from, const struct account *account,
+                        const struct tables *tables, struct totals *totals) {
+    uint64_t place = memory->changes[from].place;
+    const struct allocator *allocator = find_allocator(memory, place);
+    struct report *report = tables->report;
+    struct space space = {0};
+    bool told = account->addresses && account->peak > 0;
+    if (!told && !allocator)
+        return true;
+    if (told && !measure_space(memory, from, account->peak_change, &space))
+        return false;
+    write_place(tables, tables->spaces, place);
+    const uint64_t cells[] = {space.known, space.free, space.largest};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        if (told)
+            report_integer(report, tables->spaces, bytes_cell(cells[i]));
+        else
+            report_unknown(report, tables->spaces);
+    report_share(report, tables->spaces, bytes_cell(space.free - space.largest), bytes_cell(space.free));
+    if (space.free && 1 - (double)space.largest / (double)space.free > totals->worst)
+        totals->worst = 1 - (double)space.largest / (double)space.free;
+    if (allocator) {
+        uint64_t unused =
+            allocator->reserved > allocator->allocated ? allocator->reserved - allocator->allocated : 0;
+        report_integer(report, tables->spaces, bytes_cell(allocator->allocated));
+        report_integer(report, tables->spaces, bytes_cell(allocator->most_reserved));
+        report_integer(report, tables->spaces, bytes_cell(unused));
+        report_share(report, tables->spaces, bytes_cell(unused), bytes_cell(allocator->reserved));
+    } else {
+        for (int i = 0; i < 4; i++)
+            report_unknown(report, tables->spaces);
+    }
+    return true;
+}
+
+static void write_account(const struct account *account, const struct tables *tables, uint64_t place,
+                          uint64_t alive) {
+    struct report *report = tables->report;
+    const int64_t cells[] = {(int64_t)account->allocations, (int64_t)account->frees, account->peak,
+                             account->peak_at - tables->context->window.from, account->live};
+    const uint64_t about_objects[] = {alive, account->double_frees, account->unknown_frees};
+    write_place(tables, tables->processes, place);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        report_integer(report, tables->processes, cells[i]);
+    for (size_t i = 0; i < sizeof about_objects / sizeof *about_objects; i++)
+        if (account->objects)
+            report_integer(report, tables->processes, (int64_t)about_objects[i]);
+        else
+            report_unknown(report, tables->processes);
+}
+
+// One place: changes [from, to).
+static bool account_place(struct memory *memory, size_t from, size_t to, const struct tables *tables,
+                          struct totals *totals) {
+    struct account account = {.peak_at = memory->changes[from].time};
+    struct slots slots;
+    size_t alive = 0;
+    bool done = slots_make(&slots, to - from);
     for (size_t i = from; done && i < to; i++)
-        apply(memory, i, slots, size - 1, &account);
-    for (size_t i = 0; done && i < size; i++) {
-        if (!slots[i].object || slots[i].change == TSMITH_INDEX_NONE)
+        apply(memory, i, &slots, &account);
+    for (size_t i = 0; done && i < slots.size; i++) {
+        if (!slots.items[i].object || slots.items[i].change == TSMITH_INDEX_NONE)
             continue;
         void *items = totals->alive;
         done = array_reserve(&items, &totals->alive_capacity, totals->alive_count + 1, sizeof *totals->alive);
         totals->alive = items;
         if (done)
-            totals->alive[totals->alive_count++] = memory->changes[slots[i].change];
+            totals->alive[totals->alive_count++] = memory->changes[slots.items[i].change];
         alive++;
     }
-    free(slots);
-    const int64_t cells[] = {pid_of(context, memory->changes[from].process),
-                             (int64_t)account.allocations,
-                             (int64_t)account.frees,
-                             (int64_t)account.peak,
-                             account.peak_at - context->window.from,
-                             (int64_t)account.live,
-                             (int64_t)alive,
-                             (int64_t)account.double_frees,
-                             (int64_t)account.unknown_frees};
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
-        report_integer(report, table, cells[i]);
-    totals->peak += account.peak;
-    totals->leaked += account.live;
+    free(slots.items);
+    if (!done)
+        return false;
+    write_account(&account, tables, memory->changes[from].place, alive);
+    totals->peak = sweep_add(totals->peak, account.peak);
+    totals->leaked = sweep_add(totals->leaked, account.objects ? account.live : 0);
     totals->leaks += alive;
     totals->twice += account.double_frees;
-    return done;
+    totals->objects |= account.objects;
+    return write_space(memory, from, &account, tables, totals);
 }
 
 static void write_leaks(const struct analysis_context *context, struct report *report,
@@ -193,7 +539,7 @@ static void write_leaks(const struct analysis_context *context, struct report *r
         qsort(totals->alive, totals->alive_count, sizeof *totals->alive, by_size);
     for (size_t i = 0; i < totals->alive_count; i++) {
         const struct change *change = &totals->alive[i];
-        report_integer(report, table, pid_of(context, change->process));
+        write_process(context, report, table, change->place);
         report_integer(report, table, (int64_t)change->bytes);
         report_integer(report, table, change->time - context->window.from);
         report_integer(report, table, (int64_t)change->object);
@@ -201,38 +547,60 @@ static void write_leaks(const struct analysis_context *context, struct report *r
     }
 }
 
-static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
-    struct memory *memory = state;
-    struct totals totals = {0};
-    bool done = memory->count < TSMITH_INDEX_NONE;
-    struct report_table *table = REPORT_TABLE(
-        report, "processes",
-        "device memory by process (its pid); freed_unknown was allocated before the trace", PROCESSES);
-    if (memory->count)
-        qsort(memory->changes, memory->count, sizeof *memory->changes, by_time);
-    for (size_t from = 0, to; done && from < memory->count; from = to) {
-        for (to = from + 1;
-             to < memory->count && memory->changes[to].process == memory->changes[from].process;)
-            to++;
-        done = account_process(memory, from, to, context, report, table, &totals);
-    }
-    write_leaks(context, report, &totals);
-    free(totals.alive);
+static void write_finding(const struct memory *memory, const struct totals *totals, struct report *report) {
     char peak[REPORT_TEXT], leaked[REPORT_TEXT];
+    report_bytes(peak, (double)totals->peak);
     if (!memory->count)
         report_finding(report, "No allocation of device memory is in the trace.");
+    else if (!totals->objects)
+        report_finding(report,
+                       "At most %s of device memory were alive; the trace does not tell which were freed.",
+                       peak);
     else
         report_finding(
             report,
             "At most %s of device memory were alive; %llu objects (%s) were never freed, %llu were freed "
             "twice.",
-            report_bytes(peak, (double)totals.peak), (unsigned long long)totals.leaks,
-            report_bytes(leaked, (double)totals.leaked), (unsigned long long)totals.twice);
+            peak, (unsigned long long)totals->leaks, report_bytes(leaked, (double)totals->leaked),
+            (unsigned long long)totals->twice);
+    if (totals->worst > 0)
+        report_note(report,
+                    "When most was alive, %.1f %% of the free memory between blocks was outside of its "
+                    "largest piece.",
+                    100 * totals->worst);
+}
+
+static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
+    struct memory *memory = state;
+    struct totals totals = {0};
+    bool done = memory->count < TSMITH_INDEX_NONE;
+    struct tables tables = {.context = context, .report = report};
+    tables.processes = REPORT_TABLE(
+        report, "processes",
+        "device memory by process (its pid) and device; freed_unknown was allocated before the trace",
+        PROCESSES);
+    tables.spaces = REPORT_TABLE(report, "fragmentation",
+                                 "the free memory between blocks when most was alive, and the part of an "
+                                 "allocator's reserve that is not allocated when most is",
+                                 SPACES);
+    if (memory->count)
+        qsort(memory->changes, memory->count, sizeof *memory->changes, by_time);
+    for (size_t from = 0, to; done && from < memory->count; from = to) {
+        for (to = from + 1; to < memory->count && memory->changes[to].place == memory->changes[from].place;)
+            to++;
+        done = account_place(memory, from, to, &tables, &totals);
+    }
+    write_leaks(context, report, &totals);
+    free(totals.alive);
+    write_finding(memory, &totals, report);
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 
 static void release(void *state) {
-    free(((struct memory *)state)->changes);
+    struct memory *memory = state;
+    free(memory->changes);
+    free(memory->allocators);
+    tally_finish(&memory->places);
 }
 
 const struct analysis_kind analysis_memory = {

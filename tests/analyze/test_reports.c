@@ -413,6 +413,7 @@ static void memory_by_hand(void **state) {
     assert_int_equal(integer(processes, 0, "live_at_end"), 90);
     assert_int_equal(integer(processes, 0, "freed_twice"), 1);
     assert_int_equal(integer(processes, 0, "freed_unknown"), 1);
+    assert_int_equal(table_of(tsmith_analysis_report(analysis, 0), "fragmentation")->row_count, 0); // handles
     assert_int_equal(leaks->row_count, 2);
     assert_int_equal(integer(leaks, 0, "size"), 60);
     assert_int_equal(integer(leaks, 1, "size"), 30);

@@ -13,6 +13,7 @@ import graphs
 import idle
 import kernels
 import launches
+import memory
 import operators
 import queues
 import ranges
@@ -34,7 +35,7 @@ def main():
     trace = read_trace(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         reports = {report["report"]: report for report in json.load(file)}
-    references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits]
+    references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits, memory]
     if not sys.argv[1].endswith(".sqlite"):  # of which the references read no ranges
         references += [operators, ranges, sequences]
     for reference in references:

@@ -10,6 +10,8 @@ import re
 import sqlite3
 import urllib.parse
 
+from memory import Change
+
 COMMUNICATION = re.compile(r"nccl|rccl|mscclKernel|hccl|gloo:|oneccl|msccl")
 GPU = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
 CALLS = ("cuda_runtime", "cuda_driver", "runtime", "hip_runtime")
@@ -25,6 +27,7 @@ class Trace:
     def __init__(self):
         self.commands, self.ranges, self.calls, self.all_calls = [], [], {}, []
         self.top = {}
+        self.memory = []  # what a device allocated and freed
         self.notes = {}  # by a call's correlation: what a record of the synchronization says of it
         self.first, self.last = None, None  # of all events: the window
 
@@ -98,6 +101,7 @@ def read_nsys(path):
         call = Call(thread, start, end, strings[name])
         trace.all_calls.append(call)
         trace.calls[thread & ~0xffffff, correlation] = call  # a thread's process is its upper bits
+    read_nsys_memory(trace, database, strings)
     for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         have = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
         if "start" in have:
@@ -105,6 +109,17 @@ def read_nsys(path):
                 trace.span(start, start if end is None else end)
     database.close()
     return trace
+
+
+def read_nsys_memory(trace, database, strings):
+    """Of the devices: memory that is pageable or pinned is the host's."""
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'CUDA_GPU_MEMORY_USAGE_EVENTS'").fetchone():
+        return
+    for start, pid, device, address, size, freed, name in database.execute(
+            "SELECT start, globalPid, deviceId, address, bytes, memoryOperationType, name "
+            "FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memKind NOT IN (0, 1)"):
+        trace.memory.append(Change(start, freed == 1, address, size, pid >> 24 & 0xffffff, device,
+                                   name or "", None, None))
 
 
 def read_event(trace, event):
@@ -130,6 +145,13 @@ def read_event(trace, event):
         trace.ranges.append(Range(place, start, end, event.get("name", ""), category))
 
 
+def read_memory(trace, event, arguments):
+    size = arguments["Bytes"]
+    trace.memory.append(Change(ns(event["ts"]), size < 0, arguments.get("Addr", 0), abs(size), event["pid"],
+                               arguments["Device Id"], event["name"], arguments.get("Total Allocated"),
+                               arguments.get("Total Reserved")))
+
+
 def read_trace(path):
     if path.endswith(".sqlite"):
         return read_nsys(path)
@@ -144,6 +166,8 @@ def read_trace(path):
             trace.span(ns(event["ts"]), ns(event["ts"]) + ns(event.get("dur", 0)))
         if event.get("ph") == "X":
             read_event(trace, event)
+        elif event.get("name") == "[memory]" and event["args"]["Device Type"] != 0:
+            read_memory(trace, event, event["args"])
     queues = {command.queue for command in trace.commands}
     trace.ranges = [one for one in trace.ranges if one.thread not in queues]
     return trace

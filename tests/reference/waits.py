@@ -6,7 +6,7 @@ import re
 
 ROLES = (("DeviceSynchronize", "sync_device"), ("CtxSynchronize", "sync_device"), ("StreamSynchronize", "sync_queue"),
          ("EventSynchronize", "sync_event"))
-Wait = collections.namedtuple("Wait", "call role covers")  # lists of commands: each list ends together, or does not count
+Wait = collections.namedtuple("Wait", "call role covers")  # lists of commands: all of a list had ended
 
 
 def role_of(name):
