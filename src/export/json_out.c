@@ -172,8 +172,10 @@ void json_out_string(struct output *output, const char *bytes, size_t length) {
     output_char(output, '"');
 }
 
-// The place to note what is known of a string; NULL when memory is exhausted.
-static uint8_t *known_of(struct json_out *json, uint32_t id) {
+// The place to note what is known of a string; NULL when memory is exhausted. One that the dictionary does not have is
+// empty, like 0: a hostile trace may name any.
+static uint8_t *known_of(struct json_out *json, const tsmith_dictionary *dictionary, uint32_t id) {
+    id = id <= tsmith_dictionary_string_count(dictionary) ? id : 0;
     if (id >= json->known_capacity) {
         size_t had = json->known_capacity;
         void *known = json->known;
@@ -189,7 +191,7 @@ static uint8_t *known_of(struct json_out *json, uint32_t id) {
 
 void json_out_string_id(struct json_out *json, const tsmith_dictionary *dictionary, uint32_t id) {
     tsmith_string string = tsmith_dictionary_string(dictionary, id);
-    uint8_t *known = known_of(json, id);
+    uint8_t *known = known_of(json, dictionary, id);
     if (!known)
         return;
     if (!(*known & (CLEAN | TO_ESCAPE)))
@@ -204,7 +206,7 @@ void json_out_string_id(struct json_out *json, const tsmith_dictionary *dictiona
 
 void json_out_raw_id(struct json_out *json, const tsmith_dictionary *dictionary, uint32_t id) {
     tsmith_string string = tsmith_dictionary_string(dictionary, id);
-    uint8_t *known = known_of(json, id);
+    uint8_t *known = known_of(json, dictionary, id);
     if (!known)
         return;
     if (!(*known & (VALID | INVALID)))
