@@ -59,6 +59,7 @@ static tsmith_status carried_write(void *self, const tsmith_dictionary *dictiona
                                    tsmith_error *error) {
     struct carried *carried = self;
     carried->convert->events += tsmith_batch_count(batch);
+    losses_add(&carried->convert->losses, batch);
     tsmith_status status = tsmith_sink_write(carried->sink, dictionary, batch, error);
     carried->convert->writing_failed |= status < 0;
     return status;

@@ -8,6 +8,7 @@
 
 #include "progress.h"
 #include "text.h"
+#include "trace.h"
 #include "tracesmith/stream.h"
 #include "tracesmith/trace.h"
 
@@ -15,6 +16,7 @@ struct convert {
     struct progress progress;
     tsmith_trace_options options; // for tsmith_trace_open and tsmith_trace_stream: shows the progress
     uint64_t events;              // carried
+    struct losses losses;         // of what was carried
     struct text format;           // of the source
     const char *named;            // the same, while the source lives
     tsmith_status status;         // OK, TRUNCATED, or a failure

@@ -108,6 +108,8 @@ static int export_events(struct exporting *exporting) {
     convert.status = open_source(exporting, &convert, &source);
     if (convert.status >= 0)
         convert_run(&convert, source, open_sink, exporting);
+    if (!exporting->trace.file)
+        losses_complain(&convert.losses, exporting->from);
     int code = convert_exit_code(&convert);
     if (code == EXIT_DONE && exporting->trace.file)
         code = trace_report(&exporting->trace);

@@ -89,6 +89,7 @@ static int import_one(struct importing *importing, const char *from, const char 
         convert_run(&convert, source, open_sink, importing);
     if (convert.status >= 0 && strcmp(to, "-") != 0)
         write_answer(importing, &convert, from, to);
+    losses_complain(&convert.losses, from);
     int code = convert_exit_code(&convert);
     convert_finish(&convert);
     return code;

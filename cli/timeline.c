@@ -96,8 +96,8 @@ struct timeline {
     size_t columns, slots; // of time
     uint64_t events;       // drawn, or without anything to draw
     bool out_of_memory;
-    bool has_depth; // of a device it was drawn how many commands ran at once
-    struct row *rows;
+    bool has_depth;   // of a device it was drawn how many commands ran at once
+    struct row *rows; // in the order of their tracks
     size_t row_count;
     size_t left_out;  // tracks with events and no row
     uint32_t *row_of; // by track: row + 1, 0: none
@@ -285,18 +285,26 @@ static int compare_counts(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
+static int compare_ids(const void *a, const void *b) {
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
 static void choose_rows(struct timeline *timeline, const uint64_t *counts, uint32_t *by_count) {
     for (uint32_t id = 0; id < timeline->track_count; id++)
         by_count[id] = id;
     comparing = counts;
     qsort(by_count, timeline->track_count, sizeof *by_count, compare_counts);
-    for (uint32_t i = 0; i < timeline->track_count && counts[by_count[i]]; i++) {
-        if (timeline->row_count == ROWS_MOST) {
-            timeline->left_out++;
-            continue;
-        }
-        timeline->rows[timeline->row_count].track = by_count[i];
-        timeline->row_of[by_count[i]] = (uint32_t)++timeline->row_count;
+    uint32_t with_events = 0;
+    while (with_events < timeline->track_count && counts[by_count[with_events]])
+        with_events++;
+    timeline->row_count = with_events < ROWS_MOST ? with_events : ROWS_MOST;
+    timeline->left_out = with_events - timeline->row_count;
+    qsort(by_count, timeline->row_count, sizeof *by_count, compare_ids);
+    for (uint32_t i = 0; i < timeline->row_count; i++) {
+        timeline->rows[i].track = by_count[i];
+        timeline->row_of[by_count[i]] = i + 1;
     }
 }
 
@@ -568,9 +576,9 @@ static void draw_group(struct timeline *timeline, struct text *heading, uint32_t
                        bool (*belongs)(const struct timeline *, const struct row *, uint32_t),
                        const struct device *device) {
     bool headed = false;
-    for (uint32_t track = 0; track < timeline->track_count; track++) {
-        const struct row *row = timeline->row_of[track] ? &timeline->rows[timeline->row_of[track] - 1] : NULL;
-        if (!row || !row->all.started || !belongs(timeline, row, id))
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        const struct row *row = &timeline->rows[i];
+        if (!row->all.started || !belongs(timeline, row, id))
             continue;
         if (!headed)
             draw_heading(heading);

@@ -127,16 +127,20 @@ uint64_t trace_lost(const struct trace *trace) {
     return total;
 }
 
-static uint64_t count_without(const tsmith_batch *batch) {
-    tsmith_column kind, lost;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind))
-        return 0;
-    bool has = tsmith_batch_column(batch, TSMITH_FIELD_LOST, &lost) != 0;
-    uint64_t without = 0;
-    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++)
-        without += ((const uint8_t *)kind.values)[row] == TSMITH_KIND_LOSS &&
-                   !(has && tsmith_column_has(&lost, row));
-    return without;
+void losses_add(struct losses *losses, const tsmith_batch *batch) {
+    tsmith_column kind;
+    uint32_t count = tsmith_batch_count(batch);
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind) ||
+        !memchr(kind.values, TSMITH_KIND_LOSS, count))
+        return;
+    for (uint32_t row = 0; row < count; row++) {
+        uint64_t lost = 0, reason = 0;
+        if (((const uint8_t *)kind.values)[row] != TSMITH_KIND_LOSS)
+            continue;
+        losses->uncounted += !tsmith_batch_get(batch, TSMITH_FIELD_LOST, row, &lost);
+        (void)tsmith_batch_get(batch, TSMITH_FIELD_REASON, row, &reason);
+        losses->by_reason[reason < TSMITH_REASON_LIMIT ? reason : 0] += lost;
+    }
 }
 
 uint64_t trace_uncounted_losses(const struct trace *trace) {
@@ -145,13 +149,13 @@ uint64_t trace_uncounted_losses(const struct trace *trace) {
         .size = sizeof scan, .fields = fields, .field_count = 1, .kinds = 1u << TSMITH_KIND_LOSS};
     tsmith_source *source = NULL;
     const tsmith_batch *batch;
-    uint64_t without = 0;
+    struct losses losses = {0};
     if (!trace->summary.kinds[TSMITH_KIND_LOSS] || tsmith_sbt_scan(trace->file, &scan, &source, NULL) < 0)
         return 0;
     while (tsmith_source_next(source, &batch, NULL) == TSMITH_OK)
-        without += count_without(batch);
+        losses_add(&losses, batch);
     tsmith_source_destroy(source);
-    return without;
+    return losses.uncounted;
 }
 
 const char *trace_format(const struct trace *trace) {
@@ -170,6 +174,30 @@ int64_t trace_duration(const struct trace *trace) {
     return (int64_t)((uint64_t)trace->summary.last_end - (uint64_t)trace->summary.first_start);
 }
 
+void losses_complain(const struct losses *losses, const char *path) {
+    struct text line = {0};
+    uint64_t total = 0;
+    if (losses->uncounted)
+        complain("%s: something was lost, and it is not known how much: see 'tracesmith view -t loss'", path);
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
+        total += losses->by_reason[reason];
+    if (!total)
+        return;
+    text_add_count(&line, total);
+    text_add_cstr(&line, total == 1 ? " event was not recorded: " : " events were not recorded: ");
+    bool first = true;
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
+        if (!losses->by_reason[reason])
+            continue;
+        text_add_cstr(&line, first ? "" : "; ");
+        text_add_count(&line, losses->by_reason[reason]);
+        text_add_format(&line, " %s (%s)", trace_reason_name(reason), trace_reason_doc(reason));
+        first = false;
+    }
+    complain("%s: %s", path, text_cstr(&line));
+    text_finish(&line);
+}
+
 static void report_lost(const struct trace *trace) {
     struct text line = {0};
     tsmith_string unrecorded = tsmith_dictionary_find_attribute(trace->dictionary, "unrecorded.processes");
@@ -178,25 +206,10 @@ static void report_lost(const struct trace *trace) {
         complain("%s: %s of the program's processes could not be recorded", trace->path, text_cstr(&line));
         text_clear(&line);
     }
-    uint64_t total = trace_lost(trace);
-    if (trace_uncounted_losses(trace))
-        complain("%s: something was lost, and it is not known how much: see 'tracesmith view -t loss'",
-                 trace->path);
-    if (!total)
-        return;
-    text_add_count(&line, total);
-    text_add_cstr(&line, total == 1 ? " event was not recorded: " : " events were not recorded: ");
-    bool first = true;
-    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
-        if (!trace->summary.lost[reason])
-            continue;
-        text_add_cstr(&line, first ? "" : "; ");
-        text_add_count(&line, trace->summary.lost[reason]);
-        text_add_format(&line, " %s (%s)", trace_reason_name(reason), trace_reason_doc(reason));
-        first = false;
-    }
-    complain("%s: %s", trace->path, text_cstr(&line));
     text_finish(&line);
+    struct losses losses = {.uncounted = trace_uncounted_losses(trace)};
+    memcpy(losses.by_reason, trace->summary.lost, sizeof losses.by_reason);
+    losses_complain(&losses, trace->path);
 }
 
 void trace_refresh(struct trace *trace) {

@@ -31,6 +31,17 @@ void trace_refresh(struct trace *trace);
 // code that follows from it.
 int trace_report(struct trace *trace);
 
+// What is missing, by the ledger.
+struct losses {
+    uint64_t by_reason[TSMITH_REASON_LIMIT]; // 0: of a reason that is not known
+    uint64_t uncounted;                      // entries that do not say how many
+};
+
+// Adds what a batch says was lost.
+void losses_add(struct losses *losses, const tsmith_batch *batch);
+// Says it on stderr, of the trace at `path`.
+void losses_complain(const struct losses *losses, const char *path);
+
 uint64_t trace_lost(const struct trace *trace);
 // Entries of the ledger that say that something was lost, and not how much.
 uint64_t trace_uncounted_losses(const struct trace *trace);

@@ -201,6 +201,9 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
         .states = analysis->states,
         .advice = &analysis->advice,
     };
+    for (size_t i = 0; i < analysis->timeline->device_count; i++)
+        if (analysis->timeline->devices[i].busy > context.busiest)
+            context.busiest = analysis->timeline->devices[i].busy;
     for (size_t i = 0; i < KIND_COUNT; i++) {
         struct running *running = &analysis->running[i];
         if (!running->kind || (int)running->kind->needs <= beyond || (int)running->kind->needs > until)
@@ -309,8 +312,5 @@ int analysis_shown(tsmith_string name) {
 }
 
 bool analysis_matters(const struct analysis_context *context, const tsmith_row *device) {
-    int64_t most = 0;
-    for (size_t i = 0; i < context->timeline->device_count; i++)
-        most = context->timeline->devices[i].busy > most ? context->timeline->devices[i].busy : most;
-    return most > 0 && device->busy >= most / 2;
+    return context->busiest > 0 && device->busy >= context->busiest / 2;
 }

@@ -21,6 +21,7 @@ struct analysis_context {
     const struct ranges *ranges;
     const tsmith_graph *graph;
     const tsmith_states *states;
+    int64_t busiest;       // ns that the device was busy which was so most
     struct advice *advice; // to add to; whole when one that needs it is made
 };
 

@@ -11,7 +11,11 @@
 #include "base/array.h"
 #include "import/rows.h"
 
-enum { GROUP_BYTES_MAX = 64 << 20, DEFAULT_HOLD = 64 << 20 };
+enum {
+    GROUP_BYTES_MAX = 64 << 20,
+    GROUP_BATCHES_MAX = 1 << 16, // each has 4 KiB at least
+    DEFAULT_HOLD = 64 << 20
+};
 
 tsmith_status rows_create(struct chrome *chrome, size_t hold_bytes) {
     chrome->rows = calloc(1, sizeof *chrome->rows);
@@ -81,6 +85,7 @@ static void close_batch(struct rows *rows, struct group *group) {
     if (!batch || tsmith_batch_count(batch) == 0)
         return;
     group->batch = NULL;
+    rows->group_batches--;
     if (rows->last.group == group)
         rows->last.group = NULL;
     size_t bytes = batch_bytes(batch);
@@ -99,8 +104,10 @@ static void close_all(struct rows *rows) {
 static bool open_batch(struct rows *rows, struct group *group) {
     if (tsmith_batch_create(&group->batch) != TSMITH_OK)
         rows->failed = true;
-    if (group->batch)
+    if (group->batch) {
         tsmith_batch_reset(group->batch, group->track->index + 1);
+        rows->group_batches++;
+    }
     return group->batch != NULL;
 }
 
@@ -581,7 +588,7 @@ static void end_range(struct chrome *chrome, const struct event *event) {
 // ---- from the reader
 
 static bool is_full(struct rows *rows) {
-    if (rows->group_bytes > GROUP_BYTES_MAX)
+    if (rows->group_bytes > GROUP_BYTES_MAX || rows->group_batches > GROUP_BATCHES_MAX)
         close_all(rows);
     return rows->ready_bytes > rows->hold_bytes;
 }

@@ -36,23 +36,49 @@ static bool grow_slots(struct rows *rows) {
     return true;
 }
 
-// The index of the process, SIZE_MAX when memory is exhausted. Few: a linear search, and only for new tracks.
-static size_t find_process(struct rows *rows, struct ident pid) {
+// Where the process is or would be.
+static uint32_t *process_slot(const struct rows *rows, uint32_t *slots, size_t slot_count, struct ident pid) {
+    size_t at = hash_idents(pid, (struct ident){FORM_NONE, 0}) & (slot_count - 1);
+    while (slots[at] && !ident_same(rows->processes[slots[at] - 1].pid, pid))
+        at = (at + 1) & (slot_count - 1);
+    return &slots[at];
+}
+
+static bool grow_process_slots(struct rows *rows) {
+    size_t grown = rows->process_slot_count ? rows->process_slot_count * 2 : 64;
+    uint32_t *slots = calloc(grown, sizeof *slots);
+    if (!slots)
+        return false;
     for (size_t i = 0; i < rows->process_count; i++)
-        if (ident_same(rows->processes[i].pid, pid))
-            return i;
+        *process_slot(rows, slots, grown, rows->processes[i].pid) = (uint32_t)i + 1;
+    free(rows->process_slots);
+    rows->process_slots = slots;
+    rows->process_slot_count = grown;
+    return true;
+}
+
+// The index of the process, SIZE_MAX when memory is exhausted.
+static size_t find_process(struct rows *rows, struct ident pid) {
+    if (rows->process_count >= rows->process_slot_count / 2 && !grow_process_slots(rows))
+        return SIZE_MAX;
+    uint32_t *slot = process_slot(rows, rows->process_slots, rows->process_slot_count, pid);
+    if (*slot)
+        return *slot - 1;
     void *processes = rows->processes;
     if (!array_reserve(&processes, &rows->process_capacity, rows->process_count + 1, sizeof *rows->processes))
         return SIZE_MAX;
     rows->processes = processes;
     rows->processes[rows->process_count] = (struct row_process){.pid = pid};
+    *slot = (uint32_t)rows->process_count + 1;
     return rows->process_count++;
 }
 
 static struct row_track *add_track(struct rows *rows, struct ident pid, struct ident tid, bool device) {
+    if (rows->track_count >= TRACKS_MAX)
+        return NULL;
     size_t process = find_process(rows, pid);
-    if (process == SIZE_MAX || rows->track_count >= TRACKS_MAX) {
-        rows->failed |= process == SIZE_MAX;
+    if (process == SIZE_MAX) {
+        rows->failed = true;
         return NULL;
     }
     void *tracks = rows->tracks;
@@ -106,6 +132,7 @@ struct row_track *tracks_find(struct chrome *chrome, struct ident pid, struct id
 void tracks_finish(struct rows *rows) {
     free(rows->tracks);
     free(rows->processes);
+    free(rows->process_slots);
     free(rows->track_slots);
     free(rows->devices);
 }

@@ -6,7 +6,7 @@
 #include "import/chrome.h"
 
 enum {
-    TRACKS_MAX = 1 << 16,
+    TRACKS_MAX = 1 << 18,
     OPEN_RANGES_MAX = 1 << 16, // of all tracks together
     FLOW_FORMS = 16
 };
@@ -72,6 +72,8 @@ struct rows {
     size_t track_count, track_capacity, tracks_written;
     struct row_process *processes;
     size_t process_count, process_capacity, processes_written;
+    uint32_t *process_slots; // hash table of index + 1
+    size_t process_slot_count;
     uint32_t *track_slots; // hash table of index + 1
     size_t slot_count;
     struct row_track *last_track; // of the last event
@@ -80,7 +82,8 @@ struct rows {
     size_t ready_count, ready_capacity, ready_taken;
     tsmith_batch *given; // with the consumer
     size_t ready_bytes;
-    size_t group_bytes; // estimate of what the groups' batches hold
+    size_t group_bytes; // estimate of what the groups' batches hold, beyond the least a batch has
+    size_t group_batches;
 
     struct last_row last;
     struct flow_form flow_forms[FLOW_FORMS];

@@ -67,6 +67,29 @@ def check_sources(path, document):
     return sbt
 
 
+def check_many(directory):
+    """10^5 threads, and as many processes with a GPU each: every event comes through."""
+    path, out = os.path.join(directory, "many.json"), os.path.join(directory, "many.sbt")
+    for what in ({"cat": "cpu_op", "pid": 7}, {"cat": "kernel", "tid": 3}):
+        with open(path, "w") as f:
+            json.dump({"traceEvents": [dict({"ph": "X", "name": "op", "pid": i, "tid": i, "ts": START + i, "dur": 1}, **what)
+                                       for i in range(100_000)]}, f)
+        answer = json.loads(run("import", path, "-o", out, "--json").stdout)
+        check(answer["events"] == 100_000 and answer["complete"], "of 100,000 tracks: %s" % answer)
+        check(json.loads(run("info", "--json", out).stdout)["lost"]["total"] == 0, "nothing is lost")
+
+
+def check_losses_said(directory):
+    """import and export say what the source has lost, as the commands do that answer."""
+    path = os.path.join(directory, "lossy.json")
+    event = '{"ph":"X","name":"a","pid":1,"tid":2,"ts":%d,"dur":1}'
+    with open(path, "w") as f:
+        f.write('{"traceEvents":[%s,{"ph":"X","ts":!,"pid":1},%s]}' % (event % 1, event % 3))
+    for command in (["view"], ["import", "-o", path + ".sbt"], ["export", "-f", "chrome", "-o", path + ".out"]):
+        stderr = run(command[0], path, *command[1:]).stderr.decode()
+        check("1 event was not recorded" in stderr and "lossy.json" in stderr, "%s says it: %s" % (command[0], stderr))
+
+
 def check_own_fields(path):
     """Arguments that are called like fields of an event: neither hides the other."""
     own = [{"kind": "mine", "start": 5, "track": "x", "name": "n,1", "stream": 7}, {"stream": "seven"}, {}]
@@ -273,6 +296,8 @@ def main():
             json.dump(document, f)
         sbt = check_sources(path, document)
         check_info(path, sbt)
+        check_many(directory)
+        check_losses_said(directory)
         check_own_fields(os.path.join(directory, "own.json"))
         check_old_kineto(directory)
         check_import(directory, path, sbt)
