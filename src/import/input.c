@@ -155,17 +155,21 @@ tsmith_status input_more(struct input *input, tsmith_error *error) {
         return TSMITH_END;
     if (!make_room(input))
         return TSMITH_ERROR_LIMIT;
-    size_t room = decoder->capacity - input->end, got = 0;
-    tsmith_status status;
-    if (decoder->packing == PLAIN) {
-        status = read_some(decoder, input->window + input->end, room, &got, error);
-        input->ended = decoder->file_ended;
-    } else {
-        status = read_decoded(input, input->window + input->end, room, &got, error);
+    size_t before = input->end, kept = input->end - input->begin, got = 1;
+    tsmith_status status = TSMITH_OK;
+    while (status == TSMITH_OK && got && !input->ended && input->end < decoder->capacity &&
+           (input->end == before || input->end - before < kept)) {
+        size_t room = decoder->capacity - input->end;
+        if (decoder->packing == PLAIN) {
+            status = read_some(decoder, input->window + input->end, room, &got, error);
+            input->ended = decoder->file_ended;
+        } else {
+            status = read_decoded(input, input->window + input->end, room, &got, error);
+        }
+        input->end += got;
     }
-    input->end += got;
     memset(input->window + input->end, 0, INPUT_PADDING);
-    return status != TSMITH_OK ? status : got ? TSMITH_OK : TSMITH_END;
+    return status != TSMITH_OK ? status : input->end > before ? TSMITH_OK : TSMITH_END;
 }
 
 // What was read to see the format is compressed: it becomes the first of the packed bytes.
