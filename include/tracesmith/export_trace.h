@@ -52,7 +52,8 @@ TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 TSMITH_API tsmith_status tsmith_export_open(const char *format, const char *path,
                                             const tsmith_export_options *options, tsmith_sink **out,
                                             tsmith_error *error);
-// The same into a descriptor, which the exporter does not close.
+// The same into a descriptor, which the exporter does not close. ERROR_INVALID_ARGUMENT for "otf2", which makes a
+// directory (0700, its files 0600).
 TSMITH_API tsmith_status tsmith_export_open_fd(const char *format, int fd,
                                                const tsmith_export_options *options, tsmith_sink **out,
                                                tsmith_error *error);

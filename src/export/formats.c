@@ -17,6 +17,7 @@ static const struct format {
      csv_open},
     {"folded", "folded stacks, for flame graphs: ns in slices that lie within one another", ".folded",
      folded_open},
+    {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open},
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };

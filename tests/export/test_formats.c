@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of output formats: every name opens a sink that writes something, an unknown one is refused by name.
+// The table of output formats: every name opens a sink that writes something (or says why it cannot), an unknown one is refused by name.
 #include "support/test.h"
 
 #include <stdio.h>
@@ -26,8 +26,10 @@ static void test_every_format(void **state) {
         assert_int_equal(tsmith_export_format_extension(formats)[0], '.');
         int fd = memfd_create("out", MFD_CLOEXEC);
         tsmith_status status = tsmith_export_open_fd(name, fd, NULL, &sink, &error);
-        if (status == TSMITH_ERROR_MISSING) {
-            assert_non_null(strstr(error.message, "install"));
+        if (status == TSMITH_ERROR_MISSING || status == TSMITH_ERROR_INVALID_ARGUMENT) {
+            // Not built in, or a directory, which has a test of its own.
+            assert_non_null(strstr(error.message, status == TSMITH_ERROR_MISSING ? "install" : "directory"));
+            assert_null(sink);
             close(fd);
             continue;
         }
