@@ -195,6 +195,8 @@ static void write_kinds(const struct trace *trace) {
         text_add_count(&line, trace->summary.kinds[kind]);
         text_pad_left(&line, from, 14);
         text_add_format(&line, "  %-14s %s", name, trace_kind_doc(kind));
+        if (terminal_is_output())
+            text_cut(&line, 0, terminal_width());
         end_line(&line);
     }
     text_finish(&line);
@@ -204,7 +206,12 @@ static void write_file(const struct trace *trace) {
     struct text line = {0};
     const tsmith_sbt_summary *summary = &trace->summary;
     label(&line, "file");
-    text_add_safe(&line, text_string(trace->path), 0);
+    enum { FACTS_COLUMNS = 48 };
+    const size_t path_columns = text_add_safe(&line, text_string(trace->path), 0);
+    if (terminal_is_output() && LABEL_COLUMNS + path_columns + FACTS_COLUMNS > terminal_width()) {
+        end_line(&line);
+        text_add_repeat(&line, ' ', LABEL_COLUMNS - 2); // the comma goes there
+    }
     if (trace_is_foreign(trace))
         text_add_format(&line, ", %s", trace_format(trace));
     else

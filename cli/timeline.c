@@ -645,7 +645,10 @@ static void draw_processes(struct timeline *timeline) {
 static void draw_head(struct timeline *timeline) {
     struct text line = {0};
     const struct trace *trace = &timeline->view->trace;
-    text_add_safe(&line, trace_base_name(text_string(trace->path)), 0);
+    enum { FACTS_COLUMNS = 60 };
+    const size_t width = terminal_width();
+    text_add_safe(&line, trace_base_name(text_string(trace->path)),
+                  terminal_is_output() ? (width > FACTS_COLUMNS + 20 ? width - FACTS_COLUMNS : 20) : 0);
     text_add_cstr(&line, ": ");
     text_add_count(&line, timeline->events);
     if (timeline->events != trace->summary.events) {
