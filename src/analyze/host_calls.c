@@ -54,8 +54,8 @@ static bool add(struct host_calls *calls, uint32_t name, int64_t time) {
     return true;
 }
 
-bool host_calls_add(struct host_calls *calls, const tsmith_timeline *timeline, uint32_t thread, int64_t from,
-                    int64_t to) {
+bool host_calls_add(struct host_calls *calls, const tsmith_timeline *timeline, uint32_t roles,
+                    uint32_t thread, int64_t from, int64_t to) {
     size_t low = calls->first[thread], high = calls->first[thread + 1];
     const size_t end = high;
     while (low < high) { // the first that ends after `from`
@@ -68,8 +68,7 @@ bool host_calls_add(struct host_calls *calls, const tsmith_timeline *timeline, u
     for (; low < end && timeline->calls[calls->outermost[low]].start < to; low++) {
         const tsmith_call *call = &timeline->calls[calls->outermost[low]];
         const int64_t begin = call->start > from ? call->start : from, stop = call->end < to ? call->end : to;
-        const bool other = call->role == TSMITH_CALL_OTHER || call->role == TSMITH_CALL_MEMORY;
-        if (other && !call->blocking && !add(calls, call->name, stop - begin))
+        if (roles >> call->role & 1 && !call->blocking && !add(calls, call->name, stop - begin))
             return false;
     }
     return true;

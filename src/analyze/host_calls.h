@@ -29,10 +29,10 @@ void host_calls_finish(struct host_calls *calls);
 
 // Forgets all times.
 void host_calls_clear(struct host_calls *calls);
-// Adds what the thread's calls cover of [from, to); calls that wait for the device or compile are left out, as are those
-// that launch. False when memory is exhausted.
-bool host_calls_add(struct host_calls *calls, const tsmith_timeline *timeline, uint32_t thread, int64_t from,
-                    int64_t to);
+// Adds what the thread's calls with these roles (bits, 1 << tsmith_call_role) cover of [from, to); those that return only
+// when what they launched is complete are left out. False when memory is exhausted.
+bool host_calls_add(struct host_calls *calls, const tsmith_timeline *timeline, uint32_t roles,
+                    uint32_t thread, int64_t from, int64_t to);
 // The name with the most time, taken out, so that the next call gives the next one; its time is 0 when there is none.
 struct host_call_time host_calls_take(struct host_calls *calls);
 

@@ -10,6 +10,8 @@
 #include "base/array.h"
 
 enum { GAPS = 20 };
+// Of calls that neither launch, nor wait, nor compile.
+enum { ELSE_ROLES = 1u << TSMITH_CALL_OTHER | 1u << TSMITH_CALL_MEMORY };
 
 // X(NAME, "name", "doc")
 #define CAUSE_TABLE(X)                                                                                       \
@@ -158,7 +160,7 @@ static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from,
         compile = covered(&idle->compiles[thread], from, to);
         sync = covered(&idle->waits[thread], from, to);
         sync = sync > to - from - compile ? to - from - compile : sync;
-        idle->failed |= !host_calls_add(&idle->calls, idle->context->timeline, thread, from, to);
+        idle->failed |= !host_calls_add(&idle->calls, idle->context->timeline, ELSE_ROLES, thread, from, to);
     }
     add_time(idle, CAUSE_COMPILE, compile);
     add_time(idle, CAUSE_SYNC, sync);
@@ -350,8 +352,8 @@ static void advise_startup(struct idle *idle, const tsmith_row *device) {
         return;
     host_calls_clear(&idle->calls);
     idle->failed |=
-        !host_calls_add(&idle->calls, context->timeline, context->timeline->commands[first].thread,
-                        context->window.from, device->first_start);
+        !host_calls_add(&idle->calls, context->timeline, ELSE_ROLES | 1u << TSMITH_CALL_COMPILE,
+                        context->timeline->commands[first].thread, context->window.from, device->first_start);
     name_calls(idle, ADVICE_STARTUP, time);
 }
 
