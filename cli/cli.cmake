@@ -42,6 +42,7 @@ if(NOT CMAKE_CROSSCOMPILING)
             info
             analyze
             import
+            replay
             export
             query
             recover

@@ -99,6 +99,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(diff)                                                                                                  \
     X(import)                                                                                                \
     X(simulate)                                                                                              \
+    X(replay)                                                                                                \
     X(export)                                                                                                \
     X(query)                                                                                                 \
     X(recover)                                                                                               \

@@ -75,11 +75,16 @@ static const struct option profile_options[] = {
      .word = wait_word,
      .word_doc = wait_doc,
      .doc = "How long to record; all when not given"},
+    {.name = "capture",
+     .doc = "Record commands and data too, so that 'tracesmith replay' can run them again (OpenCL); it costs "
+            "time "
+            "and space for all that is written and computed"},
     {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {
     {"tracesmith profile -- ./program --its-own options", "Record a program into trace.sbt"},
     {"tracesmith profile -o run.sbt -b 16M python3 train.py", "Larger rings, another file"},
+    {"tracesmith profile --capture -o run.sbt ./program", "With all that is needed to replay it"},
     {NULL, NULL}};
 
 const struct command profile_entry = {

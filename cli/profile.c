@@ -44,6 +44,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         return false;
     }
     options->buffer_bytes = (size_t)bytes;
+    options->recording = invocation_flag(invocation, "capture") ? "all" : NULL;
     options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)
         tsmith_overflow_find(overflow, &options->overflow);

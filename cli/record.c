@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "terminal.h"
-#include "tracesmith/sbt.h"
+#include "tracesmith/replay.h"
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 enum { FORWARDED_COUNT = sizeof forwarded / sizeof forwarded[0] };
@@ -97,16 +97,18 @@ static bool was_used(const tsmith_capture *capture) {
 
 void record_run(const struct record_request *request, struct record_result *out) {
     tsmith_capture *capture = NULL;
-    tsmith_sink *sink = NULL;
+    tsmith_recording_writer writer = {0};
     struct sigaction before[FORWARDED_COUNT];
     *out = (struct record_result){.stage = RECORD_FILE};
 
     // The file before the program: what cannot be written is said before anything has run.
-    out->status = tsmith_sbt_writer_open(request->path, NULL, &sink, &out->error);
+    out->status = tsmith_recording_writer_open(request->path, NULL, &writer, &out->error);
     if (out->status < 0)
         goto done;
     out->stage = RECORD_SESSION;
     out->status = tsmith_capture_create(request->options, &capture, &out->error);
+    if (out->status >= 0 && request->options && request->options->recording)
+        out->status = tsmith_recording_writer_take(&writer, tsmith_capture_directory(capture), &out->error);
     if (out->status < 0)
         goto done;
     out->stage = RECORD_START;
@@ -115,7 +117,7 @@ void record_run(const struct record_request *request, struct record_result *out)
     out->status = tsmith_capture_start(capture, request->argv, &out->error);
     if (out->status >= 0) {
         out->stage = RECORD_RUN;
-        pump(capture, sink, out);
+        pump(capture, writer.sink, out);
         out->wait_status = tsmith_capture_wait_status(capture);
         out->left_running = tsmith_capture_left_running(capture);
         out->unrecorded = tsmith_capture_unrecorded(capture);
@@ -123,7 +125,7 @@ void record_run(const struct record_request *request, struct record_result *out)
     }
     release_signals(before);
 done:
-    tsmith_sink_destroy(sink);
+    tsmith_sink_destroy(writer.sink);
     tsmith_capture_destroy(capture);
 }
 

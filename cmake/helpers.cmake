@@ -29,7 +29,7 @@ function(tracesmith_find_library name module header package)
     target_link_libraries(tracesmith_${name} INTERFACE ${TRACESMITH_${name}_LIBRARY})
 endfunction()
 
-# tracesmith_add_agent(<api>): agents/<api>/*.c become lib/tracesmith/libtracesmith-<api>.so.
+# tracesmith_add_agent(<api>): agents/<api>/*.c become lib/tracesmith/libtracesmith-<api>.so, '_' as '-'.
 function(tracesmith_add_agent api)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/agents/${api}/*.c)
     if(NOT sources)
@@ -41,8 +41,9 @@ function(tracesmith_add_agent api)
     # -Bsymbolic: our own calls reach our own functions, not those of the program or another layer.
     # --exclude-libs: nothing of the runtime is exported.
     target_link_options(tracesmith_${api} PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+    string(REPLACE "_" "-" file_name ${api})
     set_target_properties(tracesmith_${api} PROPERTIES
-        PREFIX lib OUTPUT_NAME tracesmith-${api} LIBRARY_OUTPUT_DIRECTORY ${TRACESMITH_AGENT_DIR})
+        PREFIX lib OUTPUT_NAME tracesmith-${file_name} LIBRARY_OUTPUT_DIRECTORY ${TRACESMITH_AGENT_DIR})
     install(TARGETS tracesmith_${api} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tracesmith)
 endfunction()
 

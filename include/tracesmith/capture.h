@@ -42,6 +42,9 @@ typedef struct tsmith_capture_options {
     const char *
         output; // the file that every batch is written to before the next one is asked for, if there is one: then
                 // a recording that is killed is recovered into one whole trace (tsmith_capture_complete)
+    const char
+        *recording; // "all": record commands, objects and data too, so that tsmith_replay_run can run them
+                    // again (tracesmith/replay.h); NULL: only what happened when
 } tsmith_capture_options;
 
 // Makes the session directory (0700, unpredictable name). `options` may be NULL.

@@ -14,6 +14,7 @@
 #include "tracesmith/profiler.h"
 #include "tracesmith/query.h"
 #include "tracesmith/ranks.h"
+#include "tracesmith/replay.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/schema.h"
 #include "tracesmith/session.h"

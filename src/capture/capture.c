@@ -210,6 +210,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     capture->options.agent_directory = NULL;
     capture->options.session_root = NULL;
     capture->options.output = NULL;
+    capture->options.recording = NULL;
     *out = capture;
     return TSMITH_OK;
 fail_directory:

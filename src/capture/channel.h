@@ -21,6 +21,8 @@
 #include "tracesmith/status.h"
 
 #define CHANNEL_ENVIRONMENT "TRACESMITH_SESSION" // the session directory, inherited by children
+#define CHANNEL_RECORDING "TRACESMITH_CAPTURE"   // set when commands and data are to be recorded: which
+#define CHANNEL_RECORDING_PREFIX "recording-" // the files of a session that hold them: one for each process
 
 struct channel;
 

@@ -136,6 +136,34 @@ static tsmith_status check_apis(const tsmith_capture_options *options, const cha
     return TSMITH_OK;
 }
 
+// The layer that records commands and data, nearer to the driver than the one that records times: what it does itself is
+// not in the trace.
+static bool inject_recorder(struct list *list, size_t injection, const char *directory) {
+    char path[4096], name[64];
+    snprintf(name, sizeof name, "%s-record", injections[injection].api);
+    return launch_agent_path(directory, name, path, sizeof path) &&
+           set(list, injections[injection].variable, path, injections[injection].separator);
+}
+
+static tsmith_status check_recording(const tsmith_capture_options *options, const char *directory,
+                                     tsmith_error *error) {
+    char path[4096];
+    if (!options->recording)
+        return TSMITH_OK;
+    if (strcmp(options->recording, "all") != 0)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "a recording is of everything (\"all\"); \"%s\" is not known", options->recording);
+    if (!wanted(options, "opencl") || !launch_agent_path(directory, "opencl-record", path, sizeof path))
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "commands and data can be recorded of OpenCL only, and its recorder is not in %s",
+                          directory);
+    if (!loader_reads(injections[0].loader, injections[0].variable))
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "commands and data are recorded by a layer, and the OpenCL loader knows none: "
+                          "install ocl-icd 2.3 or the Khronos loader");
+    return TSMITH_OK;
+}
+
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
@@ -149,6 +177,8 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
                      !launch_agent_path(directory, name, preload, sizeof preload);
         if (!set(list, layer ? injections[i].variable : "LD_PRELOAD", layer ? path : preload,
                  layer ? injections[i].separator : ':'))
+            return false;
+        if (options->recording && !inject_recorder(list, i, directory))
             return false;
         (*injected)++;
     }
@@ -165,12 +195,15 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
         launch_agent_directory(options->agent_directory, directory, sizeof directory, error);
     if (!status)
         status = check_apis(options, directory, error);
+    if (!status)
+        status = check_recording(options, directory, error);
     if (status)
         return status;
     bool room = true;
     for (char **entry = environ; room && *entry; entry++)
         room = add(&list, strdup(*entry));
     room = room && set(&list, CHANNEL_ENVIRONMENT, session_directory, '\0') &&
+           (!options->recording || set(&list, CHANNEL_RECORDING, options->recording, '\0')) &&
            inject(&list, options, directory, &injected);
     if (!room)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the environment of the program");

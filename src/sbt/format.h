@@ -41,7 +41,9 @@ enum frame_type {
     FRAME_EVENTS = 3,
     FRAME_AGGREGATE = 4,
     FRAME_INDEX = 6,
-    FRAME_END = 7
+    FRAME_END = 7,
+    FRAME_RECORDS = 17,
+    FRAME_CHUNKS = 18
 };
 
 enum { FRAME_CRITICAL = 1 }; // flags

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file per process, of whole records: each is one write call, so what a process left behind that was killed ends with
+// at most one torn record. Rules: recorder.h.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "capture/channel.h"
+#include "recorder.h"
+
+struct recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+// With the lock held. A process that writes beyond its limit would be sent a signal.
+static void append(const struct recording_writer *writer) {
+    if (recorder.fd < 0 || !recorder_on())
+        return;
+    if (writer->length > recorder.limit - recorder.written ||
+        !file_write(recorder.fd, writer->bytes, writer->length)) {
+        atomic_store(&recorder.on, false);
+        if (ftruncate(recorder.fd, (off_t)recorder.written))
+            (void)0; // readers cope with a torn record
+        return;
+    }
+    recorder.written += writer->length;
+}
+
+struct recording_writer *record_open(enum recording_type type) {
+    pthread_mutex_lock(&recorder.lock);
+    recording_begin(&recorder.writer, type);
+    return &recorder.writer;
+}
+
+void record_close(void) {
+    if (recording_end(&recorder.writer))
+        append(&recorder.writer);
+    else
+        atomic_store(&recorder.on, false); // a recording with a hole would be replayed wrongly
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+static void after_fork_child(void) {
+    atomic_store(&recorder.on, false);
+}
+
+bool file_begin(const char *directory) {
+    char path[4096];
+    struct rlimit limit;
+    const int errno_before = errno;
+    int length = snprintf(path, sizeof path, "%s/" CHANNEL_RECORDING_PREFIX "%ld", directory, (long)getpid());
+    if (length < 0 || (size_t)length >= sizeof path)
+        return false;
+    // The same process after exec has a file of its own.
+    for (int again = 1; again < 100 && recorder.fd < 0; again++) {
+        recorder.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (recorder.fd < 0 && errno != EEXIST)
+            break;
+        snprintf(path + length, sizeof path - (size_t)length, ".%d", again);
+    }
+    errno = errno_before;
+    if (recorder.fd < 0)
+        return false;
+    recorder.limit = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+                         ? (uint64_t)limit.rlim_cur
+                         : UINT64_MAX;
+    pthread_atfork(NULL, NULL, after_fork_child);
+    atomic_store(&recorder.on, true);
+    recording_put(record_open(RECORDING_PROCESS), RECORDING_KEY_PID, (uint64_t)getpid());
+    record_close();
+    return recorder_on();
+}
+
+// ---- payload
+
+static bool keep_chunk(struct chunk_hash hash, const uint8_t *bytes, size_t length) {
+    pthread_mutex_lock(&recorder.lock);
+    bool known = chunk_hash_is_zeros(hash) || chunk_table_find(&recorder.chunks, hash);
+    if (!known) {
+        struct recording_writer *writer = &recorder.chunk;
+        recording_begin(writer, RECORDING_CHUNK);
+        recording_put_bytes(writer, RECORDING_KEY_HASH, &hash, RECORDING_HASH);
+        recording_put_bytes(writer, RECORDING_KEY_DATA, bytes, length);
+        known = recording_end(writer) && chunk_table_add(&recorder.chunks, hash, 1);
+        if (known)
+            append(writer);
+    }
+    pthread_mutex_unlock(&recorder.lock);
+    return known;
+}
+
+void payload_take(struct payload *payload, const void *bytes, size_t size) {
+    const uint8_t *at = bytes;
+    size_t count = size / RECORDING_CHUNK_BYTES + (size % RECORDING_CHUNK_BYTES != 0);
+    *payload = (struct payload){.size = size};
+    payload->hashes = count ? malloc(count * sizeof *payload->hashes) : NULL;
+    payload->failed = count && !payload->hashes;
+    for (size_t left = size; left && !payload->failed; payload->count++) {
+        const size_t length = left < RECORDING_CHUNK_BYTES ? left : RECORDING_CHUNK_BYTES;
+        const struct chunk_hash hash = chunk_hash_of(at, length);
+        payload->failed = !keep_chunk(hash, at, length);
+        payload->hashes[payload->count] = hash;
+        at += length;
+        left -= length;
+    }
+}
+
+void payload_drop(struct payload *payload) {
+    free(payload->hashes);
+    *payload = (struct payload){0};
+}
+
+void payload_put(struct recording_writer *writer, struct payload *payload) {
+    writer->failed |= payload->failed;
+    recording_put(writer, RECORDING_KEY_SIZE, payload->size);
+    recording_put_bytes(writer, RECORDING_KEY_CHUNKS, payload->hashes,
+                        payload->count * sizeof *payload->hashes);
+    payload_drop(payload);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table's entry of `replay`.
+#include "options.h"
+
+static const char *mode_word(size_t index) {
+    static const char *const names[] = {"full", "dry-run", NULL};
+    return names[index];
+}
+
+static const char *mode_doc(size_t index) {
+    static const char *const docs[] = {"run everything", "say what would be run, and run nothing"};
+    return docs[index];
+}
+
+static const struct option replay_options[] = {
+    {.name = "mode",
+     .argument = "MODE",
+     .word = mode_word,
+     .word_doc = mode_doc,
+     .doc = "What to do with the recording; full when not given"},
+    {.name = "device",
+     .letter = 'd',
+     .argument = "DEVICE",
+     .doc = "Where to replay: the number of a device (0 is the first), or a part of its name"},
+    {.name = "times",
+     .letter = 'n',
+     .argument = "COUNT",
+     .doc = "Replay so many times: what differs from replay to replay is noise; 1 when not given"},
+    {.name = "tolerance",
+     .argument = "NUMBER[ulp]",
+     .doc =
+         "How far a value may be from the recorded one: 4ulp (representable values, of floating point), or "
+         "1e-6 (of any type)"},
+    {.name = "source",
+     .argument = "KERNEL=FILE",
+     .doc = "Take the source of the program with this kernel from FILE: what an edited kernel makes of the "
+            "recorded data"},
+    {.name = "limit", .argument = "TIME", .doc = "Give up when a wait takes this long; 60s when not given"},
+    {.name = "all", .doc = "List every result, also those that are exact"},
+    JSON_OPTION,
+    END_OF_OPTIONS};
+
+static const struct example replay_examples[] = {
+    {"tracesmith profile --capture -o run.sbt ./program", "Record with commands and data"},
+    {"tracesmith replay run.sbt", "Run it again, and compare every result"},
+    {"tracesmith replay run.sbt --times 5", "Tell noise (atomics, races) from wrong results"},
+    {"tracesmith replay run.sbt --source blur=blur.cl --tolerance 2ulp",
+     "Try an edited kernel on recorded data"},
+    {NULL, NULL}};
+
+const struct command replay_entry = {
+    .name = "replay",
+    .operands = "FILE",
+    .doc = "Run a recorded program's commands again and compare the results",
+    .about = "FILE is a trace with a recording (profile --capture). Its objects are made anew on a device, "
+             "its commands are "
+             "enqueued in their order with the waits they had, and whatever the program read, and what "
+             "every buffer that a command wrote held in the end, is compared byte by byte.\n\n"
+             "Results are exact, within-tolerance, within-noise (they differ from replay to replay at least "
+             "as much), "
+             "diverged, or uncomparable with a reason. What cannot be replayed is listed. The program's own "
+             "code does "
+             "not run.\n\n"
+             "The exit code is 1 when a result diverged, and 4 when there is no device, or the replay came "
+             "to no end.",
+    .operands_least = 1,
+    .operands_most = 1,
+    .operand_kind = VALUE_TRACE,
+    .options = replay_options,
+    .examples = replay_examples,
+    .run = command_replay,
+};

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith replay`: runs a recording again and says what became of every result.
+#include "tracesmith/replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "quantity.h"
+#include "terminal.h"
+#include "trace.h"
+
+enum { NOTES_MOST = 8, SOURCE_MOST = 64 << 20, SHOWN_MOST = 40 };
+
+struct replay {
+    const struct invocation *invocation;
+    struct trace trace;
+    tsmith_recording *recording;
+    tsmith_replay *replay;
+    tsmith_recording_summary summary;
+    tsmith_replay_options options;
+    char *kernel, *source;
+    uint64_t verdicts[TSMITH_VERDICT_LIMIT];
+};
+
+// ---- options
+
+static bool read_tolerance(struct replay *replay, const char *word) {
+    char *end;
+    errno = 0;
+    const double value = strtod(word, &end);
+    const bool ulps = strcmp(end, "ulp") == 0 || strcmp(end, "ulps") == 0;
+    if (end == word || errno || !(value >= 0) || (*end && !ulps) || (ulps && value > 1e15)) {
+        complain("--tolerance: '%s' is none: write 4ulp or 1e-6", word);
+        return false;
+    }
+    if (ulps)
+        replay->options.ulps = (uint64_t)value;
+    else
+        replay->options.absolute = value;
+    return true;
+}
+
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "re");
+    char *text = file ? malloc(SOURCE_MOST + 1) : NULL;
+    size_t length = text ? fread(text, 1, SOURCE_MOST + 1, file) : 0;
+    if (!text || ferror(file) || length > SOURCE_MOST || memchr(text, '\0', length)) {
+        complain("--source: %s: %s", path,
+                 !file || ferror(file) ? strerror(errno) : "it is no source of a kernel");
+        free(text);
+        text = NULL;
+    }
+    if (text)
+        text[length] = '\0';
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static bool read_source(struct replay *replay, const char *word) {
+    const char *equals = strchr(word, '=');
+    if (!equals || equals == word || !equals[1]) {
+        complain("--source: '%s' is not KERNEL=FILE", word);
+        return false;
+    }
+    replay->kernel = strndup(word, (size_t)(equals - word));
+    replay->source = read_file(equals + 1);
+    replay->options.source_kernel = replay->kernel;
+    replay->options.source_text = replay->source;
+    return replay->kernel && replay->source;
+}
+
+static bool read_options(struct replay *replay) {
+    const struct invocation *invocation = replay->invocation;
+    const char *times = invocation_value(invocation, "times"), *limit = invocation_value(invocation, "limit"),
+               *tolerance = invocation_value(invocation, "tolerance"),
+               *source = invocation_value(invocation, "source");
+    uint64_t count = 1;
+    replay->options = (tsmith_replay_options){.size = sizeof replay->options};
+    replay->options.device = invocation_value(invocation, "device");
+    if (times && (!quantity_count(times, &count) || !count || count > 10000)) {
+        complain("--times: '%s' is not a number from 1 to 10000", times);
+        return false;
+    }
+    replay->options.times = (uint32_t)count;
+    if (limit && (!quantity_time(limit, &replay->options.patience_ns) || replay->options.patience_ns <= 0)) {
+        complain("--limit: '%s' is no time: write 30s or 5m", limit);
+        return false;
+    }
+    return (!tolerance || read_tolerance(replay, tolerance)) && (!source || read_source(replay, source));
+}
+
+// ---- what is recorded
+
+static void add_summary_json(struct text *text, const struct replay *replay) {
+    const tsmith_recording_summary *summary = &replay->summary;
+    tsmith_recording_refusal refusal;
+    text_add_format(
+        text,
+        "\"recording\":{\"processes\":%" PRIu64 ",\"unfinished\":%" PRIu64 ",\"commands\":%" PRIu64
+        ",\"kernels\":%" PRIu64 ",\"checks\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"chunks\":%" PRIu64
+        ",\"chunk_bytes\":%" PRIu64 ",\"payload_bytes\":%" PRIu64 ",\"damaged\":%" PRIu64 "},\"refusals\":[",
+        summary->processes, summary->unfinished, summary->commands, summary->kernels, summary->checks,
+        summary->refused, summary->chunks, summary->chunk_bytes, summary->payload_bytes, summary->damaged);
+    for (size_t i = 0; tsmith_recording_refusal_get(replay->recording, i, &refusal); i++) {
+        text_add_cstr(text, i ? ",{\"function\":" : "{\"function\":");
+        text_add_json_cstr(text, refusal.function);
+        text_add_cstr(text, ",\"reason\":");
+        text_add_json_cstr(text, refusal.reason);
+        text_add_format(text, ",\"count\":%" PRIu64 "}", refusal.count);
+    }
+    text_add_char(text, ']');
+}
+
+static void add_summary_text(struct text *text, const struct replay *replay) {
+    const tsmith_recording_summary *summary = &replay->summary;
+    tsmith_recording_refusal refusal;
+    text_add_safe(text, text_string(replay->trace.path), 0);
+    text_add_cstr(text, ": ");
+    text_add_count(text, summary->commands);
+    text_add_cstr(text, summary->commands == 1 ? " command (" : " commands (");
+    text_add_count(text, summary->kernels);
+    text_add_cstr(text, " kernels), ");
+    text_add_count(text, summary->checks);
+    text_add_cstr(text, " results to compare, ");
+    text_add_bytes(text, (double)summary->chunk_bytes);
+    text_add_cstr(text, " of data\n");
+    if (summary->damaged)
+        text_add_format(text, "%" PRIu64 " parts of the recording are damaged and left out\n",
+                        summary->damaged);
+    for (size_t i = 0; tsmith_recording_refusal_get(replay->recording, i, &refusal); i++) {
+        text_add_cstr(text, "not replayed: ");
+        text_add_safe(text, text_string(refusal.function), 60);
+        text_add_format(text, " (%" PRIu64 " times): ", refusal.count);
+        text_add_safe(text, text_string(refusal.reason), 200);
+        text_add_char(text, '\n');
+    }
+}
+
+// ---- results
+
+static void add_value(struct text *text, tsmith_element element, uint64_t bits) {
+    float single;
+    double number;
+    const uint32_t low = (uint32_t)bits;
+    switch (element) {
+    case TSMITH_ELEMENT_F32:
+        memcpy(&single, &low, sizeof single);
+        text_add_format(text, "%.9g", (double)single);
+        break;
+    case TSMITH_ELEMENT_F64:
+        memcpy(&number, &bits, sizeof number);
+        text_add_format(text, "%.17g", number);
+        break;
+    case TSMITH_ELEMENT_I8:
+        text_add_i64(text, (int8_t)bits);
+        break;
+    case TSMITH_ELEMENT_I16:
+        text_add_i64(text, (int16_t)bits);
+        break;
+    case TSMITH_ELEMENT_I32:
+        text_add_i64(text, (int32_t)bits);
+        break;
+    case TSMITH_ELEMENT_I64:
+        text_add_i64(text, (int64_t)bits);
+        break;
+    case TSMITH_ELEMENT_F16:
+        text_add_format(text, "0x%04" PRIx64, bits);
+        break;
+    default:
+        text_add_u64(text, bits);
+    }
+}
+
+static void add_result_json(struct text *text, const tsmith_replay_result *result) {
+    text_add_format(text,
+                    "{\"verdict\":\"%s\",\"pid\":%" PRIu64 ",\"command\":%" PRIu64
+                    ",\"what\":\"%s\",\"buffer\":%" PRIu64 ",\"bytes\":%" PRIu64
+                    ",\"element\":\"%s\",\"writer\":",
+                    tsmith_verdict_name(result->verdict), result->pid, result->command, result->what,
+                    result->buffer, result->bytes, tsmith_element_name(result->element));
+    if (result->writer)
+        text_add_json_cstr(text, result->writer);
+    else
+        text_add_cstr(text, "null");
+    if (result->writer)
+        text_add_format(text, ",\"writer_command\":%" PRIu64, result->writer_command);
+    text_add_format(text, ",\"replays_exact\":%" PRIu32, result->replays_exact);
+    if (result->reason) {
+        text_add_cstr(text, ",\"reason\":");
+        text_add_json_cstr(text, result->reason);
+    }
+    if (result->different) {
+        text_add_format(text,
+                        ",\"different\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"recorded_bits\":\"0x%" PRIx64
+                        "\",\"replayed_bits\":\"0x%" PRIx64 "\",\"most_ulps\":%" PRIu64,
+                        result->different, result->offset, result->recorded, result->replayed,
+                        result->most_ulps);
+    }
+    text_add_char(text, '}');
+}
+
+static void add_result_text(struct text *text, const tsmith_replay_result *result) {
+    text_add_format(text, "%-16s  buffer %" PRIu64 " %s", tsmith_verdict_name(result->verdict),
+                    result->buffer, strcmp(result->what, "map") == 0 ? "mapped" : result->what);
+    text_add_format(text, " after %" PRIu64 " commands", result->command);
+    if (result->writer) {
+        text_add_cstr(text, ", written by ");
+        text_add_safe(text, text_string(result->writer), 60);
+        text_add_format(text, " (command %" PRIu64 ")", result->writer_command);
+    }
+    if (result->reason) {
+        text_add_cstr(text, ": ");
+        text_add_safe(text, text_string(result->reason), 200);
+    } else if (result->different) {
+        text_add_format(text, ": %s at byte %" PRIu64 " of %" PRIu64 " is ",
+                        tsmith_element_name(result->element), result->offset, result->bytes);
+        add_value(text, result->element, result->replayed);
+        text_add_cstr(text, ", recorded was ");
+        add_value(text, result->element, result->recorded);
+        text_add_cstr(text, "; ");
+        text_add_count(text, result->different);
+        text_add_cstr(text, result->different == 1 ? " element differs" : " elements differ");
+    }
+    text_add_char(text, '\n');
+}
+
+static void add_notes(struct text *text, const struct replay *replay, bool json) {
+    const char *note;
+    text_add_cstr(text, json ? ",\"notes\":[" : "");
+    for (size_t i = 0; (note = tsmith_replay_note(replay->replay, i)); i++) {
+        if (json) {
+            text_add_cstr(text, i ? "," : "");
+            text_add_json_cstr(text, note);
+        } else if (i < NOTES_MOST) {
+            text_add_cstr(text, "note: ");
+            text_add_safe(text, text_string(note), 0);
+            text_add_char(text, '\n');
+        }
+    }
+    text_add_cstr(text, json ? "]" : "");
+}
+
+static void add_results(struct text *text, struct replay *replay, bool json) {
+    const size_t count = tsmith_replay_result_count(replay->replay);
+    const bool all = invocation_flag(replay->invocation, "all");
+    size_t shown = 0, hidden = 0;
+    text_add_cstr(text, json ? ",\"results\":[" : "");
+    for (size_t i = 0; i < count; i++) {
+        const tsmith_replay_result *result = tsmith_replay_result_get(replay->replay, i);
+        replay->verdicts[result->verdict]++;
+        if (!json && !all && (result->verdict == TSMITH_VERDICT_EXACT || shown == SHOWN_MOST)) {
+            hidden += result->verdict != TSMITH_VERDICT_EXACT;
+            continue;
+        }
+        text_add_cstr(text, json && shown ? ",\n" : "");
+        shown++;
+        json ? add_result_json(text, result) : add_result_text(text, result);
+    }
+    text_add_cstr(text, json ? "]" : "");
+    if (hidden)
+        text_add_format(text, "... and %zu more (--all or --json has them)\n", hidden);
+}
+
+static void add_verdicts(struct text *text, const struct replay *replay, bool json) {
+    bool first = true;
+    text_add_cstr(text, json ? ",\"verdicts\":{" : "");
+    for (int i = 0; i < TSMITH_VERDICT_LIMIT; i++) {
+        if (!json && !replay->verdicts[i])
+            continue;
+        text_add_cstr(text, first ? "" : json ? "," : ", ");
+        first = false;
+        text_add_format(text, json ? "\"%s\":%" PRIu64 : "%s %" PRIu64,
+                        tsmith_verdict_name((tsmith_verdict)i), replay->verdicts[i]);
+    }
+    text_add_cstr(text, json ? "}" : first ? "nothing was compared\n" : "\n");
+}
+
+static int run_replay(struct replay *replay, struct text *text, bool json) {
+    tsmith_error error;
+    const tsmith_status status =
+        tsmith_replay_run(replay->recording, &replay->options, &replay->replay, &error);
+    if (status < 0)
+        complain("%s", error.message);
+    if (!replay->replay)
+        return exit_code_of_input(status);
+    if (json)
+        text_add_cstr(text, ",\"device\":");
+    if (json)
+        text_add_json_cstr(text, tsmith_replay_device(replay->replay));
+    else {
+        text_add_cstr(text, "on ");
+        text_add_safe(text, text_string(tsmith_replay_device(replay->replay)), 100);
+        text_add_format(text, ", %" PRIu32 " times\n", replay->options.times);
+    }
+    add_notes(text, replay, json);
+    add_results(text, replay, json);
+    add_verdicts(text, replay, json);
+    if (json)
+        text_add_format(text, ",\"whole\":%s", status == TSMITH_OK ? "true" : "false");
+    if (status < 0)
+        return EXIT_LACKING;
+    return replay->verdicts[TSMITH_VERDICT_DIVERGED] ? EXIT_NO : EXIT_DONE;
+}
+
+static int run(struct replay *replay, struct text *text) {
+    const bool json = invocation_flag(replay->invocation, "json");
+    const char *mode = invocation_value(replay->invocation, "mode");
+    tsmith_error error;
+    int code = trace_open(replay->invocation->operands[0], &replay->trace);
+    if (code != EXIT_DONE)
+        return code;
+    tsmith_status status = tsmith_recording_open(replay->trace.file, &replay->recording, &error);
+    if (status < 0) {
+        complain("%s: %s", replay->trace.path, error.message);
+        return exit_code_of_input(status);
+    }
+    replay->summary.size = sizeof replay->summary;
+    tsmith_recording_summarize(replay->recording, &replay->summary);
+    text_add_cstr(text, json ? "{" : "");
+    json ? add_summary_json(text, replay) : add_summary_text(text, replay);
+    if (!mode || strcmp(mode, "dry-run") != 0)
+        code = run_replay(replay, text, json);
+    text_add_cstr(text, json ? "}\n" : "");
+    output_text(text);
+    trace_refresh(&replay->trace);
+    const int report = trace_report(&replay->trace);
+    return code != EXIT_DONE ? code : report;
+}
+
+int command_replay(const struct invocation *invocation) {
+    struct replay replay = {.invocation = invocation};
+    struct text text = {0};
+    const int code = read_options(&replay) ? run(&replay, &text) : EXIT_USAGE;
+    text_finish(&text);
+    tsmith_replay_destroy(replay.replay);
+    tsmith_recording_close(replay.recording);
+    trace_close(&replay.trace);
+    free(replay.kernel);
+    free(replay.source);
+    return code;
+}

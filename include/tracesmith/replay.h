@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings: the commands of a program with their objects and data, kept in a trace (tsmith_capture_options.recording),
+// and run again on a real device. Every buffer that a command wrote gets a verdict.
+//
+// What a recording keeps, and what it refuses, is in docs/replay.md. A replay runs in the calling process, which loads the
+// OpenCL loader for it; a driver that crashes takes the process with it. One thread at a time per recording.
+#ifndef TRACESMITH_REPLAY_H
+#define TRACESMITH_REPLAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/sbt.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- writing
+
+// A file writer like tsmith_sbt_writer_open's, which takes the recordings of a session into the file before it
+// finishes it. `sink` is the caller's to destroy, and everything with it.
+typedef struct tsmith_recording_writer {
+    tsmith_sink *sink;
+    void *self;
+} tsmith_recording_writer;
+TSMITH_API tsmith_status tsmith_recording_writer_open(const char *path,
+                                                      const tsmith_sbt_write_options *options,
+                                                      tsmith_recording_writer *out, tsmith_error *error);
+// From this session's directory (tsmith_capture_directory), which must still be there when the sink is finished.
+TSMITH_API tsmith_status tsmith_recording_writer_take(tsmith_recording_writer *writer, const char *directory,
+                                                      tsmith_error *error);
+
+// ---- reading
+
+typedef struct tsmith_recording tsmith_recording;
+
+// What a recording holds, or (all 0) that there is none.
+typedef struct tsmith_recording_summary {
+    size_t size; // sizeof(tsmith_recording_summary), the caller's
+    uint64_t processes;
+    uint64_t unfinished; // processes whose recording ends early: they were killed, or the disk was full
+    uint64_t commands;
+    uint64_t kernels;       // of those
+    uint64_t checks;        // results that a replay compares
+    uint64_t refused;       // calls that cannot be replayed
+    uint64_t chunks;        // of data, each kept once
+    uint64_t chunk_bytes;   // in them
+    uint64_t payload_bytes; // that they stand for
+    uint64_t damaged;       // records and chunks that could not be read
+} tsmith_recording_summary;
+
+// Reads the recording of a trace, which stays open as long. NOT_FOUND when there is none.
+TSMITH_API tsmith_status tsmith_recording_open(tsmith_sbt *trace, tsmith_recording **out,
+                                               tsmith_error *error);
+TSMITH_API void tsmith_recording_close(tsmith_recording *recording);
+TSMITH_API void tsmith_recording_summarize(const tsmith_recording *recording, tsmith_recording_summary *out);
+
+// Something that cannot be replayed, and why; false past the last index. Text is the recording's.
+typedef struct tsmith_recording_refusal {
+    const char *function;
+    const char *reason;
+    uint64_t count; // such calls
+} tsmith_recording_refusal;
+TSMITH_API int tsmith_recording_refusal_get(const tsmith_recording *recording, size_t index,
+                                            tsmith_recording_refusal *out);
+
+// ---- replaying
+
+// X(NAME, number, "name", "what it means")
+#define TSMITH_VERDICT_TABLE(X)                                                                              \
+    X(EXACT, 0, "exact", "every byte is the same")                                                           \
+    X(WITHIN_TOLERANCE, 1, "within-tolerance", "no element is further off than was allowed")                 \
+    X(WITHIN_NOISE, 2, "within-noise", "replays differ among themselves as much as from the recording")      \
+    X(DIVERGED, 3, "diverged", "it is not what was recorded")                                                \
+    X(UNCOMPARABLE, 4, "uncomparable",                                                                       \
+      "there is nothing to compare, or it depends on what cannot be replayed")
+
+typedef enum tsmith_verdict {
+#define TSMITH_VERDICT_ENUM(NAME, number, name, doc) TSMITH_VERDICT_##NAME = number,
+    TSMITH_VERDICT_TABLE(TSMITH_VERDICT_ENUM)
+#undef TSMITH_VERDICT_ENUM
+        TSMITH_VERDICT_LIMIT
+} tsmith_verdict;
+TSMITH_API const char *tsmith_verdict_name(tsmith_verdict verdict); // NULL for another number
+
+// What the elements of a buffer are. X(NAME, number, "name", bytes)
+#define TSMITH_ELEMENT_TABLE(X)                                                                              \
+    X(U8, 0, "u8", 1)                                                                                        \
+    X(I8, 1, "i8", 1)                                                                                        \
+    X(U16, 2, "u16", 2)                                                                                      \
+    X(I16, 3, "i16", 2)                                                                                      \
+    X(U32, 4, "u32", 4)                                                                                      \
+    X(I32, 5, "i32", 4)                                                                                      \
+    X(U64, 6, "u64", 8)                                                                                      \
+    X(I64, 7, "i64", 8)                                                                                      \
+    X(F16, 8, "f16", 2)                                                                                      \
+    X(F32, 9, "f32", 4)                                                                                      \
+    X(F64, 10, "f64", 8)
+
+typedef enum tsmith_element {
+#define TSMITH_ELEMENT_ENUM(NAME, number, name, bytes) TSMITH_ELEMENT_##NAME = number,
+    TSMITH_ELEMENT_TABLE(TSMITH_ELEMENT_ENUM)
+#undef TSMITH_ELEMENT_ENUM
+        TSMITH_ELEMENT_LIMIT
+} tsmith_element;
+TSMITH_API const char *tsmith_element_name(tsmith_element element); // NULL for another number
+
+typedef struct tsmith_replay_options {
+    size_t size;         // sizeof(tsmith_replay_options)
+    const char *device;  // its number (0 is the first of the first platform), or a part of its name; NULL: 0
+    uint32_t times;      // replays; 0: one
+    uint64_t ulps;       // floating point: how many representable values apart is still within tolerance
+    double absolute;     // or how far apart, of any type
+    int64_t patience_ns; // how long a single wait may take before the replay is given up; 0: 60 s
+    // The source of every program that has this kernel is taken from elsewhere: to try an edited kernel.
+    const char *source_kernel, *source_text;
+} tsmith_replay_options;
+
+// One result that was compared, in the order of the program.
+typedef struct tsmith_replay_result {
+    tsmith_verdict verdict;
+    uint64_t pid;     // of the recorded process
+    uint64_t command; // how many commands were before it
+    const char
+        *what; // "read", "map", "released" or "at the end": where the program, or its end, let it be seen
+    uint64_t buffer;         // the recording's number of it
+    uint64_t bytes;          // compared
+    const char *writer;      // the kernel or command that wrote the buffer last; NULL: none did
+    uint64_t writer_command; // how many commands were before that one
+    tsmith_element element;
+    const char *reason; // UNCOMPARABLE: why
+    // Else, when anything differed in any replay, in the one where it differed most:
+    uint64_t offset; // of the first element that is too far off (DIVERGED), or that differs at all
+    uint64_t recorded, replayed; // the bits of it
+    uint64_t different;          // elements
+    uint64_t most_ulps;          // floating point
+    uint32_t replays_exact;
+} tsmith_replay_result;
+
+typedef struct tsmith_replay tsmith_replay;
+
+// Runs the recording; `options` may be NULL. OK when all of it ran, whatever the verdicts are. MISSING without a device;
+// LIMIT when it came to no end. `out` is there also then, with what was compared until then.
+TSMITH_API tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay_options *options,
+                                           tsmith_replay **out, tsmith_error *error);
+TSMITH_API void tsmith_replay_destroy(tsmith_replay *replay);
+TSMITH_API const char *tsmith_replay_device(const tsmith_replay *replay); // its name
+TSMITH_API size_t tsmith_replay_result_count(const tsmith_replay *replay);
+TSMITH_API const tsmith_replay_result *tsmith_replay_result_get(const tsmith_replay *replay, size_t index);
+// What could not be done as it was recorded; NULL past the last index.
+TSMITH_API const char *tsmith_replay_note(const tsmith_replay *replay, size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

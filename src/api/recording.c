@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace with a recording in it: a file writer that, before it finishes, takes up what the recorders of the processes
+// left in the session directory.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "capture/channel.h"
+#include "recording/record.h"
+#include "sbt/recording.h"
+#include "tracesmith/replay.h"
+
+struct recording_sink {
+    struct sbt_writer *writer;
+    char *directory; // NULL: nothing is recorded
+};
+
+// The records of one file, as frames: those with chunks and those without, each as large as may be. Chunks of a
+// record are in an earlier frame than the record, or the same run of them.
+struct frames {
+    struct sbt_writer *writer;
+    uint32_t process;
+    struct output pending[2];
+};
+
+static tsmith_status flush_frame(struct frames *frames, bool chunks, tsmith_error *error) {
+    struct output *pending = &frames->pending[chunks];
+    tsmith_status status = TSMITH_OK;
+    if (pending->failed)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the recording");
+    else if (pending->length)
+        status = sbt_recording_write(frames->writer, chunks ? FRAME_CHUNKS : FRAME_RECORDS, frames->process,
+                                     pending->bytes, pending->length, error);
+    pending->length = 0;
+    return status;
+}
+
+static tsmith_status flush_frames(struct frames *frames, tsmith_error *error) {
+    tsmith_status status = flush_frame(frames, true, error);
+    return status == TSMITH_OK ? flush_frame(frames, false, error) : status;
+}
+
+static tsmith_status carry_records(struct frames *frames, const uint8_t *bytes, size_t size,
+                                   tsmith_error *error) {
+    struct recording_record record;
+    size_t offset = 0, from = 0;
+    tsmith_status status = TSMITH_OK;
+    // A torn record ends the file: its process was killed.
+    while (status == TSMITH_OK && recording_next(bytes, size, &offset, &record) == RECORDING_FOUND) {
+        bool chunk = record.type == RECORDING_CHUNK;
+        output_bytes(&frames->pending[chunk], bytes + from, offset - from);
+        from = offset;
+        if (frames->pending[0].length > RECORDING_FRAME_BYTES ||
+            frames->pending[1].length > RECORDING_FRAME_BYTES)
+            status = flush_frames(frames, error);
+    }
+    return status == TSMITH_OK ? flush_frames(frames, error) : status;
+}
+
+static tsmith_status carry_file(struct sbt_writer *writer, uint32_t process, int directory, const char *name,
+                                tsmith_error *error) {
+    struct frames frames = {.writer = writer, .process = process};
+    struct stat status;
+    tsmith_status result = TSMITH_OK;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode))
+        result = status_set_errno(error, "the recording %s cannot be read", name);
+    else if (status.st_size > 0) {
+        // In the session's directory, which nobody but the user and the recorded processes can write to; they only append.
+        uint8_t *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes == MAP_FAILED) {
+            result = status_set_errno(error, "the recording %s cannot be read", name);
+        } else {
+            result = carry_records(&frames, bytes, (size_t)status.st_size, error);
+            munmap(bytes, (size_t)status.st_size);
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    free(frames.pending[0].bytes);
+    free(frames.pending[1].bytes);
+    return result;
+}
+
+static int is_recording(const struct dirent *entry) {
+    return strncmp(entry->d_name, CHANNEL_RECORDING_PREFIX, strlen(CHANNEL_RECORDING_PREFIX)) == 0;
+}
+
+static tsmith_status carry_all(struct sbt_writer *writer, const char *path, tsmith_error *error) {
+    struct dirent **entries = NULL;
+    tsmith_status status = TSMITH_OK;
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int count = directory < 0 ? -1 : scandirat(directory, ".", &entries, is_recording, versionsort);
+    if (count < 0)
+        status = status_set_errno(error, "the recordings in %s cannot be listed", path);
+    for (int i = 0; i < count; i++) {
+        if (status == TSMITH_OK)
+            status = carry_file(writer, (uint32_t)i + 1, directory, entries[i]->d_name, error);
+        free(entries[i]);
+    }
+    free(entries);
+    if (directory >= 0)
+        close(directory);
+    return status;
+}
+
+static tsmith_status sink_write(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                tsmith_error *error) {
+    struct recording_sink *sink = self;
+    return sbt_writer_write(sink->writer, dictionary, batch, error);
+}
+
+static tsmith_status sink_finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
+    struct recording_sink *sink = self;
+    tsmith_error first;
+    tsmith_status carried = sink->directory ? carry_all(sink->writer, sink->directory, &first) : TSMITH_OK;
+    // The times are finished whatever became of the data.
+    tsmith_status status = sbt_writer_finish(sink->writer, dictionary, error);
+    if (status == TSMITH_OK && carried != TSMITH_OK && error)
+        *error = first;
+    return status == TSMITH_OK ? carried : status;
+}
+
+static void sink_destroy(void *self) {
+    struct recording_sink *sink = self;
+    sbt_writer_destroy(sink->writer);
+    free(sink->directory);
+    free(sink);
+}
+
+static const tsmith_sink_ops sink_ops = {sink_write, sink_finish, sink_destroy};
+
+tsmith_status tsmith_recording_writer_open(const char *path, const tsmith_sbt_write_options *options,
+                                           tsmith_recording_writer *out, tsmith_error *error) {
+    *out = (tsmith_recording_writer){0};
+    struct recording_sink *sink = calloc(1, sizeof *sink);
+    if (!sink)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", path);
+    tsmith_status status = sbt_writer_create(path, options, &sink->writer, error);
+    if (status != TSMITH_OK) {
+        free(sink);
+        return status;
+    }
+    status = tsmith_sink_create(&sink_ops, sink, &out->sink);
+    if (status != TSMITH_OK) {
+        sink_destroy(sink);
+        return status_set(error, status, "%s: no memory to write the trace", path);
+    }
+    out->self = sink;
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_recording_writer_take(tsmith_recording_writer *writer, const char *directory,
+                                           tsmith_error *error) {
+    struct recording_sink *sink = writer->self;
+    free(sink->directory);
+    sink->directory = strdup(directory);
+    return sink->directory ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a path");
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a recording is made of: one table of record types, one of keys, one of commands. The agent that records writes
+// them, docs/sbt-format.md describes them, replay reads them. Numbers never change their meaning.
+#ifndef RECORDING_FORMAT_H
+#define RECORDING_FORMAT_H
+
+enum {
+    RECORDING_MAGIC = 0x31525354,     // "TSR1", before every record
+    RECORDING_HEADER = 16,            // magic, u16 type, u16 zero, u32 length of the body, CRC32C of it all
+    RECORDING_CHUNK_BYTES = 64 << 10, // payload is cut into pieces of this size
+    RECORDING_HASH = 16,              // bytes of a chunk's hash; all zero: a chunk of zeros, kept nowhere
+    RECORDING_BODY_MOST = 64 << 20,   // nobody writes a longer record, and nobody believes one
+    RECORDING_DIMENSIONS = 3
+};
+
+// X(NAME, number, "name")
+#define RECORDING_TYPE_TABLE(X)                                                                              \
+    X(PROCESS, 1, "process")             /* the first record of a file */                                    \
+    X(CHUNK, 2, "chunk")                 /* HASH, DATA */                                                    \
+    X(DEVICE, 3, "device")               /* OBJECT, TEXTs */                                                 \
+    X(CONTEXT, 4, "context")             /* OBJECT, DEVICES */                                               \
+    X(QUEUE, 5, "queue")                 /* OBJECT, CONTEXT, DEVICE, FLAGS */                                \
+    X(BUFFER, 6, "buffer")               /* OBJECT, CONTEXT, FLAGS, SIZE, CHUNKS of the host pointer */      \
+    X(SUB_BUFFER, 7, "sub-buffer")       /* OBJECT, PARENT, FLAGS, OFFSET, SIZE */                           \
+    X(PROGRAM, 8, "program")             /* OBJECT, CONTEXT, FORM, SIZE, CHUNKS */                           \
+    X(BUILD, 9, "build")                 /* PROGRAM, TEXT: options */                                        \
+    X(KERNEL, 10, "kernel")              /* OBJECT, PROGRAM, NAME; or CLONED */                              \
+    X(ARGUMENT, 11, "argument")          /* KERNEL, INDEX, FORM, SIZE, DATA or TARGET */                     \
+    X(SAMPLER, 12, "sampler")            /* OBJECT, CONTEXT, LIST: normalized, addressing, filter */         \
+    X(COMMAND, 13, "command")            /* COMMAND, QUEUE, WAITS, EVENT, and what the command takes */      \
+    X(USER_EVENT, 14, "user event")      /* OBJECT, CONTEXT */                                               \
+    X(USER_STATUS, 15, "user event set") /* OBJECT, STATUS */                                                \
+    X(WAIT, 16, "wait")                  /* the host waited: for QUEUE, or for WAITS */                      \
+    X(VERIFY, 17, "verify")              /* VERIFY, OBJECT: its content here was copied */                   \
+    X(STATE, 18, "state")                /* VERIFY, SIZE, CHUNKS: that copy; or TEXT: why there is none */   \
+    X(RELEASE, 19, "release")            /* OBJECT: the program let go of it */                              \
+    X(REFUSED, 20, "cannot be replayed") /* NAME: function, TEXT: why, WRITES: what it may have written */   \
+    X(END, 21, "end")                    /* the program ended in order */
+
+enum recording_type {
+#define RECORDING_TYPE_ENUM(NAME, number, name) RECORDING_##NAME = number,
+    RECORDING_TYPE_TABLE(RECORDING_TYPE_ENUM)
+#undef RECORDING_TYPE_ENUM
+        RECORDING_TYPE_LIMIT
+};
+
+// X(NAME, number): an entry of a record. Which are integers, which bytes, which lists of integers says the reader that
+// asks; an unknown one is skipped.
+#define RECORDING_KEY_TABLE(X)                                                                               \
+    X(OBJECT, 1)                                                                                             \
+    X(CONTEXT, 2)                                                                                            \
+    X(DEVICE, 3)                                                                                             \
+    X(DEVICES, 4)                                                                                            \
+    X(QUEUE, 5)                                                                                              \
+    X(PARENT, 6)                                                                                             \
+    X(PROGRAM, 7)                                                                                            \
+    X(KERNEL, 8)                                                                                             \
+    X(EVENT, 9)                                                                                              \
+    X(WAITS, 10)                                                                                             \
+    X(FLAGS, 11)                                                                                             \
+    X(SIZE, 12)                                                                                              \
+    X(OFFSET, 13)                                                                                            \
+    X(FORM, 14)                                                                                              \
+    X(INDEX, 15)                                                                                             \
+    X(NAME, 16)                                                                                              \
+    X(TEXT, 17)                                                                                              \
+    X(DATA, 18)                                                                                              \
+    X(HASH, 19)                                                                                              \
+    X(CHUNKS, 20)                                                                                            \
+    X(COMMAND, 21)                                                                                           \
+    X(SOURCE, 22)                                                                                            \
+    X(TARGET, 23)                                                                                            \
+    X(SOURCE_ORIGIN, 24)                                                                                     \
+    X(TARGET_ORIGIN, 25)                                                                                     \
+    X(REGION, 26)                                                                                            \
+    X(SOURCE_PITCH, 27)                                                                                      \
+    X(TARGET_PITCH, 28)                                                                                      \
+    X(BLOCKING, 29)                                                                                          \
+    X(MAPPING, 30)                                                                                           \
+    X(RANGES, 31)                                                                                            \
+    X(GLOBAL_OFFSET, 32)                                                                                     \
+    X(GLOBAL, 33)                                                                                            \
+    X(LOCAL, 34)                                                                                             \
+    X(STATUS, 35)                                                                                            \
+    X(VERIFY, 36)                                                                                            \
+    X(WRITES, 37)                                                                                            \
+    X(CLONED, 38)                                                                                            \
+    X(LIST, 39)                                                                                              \
+    X(PID, 40)                                                                                               \
+    X(VERSION, 41)                                                                                           \
+    X(DRIVER, 42)                                                                                            \
+    X(VENDOR, 43)
+
+enum recording_key {
+#define RECORDING_KEY_ENUM(NAME, number) RECORDING_KEY_##NAME = number,
+    RECORDING_KEY_TABLE(RECORDING_KEY_ENUM)
+#undef RECORDING_KEY_ENUM
+        RECORDING_KEY_LIMIT
+};
+
+// X(NAME, number, "name")
+#define RECORDING_COMMAND_TABLE(X)                                                                           \
+    X(KERNEL, 1, "kernel")                                                                                   \
+    X(READ, 2, "read")                                                                                       \
+    X(WRITE, 3, "write")                                                                                     \
+    X(COPY, 4, "copy")                                                                                       \
+    X(FILL, 5, "fill")                                                                                       \
+    X(READ_RECT, 6, "read box")                                                                              \
+    X(WRITE_RECT, 7, "write box")                                                                            \
+    X(COPY_RECT, 8, "copy box")                                                                              \
+    X(MAP, 9, "map")                                                                                         \
+    X(UNMAP, 10, "unmap")                                                                                    \
+    X(MIGRATE, 11, "migrate")                                                                                \
+    X(MARKER, 12, "marker")                                                                                  \
+    X(BARRIER, 13, "barrier")
+
+enum recording_command {
+#define RECORDING_COMMAND_ENUM(NAME, number, name) RECORDING_COMMAND_##NAME = number,
+    RECORDING_COMMAND_TABLE(RECORDING_COMMAND_ENUM)
+#undef RECORDING_COMMAND_ENUM
+        RECORDING_COMMAND_LIMIT
+};
+
+enum recording_program_form { RECORDING_PROGRAM_SOURCE = 1, RECORDING_PROGRAM_BINARY, RECORDING_PROGRAM_IL };
+enum recording_argument_form {
+    RECORDING_ARGUMENT_VALUE = 1,
+    RECORDING_ARGUMENT_LOCAL,
+    RECORDING_ARGUMENT_OBJECT, // a buffer, or a sampler
+    RECORDING_ARGUMENT_NULL,   // no buffer
+    RECORDING_ARGUMENT_REFUSED // cannot be replayed: TEXT says why
+};
+// FLAGS of an ARGUMENT: the kernel only reads the buffer, by its declaration.
+enum { RECORDING_ARGUMENT_CONSTANT = 1 };
+
+#endif

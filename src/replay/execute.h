@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs a recorded process on a device and hands over every result it was recorded with.
+#ifndef REPLAY_EXECUTE_H
+#define REPLAY_EXECUTE_H
+
+#include "replay/recording.h"
+
+struct execute_result {
+    size_t record;        // of the process: which one this is the result of
+    const uint8_t *bytes; // NULL: none, and `why`
+    size_t size;
+    const char *why;
+    uint64_t buffer;
+    size_t writer; // record + 1 of the command that wrote it last, 0: none
+    tsmith_element element;
+};
+
+// All pointers handed over are good for the call. Texts are the recording's or static.
+struct execute_client {
+    void *context;
+    void (*result)(void *context, const struct execute_result *result);
+    void (*note)(void *context, const char *text); // copied by the receiver
+};
+
+struct execution; // a device, opened
+
+tsmith_status execute_opencl_open(const char *device, struct execution **out, tsmith_error *error);
+const char *execute_opencl_device(const struct execution *execution);
+tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
+                                 const struct recorded_process *process, const tsmith_replay_options *options,
+                                 const struct execute_client *client, tsmith_error *error);
+void execute_opencl_close(struct execution *execution);
+
+#endif

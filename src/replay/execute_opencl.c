@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a recorded process on an OpenCL device: the device, and the walk over the records.
+#include "replay/execute.h"
+
+#include "base/status.h"
+
+#if __has_include(<CL/cl.h>)
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "replay/execute_opencl.h"
+
+enum { DEVICES_MOST = 64 };
+
+// ---- the device
+
+static tsmith_status load(struct execution *execution, tsmith_error *error) {
+    void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "there is no OpenCL loader (libOpenCL.so.1) to replay with: on Debian, apt install "
+                          "ocl-icd-libopencl1 pocl-opencl-icd");
+#define CALL_LOAD(name)                                                                                      \
+    execution->cl.name = __extension__(__typeof__(name) *) dlsym(library, #name);                            \
+    if (!execution->cl.name)                                                                                 \
+        return status_set(error, TSMITH_ERROR_MISSING,                                                       \
+                          "the OpenCL loader has no " #name ": replay needs "                                \
+                          "OpenCL 1.2");
+    EXECUTE_CALLS(CALL_LOAD)
+#undef CALL_LOAD
+    return TSMITH_OK; // the library stays: drivers do not like to be unloaded
+}
+
+static bool is_wanted(struct execution *execution, const char *wanted, unsigned number) {
+    char *end;
+    execution->cl.clGetDeviceInfo(execution->device, CL_DEVICE_NAME, sizeof execution->name - 1,
+                                  execution->name, NULL);
+    if (!wanted)
+        return true;
+    const unsigned long asked = strtoul(wanted, &end, 10);
+    return *wanted && !*end ? asked == number : strstr(execution->name, wanted) != NULL;
+}
+
+static bool choose(struct execution *execution, const char *wanted, unsigned *seen) {
+    cl_platform_id platforms[DEVICES_MOST];
+    cl_uint platform_count = 0;
+    if (execution->cl.clGetPlatformIDs(DEVICES_MOST, platforms, &platform_count))
+        platform_count = 0;
+    for (cl_uint i = 0; i < platform_count && i < DEVICES_MOST; i++) {
+        cl_device_id devices[DEVICES_MOST];
+        cl_uint count = 0;
+        if (execution->cl.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, DEVICES_MOST, devices, &count))
+            continue;
+        for (cl_uint j = 0; j < count && j < DEVICES_MOST; j++) {
+            execution->platform = platforms[i];
+            execution->device = devices[j];
+            if (is_wanted(execution, wanted, (*seen)++))
+                return true;
+        }
+    }
+    return false;
+}
+
+tsmith_status execute_opencl_open(const char *device, struct execution **out, tsmith_error *error) {
+    unsigned seen = 0;
+    *out = NULL;
+    struct execution *execution = calloc(1, sizeof *execution);
+    if (!execution)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+    tsmith_status status = load(execution, error);
+    if (status == TSMITH_OK && !choose(execution, device, &seen))
+        status = seen ? status_set(error, TSMITH_ERROR_MISSING,
+                                   "none of the %u OpenCL devices is '%s': 'tracesmith devices' lists them",
+                                   seen, device)
+                      : status_set(error, TSMITH_ERROR_MISSING,
+                                   "there is no OpenCL device to replay on: on Debian, apt install "
+                                   "pocl-opencl-icd");
+    if (status == TSMITH_OK)
+        *out = execution;
+    else
+        free(execution);
+    return status;
+}
+
+const char *execute_opencl_device(const struct execution *execution) {
+    return execution->name;
+}
+
+void execute_opencl_close(struct execution *execution) {
+    free(execution);
+}
+
+// ---- objects by their number
+
+static struct chunk_hash key_of(uint64_t id) {
+    return (struct chunk_hash){id * 0x9e3779b97f4a7c15u, id};
+}
+
+struct live *live_find(struct run *run, uint64_t id) {
+    const uint64_t index = id ? chunk_table_find(&run->by_id, key_of(id)) : 0;
+    return index ? &run->lives[index] : NULL;
+}
+
+struct live *live_find_type(struct run *run, uint64_t id, uint32_t type) {
+    struct live *live = live_find(run, id);
+    return live && live->type == type ? live : NULL;
+}
+
+struct live *live_buffer(struct run *run, uint64_t id) {
+    struct live *live = live_find_type(run, id, RECORDING_BUFFER);
+    return live ? live : live_find_type(run, id, RECORDING_SUB_BUFFER);
+}
+
+struct live *live_root(struct run *run, struct live *buffer) {
+    return buffer->type == RECORDING_SUB_BUFFER && buffer->parent ? &run->lives[buffer->parent] : buffer;
+}
+
+// NULL: memory is exhausted, or the number is taken.
+struct live *live_add(struct run *run, uint64_t id, uint32_t type) {
+    void *lives = run->lives;
+    const size_t index = run->live_count ? run->live_count : 1;
+    if (!id || live_find(run, id) ||
+        !array_reserve(&lives, &run->live_capacity, index + 1, sizeof *run->lives))
+        return NULL;
+    run->lives = lives;
+    if (!chunk_table_add(&run->by_id, key_of(id), index))
+        return NULL;
+    run->live_count = index + 1;
+    run->lives[index] = (struct live){.type = type, .id = id, .record = run->at};
+    return &run->lives[index];
+}
+
+void run_note(struct run *run, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    run->client->note(run->client->context, text);
+}
+
+tsmith_status run_no_memory(struct run *run) {
+    return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "no memory to replay any further");
+}
+
+// ---- waiting
+
+bool run_wait(struct run *run, cl_event event) {
+    enum { SPINS = 200 };
+    static const long FIRST_NAP = 20000, LONGEST_NAP = 1000000;
+    struct timespec nap = {.tv_nsec = FIRST_NAP};
+    const int64_t until = clock_trace_now() + run->patience;
+    for (unsigned spin = 0;; spin++) {
+        cl_int status = CL_COMPLETE;
+        if (run->cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) ||
+            status < 0) {
+            status_set(run->error, TSMITH_ERROR_IO,
+                       "the device gave up on a command before record %zu of the recording (OpenCL error %d)",
+                       run->at, status);
+            return false;
+        }
+        if (status == CL_COMPLETE)
+            return true;
+        if (spin < SPINS)
+            continue;
+        if (clock_trace_now() > until) {
+            status_set(run->error, TSMITH_ERROR_LIMIT,
+                       "the replay came to no end: what record %zu of the recording waits for did not happen",
+                       run->at);
+            return false;
+        }
+        nanosleep(&nap, NULL);
+        nap.tv_nsec = nap.tv_nsec * 2 < LONGEST_NAP ? nap.tv_nsec * 2 : LONGEST_NAP;
+    }
+}
+
+bool run_finish(struct run *run, cl_command_queue queue) {
+    cl_event event = NULL;
+    if (run->cl->clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
+        return true; // nothing was enqueued that could be waited for
+    run->cl->clFlush(queue);
+    const bool done = run_wait(run, event);
+    run->cl->clReleaseEvent(event);
+    return done;
+}
+
+static tsmith_status execute_wait(struct run *run, const struct recording_record *record) {
+    const uint8_t *ids;
+    const size_t count = recording_list(record, RECORDING_KEY_WAITS, &ids);
+    const struct live *queue =
+        live_find_type(run, recording_value(record, RECORDING_KEY_QUEUE), RECORDING_QUEUE);
+    if (queue && queue->handle.queue && !run_finish(run, queue->handle.queue))
+        return run->error ? run->error->status : TSMITH_ERROR_LIMIT;
+    // Whatever is waited for must have been handed to the device.
+    for (size_t i = 1; count && i < run->live_count; i++)
+        if (run->lives[i].type == RECORDING_QUEUE && run->lives[i].handle.queue)
+            run->cl->clFlush(run->lives[i].handle.queue);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t id;
+        memcpy(&id, ids + 8 * i, sizeof id);
+        const struct live *live = live_find(run, id);
+        if (live && (live->type == RECORDING_COMMAND || live->type == RECORDING_USER_EVENT) &&
+            live->handle.event && !run_wait(run, live->handle.event))
+            return run->error ? run->error->status : TSMITH_ERROR_LIMIT;
+    }
+    return transfers_reap(run, false);
+}
+
+// ---- the walk
+
+static bool look_ahead(struct run *run) {
+    for (size_t i = 0; i < run->process->count; i++) {
+        const struct recording_record *record = &run->process->records[i];
+        const uint8_t *ids;
+        const size_t count = recording_list(record, RECORDING_KEY_WAITS, &ids);
+        for (size_t j = 0; j < count; j++) {
+            uint64_t id;
+            memcpy(&id, ids + 8 * j, sizeof id);
+            if (id && !chunk_table_add(&run->awaited, key_of(id), 1))
+                return false;
+        }
+        if (record->type == RECORDING_STATE &&
+            !chunk_table_add(&run->states, key_of(recording_value(record, RECORDING_KEY_VERIFY)), i + 1))
+            return false;
+    }
+    return true;
+}
+
+static tsmith_status execute_record(struct run *run, const struct recording_record *record) {
+    switch (record->type) {
+    case RECORDING_COMMAND:
+        return execute_command(run, record);
+    case RECORDING_VERIFY:
+        return execute_verify(run, record);
+    case RECORDING_WAIT:
+        return execute_wait(run, record);
+    case RECORDING_REFUSED:
+        execute_refused(run, record);
+        return TSMITH_OK;
+    case RECORDING_PROCESS:
+    case RECORDING_STATE:
+    case RECORDING_END:
+    case RECORDING_DEVICE:
+        return TSMITH_OK;
+    default:
+        return execute_object(run, record);
+    }
+}
+
+static void release_all(struct run *run) {
+    const struct execute_calls *cl = run->cl;
+    for (size_t i = run->live_count; i-- > 1;) {
+        struct live *live = &run->lives[i];
+        free(live->arguments);
+        if (!live->handle.any)
+            continue;
+        switch (live->type) {
+        case RECORDING_BUFFER:
+        case RECORDING_SUB_BUFFER:
+            if (!live->released)
+                cl->clReleaseMemObject(live->handle.buffer);
+            break;
+        case RECORDING_KERNEL:
+            cl->clReleaseKernel(live->handle.kernel);
+            break;
+        case RECORDING_PROGRAM:
+            cl->clReleaseProgram(live->handle.program);
+            break;
+        case RECORDING_SAMPLER:
+            cl->clReleaseSampler(live->handle.sampler);
+            break;
+        case RECORDING_QUEUE:
+            cl->clReleaseCommandQueue(live->handle.queue);
+            break;
+        case RECORDING_CONTEXT:
+            cl->clReleaseContext(live->handle.context);
+            break;
+        case RECORDING_COMMAND:
+        case RECORDING_USER_EVENT:
+            cl->clReleaseEvent(live->handle.event);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
+                                 const struct recorded_process *process, const tsmith_replay_options *options,
+                                 const struct execute_client *client, tsmith_error *error) {
+    static const int64_t PATIENCE = 60000000000;
+    tsmith_error unasked;
+    struct run run = {.execution = execution,
+                      .cl = &execution->cl,
+                      .recording = recording,
+                      .process = process,
+                      .options = options,
+                      .client = client,
+                      .error = error ? error : &unasked,
+                      .patience = options->patience_ns > 0 ? options->patience_ns : PATIENCE};
+    tsmith_status status = look_ahead(&run) ? TSMITH_OK : run_no_memory(&run);
+    for (run.at = 0; status == TSMITH_OK && run.at < process->count; run.at++)
+        status = execute_record(&run, &process->records[run.at]);
+    if (status == TSMITH_OK)
+        status = transfers_reap(&run, true);
+    // What still runs after a failure is left alone, with its memory: there is no way to stop it.
+    if (status == TSMITH_OK) {
+        release_all(&run);
+        transfers_drop(&run);
+    }
+    chunk_table_finish(&run.by_id);
+    chunk_table_finish(&run.awaited);
+    chunk_table_finish(&run.states);
+    free(run.lives);
+    return status;
+}
+
+#else // built without the OpenCL headers
+
+tsmith_status execute_opencl_open(const char *device, struct execution **out, tsmith_error *error) {
+    (void)device;
+    *out = NULL;
+    return status_set(error, TSMITH_ERROR_MISSING,
+                      "this TraceSmith was built without the OpenCL headers: it cannot replay");
+}
+
+const char *execute_opencl_device(const struct execution *execution) {
+    (void)execution;
+    return "";
+}
+
+tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
+                                 const struct recorded_process *process, const tsmith_replay_options *options,
+                                 const struct execute_client *client, tsmith_error *error) {
+    (void)execution;
+    (void)recording;
+    (void)process;
+    (void)options;
+    (void)client;
+    return status_set(error, TSMITH_ERROR_MISSING, "this TraceSmith cannot replay");
+}
+
+void execute_opencl_close(struct execution *execution) {
+    (void)execution;
+}
+
+#endif

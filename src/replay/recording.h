@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording in memory: the records of each process in their order, and the chunks by their hash. Everything in it came
+// from a file; records are sound as such (checksums), what they say is believed by nobody before it is checked.
+#ifndef REPLAY_RECORDING_H
+#define REPLAY_RECORDING_H
+
+#include "recording/chunk.h"
+#include "recording/record.h"
+#include "tracesmith/replay.h"
+
+struct recorded_chunk {
+    const uint8_t *bytes;
+    size_t length;
+};
+
+struct recorded_process {
+    uint32_t number;
+    uint64_t pid;
+    struct recording_record *records;
+    size_t count, capacity;
+    bool ended;
+};
+
+struct tsmith_recording {
+    struct recorded_process *processes;
+    size_t process_count, process_capacity;
+    struct chunk_table table; // value: index into chunks + 1
+    struct recorded_chunk *chunks;
+    size_t chunk_count, chunk_capacity;
+    uint8_t **buffers; // what all of that points into
+    size_t buffer_count, buffer_capacity;
+    uint64_t bytes, limit; // of the buffers
+    tsmith_recording_refusal *refusals;
+    size_t refusal_count, refusal_capacity;
+    tsmith_recording_summary summary;
+};
+
+// The bytes that CHUNKS of a record stand for, in memory that the caller frees; NULL when a chunk is missing, memory is
+// exhausted, or SIZE is not that of the chunks.
+uint8_t *recording_payload(const struct tsmith_recording *recording, const struct recording_record *record,
+                           size_t *size);
+// Whether the record has a payload at all.
+bool recording_has_payload(const struct recording_record *record);
+// A text entry, NUL-terminated in memory of the recording's (strings it lends are copied once); NULL when there is none.
+const char *recording_text(struct tsmith_recording *recording, const struct recording_record *record,
+                           enum recording_key key);
+
+#endif

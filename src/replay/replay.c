@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays and their verdicts. Every result is compared as it arrives; of those that differ in any replay the least and the
+// most of each element are kept, so that after the last replay it can be said whether that is noise.
+#include "tracesmith/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "replay/compare.h"
+#include "replay/execute.h"
+
+// What is kept of a result besides what is told of it.
+struct gathered {
+    size_t process, record;
+    bool wide; // differed beyond tolerance in some replay
+    uint8_t *recorded, *least, *most;
+    size_t size;
+};
+
+struct tsmith_replay {
+    char *device;
+    tsmith_replay_result *results;
+    struct gathered *gathered;
+    size_t count, result_capacity, gathered_capacity;
+    char **notes;
+    size_t note_count, note_capacity;
+    // of the replay that runs
+    struct tsmith_recording *recording;
+    const struct recorded_process *process;
+    size_t process_index, first; // where the results of the process begin
+    uint32_t turn;
+    uint64_t *commands; // how many were before each record
+    struct compare_tolerance tolerance;
+    bool failed; // memory
+};
+
+const char *tsmith_verdict_name(tsmith_verdict verdict) {
+    switch (verdict) {
+#define NAME_CASE(NAME, number, name, doc)                                                                   \
+    case TSMITH_VERDICT_##NAME:                                                                              \
+        return name;
+        TSMITH_VERDICT_TABLE(NAME_CASE)
+#undef NAME_CASE
+    default:
+        return NULL;
+    }
+}
+
+// ---- results
+
+static const char *what_of(const struct recorded_process *process, size_t record) {
+    const struct recording_record *at = &process->records[record];
+    if (at->type == RECORDING_COMMAND)
+        return recording_value(at, RECORDING_KEY_COMMAND) == RECORDING_COMMAND_MAP ? "map" : "read";
+    for (size_t i = record + 1; i < process->count; i++)
+        if (process->records[i].type == RECORDING_RELEASE &&
+            recording_value(&process->records[i], RECORDING_KEY_OBJECT) ==
+                recording_value(at, RECORDING_KEY_OBJECT))
+            return "released";
+        else if (process->records[i].type != RECORDING_STATE && process->records[i].type != RECORDING_VERIFY)
+            break;
+    return "at the end";
+}
+
+static const char *writer_of(struct tsmith_replay *replay, size_t writer) {
+    if (!writer)
+        return NULL;
+    const struct recording_record *record = &replay->process->records[writer - 1];
+    if (record->type != RECORDING_COMMAND)
+        return recording_text(replay->recording, record, RECORDING_KEY_NAME);
+    const uint64_t command = recording_value(record, RECORDING_KEY_COMMAND);
+    const uint64_t kernel = recording_value(record, RECORDING_KEY_KERNEL);
+    for (size_t i = 0; command == RECORDING_COMMAND_KERNEL && i < writer; i++) {
+        const struct recording_record *made = &replay->process->records[i];
+        if (made->type == RECORDING_KERNEL && recording_value(made, RECORDING_KEY_OBJECT) == kernel)
+            return recording_text(replay->recording, made, RECORDING_KEY_NAME);
+    }
+    return recording_command_name(command);
+}
+
+// The one of this record, from an earlier replay or a new one; NULL when memory is exhausted.
+static tsmith_replay_result *find_result(struct tsmith_replay *replay, const struct execute_result *from,
+                                         struct gathered **gathered) {
+    void *results = replay->results, *more = replay->gathered;
+    for (size_t i = replay->first; replay->turn && i < replay->count; i++)
+        if (replay->gathered[i].process == replay->process_index &&
+            replay->gathered[i].record == from->record) {
+            *gathered = &replay->gathered[i];
+            return &replay->results[i];
+        }
+    if (!array_reserve(&results, &replay->result_capacity, replay->count + 1, sizeof *replay->results))
+        return NULL;
+    replay->results = results;
+    if (!array_reserve(&more, &replay->gathered_capacity, replay->count + 1, sizeof *replay->gathered))
+        return NULL;
+    replay->gathered = more;
+    replay->gathered[replay->count] =
+        (struct gathered){.process = replay->process_index, .record = from->record};
+    *gathered = &replay->gathered[replay->count];
+    tsmith_replay_result *result = &replay->results[replay->count++];
+    *result = (tsmith_replay_result){.pid = replay->process->pid,
+                                     .command = replay->commands[from->record],
+                                     .what = what_of(replay->process, from->record),
+                                     .buffer = from->buffer,
+                                     .bytes = from->size,
+                                     .writer = writer_of(replay, from->writer),
+                                     .writer_command = from->writer ? replay->commands[from->writer - 1] : 0,
+                                     .element = from->element};
+    return result;
+}
+
+// The record with the recorded content: a VERIFY's STATE, or the command itself.
+static const struct recording_record *content_of(const struct recorded_process *process, size_t record) {
+    const struct recording_record *at = &process->records[record];
+    if (at->type != RECORDING_VERIFY)
+        return at;
+    const uint64_t verify = recording_value(at, RECORDING_KEY_VERIFY);
+    for (size_t i = record; i < process->count; i++)
+        if (process->records[i].type == RECORDING_STATE &&
+            recording_value(&process->records[i], RECORDING_KEY_VERIFY) == verify)
+            return &process->records[i];
+    return NULL;
+}
+
+// Least and most begin with this replay, or, when earlier ones were exact, with what was recorded.
+static bool begin_envelope(struct tsmith_replay *replay, struct gathered *gathered, const uint8_t *recorded,
+                           const uint8_t *replayed, size_t size) {
+    gathered->recorded = malloc(size ? size : 1);
+    gathered->least = malloc(size ? size : 1);
+    gathered->most = malloc(size ? size : 1);
+    if (!gathered->recorded || !gathered->least || !gathered->most)
+        return false;
+    gathered->size = size;
+    memcpy(gathered->recorded, recorded, size);
+    memcpy(gathered->least, replay->turn ? recorded : replayed, size);
+    memcpy(gathered->most, replay->turn ? recorded : replayed, size);
+    return true;
+}
+
+static void note_comparison(tsmith_replay_result *result, struct gathered *gathered,
+                            const struct comparison *comparison) {
+    if (comparison->different > result->different || (!comparison->within && !gathered->wide)) {
+        result->offset = comparison->offset;
+        result->recorded = comparison->recorded;
+        result->replayed = comparison->replayed;
+        result->different = comparison->different;
+    }
+    result->most_ulps = comparison->most_ulps > result->most_ulps ? comparison->most_ulps : result->most_ulps;
+    gathered->wide |= !comparison->within;
+}
+
+static void compare_result(struct tsmith_replay *replay, const struct execute_result *from,
+                           tsmith_replay_result *result, struct gathered *gathered) {
+    size_t size = 0;
+    const struct recording_record *content = content_of(replay->process, from->record);
+    uint8_t *recorded = content ? recording_payload(replay->recording, content, &size) : NULL;
+    if (!recorded || size != from->size) {
+        result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
+        result->reason =
+            recorded ? "its size is not what was recorded" : "what was recorded of it is damaged";
+        free(recorded);
+        return;
+    }
+    const bool equal = memcmp(recorded, from->bytes, size) == 0;
+    result->replays_exact += equal;
+    if (!equal) {
+        const struct comparison comparison =
+            compare_buffers(from->element, recorded, from->bytes, size, &replay->tolerance);
+        note_comparison(result, gathered, &comparison);
+        if (!gathered->recorded)
+            replay->failed |= !begin_envelope(replay, gathered, recorded, from->bytes, size);
+    }
+    if (gathered->least && gathered->most)
+        envelope_extend(from->element, gathered->least, gathered->most, from->bytes, size);
+    free(recorded);
+}
+
+static void take_result(void *context, const struct execute_result *from) {
+    struct tsmith_replay *replay = context;
+    struct gathered *gathered;
+    tsmith_replay_result *result = find_result(replay, from, &gathered);
+    if (!result) {
+        replay->failed = true;
+    } else if (!from->bytes) {
+        result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
+        result->reason = from->why;
+    } else {
+        compare_result(replay, from, result, gathered);
+    }
+}
+
+static void take_note(void *context, const char *text) {
+    struct tsmith_replay *replay = context;
+    void *notes = replay->notes;
+    for (size_t i = 0; i < replay->note_count; i++)
+        if (strcmp(replay->notes[i], text) == 0)
+            return;
+    char *copy = strdup(text);
+    if (!copy ||
+        !array_reserve(&notes, &replay->note_capacity, replay->note_count + 1, sizeof *replay->notes)) {
+        replay->failed = true;
+        free(copy);
+        return;
+    }
+    replay->notes = notes;
+    replay->notes[replay->note_count++] = copy;
+}
+
+// After the last replay.
+static void judge(struct tsmith_replay *replay) {
+    for (size_t i = 0; i < replay->count; i++) {
+        tsmith_replay_result *result = &replay->results[i];
+        const struct gathered *gathered = &replay->gathered[i];
+        if (result->verdict == TSMITH_VERDICT_UNCOMPARABLE || !gathered->recorded)
+            continue;
+        if (!gathered->wide)
+            result->verdict = TSMITH_VERDICT_WITHIN_TOLERANCE;
+        else if (replay->turn > 1 && envelope_holds(result->element, gathered->least, gathered->most,
+                                                    gathered->recorded, gathered->size))
+            result->verdict = TSMITH_VERDICT_WITHIN_NOISE;
+        else
+            result->verdict = TSMITH_VERDICT_DIVERGED;
+    }
+}
+
+// ---- replaying
+
+static bool count_commands(struct tsmith_replay *replay) {
+    uint64_t commands = 0;
+    replay->commands = calloc(replay->process->count + 1, sizeof *replay->commands);
+    for (size_t i = 0; replay->commands && i < replay->process->count; i++) {
+        replay->commands[i] = commands;
+        commands += replay->process->records[i].type == RECORDING_COMMAND;
+    }
+    return replay->commands != NULL;
+}
+
+static tsmith_status run_process(struct tsmith_replay *replay, struct execution *execution,
+                                 const tsmith_replay_options *options, tsmith_error *error) {
+    const struct execute_client client = {replay, take_result, take_note};
+    tsmith_status status = TSMITH_OK;
+    replay->first = replay->count;
+    if (!count_commands(replay))
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+    if (!replay->process->ended)
+        take_note(replay, "the recording of a process ends early: it was killed, or could not be written any "
+                          "further; what is whole is replayed");
+    for (replay->turn = 0; status == TSMITH_OK && replay->turn < options->times; replay->turn++)
+        status = execute_opencl_run(execution, replay->recording, replay->process, options, &client, error);
+    free(replay->commands);
+    replay->commands = NULL;
+    return status;
+}
+
+tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay_options *given,
+                                tsmith_replay **out, tsmith_error *error) {
+    tsmith_replay_options options = {0};
+    struct execution *execution = NULL;
+    *out = NULL;
+    if (given)
+        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    options.times = options.times ? options.times : 1;
+    struct tsmith_replay *replay = calloc(1, sizeof *replay);
+    if (!replay)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+    tsmith_status status = execute_opencl_open(options.device, &execution, error);
+    if (status != TSMITH_OK) {
+        free(replay);
+        return status;
+    }
+    replay->device = strdup(execute_opencl_device(execution));
+    replay->recording = recording;
+    replay->tolerance = (struct compare_tolerance){options.ulps, options.absolute};
+    for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++) {
+        replay->process = &recording->processes[i];
+        replay->process_index = i;
+        status = run_process(replay, execution, &options, error);
+    }
+    if (status == TSMITH_OK && replay->failed)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the results of the replay");
+    judge(replay);
+    execute_opencl_close(execution);
+    *out = replay;
+    return status;
+}
+
+void tsmith_replay_destroy(tsmith_replay *replay) {
+    if (!replay)
+        return;
+    for (size_t i = 0; i < replay->count; i++) {
+        free(replay->gathered[i].recorded);
+        free(replay->gathered[i].least);
+        free(replay->gathered[i].most);
+    }
+    for (size_t i = 0; i < replay->note_count; i++)
+        free(replay->notes[i]);
+    free(replay->notes);
+    free(replay->results);
+    free(replay->gathered);
+    free(replay->device);
+    free(replay);
+}
+
+const char *tsmith_replay_device(const tsmith_replay *replay) {
+    return replay->device ? replay->device : "";
+}
+
+size_t tsmith_replay_result_count(const tsmith_replay *replay) {
+    return replay->count;
+}
+
+const tsmith_replay_result *tsmith_replay_result_get(const tsmith_replay *replay, size_t index) {
+    return index < replay->count ? &replay->results[index] : NULL;
+}
+
+const char *tsmith_replay_note(const tsmith_replay *replay, size_t index) {
+    return index < replay->note_count ? replay->notes[index] : NULL;
+}

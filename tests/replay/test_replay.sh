@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs are recorded with their data and run again: what they computed comes out the same, byte for byte; and the
+# program sees nothing of being recorded.
+set -eu
+: "${TRACESMITH_SOURCE_DIR:?}"
+# shellcheck source=tests/opencl/common.sh
+. "$TRACESMITH_SOURCE_DIR/tests/opencl/common.sh"
+[ -f "$agents/libtracesmith-opencl-record.so" ] || skip "the OpenCL recorder is not built"
+
+# capture NAME COMMAND...: records it with its data into NAME.sbt.
+capture() {
+    name=$1
+    shift
+    "$TRACESMITH" profile --capture -o "$work/$name.sbt" -- "$@" >"$work/$name.out" 2>"$work/$name.err" ||
+        fail "$name: $(cat "$work/$name.err")"
+}
+# replay CODE NAME OPTION...: replays it; the answer in NAME.json.
+replay() {
+    want=$1
+    name=$2
+    shift 2
+    code=0
+    "$TRACESMITH" replay --json "$@" "$work/$name.sbt" >"$work/$name.json" 2>"$work/$name.err" || code=$?
+    [ "$code" -eq "$want" ] || fail "$name: replay gave $code: $(cat "$work/$name.err" "$work/$name.json")"
+}
+# verdicts NAME CONDITION: of Python, over `v` (verdicts), `r` (results) and `a` (the whole answer).
+verdicts() {
+    python3 -c 'import json, sys
+a = json.load(open(sys.argv[1])); v = a["verdicts"]; r = a["results"]
+sys.exit(0 if eval(sys.argv[2]) else "not so: %s: %s" % (sys.argv[2], json.dumps(v) + json.dumps(r[:3])))' \
+        "$work/$1.json" "$2" || fail "$1"
+}
+
+# One launch after the other; the counter at the end is the number of launches, and it is read back.
+capture loop "$programs/cl_launch_loop" -n 500
+replay 0 loop
+verdicts loop 'v["exact"] == len(r) >= 2 and a["recording"]["kernels"] >= 500'
+python3 - "$work/loop.out" "$work/loop.json" <<'PY' || fail "the recording has another number of launches than the program"
+import json, sys
+said, answer = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+sys.exit(said["launches"] != answer["recording"]["kernels"])
+PY
+
+# Two queues with events between them, and a buffer that nobody filled.
+capture queues "$programs/cl_what_if" queues
+replay 0 queues
+verdicts queues 'v["exact"] == len(r) == 1'
+
+# Every command there is: what depends on none that is refused is exact, the rest says why.
+capture every "$programs/cl_every_command"
+replay 0 every
+verdicts every 'v["diverged"] == 0 and v["exact"] > 200 and all(x["reason"] for x in r if x["verdict"] == "uncomparable")'
+# Without images and shared virtual memory only the native kernel is left, and what it wrote is overwritten later.
+capture buffers "$programs/cl_every_command" --no-svm --no-images
+replay 0 buffers
+verdicts buffers 'v["diverged"] == 0 and v["uncomparable"] <= 20 and v["exact"] > 300'
+verdicts buffers '{x["function"] for x in a["refusals"]} == {"clEnqueueNativeKernel"}'
+
+# A whole program; from another place, and a file that is cut off.
+if [ -x "$TRACESMITH_BUILD_DIR/examples/image_pipeline" ]; then
+    "$TRACESMITH_BUILD_DIR/examples/image_pipeline" -n 4 -s 256x128 --json >"$work/alone"
+    capture pipeline "$TRACESMITH_BUILD_DIR/examples/image_pipeline" -n 4 -s 256x128 --json
+    for file in "$work/alone" "$work/pipeline.out"; do
+        python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["checksum"])' "$file" >"$file.sum"
+    done
+    cmp "$work/alone.sum" "$work/pipeline.out.sum" || fail "recording changed what the program computed"
+    mkdir "$work/elsewhere"
+    mv "$work/pipeline.sbt" "$work/elsewhere/moved.sbt"
+    mv "$work/elsewhere/moved.sbt" "$work/pipeline.sbt"
+    replay 0 pipeline
+    verdicts pipeline 'v["exact"] == len(r) > 5'
+fi
+
+# No recording in it.
+"$TRACESMITH" profile -o "$work/plain.sbt" -- "$programs/cl_launch_loop" -n 1 >/dev/null 2>&1
+code=0
+"$TRACESMITH" replay "$work/plain.sbt" 2>"$work/plain.err" || code=$?
+[ "$code" -ne 0 ] && grep -q -- --capture "$work/plain.err" || fail "a trace without a recording: $code"
