@@ -174,7 +174,7 @@ static inline bool step(struct walk *walk, const struct span *span, const struct
     } else if (rule->action == UNKNOWN) {
         return guess(walk, span, at);
     } else {
-        return end(walk, UNWIND_OUTERMOST);
+        return end(walk, rule->action == OUTERMOST ? UNWIND_OUTERMOST : UNWIND_LOST);
     }
     // Upwards only, and within the stack.
     if (cfa < at->stack_pointer + WORD || cfa > span->high || cfa % WORD)

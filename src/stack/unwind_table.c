@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -119,11 +120,19 @@ static int gather(struct dl_phdr_info *info, size_t size, void *context) {
     return gathering->failed;
 }
 
+// One at a time. The lock has the owner's process in it: one that a fork has left locked is taken over.
+static void lock_table(void) {
+    int self = (int)getpid(), other = 0;
+    while (!atomic_compare_exchange_weak_explicit(&table.writer, &other, self, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+        if (other == self)
+            sched_yield();
+        other = other == self ? 0 : other;
+    }
+}
+
 bool unwind_table_refresh(void) {
-    int self = (int)getpid(), other = atomic_load_explicit(&table.writer, memory_order_relaxed);
-    if (other == self || !atomic_compare_exchange_strong_explicit(&table.writer, &other, self,
-                                                                  memory_order_acquire, memory_order_relaxed))
-        return true; // somebody is at it
+    lock_table();
     uint64_t version = unwind_table_version();
     struct gathering gathering = {.copy = &table.copies[(version + 1) & 1], .is_first = true};
     // Whoever finds a word written from here on finds the version that sent it elsewhere, too.

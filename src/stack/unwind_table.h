@@ -26,9 +26,9 @@ struct unwind_module {
     uint64_t frame_header; // the header, from frame_begin
 };
 
-// Looks at what is loaded and publishes it if that has changed since the last time. Takes the dynamic linker's lock:
-// for a helper thread, or for a program's thread when it has just come from dlopen; never on the event path. False:
-// there was no memory, and what was published before still holds.
+// Looks at what is loaded and publishes it if that has changed since the last time. Takes the dynamic linker's lock, and
+// waits for another refresh: for a helper thread, or for a program's thread when it has just come from dlopen; never
+// on the event path, never in a signal handler. False: there was no memory, and what was published before still holds.
 bool unwind_table_refresh(void);
 
 // Changes whenever what is published does. 0: nothing has been yet.
