@@ -63,7 +63,7 @@ static void run(struct xctrace *xctrace) {
     if (status != XML_STATUS_OK) {
         enum XML_Error error = XML_GetErrorCode(xctrace->parser);
         xctrace->failed |= error == XML_ERROR_NO_MEMORY;
-        stop_at(xctrace, error == XML_ERROR_ABORTED ? "it declares a document type" : XML_ErrorString(error));
+        stop_at(xctrace, error == XML_ERROR_ABORTED && xctrace->why ? xctrace->why : XML_ErrorString(error));
     } else if (last && input->cut) {
         stop_at(xctrace, input->problem ? input->problem : "the compressed file ends early");
     } else if (last) {

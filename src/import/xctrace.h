@@ -16,6 +16,7 @@
 
 enum {
     XCTRACE_DEPTH = 24,       // of elements within a row
+    XCTRACE_LEVELS = 256,     // of the whole file; the parser keeps the name of every element that is open
     XCTRACE_CELLS = 256,      // of a row
     XCTRACE_TEXT = 64 << 10,  // bytes of an element's text
     XCTRACE_SHOWN = 4 << 10,  // and of how it is shown
@@ -81,6 +82,8 @@ struct xctrace {
     // Where the parser is.
     bool in_row, in_schema, in_mnemonic, row_is_bad;
     unsigned too_deep; // elements open beyond those that are kept
+    unsigned levels;   // elements open
+    const char *why;   // the parser was stopped
     char schema[XCTRACE_NAME];
     char columns[XCTRACE_CELLS][XCTRACE_NAME];
     size_t column_count;

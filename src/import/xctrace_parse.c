@@ -304,7 +304,10 @@ static void close_in_row(struct xctrace *xctrace) {
 
 static void XMLCALL start(void *data, const char *tag, const char **attributes) {
     struct xctrace *xctrace = data;
-    if (xctrace->in_row) {
+    if (++xctrace->levels > XCTRACE_LEVELS) {
+        xctrace->why = "too many elements within one another";
+        (void)XML_StopParser(xctrace->parser, XML_FALSE);
+    } else if (xctrace->in_row) {
         open_in_row(xctrace, tag, attributes);
     } else if (strcmp(tag, "row") == 0) {
         xctrace->in_row = true;
@@ -324,6 +327,7 @@ static void XMLCALL start(void *data, const char *tag, const char **attributes) 
 
 static void XMLCALL end(void *data, const char *tag) {
     struct xctrace *xctrace = data;
+    xctrace->levels--;
     if (xctrace->in_row && (xctrace->open_count || xctrace->too_deep)) {
         close_in_row(xctrace);
     } else if (xctrace->in_row) {
@@ -360,6 +364,7 @@ static void XMLCALL refuse(void *data, const char *name, const char *system, con
                            int has_subset) {
     struct xctrace *xctrace = data;
     (void)name, (void)system, (void)public, (void)has_subset;
+    xctrace->why = "it declares a document type";
     (void)XML_StopParser(xctrace->parser, XML_FALSE);
 }
 
