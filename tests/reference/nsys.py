@@ -283,6 +283,7 @@ def actual(document):
     places = {t["id"]: place_of(document, t) for t in document["tracks"]}
     events = collections.Counter()
     for event in document["events"]:
+        event = {**{k: v for k, v in event.items() if k != "args"}, **event.get("args", {})}
         if event["kind"] == "loss":
             continue
         event = {name: value for name, value in event.items() if name != "track"} | {"place": places[event["track"]]}

@@ -174,6 +174,7 @@ def actual(document):
                                "process": ("process", pid)}.get(track["kind"], ("custom", track["name"]))
     events = collections.Counter()
     for event in document["events"]:
+        event = {**{k: v for k, v in event.items() if k != "args"}, **event.get("args", {})}
         if event["kind"] == "loss":
             continue
         event = dict(event, place=places[event["track"]])

@@ -62,6 +62,7 @@ def actual(document):
     pids = {p["id"]: p["pid"] for p in document["processes"]}
     tracks = {t["id"]: (pids.get(t["process"], 0), t["tid"]) for t in document["tracks"]}
     for event in document["events"]:
+        event = {**{k: v for k, v in event.items() if k != "args"}, **event.get("args", {})}
         if event["kind"] == "loss":
             continue
         pid, tid = tracks[event["track"]]
