@@ -13,7 +13,7 @@
 #include "stack/unwind.h"
 #include "stack/unwind_table.h"
 
-enum { FRAMES = 23, FRAMES_MAX = 128, ROUNDS = 400, CALLS = 500, TABLE_BYTES = 1 << 20 };
+enum { FRAMES_MAX = 128, ROUNDS = 400, CALLS = 500, TABLE_BYTES = 1 << 20 };
 
 enum means { NONE, WALK, INTERN, FULL, BACKTRACE, UNW_STEP, UNW_BACKTRACE, MEANS };
 static const char *const NAMES[MEANS] = {"none",      "walk",     "intern",       "full",
@@ -29,7 +29,6 @@ static struct libunwind libunwind;
 static bool has_libunwind;
 
 void measured(enum means means, uint32_t count);
-uint64_t descend(uint32_t depth, uint64_t a, uint64_t b, void (*arrived)(void));
 
 static uint32_t by_own(bool full, bool intern) {
     uint64_t frames[FRAMES_MAX];
@@ -88,15 +87,34 @@ __attribute__((noinline)) void measured(enum means means, uint32_t count) {
     __asm__ volatile("" ::: "memory");
 }
 
-// Frames with something in them: four registers saved, different sizes.
-__attribute__((noinline)) uint64_t descend(uint32_t depth, uint64_t a, uint64_t b, void (*arrived)(void)) {
-    volatile uint64_t local[4] = {a, b, depth, 0};
-    if (!depth)
-        arrived();
-    else
-        sink += descend(depth - 1, a + 1, b ^ a, arrived);
-    return a * b + local[depth % 4];
+// 15 functions, each with a frame of its own size and four registers saved, and a return address of its own: as on a real
+// stack, no rule is used twice in a walk.
+#define LEVEL(number, next)                                                                                  \
+    __attribute__((noinline)) static uint64_t level_##number(uint64_t a, uint64_t b,                         \
+                                                             void (*arrived)(void)) {                        \
+        volatile uint64_t local[number + 1] = {a};                                                           \
+        sink += next(a + 1, b ^ a, arrived);                                                                 \
+        return a * b + local[a % (number + 1)];                                                              \
+    }
+__attribute__((noinline)) static uint64_t level_0(uint64_t a, uint64_t b, void (*arrived)(void)) {
+    arrived();
+    return a * b;
 }
+LEVEL(1, level_0)
+LEVEL(2, level_1)
+LEVEL(3, level_2)
+LEVEL(4, level_3)
+LEVEL(5, level_4)
+LEVEL(6, level_5)
+LEVEL(7, level_6)
+LEVEL(8, level_7)
+LEVEL(9, level_8)
+LEVEL(10, level_9)
+LEVEL(11, level_10)
+LEVEL(12, level_11)
+LEVEL(13, level_12)
+LEVEL(14, level_13)
+LEVEL(15, level_14)
 
 static enum means chosen;
 static uint32_t chosen_count;
@@ -165,16 +183,15 @@ int main(int argc, char **argv) {
     measure_readiness("at the start");
     if (!table || !unwind_thread_init(&thread))
         return 1;
-    // main, its two callers in libc and _start, the function that takes the stack and its caller: the rest descends.
-    uint32_t depth = FRAMES - 8;
+    // With main, its callers in libc and _start, and the functions that take the stack, the levels make 23 frames.
     if (argc > 2) {
         while (chosen < MEANS && strcmp(NAMES[chosen], argv[1]) != 0)
             chosen++;
         chosen_count = (uint32_t)strtoul(argv[2], NULL, 10);
-        descend(depth, 3, 4, arrived_for_one);
+        level_15(3, 4, arrived_for_one);
         return chosen == MEANS;
     }
-    descend(depth, 3, 4, arrived_for_all);
+    level_15(3, 4, arrived_for_all);
     measure_misses("libLLVM-14.so.1");
     return 0;
 }

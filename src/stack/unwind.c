@@ -191,6 +191,39 @@ static inline bool step(struct walk *walk, const struct span *span, const struct
     return at->pc != 0 || end(walk, UNWIND_OUTERMOST);
 }
 
+// Frames that are the stack pointer and an offset, as most are, and may have saved the frame pointer: until one is not.
+// `frames` has room for `room` more; returns how many it got.
+static inline uint32_t walk_plain(struct unwind_thread *thread, const struct span *span, struct position *at,
+                                  uint64_t *frames, uint32_t room) {
+    uint64_t stack_pointer = at->stack_pointer, frame_pointer = at->frame_pointer, pc = at->pc, key = at->key;
+    const uint64_t low = span->low, high = span->high, last = high - WORD - low;
+    uint32_t count = 0;
+    while (count < room) {
+        const struct unwind_rule *rule = rule_of(thread, key);
+        if (rule->action != CFA_FROM_STACK_POINTER && rule->action != CFA_FROM_FRAME_POINTER)
+            break;
+        uint64_t cfa = (rule->action == CFA_FROM_STACK_POINTER ? stack_pointer : frame_pointer) +
+                       (uint64_t)(int64_t)rule->cfa_offset;
+        uint64_t place = cfa + (uint64_t)(int64_t)rule->frame_pointer;
+        if (cfa < stack_pointer + WORD || cfa > high || cfa % WORD)
+            break;
+        if (rule->frame_pointer) {
+            if (place - low > last)
+                break;
+            frame_pointer = load(place);
+        }
+        uint64_t next = load(cfa - WORD);
+        if (next <= 1)
+            break; // the end, or not code: as step() says
+        frames[count++] = pc;
+        stack_pointer = cfa;
+        pc = next;
+        key = next - 1;
+    }
+    *at = (struct position){pc, key, stack_pointer, frame_pointer};
+    return count;
+}
+
 // False: a frame needs the full walk.
 static bool walk_fast(struct unwind_thread *thread, const struct span *span,
                       const struct unwind_registers *registers, struct walk *walk) {
@@ -199,6 +232,8 @@ static bool walk_fast(struct unwind_thread *thread, const struct span *span,
                           .stack_pointer = registers->values[CFI_STACK_POINTER],
                           .frame_pointer = registers->values[CFI_FRAME_POINTER]};
     for (;;) {
+        walk->result.count += walk_plain(thread, span, &at, walk->frames + walk->result.count,
+                                         walk->capacity - walk->result.count);
         const struct unwind_rule *rule = rule_of(thread, at.key);
         if (!add_frame(walk, at.pc))
             return true;
