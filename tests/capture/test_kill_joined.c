@@ -4,7 +4,7 @@
 // and what was left, every record that was committed once.
 //
 // The truth is the program's own count, in memory it shares with us: `begun` before and `done` after each emission.
-// usage: test_kill_joined [RUNS] (200, or 10,000 where TRACESMITH_SOAK is set, as ./dev soak does)
+// usage: test_kill_joined [RUNS] (60, or 10,000 where TRACESMITH_SOAK is set, as ./dev soak does)
 #include "numbered.h"
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ struct run {
     bool killed;
 };
 
-static unsigned long runs = 200;
+static unsigned long runs = 60; // of a second and more each; test_kill has 200 shorter ones
 static uint64_t random_state = 88172645463325252u;
 static char folder[64];
 
