@@ -119,7 +119,7 @@ class Perfetto:
             for texts in sequence.texts.values():
                 texts.clear()
             sequence.valid = True
-        if flags & NEEDS_STATE and not sequence.valid:
+        if (flags & NEEDS_STATE or "event" in packet) and not sequence.valid:
             fail("a packet before its state")
         for defaults in packet.get("defaults", []):
             sequence.default_clock = one(defaults, "clock")
