@@ -10,6 +10,10 @@
 // checks that the version has not moved: only then was nobody writing where it read. A copy that grows is mapped
 // anew and the old one stays mapped, so that whoever reads it late finds memory there (sizes double: the sum is
 // less than twice the last).
+//
+// The table is as old as the last refresh. Until the next one, code loaded since is unknown, and threads keep rules for
+// the addresses of a module that was closed: where another one took its place, frames of that can come out wrong (never
+// outside the stack). So whoever sees a dlopen or dlclose refreshes then, and a helper thread does now and then.
 #ifndef STACK_UNWIND_TABLE_H
 #define STACK_UNWIND_TABLE_H
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { PATH_MAX_DEPTH = 64, PATH_FUNCTIONS = 600 };
+enum { PATH_MAX_DEPTH = 64, PATH_FUNCTIONS = 300 };
 
 struct path {
     uint64_t (*functions[PATH_MAX_DEPTH])(struct path *);
