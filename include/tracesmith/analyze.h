@@ -122,7 +122,8 @@ TSMITH_API const tsmith_report *tsmith_analysis_report(const tsmith_analysis *an
 TSMITH_API const char *tsmith_analysis_name(size_t index);
 TSMITH_API const char *tsmith_analysis_question(size_t index);
 
-// Writes a report: for people (tables cut to `max_rows` rows, 0: 20; lines not wider than `width`, 0: 100), as
+// Writes a report: for people (tables cut to `max_rows` rows, 0: 20; lines not wider than `width`, 0: 100, where
+// numbers leave room for names), as
 // one JSON object, or as CSV (one header per table; the first two columns are report and table). ERROR_IO and
 // the like when the file cannot be written.
 TSMITH_API tsmith_status tsmith_report_write_text(const tsmith_report *report, size_t max_rows, size_t width,

@@ -147,7 +147,7 @@ tsmith_status tsmith_report_write_csv(const tsmith_report *report, FILE *out, ts
 // ---- text
 
 // A number as people read it; at most CELL characters.
-static void format_number(char text[CELL], const tsmith_cell *cell, tsmith_cell_type type) {
+static void format_number(char text[CELL], const tsmith_cell *cell, tsmith_cell_type type, int decimals) {
     char part[REPORT_TEXT];
     switch (type) {
     case TSMITH_CELL_DURATION:
@@ -164,7 +164,7 @@ static void format_number(char text[CELL], const tsmith_cell *cell, tsmith_cell_
         (void)snprintf(text, CELL, "%.2f GB/s", cell->value.number / 1e9);
         break;
     case TSMITH_CELL_NUMBER:
-        (void)snprintf(text, CELL, "%.2f", cell->value.number);
+        (void)snprintf(text, CELL, "%.*f", decimals, cell->value.number);
         break;
     default:
         (void)snprintf(text, CELL, "%" PRId64, cell->value.integer);
@@ -198,26 +198,75 @@ static void put_characters(FILE *out, const char *text, size_t left, size_t keep
     }
 }
 
+// Behind the first `skip` characters.
+static const char *skip_characters(const char *text, size_t skip) {
+    for (size_t left = strlen(text); skip && left; skip--) {
+        unsigned length = json_utf8_length(text, left);
+        length = length ? length : 1;
+        text += length;
+        left -= length;
+    }
+    return text;
+}
+
+// What is too long lacks its middle: names of kernels often differ at their end.
 static void write_text_cell(FILE *out, const char *text, size_t width) {
-    size_t total = text_width(text), keep = total <= width ? total : width > 3 ? width - 3 : width;
-    put_characters(out, text, strlen(text), keep);
-    if (keep < total && width > 3)
-        fputs("...", out);
-    for (size_t i = keep < total ? width : total; i < width; i++)
+    size_t total = text_width(text);
+    if (total <= width || width < 2) {
+        put_characters(out, text, strlen(text), width);
+    } else {
+        size_t end = (width - 1) * 2 / 5;
+        put_characters(out, text, strlen(text), width - 1 - end);
+        fputc('~', out);
+        text = skip_characters(text, total - end);
+        put_characters(out, text, strlen(text), SIZE_MAX);
+    }
+    for (size_t i = total; i < width; i++)
         fputc(' ', out);
 }
 
-// How wide each column must be; text columns share what is left of the line.
-static void measure(const tsmith_report_table *table, size_t rows, size_t line, size_t *widths) {
-    size_t numbers = 0, texts = 0;
+// Numbers of a column have a fraction if one of them has.
+static int decimals_of(const tsmith_report_table *table, size_t rows, size_t column) {
+    for (size_t row = 0; row < rows && table->columns[column].type == TSMITH_CELL_NUMBER; row++) {
+        const tsmith_cell *cell = &table->cells[row * table->column_count + column];
+        if (cell->known && cell->value.number != trunc(cell->value.number))
+            return 2;
+    }
+    return 0;
+}
+
+// Text columns share `left` characters: those that need less leave it to the others.
+static void share(const tsmith_report_table *table, size_t left, size_t texts, size_t *widths) {
+    size_t each = 0, before;
+    do {
+        size_t wide = 0, taken = 0;
+        before = each;
+        for (size_t i = 0; i < table->column_count; i++) {
+            bool is_wide = table->columns[i].type == TSMITH_CELL_TEXT && widths[i] > before;
+            wide += is_wide;
+            taken += is_wide || table->columns[i].type != TSMITH_CELL_TEXT ? 0 : widths[i];
+        }
+        each = before == 0 ? left / texts : wide && left > taken ? (left - taken) / wide : before;
+    } while (each > before);
+    each = before < TEXT_MIN ? TEXT_MIN : before;
+    for (size_t i = 0; i < table->column_count; i++)
+        if (table->columns[i].type == TSMITH_CELL_TEXT && widths[i] > each)
+            widths[i] = each;
+}
+
+// How wide each column must be, and with how many decimals.
+static void measure(const tsmith_report_table *table, size_t rows, size_t line, size_t *widths,
+                    int *decimals) {
+    size_t numbers = 1, texts = 0; // a line begins with a space
     for (size_t i = 0; i < table->column_count; i++) {
         tsmith_cell_type type = table->columns[i].type;
         widths[i] = strlen(table->columns[i].name);
+        decimals[i] = decimals_of(table, rows, i);
         for (size_t row = 0; row < rows; row++) {
             const tsmith_cell *cell = &table->cells[row * table->column_count + i];
             char text[CELL] = "-";
             if (cell->known && type != TSMITH_CELL_TEXT)
-                format_number(text, cell, type);
+                format_number(text, cell, type, decimals[i]);
             size_t width =
                 cell->known && type == TSMITH_CELL_TEXT ? text_width(cell->value.text) : strlen(text);
             widths[i] = width > widths[i] ? width : widths[i];
@@ -225,21 +274,20 @@ static void measure(const tsmith_report_table *table, size_t rows, size_t line, 
         numbers += type == TSMITH_CELL_TEXT ? 2 : widths[i] + 2;
         texts += type == TSMITH_CELL_TEXT;
     }
-    size_t each = texts && line > numbers ? (line - numbers) / texts : 0;
-    each = each < TEXT_MIN ? TEXT_MIN : each;
-    for (size_t i = 0; i < table->column_count; i++)
-        if (table->columns[i].type == TSMITH_CELL_TEXT && widths[i] > each)
-            widths[i] = each;
+    if (texts)
+        share(table, line > numbers ? line - numbers : 0, texts, widths);
 }
 
 static void write_table(const tsmith_report_table *table, size_t max_rows, size_t line, FILE *out) {
     size_t rows = table->row_count < max_rows ? table->row_count : max_rows;
     size_t *widths = calloc(table->column_count, sizeof *widths);
-    if (!table->row_count || !widths) {
+    int *decimals = calloc(table->column_count, sizeof *decimals);
+    if (!table->row_count || !widths || !decimals) {
+        free(decimals);
         free(widths);
         return;
     }
-    measure(table, rows, line, widths);
+    measure(table, rows, line, widths, decimals);
     fprintf(out, "\n  %s: %s\n ", table->name, table->doc);
     for (size_t i = 0; i < table->column_count; i++)
         fprintf(out, " %*s ", table->columns[i].type == TSMITH_CELL_TEXT ? -(int)widths[i] : (int)widths[i],
@@ -255,13 +303,14 @@ static void write_table(const tsmith_report_table *table, size_t max_rows, size_
             write_text_cell(out, cell->value.text, widths[column]);
         } else {
             if (cell->known)
-                format_number(text, cell, type);
+                format_number(text, cell, type, decimals[column]);
             fprintf(out, "%*s", type == TSMITH_CELL_TEXT ? -(int)widths[column] : (int)widths[column], text);
         }
         fputs(column + 1 == table->column_count ? "\n" : " ", out);
     }
     if (rows < table->row_count)
         fprintf(out, "  ... and %zu more\n", table->row_count - rows);
+    free(decimals);
     free(widths);
 }
 

@@ -61,7 +61,10 @@ def main(directory):
 
     rows = list(csv.reader(io.StringIO(run("diff", paths[0], paths[2], "--csv").stdout.decode(), newline="")))
     check(any(row[1:3] == ["kernels", "new, one"] for row in rows), "CSV has the kernels")
-    check(b"What changed" in run("diff", paths[0], paths[2]).stdout, "text")
+    text = run("diff", paths[0], paths[2]).stdout.decode()
+    check("What changed" in text, "text")
+    counts = [line.split() for line in text.splitlines() if line.startswith("  kernel_count")]
+    check(counts and all("." not in word for word in counts[0][1:4]), "whole numbers are shown as such: %s" % counts)
     for arguments in ((), paths[:1], paths[:3], ("--base", "", paths[0]), ("--base", paths[0]),
                       (*paths[:2], "--gate", "nothing<1"), (*paths[:2], "--gate", "kernel_time"),
                       (*paths[:2], "--json", "--csv"), (*paths[:2], "--confidence", "100"), (*paths[:2], "-n", "0")):
