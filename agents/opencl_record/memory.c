@@ -22,7 +22,7 @@ static void note_buffer(cl_mem buffer, cl_context context, cl_mem_flags flags, s
     record_close();
 }
 
-// The host pointer's content, before the driver may have it; nothing of a call that will fail.
+// The host pointer's content, of a call that was good: it may be no memory in a wrong one.
 static void take_host(struct payload *payload, cl_mem_flags flags, size_t size, const void *host) {
     if (recorder_on() && host && size && (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
         payload_take(payload, host, size);
@@ -31,8 +31,9 @@ static void take_host(struct payload *payload, cl_mem_flags flags, size_t size, 
 cl_mem record_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
                              cl_int *status) {
     struct payload payload = {0};
-    take_host(&payload, flags, size, host);
     cl_mem buffer = recorder.next.clCreateBuffer(context, flags, size, host, status);
+    if (buffer)
+        take_host(&payload, flags, size, host);
     if (recorder_on() && buffer)
         note_buffer(buffer, context, flags, size, &payload);
     payload_drop(&payload);
@@ -42,9 +43,10 @@ cl_mem record_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size
 cl_mem record_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
                                            cl_mem_flags flags, size_t size, void *host, cl_int *status) {
     struct payload payload = {0};
-    take_host(&payload, flags, size, host);
     cl_mem buffer =
         recorder.next.clCreateBufferWithProperties(context, properties, flags, size, host, status);
+    if (buffer)
+        take_host(&payload, flags, size, host);
     if (recorder_on() && buffer) {
         note_buffer(buffer, context, flags, size, &payload);
         if (properties && properties[0])

@@ -212,7 +212,8 @@ static void put_argument(struct recording_writer *writer, struct argument *argum
         recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_OBJECT);
         recording_put(writer, RECORDING_KEY_TARGET, target->id);
         recording_put(writer, RECORDING_KEY_FLAGS, argument->constant ? RECORDING_ARGUMENT_CONSTANT : 0);
-        recording_put_text(writer, RECORDING_KEY_NAME, argument->type);
+        if (argument->type[0])
+            recording_put_text(writer, RECORDING_KEY_NAME, argument->type);
     } else if (is_memory(argument) && handle) {
         recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_REFUSED);
         recording_put_text(writer, RECORDING_KEY_TEXT, "memory that was not seen being created");

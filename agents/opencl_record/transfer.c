@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads, writes, copies and fills. What a write takes is hashed before the driver is called: afterwards the program may
-// have its memory back. What a blocking read gave is hashed afterwards: replay compares it there and then.
+// Reads, writes, copies and fills. What a write takes is hashed after the driver has found the call good (a wrong one may
+// name memory that is not there) and before the program can know that it is complete: until then its memory is as it was. What a blocking read gave is hashed afterwards: replay compares it there and then.
 // Rules: recorder.h.
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,10 @@ cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_boo
                                    size_t size, const void *from, cl_uint count, const cl_event *waits,
                                    cl_event *event) {
     struct payload payload = {0};
-    if (recorder_on() && from)
-        payload_take(&payload, from, size);
     const cl_int status =
         recorder.next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, count, waits, event);
     if (recorder_on() && status == CL_SUCCESS) {
+        payload_take(&payload, from, size);
         struct recording_writer *writer = command_open(RECORDING_COMMAND_WRITE, queue, count, waits);
         put_memory(writer, RECORDING_KEY_TARGET, buffer);
         recording_put(writer, RECORDING_KEY_OFFSET, offset);
@@ -28,7 +27,6 @@ cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_boo
         payload_put(writer, &payload);
         command_close(event);
     }
-    payload_drop(&payload);
     return status;
 }
 
@@ -132,13 +130,12 @@ cl_int record_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl
                                        const cl_event *waits, cl_event *event) {
     const struct box host = {host_origin, region, host_row, host_slice},
                      to = {to_origin, region, to_row, to_slice};
-    // Nothing is looked at before the driver has found the call good; only a blocking write may do so afterwards too.
     struct payload payload = {0};
-    bool taken = recorder_on() && from && host_origin && region && take_box(&payload, &host, from);
     const cl_int status = recorder.next.clEnqueueWriteBufferRect(
         queue, buffer, blocking, to_origin, host_origin, region, to_row, to_slice, host_row, host_slice, from,
         count, waits, event);
-    if (recorder_on() && status == CL_SUCCESS && taken) {
+    const bool taken = recorder_on() && status == CL_SUCCESS && take_box(&payload, &host, from);
+    if (taken) {
         struct recording_writer *writer = command_open(RECORDING_COMMAND_WRITE_RECT, queue, count, waits);
         put_memory(writer, RECORDING_KEY_TARGET, buffer);
         put_box(writer, RECORDING_KEY_TARGET_ORIGIN, RECORDING_KEY_TARGET_PITCH, &to);

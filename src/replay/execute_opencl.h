@@ -35,6 +35,8 @@
     X(clReleaseProgram)                                                                                      \
     X(clCreateKernel)                                                                                        \
     X(clReleaseKernel)                                                                                       \
+    X(clGetKernelInfo)                                                                                       \
+    X(clGetKernelArgInfo)                                                                                    \
     X(clSetKernelArg)                                                                                        \
     X(clEnqueueNDRangeKernel)                                                                                \
     X(clEnqueueReadBuffer)                                                                                   \
@@ -72,6 +74,7 @@ struct live_argument {
     size_t size, target;               // index into lives; 0: none
     const uint8_t *data;
     bool constant, changed;
+    bool declared_constant; // of this program, as built for the replay
     tsmith_element element;
 };
 

@@ -260,6 +260,13 @@ static void share_event(struct run *run, struct command *command, cl_event done)
         run->cl->clEnqueueMarkerWithWaitList(command->queue, 1, &done, command->event);
 }
 
+// Whether a box has so many bytes.
+static bool is_box_of(const size_t region[RECORDING_DIMENSIONS], uint64_t bytes) {
+    size_t product;
+    return !__builtin_mul_overflow(region[0], region[1], &product) &&
+           !__builtin_mul_overflow(product, region[2], &product) && product == bytes;
+}
+
 static tsmith_status run_write(struct run *run, struct command *command, bool box) {
     struct live *buffer = get_buffer(run, command, RECORDING_KEY_TARGET);
     struct transfer transfer = {0};
@@ -282,7 +289,7 @@ static tsmith_status run_write(struct run *run, struct command *command, bool bo
     } else if (get_sizes(command->record, RECORDING_KEY_TARGET_ORIGIN, origin) == 3 &&
                get_sizes(command->record, RECORDING_KEY_REGION, region) == 3 &&
                get_sizes(command->record, RECORDING_KEY_TARGET_PITCH, pitch) == 2 &&
-               region[0] * region[1] * region[2] == transfer.size) {
+               is_box_of(region, transfer.size)) {
         command->status = run->cl->clEnqueueWriteBufferRect(
             command->queue, buffer->handle.buffer, CL_FALSE, origin, none, region, pitch[0], pitch[1], 0, 0,
             transfer.bytes, command->wait_count, command->waits, &transfer.done);
@@ -322,8 +329,7 @@ static tsmith_status run_read(struct run *run, struct command *command, bool box
                                          transfer.bytes, command->wait_count, command->waits, &transfer.done);
     else if (get_sizes(command->record, RECORDING_KEY_SOURCE_ORIGIN, origin) == 3 &&
              get_sizes(command->record, RECORDING_KEY_REGION, region) == 3 &&
-             get_sizes(command->record, RECORDING_KEY_SOURCE_PITCH, pitch) == 2 &&
-             region[0] * region[1] * region[2] == size)
+             get_sizes(command->record, RECORDING_KEY_SOURCE_PITCH, pitch) == 2 && is_box_of(region, size))
         command->status = run->cl->clEnqueueReadBufferRect(
             command->queue, buffer->handle.buffer, CL_FALSE, origin, none, region, pitch[0], pitch[1], 0, 0,
             transfer.bytes, command->wait_count, command->waits, &transfer.done);

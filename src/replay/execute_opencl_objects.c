@@ -217,6 +217,38 @@ static bool copy_arguments(struct live *to, const struct live *from) {
     return true;
 }
 
+static bool reserve_arguments(struct live *kernel, size_t count) {
+    void *arguments = kernel->arguments;
+    if (count <= kernel->argument_count)
+        return true;
+    if (!array_reserve(&arguments, &kernel->argument_capacity, count, sizeof *kernel->arguments))
+        return false;
+    kernel->arguments = arguments;
+    memset(&kernel->arguments[kernel->argument_count], 0,
+           (count - kernel->argument_count) * sizeof *kernel->arguments);
+    kernel->argument_count = count;
+    return true;
+}
+
+// What the kernel's declaration says of its arguments.
+static bool ask_arguments(struct run *run, struct live *kernel) {
+    cl_uint count = 0;
+    run->cl->clGetKernelInfo(kernel->handle.kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
+    if (count > ARGUMENTS_MOST || !reserve_arguments(kernel, count))
+        return count > ARGUMENTS_MOST;
+    for (cl_uint i = 0; i < count; i++) {
+        char type[256] = "";
+        cl_kernel_arg_type_qualifier qualifier = 0;
+        run->cl->clGetKernelArgInfo(kernel->handle.kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type,
+                                    NULL);
+        run->cl->clGetKernelArgInfo(kernel->handle.kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier,
+                                    &qualifier, NULL);
+        kernel->arguments[i].element = element_of_type(type);
+        kernel->arguments[i].declared_constant = (qualifier & CL_KERNEL_ARG_TYPE_CONST) != 0;
+    }
+    return true;
+}
+
 static tsmith_status make_kernel(struct run *run, struct live *live, const struct recording_record *record) {
     const struct live *cloned =
         live_find_type(run, recording_value(record, RECORDING_KEY_CLONED), RECORDING_KERNEL);
@@ -233,7 +265,9 @@ static tsmith_status make_kernel(struct run *run, struct live *live, const struc
         live->why = "its program has no such kernel";
         run_note(run, "there is no kernel %s in its program", name ? name : "");
     }
-    return !cloned || copy_arguments(live, cloned) ? TSMITH_OK : run_no_memory(run);
+    if (cloned && !copy_arguments(live, cloned))
+        return run_no_memory(run);
+    return !live->handle.kernel || ask_arguments(run, live) ? TSMITH_OK : run_no_memory(run);
 }
 
 static tsmith_status set_argument(struct run *run, const struct recording_record *record) {
@@ -242,25 +276,20 @@ static tsmith_status set_argument(struct run *run, const struct recording_record
     const uint64_t index = recording_value(record, RECORDING_KEY_INDEX);
     if (!kernel || index >= ARGUMENTS_MOST)
         return kernel ? contradiction(run, record, "an argument beyond all others") : TSMITH_OK;
-    if (index >= kernel->argument_count) {
-        void *arguments = kernel->arguments;
-        if (!array_reserve(&arguments, &kernel->argument_capacity, (size_t)index + 1,
-                           sizeof *kernel->arguments))
-            return run_no_memory(run);
-        kernel->arguments = arguments;
-        memset(&kernel->arguments[kernel->argument_count], 0,
-               ((size_t)index + 1 - kernel->argument_count) * sizeof *kernel->arguments);
-        kernel->argument_count = (size_t)index + 1;
-    }
+    if (!reserve_arguments(kernel, (size_t)index + 1))
+        return run_no_memory(run);
     struct live_argument *argument = &kernel->arguments[index];
     const tsmith_element element = argument->element;
+    const bool declared_constant = argument->declared_constant;
     const char *type = recording_text(run->recording, record, RECORDING_KEY_NAME);
     *argument = (struct live_argument){
         .form = (enum recording_argument_form)recording_value(record, RECORDING_KEY_FORM),
         .size = recording_value(record, RECORDING_KEY_SIZE),
         .changed = true};
+    argument->declared_constant = declared_constant;
     argument->element = type ? element_of_type(type) : element;
-    argument->constant = recording_value(record, RECORDING_KEY_FLAGS) & RECORDING_ARGUMENT_CONSTANT;
+    argument->constant = declared_constant ||
+                         (recording_value(record, RECORDING_KEY_FLAGS) & RECORDING_ARGUMENT_CONSTANT) != 0;
     argument->target = index_of(run, live_find(run, recording_value(record, RECORDING_KEY_TARGET)));
     if (argument->form == RECORDING_ARGUMENT_VALUE)
         recording_get_bytes(record, RECORDING_KEY_DATA, &argument->data, &argument->size);

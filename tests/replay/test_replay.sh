@@ -72,6 +72,39 @@ if [ -x "$TRACESMITH_BUILD_DIR/examples/image_pipeline" ]; then
     verdicts pipeline 'v["exact"] == len(r) > 5'
 fi
 
+# A sum whose last bits depend on the order is noise once it is replayed several times; the others beside it are exact.
+capture noise "$programs/cl_float_sum"
+replay 0 noise --times 8
+verdicts noise 'v["diverged"] == 0 and v["within-noise"] + v["exact"] == len(r) == 5'
+verdicts noise '{x["element"] for x in r if x["verdict"] == "within-noise"} <= {"f32"}'
+code=0
+"$TRACESMITH" replay "$work/noise.sbt" --tolerance 1 >"$work/noise.txt" || code=$?
+[ "$code" -eq 0 ] || fail "a tolerance of 1 does not take in the noise: $(cat "$work/noise.txt")"
+
+# The program sees nothing of it: not in results, errors, reference counts or the order of callbacks.
+for program in cl_own_events cl_errors; do
+    "$programs/$program" >"$work/$program.bare" 2>/dev/null
+    capture "$program" "$programs/$program"
+    cmp "$work/$program.bare" "$work/$program.out" || fail "$program sees that it is recorded"
+    replay 0 "$program"
+    verdicts "$program" 'v["diverged"] == 0'
+done
+
+# Killed: what is whole of it is replayed, and it is said to end early.
+code=0
+"$TRACESMITH" profile --capture -o "$work/killed.sbt" -- "$programs/cl_crash" -n 300 signal 9 >"$work/killed.out" 2>/dev/null ||
+    code=$?
+[ "$code" -eq 137 ] || fail "killed: $code"
+replay 0 killed
+verdicts killed 'a["recording"]["unfinished"] == 1 and a["recording"]["kernels"] == 300 and a["notes"]'
+
+# An edited kernel.
+cat >"$work/edited.cl" <<'CL'
+__kernel void tick(__global uint *c) { c[get_global_id(0)] += 2; }
+CL
+replay 1 loop --source "tick=$work/edited.cl"
+verdicts loop 'v["diverged"] >= 1 and all(x["offset"] == 0 for x in r if x["verdict"] == "diverged")'
+
 # No recording in it.
 "$TRACESMITH" profile -o "$work/plain.sbt" -- "$programs/cl_launch_loop" -n 1 >/dev/null 2>&1
 code=0

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as the records of a process: put right (lengths and checksums) where they look like one, written into a trace as
+// frames, and read again with every entry and payload of them. Running them is the driver's affair, and not tried here.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "recording/chunk.h"
+#include "replay/recording.h"
+#include "sbt/recording.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void seal(uint8_t *bytes, size_t size) {
+    for (size_t at = 0; size - at >= RECORDING_HEADER;) {
+        const size_t left = size - at - RECORDING_HEADER;
+        uint32_t length = bytes_get_u32(bytes + at + 8);
+        length = length > left ? (uint32_t)left : length;
+        bytes_put_u32(bytes + at, RECORDING_MAGIC);
+        bytes_put_u32(bytes + at + 8, length);
+        bytes_put_u32(bytes + at + 12,
+                      crc32c(crc32c(0, bytes + at, 12), bytes + at + RECORDING_HEADER, length));
+        at += RECORDING_HEADER + length;
+    }
+}
+
+static void touch(struct tsmith_recording *recording, const struct recording_record *record) {
+    volatile uint64_t sum = 0;
+    for (int key = 0; key < RECORDING_KEY_LIMIT; key++) {
+        const uint8_t *bytes;
+        uint64_t list[4];
+        size_t length, count;
+        sum = sum + recording_value(record, (enum recording_key)key);
+        if (recording_get_bytes(record, (enum recording_key)key, &bytes, &length))
+            for (size_t i = 0; i < length; i++)
+                sum = sum + bytes[i];
+        (void)recording_get_list(record, (enum recording_key)key, list, 4, &count);
+    }
+    size_t size;
+    uint8_t *payload = recording_payload(recording, record, &size);
+    for (size_t i = 0; payload && i < size; i++)
+        sum = sum + payload[i];
+    free(payload);
+    (void)recording_text(recording, record, RECORDING_KEY_TEXT);
+}
+
+static void read_back(const char *path) {
+    tsmith_sbt *trace;
+    tsmith_recording *recording;
+    tsmith_recording_refusal refusal;
+    if (tsmith_sbt_open(path, &trace, NULL) != TSMITH_OK)
+        abort();
+    if (tsmith_recording_open(trace, &recording, NULL) == TSMITH_OK) {
+        for (size_t i = 0; i < recording->process_count; i++)
+            for (size_t j = 0; j < recording->processes[i].count; j++)
+                touch(recording, &recording->processes[i].records[j]);
+        for (size_t i = 0; tsmith_recording_refusal_get(recording, i, &refusal); i++)
+            if (!refusal.function || !refusal.reason)
+                abort();
+        tsmith_recording_close(recording);
+    }
+    tsmith_sbt_close(trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char path[64];
+    struct sbt_writer *writer;
+    tsmith_dictionary *dictionary;
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    uint8_t *bytes = malloc(size ? size : 1);
+    if (fd < 0 || !bytes || tsmith_dictionary_create(&dictionary) != TSMITH_OK)
+        abort();
+    memcpy(bytes, data, size);
+    if (size && !(data[size - 1] & 1))
+        seal(bytes, size);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (sbt_writer_create(path, NULL, &writer, NULL) == TSMITH_OK) {
+        (void)sbt_recording_write(writer, FRAME_CHUNKS, 1, bytes, size, NULL);
+        (void)sbt_recording_write(writer, FRAME_RECORDS, 1, bytes, size, NULL);
+        if (sbt_writer_finish(writer, dictionary, NULL) == TSMITH_OK)
+            read_back(path);
+        sbt_writer_destroy(writer);
+    }
+    tsmith_dictionary_destroy(dictionary);
+    close(fd);
+    free(bytes);
+    return 0;
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording that nobody recorded: two queues and a kernel, made by hand, with the results computed here. What is right is
+// exact; every flipped bit of what is said to have been recorded is found where it is.
+#include "support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recording/chunk.h"
+#include "recording/record.h"
+#include "sbt/recording.h"
+#include "tracesmith/replay.h"
+
+enum { COUNT = 40000, BYTES = COUNT * 4 + 3 }; // three chunks, the last one with bytes that no element has
+
+static const char source[] = "__kernel void twice(__global uint *v) { v[get_global_id(0)] *= 2; }";
+
+struct made {
+    struct recording_writer writer;
+    struct output records, chunks;
+};
+
+static void put(struct made *made, bool chunk) {
+    assert_true(recording_end(&made->writer));
+    output_bytes(chunk ? &made->chunks : &made->records, made->writer.bytes, made->writer.length);
+}
+
+// Keeps the chunks of a payload, and puts their hashes into the record that is being made.
+static void put_payload(struct made *made, const uint8_t *bytes, size_t size) {
+    struct chunk_hash hashes[8];
+    struct recording_writer record = made->writer;
+    size_t count = 0;
+    made->writer = (struct recording_writer){0};
+    for (size_t at = 0; at < size; at += RECORDING_CHUNK_BYTES, count++) {
+        const size_t length = size - at < RECORDING_CHUNK_BYTES ? size - at : RECORDING_CHUNK_BYTES;
+        hashes[count] = chunk_hash_of(bytes + at, length);
+        recording_begin(&made->writer, RECORDING_CHUNK);
+        recording_put_bytes(&made->writer, RECORDING_KEY_HASH, &hashes[count], sizeof *hashes);
+        recording_put_bytes(&made->writer, RECORDING_KEY_DATA, bytes + at, length);
+        put(made, true);
+    }
+    free(made->writer.bytes);
+    made->writer = record;
+    recording_put(&made->writer, RECORDING_KEY_SIZE, size);
+    recording_put_bytes(&made->writer, RECORDING_KEY_CHUNKS, hashes, count * sizeof *hashes);
+}
+
+static struct recording_writer *begin(struct made *made, enum recording_type type, uint64_t object) {
+    recording_begin(&made->writer, type);
+    if (object)
+        recording_put(&made->writer, RECORDING_KEY_OBJECT, object);
+    return &made->writer;
+}
+
+// Numbers: 1 context, 2 and 3 queues, 4 program, 5 kernel, 6 buffer, 7 event, 8 what is verified.
+static void make_objects(struct made *made, const uint8_t *first) {
+    struct recording_writer *w = begin(made, RECORDING_PROCESS, 0);
+    recording_put(w, RECORDING_KEY_PID, 77);
+    put(made, false);
+    begin(made, RECORDING_CONTEXT, 1);
+    put(made, false);
+    for (uint64_t queue = 2; queue <= 3; queue++) {
+        recording_put(begin(made, RECORDING_QUEUE, queue), RECORDING_KEY_CONTEXT, 1);
+        put(made, false);
+    }
+    w = begin(made, RECORDING_PROGRAM, 4);
+    recording_put(w, RECORDING_KEY_CONTEXT, 1);
+    recording_put(w, RECORDING_KEY_FORM, RECORDING_PROGRAM_SOURCE);
+    put_payload(made, (const uint8_t *)source, sizeof source - 1);
+    put(made, false);
+    recording_put(begin(made, RECORDING_BUILD, 0), RECORDING_KEY_PROGRAM, 4);
+    put(made, false);
+    w = begin(made, RECORDING_KERNEL, 5);
+    recording_put(w, RECORDING_KEY_PROGRAM, 4);
+    recording_put_text(w, RECORDING_KEY_NAME, "twice");
+    put(made, false);
+    w = begin(made, RECORDING_BUFFER, 6);
+    recording_put(w, RECORDING_KEY_CONTEXT, 1);
+    recording_put(w, RECORDING_KEY_FLAGS, 1);
+    put_payload(made, first, BYTES);
+    put(made, false);
+    w = begin(made, RECORDING_ARGUMENT, 0);
+    recording_put(w, RECORDING_KEY_KERNEL, 5);
+    recording_put(w, RECORDING_KEY_FORM, RECORDING_ARGUMENT_OBJECT);
+    recording_put(w, RECORDING_KEY_TARGET, 6);
+    recording_put_text(w, RECORDING_KEY_NAME, "uint*");
+    put(made, false);
+}
+
+// Twice on one queue, then once on the other, behind the event of the second.
+static void make_commands(struct made *made, const uint8_t *last) {
+    const uint64_t global = COUNT, event = 7;
+    for (int i = 0; i < 3; i++) {
+        struct recording_writer *w = begin(made, RECORDING_COMMAND, 0);
+        recording_put(w, RECORDING_KEY_COMMAND, RECORDING_COMMAND_KERNEL);
+        recording_put(w, RECORDING_KEY_QUEUE, i < 2 ? 2 : 3);
+        recording_put(w, RECORDING_KEY_KERNEL, 5);
+        recording_put_list(w, RECORDING_KEY_GLOBAL, &global, 1);
+        if (i == 1)
+            recording_put(w, RECORDING_KEY_EVENT, event);
+        if (i == 2)
+            recording_put_list(w, RECORDING_KEY_WAITS, &event, 1);
+        put(made, false);
+    }
+    recording_put(begin(made, RECORDING_VERIFY, 6), RECORDING_KEY_VERIFY, 8);
+    put(made, false);
+    recording_put(begin(made, RECORDING_RELEASE, 6), RECORDING_KEY_FLAGS, 0);
+    put(made, false);
+    recording_put(begin(made, RECORDING_STATE, 0), RECORDING_KEY_VERIFY, 8);
+    put_payload(made, last, BYTES);
+    put(made, false);
+    begin(made, RECORDING_END, 0);
+    put(made, false);
+}
+
+// Writes the trace with this as what was recorded of the buffer at last; the first `whole` bytes of the records only.
+static void write_trace(const char *path, const uint8_t *first, const uint8_t *last, size_t whole) {
+    struct made made = {0};
+    struct sbt_writer *writer;
+    tsmith_dictionary *dictionary;
+    make_objects(&made, first);
+    make_commands(&made, last);
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    assert_int_equal(sbt_writer_create(path, NULL, &writer, NULL), TSMITH_OK);
+    const size_t length = made.records.length < whole ? made.records.length : whole;
+    assert_int_equal(
+        sbt_recording_write(writer, FRAME_CHUNKS, 1, made.chunks.bytes, made.chunks.length, NULL), 0);
+    assert_int_equal(sbt_recording_write(writer, FRAME_RECORDS, 1, made.records.bytes, length, NULL), 0);
+    assert_int_equal(sbt_writer_finish(writer, dictionary, NULL), TSMITH_OK);
+    sbt_writer_destroy(writer);
+    tsmith_dictionary_destroy(dictionary);
+    free(made.writer.bytes);
+    free(made.records.bytes);
+    free(made.chunks.bytes);
+}
+
+static char path[] = "/tmp/tracesmith-made-XXXXXX";
+static uint8_t first[BYTES], right[BYTES];
+
+struct opened {
+    tsmith_sbt *trace;
+    tsmith_recording *recording;
+    tsmith_replay *replay;
+};
+
+static tsmith_status run(struct opened *opened, const tsmith_replay_options *options, tsmith_error *error) {
+    *opened = (struct opened){0};
+    assert_int_equal(tsmith_sbt_open(path, &opened->trace, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_recording_open(opened->trace, &opened->recording, NULL), TSMITH_OK);
+    return tsmith_replay_run(opened->recording, options, &opened->replay, error);
+}
+
+static void finish(struct opened *opened) {
+    tsmith_replay_destroy(opened->replay);
+    tsmith_recording_close(opened->recording);
+    tsmith_sbt_close(opened->trace);
+}
+
+static int set_up(void **state) {
+    struct random random = {11};
+    struct opened opened;
+    tsmith_error error;
+    (void)state;
+    int fd = mkstemp(path);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    for (size_t i = 0; i < BYTES; i++)
+        right[i] = first[i] = (uint8_t)random_next(&random);
+    for (size_t i = 0; i < COUNT; i++) {
+        uint32_t value;
+        memcpy(&value, right + 4 * i, 4);
+        value *= 8;
+        memcpy(right + 4 * i, &value, 4);
+    }
+    write_trace(path, first, right, SIZE_MAX);
+    const tsmith_status status = run(&opened, NULL, &error);
+    finish(&opened);
+    if (status == TSMITH_ERROR_MISSING) {
+        unlink(path);
+        printf("skipped: %s\n", error.message);
+        exit(77);
+    }
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static void test_exact(void **state) {
+    const tsmith_replay_options options = {.size = sizeof options, .times = 3};
+    struct opened opened;
+    (void)state;
+    write_trace(path, first, right, SIZE_MAX);
+    assert_int_equal(run(&opened, &options, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_replay_result_count(opened.replay), 1);
+    const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, 0);
+    assert_int_equal(result->verdict, TSMITH_VERDICT_EXACT);
+    assert_int_equal(result->bytes, BYTES);
+    assert_int_equal(result->pid, 77);
+    assert_int_equal(result->replays_exact, 3);
+    assert_string_equal(result->writer, "twice");
+    assert_int_equal(result->writer_command, 2);
+    finish(&opened);
+}
+
+static void test_flipped_bits(void **state) {
+    static const size_t bytes[] = {0, 1, 4096, 65535, 65536, 2 * 65536 + 5, BYTES - 4, BYTES - 1};
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        const size_t at = bytes[i], offset = at < 4 * (size_t)COUNT ? at / 4 * 4 : at;
+        struct opened opened;
+        right[at] ^= (uint8_t)(1u << i);
+        write_trace(path, first, right, SIZE_MAX);
+        right[at] ^= (uint8_t)(1u << i);
+        assert_int_equal(run(&opened, NULL, NULL), TSMITH_OK);
+        const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, 0);
+        assert_non_null(result);
+        assert_int_equal(result->verdict, TSMITH_VERDICT_DIVERGED);
+        assert_int_equal(result->offset, offset);
+        assert_int_equal(result->different, 1);
+        assert_int_equal(result->recorded ^ result->replayed, (uint64_t)1 << i << 8 * (at - offset));
+        finish(&opened);
+    }
+}
+
+// Cut off anywhere: what is whole is replayed, and the missing copy is said to be missing.
+static void test_cut_off(void **state) {
+    (void)state;
+    for (size_t whole = 0; whole < 1200; whole += 41) {
+        struct opened opened;
+        tsmith_error error;
+        write_trace(path, first, right, whole);
+        const tsmith_status status = run(&opened, NULL, &error);
+        assert_int_equal(status, TSMITH_OK);
+        for (size_t i = 0; i < tsmith_replay_result_count(opened.replay); i++) {
+            const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, i);
+            assert_true(result->verdict == TSMITH_VERDICT_EXACT ||
+                        (result->verdict == TSMITH_VERDICT_UNCOMPARABLE && result->reason));
+        }
+        finish(&opened);
+    }
+}
+
+// The same kernel, edited: what differs is what was edited.
+static void test_edited(void **state) {
+    const tsmith_replay_options options = {
+        .size = sizeof options,
+        .source_kernel = "twice",
+        .source_text = "__kernel void twice(__global uint *v) { size_t i = get_global_id(0); v[i] *= 2; "
+                       "if (i == 1234) v[i] += 1; }"};
+    struct opened opened;
+    (void)state;
+    write_trace(path, first, right, SIZE_MAX);
+    assert_int_equal(run(&opened, &options, NULL), TSMITH_OK);
+    const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, 0);
+    assert_int_equal(result->verdict, TSMITH_VERDICT_DIVERGED);
+    assert_int_equal(result->offset, 4 * 1234);
+    assert_int_equal(result->different, 1);
+    assert_int_equal((uint32_t)(result->replayed - result->recorded), 1 * 4 + 1 * 2 + 1);
+    finish(&opened);
+}
+
+static void test_does_not_compile(void **state) {
+    const tsmith_replay_options options = {
+        .size = sizeof options, .source_kernel = "twice", .source_text = "this is no program"};
+    struct opened opened;
+    (void)state;
+    write_trace(path, first, right, SIZE_MAX);
+    assert_int_equal(run(&opened, &options, NULL), TSMITH_OK);
+    const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, 0);
+    assert_int_equal(result->verdict, TSMITH_VERDICT_UNCOMPARABLE);
+    assert_non_null(strstr(result->reason, "compile"));
+    finish(&opened);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_flipped_bits),
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_edited),
+        cmocka_unit_test(test_does_not_compile),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
