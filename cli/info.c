@@ -9,6 +9,7 @@
 #include "command.h"
 #include "terminal.h"
 #include "trace.h"
+#include "tracesmith/replay.h"
 
 enum { ROWS_MOST = 24, LABEL_COLUMNS = 14, NAME_COLUMNS = 24, WIDTH_USUAL = 80 };
 
@@ -242,6 +243,33 @@ static void write_state(const struct trace *trace, bool quick) {
     text_finish(&line);
 }
 
+// What there is to replay; false when there is nothing.
+static bool find_recording(const struct trace *trace, tsmith_recording_summary *out) {
+    tsmith_recording *recording = NULL;
+    *out = (tsmith_recording_summary){.size = sizeof *out};
+    if (trace_is_foreign(trace) || tsmith_recording_open(trace->file, &recording, NULL) < 0)
+        return false;
+    tsmith_recording_summarize(recording, out);
+    tsmith_recording_close(recording);
+    return true;
+}
+
+static void write_recording(const struct trace *trace) {
+    struct text line = {0};
+    tsmith_recording_summary summary;
+    if (find_recording(trace, &summary)) {
+        label(&line, "recording");
+        text_add_count(&line, summary.commands);
+        text_add_format(&line, " command%s with ", summary.commands == 1 ? "" : "s");
+        text_add_bytes(&line, (double)summary.chunk_bytes);
+        text_add_cstr(&line, " of data, ");
+        text_add_count(&line, summary.checks);
+        text_add_format(&line, " result%s to compare (tracesmith replay)", summary.checks == 1 ? "" : "s");
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
 static void write_duration(const struct trace *trace) {
     struct text line = {0};
     label(&line, "duration");
@@ -413,6 +441,7 @@ static int write_text(struct trace *trace, bool quick) {
     int code = output_flush() ? verify(trace, quick) : EXIT_DONE;
     write_duration(trace);
     write_kinds(trace);
+    write_recording(trace);
     write_lost(trace);
     write_state(trace, quick);
     return code;

@@ -7,6 +7,7 @@
     X(clCreateContext)                                                                                       \
     X(clCreateContextFromType)                                                                               \
     X(clReleaseContext)                                                                                      \
+    X(clGetContextInfo)                                                                                      \
     X(clCreateCommandQueue)                                                                                  \
     X(clCreateCommandQueueWithProperties)                                                                    \
     X(clRetainCommandQueue)                                                                                  \

@@ -128,6 +128,14 @@ cl_int record_clReleaseContext(cl_context context) {
     return recorder.next.clReleaseContext(context);
 }
 
+// Before a program counts references, ours go, as far as what they are for has come.
+cl_int record_clGetContextInfo(cl_context context, cl_context_info what, size_t size, void *value,
+                               size_t *size_ret) {
+    if (recorder_on() && what == CL_CONTEXT_REFERENCE_COUNT)
+        snapshot_reap();
+    return recorder.next.clGetContextInfo(context, what, size, value, size_ret);
+}
+
 static void note_sampler(cl_sampler sampler, cl_context context, uint64_t normalized, uint64_t addressing,
                          uint64_t filter) {
     const uint64_t values[] = {normalized, addressing, filter};

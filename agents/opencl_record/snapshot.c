@@ -9,7 +9,7 @@
 #include "recorder.h"
 
 enum { MARKERS_MOST = 256 };
-static const int64_t EXIT_PATIENCE = 10000000000; // ns for one buffer
+static const int64_t EXIT_PATIENCE = 10000000000; // ns, for all together
 
 struct snapshot {
     struct snapshot *next;
@@ -199,8 +199,29 @@ static struct snapshot *take_pending(void) {
     return list;
 }
 
+// Markers of queues that are gone hold their queue, and that its context.
+static void reap_gone(void) {
+    cl_event done[MARKERS_MOST];
+    size_t done_count = 0, kept = 0;
+    pthread_mutex_lock(&recorder.lock);
+    for (size_t i = 0; i < gone_count; i++) {
+        cl_int status = CL_COMPLETE;
+        recorder.next.clGetEventInfo(gone[i].event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                     NULL);
+        if (status <= CL_COMPLETE)
+            done[done_count++] = gone[i].event;
+        else
+            gone[kept++] = gone[i];
+    }
+    gone_count = kept;
+    pthread_mutex_unlock(&recorder.lock);
+    for (size_t i = 0; i < done_count; i++)
+        recorder.next.clReleaseEvent(done[i]);
+}
+
 void snapshot_reap(void) {
     struct snapshot *list = take_pending(), *next;
+    reap_gone();
     for (; list; list = next) {
         next = list->next;
         const int status = look(list);
@@ -256,11 +277,12 @@ bool snapshot_initial(cl_context context, cl_mem buffer, size_t size, struct pay
 
 // ---- at exit
 
+static int64_t exit_until;
+
 static bool wait_for(const struct snapshot *snapshot, int *status) {
     const struct timespec nap = {.tv_nsec = 200000};
-    const int64_t until = clock_trace_now() + EXIT_PATIENCE;
     while ((*status = look(snapshot)) > 0) {
-        if (clock_trace_now() > until)
+        if (clock_trace_now() > exit_until)
             return false;
         nanosleep(&nap, NULL);
     }
@@ -307,6 +329,7 @@ void snapshot_at_exit(void) {
     struct snapshot *next;
     if (!recorder_on())
         return;
+    exit_until = clock_trace_now() + EXIT_PATIENCE;
     for (struct snapshot *list = take_pending(); list; list = next) {
         next = list->next;
         conclude(list);

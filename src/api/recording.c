@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/recording.h"
 #include "base/status.h"
 #include "capture/channel.h"
 #include "recording/record.h"
@@ -90,6 +91,16 @@ static tsmith_status carry_file(struct sbt_writer *writer, uint32_t process, int
 
 static int is_recording(const struct dirent *entry) {
     return strncmp(entry->d_name, CHANNEL_RECORDING_PREFIX, strlen(CHANNEL_RECORDING_PREFIX)) == 0;
+}
+
+bool recording_is_left(const char *directory) {
+    DIR *listing = opendir(directory);
+    bool found = false;
+    for (struct dirent *entry; !found && listing && (entry = readdir(listing)) != NULL;)
+        found = is_recording(entry) != 0;
+    if (listing)
+        closedir(listing);
+    return found;
 }
 
 static tsmith_status carry_all(struct sbt_writer *writer, const char *path, tsmith_error *error) {

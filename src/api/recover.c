@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/recording.h"
 #include "base/status.h"
 #include "capture/recovery.h"
 #include "sbt/continue.h"
@@ -251,6 +252,11 @@ tsmith_status tsmith_capture_complete(const char *directory, const char *path,
     struct completion completion = {.keep_going = keep_going, .context = context, .out = &done};
     tsmith_status status = complete(&completion, directory, path, error);
     close_all(&completion);
+    if (status >= 0 && recording_is_left(directory))
+        snprintf(done.note, sizeof done.note,
+                 "the commands and data that were recorded for a replay are not recovered: they are only in "
+                 "%.300s",
+                 directory);
     memcpy(out, &done, out->size < sizeof done ? out->size : sizeof done);
     return status;
 }

@@ -185,8 +185,18 @@ static void build(struct run *run, const struct recording_record *record) {
     if (!live || !live->handle.program)
         return;
     const char *options = recording_text(run->recording, record, RECORDING_KEY_TEXT);
-    if (run->cl->clBuildProgram(live->handle.program, 1, &run->execution->device, options ? options : "",
-                                NULL, NULL) == CL_SUCCESS)
+    // The types of arguments: drivers forget them unless they are asked not to.
+    static const char more[] = " -cl-kernel-arg-info";
+    const size_t length = options ? strlen(options) : 0;
+    char *text = malloc(length + sizeof more);
+    if (text) {
+        memcpy(text, options ? options : "", length);
+        memcpy(text + length, more, sizeof more);
+    }
+    const cl_int status = run->cl->clBuildProgram(live->handle.program, 1, &run->execution->device,
+                                                  text ? text : options, NULL, NULL);
+    free(text);
+    if (status == CL_SUCCESS)
         return;
     live->why = "its program does not compile on this device";
     size_t bytes = 0;
