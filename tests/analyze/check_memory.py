@@ -104,7 +104,7 @@ def make_nsys(chance, path):
             gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER);
         CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY ({work}, bytes INTEGER, copyKind INTEGER, srcKind INTEGER,
             dstKind INTEGER);
-        CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET ({work}, bytes INTEGER);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET ({work}, bytes INTEGER, memKind INTEGER);
         CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER,
             correlationId INTEGER, nameId INTEGER);
         CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER,

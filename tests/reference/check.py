@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check.py TRACE REPORTS: computes answers from a trace of Kineto, rocprofv3 or Nsight Systems by their definitions (docs/analyses.md),
-each in a file of its own beside this one, and compares them with REPORTS, a list of JSON objects, one per report. Prints
-every difference and exits 1 if there is one."""
+"""check.py TRACE REPORTS: computes answers from a trace of Kineto, rocprofv3 or Nsight Systems by their definitions
+(docs/analyses.md), each in a file of its own beside this one, and compares them with REPORTS, a list of JSON objects, one
+per report. Prints every difference and exits 1 if there is one."""
 import json
 import math
 import sys
 
 import breakdown
 import copies
+import critical_path
 import graphs
 import idle
 import kernels
@@ -35,7 +36,7 @@ def main():
     trace = read_trace(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         reports = {report["report"]: report for report in json.load(file)}
-    references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits, memory]
+    references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits, memory, critical_path]
     if not sys.argv[1].endswith(".sqlite"):  # of which the references read no ranges
         references += [operators, ranges, sequences]
     for reference in references:

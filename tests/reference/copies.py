@@ -23,7 +23,8 @@ def over_time(trace):
         size, time = int(command.arguments.get("bytes", 0)), command.end - command.start
         if command.work != "copy" or not size or not time:
             continue
-        for i in range(BUCKETS):
+        first = (command.start - trace.first) // length
+        for i in range(first, min(BUCKETS, (command.end - trace.first) // length + 1)):
             begin = max(trace.first + i * length, command.start)
             end = min(trace.first + (i + 1) * length, command.end)
             if end > begin:

@@ -15,6 +15,7 @@ from memory import Change
 COMMUNICATION = re.compile(r"nccl|rccl|mscclKernel|hccl|gloo:|oneccl|msccl")
 GPU = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
 CALLS = ("cuda_runtime", "cuda_driver", "runtime", "hip_runtime")
+MEMORY = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown")  # CUPTI's
 NO_RANGES = GPU + CALLS + ("cuda_sync", "overhead")
 
 # device and queue are what the file says they are; correlation is 0 when there is none.
@@ -42,6 +43,8 @@ class Trace:
 
 
 def ns(value):
+    if isinstance(value, int):
+        return value * 1000
     result = decimal.Decimal(value) * 1000
     assert result == result.to_integral_value(), value
     return int(result)
@@ -90,12 +93,12 @@ def read_nsys(path):
                                       (row[5], row[4]), {"grid": row[7:10], "block": row[10:13]}))
     for row in database.execute(f"SELECT {columns}, bytes, copyKind, srcKind, dstKind "
                                 "FROM CUPTI_ACTIVITY_KIND_MEMCPY"):
-        name = "Memcpy " + directions[row[7]] + (" Pageable" if 0 in row[8:10] else "")
+        name = f"Memcpy {directions[row[7]]} ({MEMORY[row[8]]} -> {MEMORY[row[9]]})"
         trace.commands.append(Command(row[2], row[2:4], row[0], row[1], "copy", name, (row[5], row[4]),
                                       {"bytes": row[6]}))
-    for row in database.execute(f"SELECT {columns}, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET"):
-        trace.commands.append(Command(row[2], row[2:4], row[0], row[1], "copy", "Memset", (row[5], row[4]),
-                                      {"bytes": row[6]}))
+    for row in database.execute(f"SELECT {columns}, bytes, memKind FROM CUPTI_ACTIVITY_KIND_MEMSET"):
+        trace.commands.append(Command(row[2], row[2:4], row[0], row[1], "copy", f"Memset ({MEMORY[row[7]]})",
+                                      (row[5], row[4]), {"bytes": row[6]}))
     for start, end, thread, correlation, name in database.execute(
             "SELECT start, end, globalTid, correlationId, nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME"):
         call = Call(thread, start, end, strings[name])
@@ -196,6 +199,7 @@ class Around:
             first = bisect.bisect_left(self.starts[thread], time - self.SHORT)
             last = bisect.bisect_right(self.starts[thread], time)
             found = [r for r in self.short[thread][first:last] + self.long[thread] if r.start <= time < r.end]
-            found.sort(key=lambda r: (r.start, -r.end, text(r.name), text(r.category)))
+            if len(found) > 1:
+                found.sort(key=lambda r: (r.start, -r.end, text(r.name), text(r.category)))
             self.known[thread, time] = found
         return self.known[thread, time]
