@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """check.py TRACE REPORTS: computes answers from a trace of Kineto, rocprofv3 or Nsight Systems by their definitions
-(docs/analyses.md), each in a file of its own beside this one, and compares them with REPORTS, a list of JSON objects, one
-per report. Prints every difference and exits 1 if there is one."""
+(docs/analyses.md), each in a file of its own beside this one, and compares them with REPORTS, what
+`tracesmith analyze --json --all TRACE` prints. Prints every difference and exits 1 if there is one."""
 import json
 import math
 import sys
@@ -35,7 +35,7 @@ def expect(what, got, wanted):
 def main():
     trace = read_trace(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
-        reports = {report["report"]: report for report in json.load(file)}
+        reports = {report["report"]: report for report in json.load(file)["traces"][0]["reports"]}
     references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits, memory, critical_path]
     if not sys.argv[1].endswith(".sqlite"):  # of which the references read no ranges
         references += [operators, ranges, sequences]
