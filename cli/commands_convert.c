@@ -17,6 +17,7 @@ static const struct option import_options[] = {
      .argument = "LEVEL",
      .doc =
          "How hard to compress: 1 (quick) to 19 (smallest); from 4 on every way is tried; 7 when not given"},
+    BINARY_OPTION,
     JSON_OPTION,
     END_OF_OPTIONS};
 static const struct example import_examples[] = {
@@ -38,7 +39,7 @@ const struct command import_entry = {
         "write it, "
         "rocprofv3 JSON, XML of xctrace (Instruments), SBT itself; plain, gzip or zstd; databases that nsys "
         "(Nsight Systems) exported to SQLite; logs of LLVM XRay, whose functions have names when "
-        "TRACESMITH_BINARY says which program wrote them; - is standard input. Nothing is left out: "
+        "--binary says which program wrote them; - is standard input. Nothing is left out: "
         "what has no "
         "field of its own is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
     .operands_least = 1,
@@ -67,6 +68,7 @@ static const struct option export_options[] = {
     TYPE_OPTION,
     FROM_OPTION,
     TO_OPTION,
+    BINARY_OPTION,
     END_OF_OPTIONS};
 static const struct example export_examples[] = {
     {"tracesmith export trace.sbt -o trace.json.gz", "For chrome://tracing and Perfetto"},

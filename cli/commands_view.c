@@ -31,6 +31,7 @@ static const struct option view_options[] = {
     TYPE_OPTION,
     FROM_OPTION,
     TO_OPTION,
+    BINARY_OPTION,
     {.name = "stats",
      .doc = "Show totals instead: kernels, transfers, API calls, how busy each device was, what the "
             "host waited for"},
@@ -71,6 +72,7 @@ const struct command view_entry = {
 // ---- info
 
 static const struct option info_options[] = {
+    BINARY_OPTION,
     {.name = "quick", .doc = "Do not verify the checksums of the whole file (a second per few GB)"},
     JSON_OPTION,
     END_OF_OPTIONS};

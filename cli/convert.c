@@ -17,7 +17,8 @@ void convert_init(struct convert *convert, const char *what) {
     convert->options = (tsmith_trace_options){.size = sizeof convert->options,
                                               .progress = show_progress,
                                               .progress_context = &convert->progress,
-                                              .format = &convert->named};
+                                              .format = &convert->named,
+                                              .binary = trace_binary()};
 }
 
 void convert_finish(struct convert *convert) {

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "help.h"
 #include "terminal.h"
+#include "trace.h"
 #include "tracesmith/version.h"
 
 static int write_version(void) {
@@ -74,6 +75,8 @@ static int run(char **words) {
         help_write_command(command);
         return EXIT_DONE;
     }
+    if (command_option(command, "binary"))
+        trace_set_binary(invocation_value(&invocation, "binary"));
     return invocation.version ? write_version() : command->run(&invocation);
 }
 

@@ -20,6 +20,12 @@
         .name = "type", .letter = 't', .argument = "TYPES", .word = option_kind_word,                        \
         .word_doc = option_kind_doc, .list = true, .doc = "Only events of these kinds, separated by commas"  \
     }
+#define BINARY_OPTION                                                                                        \
+    {                                                                                                        \
+        .name = "binary", .argument = "PROGRAM", .kind = VALUE_FILE,                                         \
+        .doc = "The program that wrote a log of XRay: it has the names of its functions; TRACESMITH_BINARY " \
+               "when not given"                                                                              \
+    }
 #define END_OF_OPTIONS                                                                                       \
     { .name = NULL }
 

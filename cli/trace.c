@@ -60,6 +60,16 @@ const char *trace_reason_doc(int reason) {
     return known(tsmith_reason_doc((tsmith_reason)reason));
 }
 
+static const char *binary; // of the command line
+
+void trace_set_binary(const char *path) {
+    binary = path;
+}
+
+const char *trace_binary(void) {
+    return binary;
+}
+
 static bool is_directory(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
@@ -81,7 +91,7 @@ static void show_progress(void *context, uint64_t done, uint64_t total) {
 static tsmith_status open_file(struct trace *trace, const char *path, tsmith_error *error) {
     struct progress progress = {.what = "reading"};
     const tsmith_trace_options options = {
-        .size = sizeof options, .progress = show_progress, .progress_context = &progress};
+        .size = sizeof options, .progress = show_progress, .progress_context = &progress, .binary = binary};
     tsmith_status status = tsmith_trace_open(path, &options, &trace->opened, error);
     progress_clear(&progress);
     if (status < 0)

@@ -21,6 +21,10 @@ struct trace {
 // Complains where it may not.
 bool trace_may_replace(const char *path);
 
+// The program that wrote the traces opened from here on (--binary); NULL: none is said.
+void trace_set_binary(const char *path);
+const char *trace_binary(void);
+
 // Opens ("-": standard input) and summarizes; the exit code (EXIT_DONE, or a failure that was complained about).
 int trace_open(const char *path, struct trace *out);
 void trace_close(struct trace *trace);

@@ -30,6 +30,9 @@ typedef struct tsmith_trace_options {
     // Where tsmith_trace_stream puts the name of the format ("sbt", "chrome-json"...), which lives as long as the
     // source. May be NULL.
     const char **format;
+    // The program that wrote the trace, for formats that leave the names of functions there (XRay). NULL: what the
+    // environment variable TRACESMITH_BINARY says, if anything. Not used after the trace is opened.
+    const char *binary;
 } tsmith_trace_options;
 
 // Opens a file, a named pipe, or standard input ("-"). An SBT file is used as it is; everything else, and what comes

@@ -62,6 +62,8 @@ static void take_options(struct place *place, const tsmith_trace_options *option
         place->options.scan = options->scan;
     if (has_option(options, offsetof(tsmith_trace_options, format) + sizeof options->format))
         place->options.format = options->format;
+    if (has_option(options, offsetof(tsmith_trace_options, binary) + sizeof options->binary))
+        place->options.binary = options->binary;
 }
 
 static void place_close(struct place *place) {
@@ -148,7 +150,8 @@ static tsmith_status place_open(struct place *place, const char *path, const tsm
 static tsmith_status place_import(struct place *place, tsmith_source **out, tsmith_error *error) {
     const struct import_place from = {
         .fd = place->fd, .name = place->name, .first = place->first, .first_size = place->first_size};
-    return import_open(&from, NULL, out, error);
+    const tsmith_import_options options = {.size = sizeof options, .binary = place->options.binary};
+    return import_open(&from, &options, out, error);
 }
 
 static void show_progress(const struct place *place) {

@@ -180,8 +180,9 @@ static tsmith_status prepare(struct xray *xray, const struct import_place *place
     describe(xray);
     tsmith_status status = binary ? xray_map_read(&xray->map, xray->dictionary, binary, error) : TSMITH_OK;
     if (status == TSMITH_OK && !binary)
-        ledger_note(&xray->ledger, xray->dictionary, TSMITH_REASON_UNTRACED, 0, false,
-                    "functions are numbers: give the program that wrote the log (TRACESMITH_BINARY)");
+        ledger_note(
+            &xray->ledger, xray->dictionary, TSMITH_REASON_UNTRACED, 0, false,
+            "functions are numbers: give the program that wrote the log (--binary or TRACESMITH_BINARY)");
     if (status == TSMITH_OK && xray->header.type == RECORDER)
         status = xray_fdr_index(xray, error);
     return status;

@@ -27,10 +27,24 @@ def check(right, *what):
         sys.exit(1)
 
 
+def check_option(path, binary, environment):
+    """--binary does what the variable does, and goes before it."""
+    outcomes = []
+    for options, variable in (([], binary), (["--binary", binary], None), (["--binary", binary], "/nonexistent/other")):
+        changed = {**{k: v for k, v in environment.items() if k != "TRACESMITH_BINARY"},
+                   **({"TRACESMITH_BINARY": variable} if variable else {})}
+        for command in (["export", "-f", "chrome"], ["info"], ["import", "-o", "-"]):
+            done = subprocess.run([TRACESMITH, *command, *options, path], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=240, env=changed, stdin=subprocess.DEVNULL)
+            outcomes.append((command[0], done.returncode, done.stdout, done.stderr))
+    check(outcomes[:3] == outcomes[3:6] == outcomes[6:], "--binary", binary)
+
+
 def view(path, binary=None, code=0, stdin=None):
     environment = {k: v for k, v in os.environ.items() if k != "TRACESMITH_BINARY"}
     if binary:
         environment["TRACESMITH_BINARY"] = binary
+        check_option(path, binary, environment)
     done = subprocess.run([TRACESMITH, "view", "-f", "json", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=240, env=environment, stdin=stdin)
     check(code is None or done.returncode == code, path, "gave", done.returncode, done.stderr.decode())
