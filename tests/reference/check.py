@@ -36,9 +36,8 @@ def main():
     trace = read_trace(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         reports = {report["report"]: report for report in json.load(file)["traces"][0]["reports"]}
-    references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits, memory, critical_path]
-    if not sys.argv[1].endswith(".sqlite"):  # of which the references read no ranges
-        references += [operators, ranges, sequences]
+    references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits, memory, critical_path,
+                  operators, ranges, sequences]
     for reference in references:
         reference.check(trace, reports, expect)
     return 1 if failures else 0

@@ -11,6 +11,7 @@ import sqlite3
 import urllib.parse
 
 from memory import Change
+from nsys import split_name
 
 COMMUNICATION = re.compile(r"nccl|rccl|mscclKernel|hccl|gloo:|oneccl|msccl")
 GPU = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
@@ -104,6 +105,7 @@ def read_nsys(path):
         call = Call(thread, start, end, strings[name])
         trace.all_calls.append(call)
         trace.calls[thread & ~0xffffff, correlation] = call  # a thread's process is its upper bits
+    read_nsys_ranges(trace, database, strings)
     read_nsys_memory(trace, database, strings)
     for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         have = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
@@ -112,6 +114,20 @@ def read_nsys(path):
                 trace.span(start, start if end is None else end)
     database.close()
     return trace
+
+
+def read_nsys_ranges(trace, database, strings):
+    """NVTX's ranges, with PyTorch's numbers and lists taken off their names; the category is the domain's name."""
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'NVTX_EVENTS'").fetchone():
+        return
+    columns = "start, end, globalTid, eventType, domainId, text, textId"
+    domains = {(row[2] >> 24, row[4]): row[5] or strings.get(row[6]) for row in database.execute(
+        f"SELECT {columns} FROM NVTX_EVENTS WHERE eventType = 75")}
+    for start, end, thread, kind, domain, text, number in database.execute(
+            f"SELECT {columns} FROM NVTX_EVENTS WHERE eventType IN (59, 60, 70, 71) AND end > start"):
+        left = {"text": text or strings.get(number, "")}
+        split_name(left, {})
+        trace.ranges.append(Range(thread, start, end, left["text"], domains.get((thread >> 24, domain or 0), "")))
 
 
 def read_nsys_memory(trace, database, strings):
