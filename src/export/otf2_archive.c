@@ -114,7 +114,25 @@ static OTF2_FlushType before_flush(void *data, OTF2_FileType type, OTF2_Location
     return OTF2_FLUSH;
 }
 
+// By itself libotf2 keeps 128 MiB of every location before it writes any of it. Here a buffer is one chunk: when it is
+// full there is no other, and it is written.
+static void *take_chunk(void *data, OTF2_FileType type, OTF2_LocationRef location, void **chunk,
+                        uint64_t size) {
+    (void)data, (void)type, (void)location;
+    if (*chunk)
+        return NULL;
+    *chunk = malloc(size);
+    return *chunk;
+}
+
+static void free_chunk(void *data, OTF2_FileType type, OTF2_LocationRef location, void **chunk, bool final) {
+    (void)data, (void)type, (void)location, (void) final;
+    free(*chunk);
+    *chunk = NULL;
+}
+
 static tsmith_status begin(struct otf2 *otf2) {
+    static const OTF2_MemoryCallbacks memory = {take_chunk, free_chunk};
     static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = before_flush};
     otf2->archive = OTF2_Archive_Open(otf2->path, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK,
                                       DEFINITION_CHUNK, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
@@ -124,6 +142,7 @@ static tsmith_status begin(struct otf2 *otf2) {
         return otf2->status;
     }
     otf2_check(otf2, OTF2_Archive_SetFlushCallbacks(otf2->archive, &flush, NULL), "the archive");
+    otf2_check(otf2, OTF2_Archive_SetMemoryCallbacks(otf2->archive, &memory, NULL), "the archive");
     otf2_check(otf2, OTF2_Archive_SetSerialCollectiveCallbacks(otf2->archive), "the archive");
     otf2_check(otf2, OTF2_Archive_SetCreator(otf2->archive, "TraceSmith"), "the archive");
     otf2_check(otf2, OTF2_Archive_OpenEvtFiles(otf2->archive), "the archive");

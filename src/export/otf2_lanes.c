@@ -12,7 +12,7 @@
 #include "export/otf2.h"
 
 enum {
-    HELD_MAX = 96 << 20,    // bytes that wait in all tracks
+    HELD_MAX = 32 << 20,    // bytes that wait in all tracks
     LANES_MAX = 1024,       // of a track
     LOCATIONS_MAX = 1 << 14 // each is a file
 };
