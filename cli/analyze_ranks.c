@@ -17,10 +17,10 @@ static int add_rank(tsmith_ranks *ranks, const char *path, bool *truncated) {
     tsmith_source_destroy(source);
     int code = EXIT_DONE;
     if (status == TSMITH_TRUNCATED) {
-        complain("%s ends early: %s", path, convert.error.message);
+        complain("%s", convert.error.message);
         *truncated = true;
     } else if (status != TSMITH_OK) {
-        complain("%s: %s", path, convert.error.message);
+        complain("%s", convert.error.message);
         code = exit_code_of_input(status);
     }
     convert_finish(&convert);

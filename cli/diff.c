@@ -122,10 +122,10 @@ static int read_run(struct differing *differing, const char *path, tsmith_diff_s
     tsmith_source_destroy(source);
     int code = EXIT_DONE;
     if (status == TSMITH_TRUNCATED) {
-        complain("%s ends early: %s", path, convert.error.message);
+        complain("%s", convert.error.message);
         differing->truncated = true;
     } else if (status != TSMITH_OK) {
-        complain("%s: %s", path, convert.error.message);
+        complain("%s", convert.error.message);
         code = exit_code_of_input(status);
     }
     convert_finish(&convert);

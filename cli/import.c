@@ -58,8 +58,10 @@ static void write_answer(const struct importing *importing, struct convert *conv
             text_add_cstr(&line, ", ");
             text_add_bytes(&line, (double)after.st_size);
         }
-        if (compared)
+        if (compared && before.st_size >= after.st_size)
             text_add_format(&line, " (%.1f times smaller)", (double)before.st_size / (double)after.st_size);
+        else if (compared && before.st_size)
+            text_add_format(&line, " (%.1f times larger)", (double)after.st_size / (double)before.st_size);
         text_add_char(&line, '\n');
     }
     output_text(&line);
@@ -82,6 +84,8 @@ static int import_one(struct importing *importing, const char *from, const char 
     }
     if (strcmp(to, "-") != 0 && !trace_may_replace(to))
         return EXIT_USAGE;
+    if (trace_is_directory(from))
+        return EXIT_DAMAGED;
     importing->to = to;
     convert_init(&convert, "importing");
     convert.status = tsmith_trace_stream(from, &convert.options, &source, &convert.error);

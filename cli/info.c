@@ -310,7 +310,7 @@ static void write_lost(const struct trace *trace) {
 
 static void add_process(struct text *line, const struct trace *trace, uint32_t id) {
     const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, id);
-    text_add_format(line, "pid %" PRIu64 "  ", process->pid);
+    text_add_format(line, "pid %" PRId64 "  ", (int64_t)process->pid);
     text_add_safe(line, trace_string(trace, process->name), 100);
     if (process->host) {
         text_add_cstr(line, " on ");
@@ -356,7 +356,7 @@ static void add_track(struct text *line, const struct trace *trace, uint32_t id)
     if (track->device)
         text_add_format(line, " of device %" PRIu32, track->device);
     if (process)
-        text_add_format(line, ", pid %" PRIu64, process->pid);
+        text_add_format(line, ", pid %" PRId64, (int64_t)process->pid);
     text_add_cstr(line, track->flags & TSMITH_TRACK_OUT_OF_ORDER ? ", out of order" : "");
     text_add_cstr(line, track->flags & TSMITH_TRACK_SIMULATED ? ", simulated" : "");
 }

@@ -333,7 +333,7 @@ static void write_memory(struct stats *stats) {
                 : 0;
         if (process) {
             size_t from = line.length;
-            text_add_format(&line, " pid %llu", (unsigned long long)process->pid);
+            text_add_format(&line, " pid %lld", (long long)process->pid);
             width += line.length - from;
         }
         text_pad_right(&line, width, LABEL);

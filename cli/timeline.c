@@ -633,7 +633,7 @@ static void draw_processes(struct timeline *timeline) {
         if (process) {
             tsmith_string name = trace_base_name(trace_string(trace, process->name));
             text_add_safe(&heading, name.length ? name : text_string("process"), timeline->columns);
-            text_add_format(&heading, "  pid %llu", (unsigned long long)process->pid);
+            text_add_format(&heading, "  pid %lld", (long long)process->pid);
         } else {
             text_add_cstr(&heading, "host");
         }

@@ -70,18 +70,16 @@ const char *trace_binary(void) {
     return binary;
 }
 
-static bool is_directory(const char *path) {
+bool trace_is_directory(const char *path) {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static int complain_directory(const char *path) {
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        return false;
     if (tsmith_capture_is_session(path))
         complain("%s is a recording that was not finished: 'tracesmith recover %s -o FILE' makes it a trace",
                  path, path);
     else
         complain("%s is a directory: a trace is a file", path);
-    return EXIT_DAMAGED;
+    return true;
 }
 
 static void show_progress(void *context, uint64_t done, uint64_t total) {
@@ -104,8 +102,8 @@ static tsmith_status open_file(struct trace *trace, const char *path, tsmith_err
 int trace_open(const char *path, struct trace *out) {
     tsmith_error error;
     *out = (struct trace){.path = strcmp(path, "-") == 0 ? "standard input" : path};
-    if (is_directory(path))
-        return complain_directory(path);
+    if (trace_is_directory(path))
+        return EXIT_DAMAGED;
     tsmith_status status = open_file(out, path, &error);
     if (status < 0) {
         complain("%s", error.message);
@@ -316,8 +314,8 @@ void trace_add_json_state(struct text *text, const struct trace *trace) {
 
 static void add_json_process(struct text *text, const struct trace *trace, uint32_t id) {
     const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, id);
-    text_add_format(text, "{\"id\":%u,\"pid\":%" PRIu64 ",\"parent_pid\":%" PRIu64 ",\"start\":%" PRId64, id,
-                    process->pid, process->parent_pid, process->start);
+    text_add_format(text, "{\"id\":%u,\"pid\":%" PRId64 ",\"parent_pid\":%" PRIu64 ",\"start\":%" PRId64, id,
+                    (int64_t)process->pid, process->parent_pid, process->start);
     text_add_cstr(text, ",\"name\":");
     text_add_json(text, trace_string(trace, process->name));
     text_add_cstr(text, ",\"command_line\":");
@@ -354,8 +352,8 @@ static void add_json_track(struct text *text, const struct trace *trace, uint32_
     text_add_format(text, "{\"id\":%u,\"kind\":\"%s\",\"name\":", id, kind ? kind : "unknown");
     trace_add_track_json(text, trace->dictionary, id);
     text_add_format(text,
-                    ",\"process\":%u,\"device\":%u,\"parent\":%u,\"tid\":%" PRIu64 ",\"queue\":%" PRIu64,
-                    track->process, track->device, track->parent, track->tid, track->queue);
+                    ",\"process\":%u,\"device\":%u,\"parent\":%u,\"tid\":%" PRId64 ",\"queue\":%" PRIu64,
+                    track->process, track->device, track->parent, (int64_t)track->tid, track->queue);
     text_add_format(text, ",\"context\":%" PRIu64, track->context);
     text_add_format(text, ",\"out_of_order\":%s,\"program_profiled\":%s,\"simulated\":%s}",
                     track->flags & TSMITH_TRACK_OUT_OF_ORDER ? "true" : "false",
@@ -399,7 +397,7 @@ static void add_made_up_label(struct text *text, const tsmith_track *track, uint
         number = track->queue;
     text_add_cstr(text, kind && *kind ? kind : "track");
     text_add_char(text, ' ');
-    text_add_u64(text, number);
+    text_add_i64(text, (int64_t)number); // foreign files have negative ones
 }
 
 tsmith_string trace_base_name(tsmith_string path) {

@@ -25,6 +25,9 @@ bool trace_may_replace(const char *path);
 void trace_set_binary(const char *path);
 const char *trace_binary(void);
 
+// Whether it is a directory, which is no trace; complains, and says what to do with a recording.
+bool trace_is_directory(const char *path);
+
 // Opens ("-": standard input) and summarizes; the exit code (EXIT_DONE, or a failure that was complained about).
 int trace_open(const char *path, struct trace *out);
 void trace_close(struct trace *trace);

@@ -295,7 +295,7 @@ int view_text(struct view *view) {
     write_head(&lines);
     int code = view->limit ? order_visit(&view->trace, &view->query, &visitor, &view->progress) : EXIT_DONE;
     if (code == EXIT_DONE && !lines.written && view->limit)
-        complain("%s has no such events", view->trace.path);
+        complain("%s has no %sevents", view->trace.path, view->trace.summary.events ? "such " : "");
     text_finish(&lines.track);
     return code;
 }

@@ -673,12 +673,17 @@ tsmith_status reader_begin(struct chrome *chrome, tsmith_error *error) {
             break;
         input->begin = input->end;
         if (input_more(input, error) != TSMITH_OK)
-            return status_set_at(error, TSMITH_ERROR_FORMAT, input->offset + input->end, UINT64_MAX,
-                                 "%s: empty, or nothing but spaces", chrome->name);
+            return status_set_at(error, TSMITH_ERROR_FORMAT, input->offset + input->end, UINT64_MAX, "%s: %s",
+                                 chrome->name,
+                                 input->problem ? input->problem : "empty, or nothing but spaces");
         at = input->window + input->begin;
         end = input->window + input->end;
     }
     uint64_t offset = input->offset + (uint64_t)(at - input->window);
+    if (end - at >= 4 && memcmp(at, "SBT\x89", 4) == 0) // a plain one does not come here
+        return status_set_at(error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
+                             "%s: a compressed .sbt file: decompress it first, it is compressed within",
+                             chrome->name);
     if (*at != '{' && *at != '[')
         return status_set_at(
             error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,

@@ -67,6 +67,30 @@ def check_sources(path, document):
     return sbt
 
 
+def check_messages(directory, path, sbt):
+    """What is refused says what it is and what to do; numbers are as the file has them."""
+    packed, broken = os.path.join(directory, "packed.sbt.gz"), os.path.join(directory, "broken.gz")
+    with open(sbt, "rb") as f, open(packed, "wb") as out:
+        out.write(gzip.compress(f.read()))
+    with open(broken, "wb") as f:
+        f.write(b"\x1f\x8b\x08\x00" + b"garbage" * 100)
+    check(b"decompress it first" in run("view", packed, code=3).stderr, "a compressed .sbt")
+    check(b"empty" not in run("view", broken, code=3).stderr, "broken gzip is not empty")
+    check(b"directory" in run("import", directory, "-o", packed + ".sbt", code=3).stderr, "a directory")
+    said = run("diff", sbt, broken, code=3).stderr.decode()
+    check(said.count("broken.gz") == 1, "the path is said once: " + said)
+    odd = os.path.join(directory, "odd.json")
+    with open(odd, "w") as f:
+        json.dump({"traceEvents": [{"ph": "X", "name": "a", "pid": -1, "tid": -1107294656, "ts": 1, "dur": 1}]}, f)
+    for options in ([], ["--json"]):
+        text = run("info", odd, *options).stdout.decode()
+        check("1844674407" not in text and "-1" in text and "-1107294656" in text, "as the file says: " + text)
+    check(b"times larger" in run("import", odd, "-o", odd + ".sbt").stdout, "larger")
+    with open(odd, "w") as f:
+        f.write("[]")
+    check(b"has no events" in run("view", odd).stderr, "no events at all")
+
+
 def check_many(directory):
     """10^5 threads, and as many processes with a GPU each: every event comes through."""
     path, out = os.path.join(directory, "many.json"), os.path.join(directory, "many.sbt")
@@ -297,6 +321,7 @@ def main():
         sbt = check_sources(path, document)
         check_info(path, sbt)
         check_many(directory)
+        check_messages(directory, path, sbt)
         check_losses_said(directory)
         check_own_fields(os.path.join(directory, "own.json"))
         check_old_kineto(directory)
