@@ -19,6 +19,7 @@ import operators
 import queues
 import ranges
 import sequences
+import shares
 import waits
 from trace import read_trace
 
@@ -27,7 +28,8 @@ failures = 0
 
 def expect(what, got, wanted):
     global failures
-    if got != wanted and not (isinstance(wanted, float) and math.isclose(got, wanted, rel_tol=1e-6)):
+    if got != wanted and not (isinstance(wanted, float) and got is not None and
+                              math.isclose(got, wanted, rel_tol=1e-6, abs_tol=1e-9)):
         failures += 1
         print(f"{sys.argv[1]}: {what}: {got}, the reference has {wanted}")
 
@@ -37,7 +39,7 @@ def main():
     with open(sys.argv[2], encoding="utf-8") as file:
         reports = {report["report"]: report for report in json.load(file)["traces"][0]["reports"]}
     references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits, memory, critical_path,
-                  operators, ranges, sequences]
+                  operators, ranges, sequences, shares]
     for reference in references:
         reference.check(trace, reports, expect)
     return 1 if failures else 0

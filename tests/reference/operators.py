@@ -8,7 +8,8 @@ from trace import Around
 def check(trace, reports, expect):
     around = Around(trace)
     self_time, total_time = collections.Counter(), collections.Counter()
-    self_count, total_count, pairs = collections.Counter(), collections.Counter(), collections.Counter()
+    self_count, total_count = collections.Counter(), collections.Counter()
+    pairs = collections.defaultdict(lambda: (0, 0))
     for command, call in trace.launched():
         ranges = around(call.thread, call.start) if call else []
         if not ranges:
@@ -16,7 +17,8 @@ def check(trace, reports, expect):
         keys = [(one.name, one.category) for one in ranges]
         self_time[keys[-1]] += command.end - command.start
         self_count[keys[-1]] += 1
-        pairs[keys[-1] + (command.name,)] += command.end - command.start
+        count, time = pairs[keys[-1] + (command.name,)]
+        pairs[keys[-1] + (command.name,)] = count + 1, time + command.end - command.start
         for key in set(keys):
             total_time[key] += command.end - command.start
             total_count[key] += 1
@@ -31,7 +33,6 @@ def check(trace, reports, expect):
                   "self_ns": self_time[key], "total_commands": total_count[key], "total_ns": total_time[key]}
         for column, value in wanted.items():
             expect(f"operator {key}: {column}", row[column], value)
-    launched = collections.Counter()
-    for row in reports["operators"]["tables"]["launched"]:
-        launched[row["operator"], row["category"], row["command"]] += row["total_ns"]
-    expect("what operators launched", launched, pairs)
+    launched = {(row["operator"], row["category"], row["command"]): (row["count"], row["total_ns"])
+                for row in reports["operators"]["tables"]["launched"]}
+    expect("what operators launched", launched, dict(pairs))
