@@ -167,6 +167,33 @@ static void write_fact(const struct trace *trace, const char *name, const char *
     text_finish(&line);
 }
 
+// What the import counted ("import.odd_time": "3"): values that no column holds as the file has them, and the like.
+static void write_import(const struct trace *trace) {
+    static const char prefix[] = "import.";
+    struct text line = {0};
+    bool first = true;
+    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(trace->dictionary); id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(trace->dictionary, id);
+        tsmith_string key = trace_string(trace, attribute->key),
+                      value = trace_string(trace, attribute->value);
+        size_t skip = sizeof prefix - 1;
+        if (key.length <= skip || memcmp(key.bytes, prefix, skip) != 0 ||
+            memchr(key.bytes + skip, '.', key.length - skip) || !value.length ||
+            strspn(value.bytes, "0123456789") != value.length)
+            continue;
+        label(&line, first ? "import" : "");
+        first = false;
+        size_t from = line.length;
+        text_add_safe(&line, value, 14);
+        text_pad_left(&line, from, 14);
+        text_add_cstr(&line, "  ");
+        for (size_t i = skip; i < key.length; i++)
+            text_add_char(&line, key.bytes[i] >= 'a' && key.bytes[i] <= 'z' ? key.bytes[i] : ' ');
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
 static void write_started(const struct trace *trace) {
     struct text line = {0};
     tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, "wall_clock_start_ns");
@@ -442,6 +469,7 @@ static int write_text(struct trace *trace, bool quick) {
     write_duration(trace);
     write_kinds(trace);
     write_recording(trace);
+    write_import(trace);
     write_lost(trace);
     write_state(trace, quick);
     return code;

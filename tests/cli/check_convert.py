@@ -85,6 +85,11 @@ def check_messages(directory, path, sbt):
     for options in ([], ["--json"]):
         text = run("info", odd, *options).stdout.decode()
         check("1844674407" not in text and "-1" in text and "-1107294656" in text, "as the file says: " + text)
+    with open(odd + "2", "w") as f:
+        f.write('{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1e400,"dur":1},'
+                '{"ph":"X","name":"b","pid":1,"tid":2,"ts":9999999999999999999999,"dur":1}]}')
+    check(any(line.split() == ["import", "2", "odd", "time"] for line in
+              run("info", odd + "2").stdout.decode().splitlines()), "what was repaired is counted")
     check(b"times larger" in run("import", odd, "-o", odd + ".sbt").stdout, "larger")
     with open(odd, "w") as f:
         f.write("[]")
