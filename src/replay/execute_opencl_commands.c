@@ -212,6 +212,14 @@ static void run_kernel(struct run *run, struct command *command) {
     const char *why = prepare_kernel(run, kernel);
     if (!dimensions || (offsets && offsets != dimensions) || (locals && locals != dimensions))
         why = "its launch is damaged in the recording";
+    bool empty = false; // a launch of no work-items is allowed, and some drivers end the process over it
+    for (size_t i = 0; i < dimensions; i++)
+        empty |= global[i] == 0 || (locals && local[i] == 0);
+    if (empty && !why) {
+        command->status = run->cl->clEnqueueMarkerWithWaitList(command->queue, command->wait_count,
+                                                               command->waits, command->event);
+        return;
+    }
     if (kernel->handle.kernel && dimensions && !kernel->why && !why) {
         command->status = run->cl->clEnqueueNDRangeKernel(
             command->queue, kernel->handle.kernel, (cl_uint)dimensions, offsets ? offset : NULL, global,
