@@ -682,8 +682,7 @@ tsmith_status reader_begin(struct chrome *chrome, tsmith_error *error) {
     uint64_t offset = input->offset + (uint64_t)(at - input->window);
     if (end - at >= 4 && memcmp(at, "SBT\x89", 4) == 0) // a plain one does not come here
         return status_set_at(error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
-                             "%s: a compressed .sbt file: decompress it first, it is compressed within",
-                             chrome->name);
+                             "%s: a compressed .sbt file: decompress it first", chrome->name);
     if (*at != '{' && *at != '[')
         return status_set_at(
             error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
@@ -719,6 +718,20 @@ static tsmith_status stop_early(struct chrome *chrome, tsmith_error *error) {
                                     chrome->name, (unsigned long long)offset, input->problem ? ": " : "",
                                     input->problem ? input->problem : "", (unsigned long long)reader->events);
     return reader->stopped;
+}
+
+// Whether the file, whose last events could not be read, ends as a whole one does.
+static bool ends_as_trace(const struct chrome *chrome) {
+    const struct input *input = &chrome->input;
+    const char *at = input->window + input->end, *from = input->window + input->begin;
+    int closing = chrome->reader->array_form ? 1 : 2;
+    while (at > from && closing) {
+        char c = *--at;
+        if (c != (closing == 2 ? '}' : ']') && !is_space(c))
+            return false;
+        closing -= !is_space(c);
+    }
+    return !closing && !input->cut;
 }
 
 static tsmith_status finished(struct chrome *chrome, tsmith_error *error) {
@@ -763,14 +776,18 @@ tsmith_status reader_run(struct chrome *chrome, tsmith_error *error) {
         if (result != MORE)
             continue;
         tsmith_status status = input_more(&chrome->input, error);
-        if (status == TSMITH_ERROR_LIMIT && reader->state != TOP_LEVEL)
+        if (status == TSMITH_ERROR_LIMIT && reader->state != TOP_LEVEL) {
+            chrome->problems.counts[PROBLEM_TOO_LARGE] += !reader->resyncing;
+            reader->resyncing = true; // counted
             give_up(chrome);
-        else if (status == TSMITH_ERROR_LIMIT)
+        } else if (status == TSMITH_ERROR_LIMIT)
             return status_set_at(error, status, chrome->input.offset + chrome->input.begin, UINT64_MAX,
                                  "%s: a value beside the events is larger than %zu bytes", chrome->name,
                                  INPUT_WINDOW_MAX);
         else if (status < 0)
             return status;
+        else if (status == TSMITH_END && reader->state == SEARCHING && ends_as_trace(chrome))
+            reader->state = FINISHED;
         else if (status == TSMITH_END &&
                  (reader->state == SEARCHING || reader->state != AT_EVENT || reader->tolerant ||
                   !find_event(chrome->input.window + chrome->input.begin + 1,

@@ -706,7 +706,8 @@ static void add_losses(struct chrome *chrome) {
         if (names[i].lost == 1)
             set(rows, batch, TSMITH_FIELD_LOST, count);
         set(rows, batch, TSMITH_FIELD_REASON,
-            i == PROBLEM_TOO_MANY ? TSMITH_REASON_TABLE_FULL : TSMITH_REASON_CORRUPT);
+            i == PROBLEM_TOO_MANY || i == PROBLEM_TOO_LARGE ? TSMITH_REASON_TABLE_FULL
+                                                            : TSMITH_REASON_CORRUPT);
         set(rows, batch, TSMITH_FIELD_TEXT, tsmith_dictionary_intern_cstr(chrome->dictionary, names[i].text));
     }
     if (batch)

@@ -10,6 +10,7 @@
 #define PROBLEM_TABLE(X)                                                                                     \
     X(MALFORMED_EVENT, "malformed_event", 1, "events that could not be read")                                \
     X(TOO_MANY, "too_many", 1, "events on more threads or with more keys than can be told apart")            \
+    X(TOO_LARGE, "too_large", 1, "events larger than 64 MiB")                                                \
     X(TRUNCATED, "truncated", 2, "the file ends within an event")                                            \
     X(NO_END, "no_end", 2, "the file ends early, after a whole event")                                       \
     X(INVALID_UTF8, "invalid_utf8", 0, "different strings that are not UTF-8, kept byte by byte")            \

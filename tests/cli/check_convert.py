@@ -88,6 +88,11 @@ def check_messages(directory, path, sbt):
     with open(odd + "2", "w") as f:
         f.write('{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1e400,"dur":1},'
                 '{"ph":"X","name":"b","pid":1,"tid":2,"ts":9999999999999999999999,"dur":1}]}')
+    with open(odd + "3", "w") as f:  # larger than an event may be, and the last; the file is whole
+        f.write('{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":1},'
+                '{"ph":"X","pid":1,"tid":2,"ts":1,"dur":1,"name":"%s"}]}' % ("n" * (65 << 20)))
+    said = run("view", odd + "3").stderr.decode()
+    check("1 event was not recorded: 1 table_full" in said and "early" not in said, "too large an event: " + said)
     check(any(line.split() == ["import", "2", "odd", "time"] for line in
               run("info", odd + "2").stdout.decode().splitlines()), "what was repaired is counted")
     check(b"times larger" in run("import", odd, "-o", odd + ".sbt").stdout, "larger")
