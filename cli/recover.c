@@ -142,7 +142,8 @@ static int recover_session(struct recovery *recovery, tsmith_capture_left *left)
             complain("%s", done.note);
         if (status == TSMITH_TRUNCATED)
             complain("%s", error.message);
-        if (code == EXIT_DONE && (status == TSMITH_TRUNCATED || done.file_missing || done.may_repeat))
+        if (code == EXIT_DONE &&
+            (status == TSMITH_TRUNCATED || done.file_missing || done.may_repeat || done.recording_left))
             code = EXIT_DAMAGED;
         code = tidy_up(recovery, code);
     }

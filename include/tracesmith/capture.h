@@ -88,7 +88,8 @@ typedef struct tsmith_capture_completion {
     int file_whole;    // it had everything already (it was completed before)
     int may_repeat;    // what was written last may be in it twice: there was no space to note what was
     int output_failed; // the call failed because of `path`, and not because of what was read
-    char note[512];    // a sentence for a person about any of these; "" when there is nothing to say
+    int recording_left; // what was recorded for a replay is not in it: the directory is the only place that has it
+    char note[512]; // a sentence for a person about any of these; "" when there is nothing to say
 } tsmith_capture_completion;
 
 // Writes one trace of everything that a recording committed, each event once: the whole frames of the file that it was

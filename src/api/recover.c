@@ -252,7 +252,8 @@ tsmith_status tsmith_capture_complete(const char *directory, const char *path,
     struct completion completion = {.keep_going = keep_going, .context = context, .out = &done};
     tsmith_status status = complete(&completion, directory, path, error);
     close_all(&completion);
-    if (status >= 0 && recording_is_left(directory))
+    done.recording_left = recording_is_left(directory);
+    if (status >= 0 && done.recording_left)
         snprintf(done.note, sizeof done.note,
                  "the commands and data that were recorded for a replay are not recovered: they are only in "
                  "%.300s",

@@ -98,6 +98,24 @@ code=0
 replay 0 killed
 verdicts killed 'a["recording"]["unfinished"] == 1 and a["recording"]["kernels"] == 300 and a["notes"]'
 
+# The recorder of the trace is killed: what was recorded for a replay is in the session alone, which is not removed.
+"$TRACESMITH" profile --capture -o "$work/orphan.sbt" -- "$programs/cl_crash" -n 5 hang >"$work/orphan.out" 2>/dev/null &
+recorder=$!
+until grep -q finished "$work/orphan.out"; do
+    sleep 0.1
+done
+session=$("$TRACESMITH" recover --json | python3 -c '
+import json, sys
+print([s["directory"] for s in json.load(sys.stdin)["sessions"] if s["output"] == sys.argv[1]][0])' "$work/orphan.sbt")
+program=$(pgrep -P "$recorder")
+kill -9 "$recorder"
+kill -9 "$program"
+code=0
+"$TRACESMITH" recover "$session" -o "$work/orphan2.sbt" --remove >"$work/orphan.txt" 2>&1 || code=$?
+[ "$code" -eq 3 ] || fail "that a recording is not recovered is not said: $code"
+[ -d "$session" ] || fail "the only place of a recording was removed"
+rm -r "$session"
+
 # An edited kernel.
 cat >"$work/edited.cl" <<'CL'
 __kernel void tick(__global uint *c) { c[get_global_id(0)] += 2; }
@@ -109,4 +127,5 @@ verdicts loop 'v["diverged"] >= 1 and all(x["offset"] == 0 for x in r if x["verd
 "$TRACESMITH" profile -o "$work/plain.sbt" -- "$programs/cl_launch_loop" -n 1 >/dev/null 2>&1
 code=0
 "$TRACESMITH" replay "$work/plain.sbt" 2>"$work/plain.err" || code=$?
-[ "$code" -ne 0 ] && grep -q -- --capture "$work/plain.err" || fail "a trace without a recording: $code"
+[ "$code" -ne 0 ] || fail "a trace without a recording is replayed"
+grep -q -- --capture "$work/plain.err" || fail "how to get one is not said: $(cat "$work/plain.err")"
