@@ -28,7 +28,7 @@ BEGIN {
         printf "    f%d,\n", i
     print "};"
     if (library)
-        print "uint64_t path_next(struct path *path) {\n    PATH_NOTE(path);\n" \
+        print "__attribute__((noinline)) uint64_t path_next(struct path *path) {\n    PATH_NOTE(path);\n" \
               "    uint64_t value = path->at == path->length ? path_arrive(path) : path->functions[path->at++](path);\n" \
               "    return value + path->at;\n}"
 }
