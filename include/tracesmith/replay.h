@@ -110,9 +110,10 @@ typedef enum tsmith_element {
 TSMITH_API const char *tsmith_element_name(tsmith_element element); // NULL for another number
 
 typedef struct tsmith_replay_options {
-    size_t size;         // sizeof(tsmith_replay_options)
-    const char *device;  // its number (0 is the first of the first platform), or a part of its name; NULL: 0
-    uint32_t times;      // replays; 0: one
+    size_t size;        // sizeof(tsmith_replay_options)
+    const char *device; // its number (0 is the first of the first platform), or a part of its name; NULL: 0
+    uint32_t
+        times; // replays; 0: one. Up to eight times as many where results vary and do not reach the recorded
     uint64_t ulps;       // floating point: how many representable values apart is still within tolerance
     double absolute;     // or how far apart, of any type
     int64_t patience_ns; // how long a single wait may take before the replay is given up; 0: 60 s

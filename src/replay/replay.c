@@ -237,6 +237,21 @@ static bool count_commands(struct tsmith_replay *replay) {
     return replay->commands != NULL;
 }
 
+// Whether a result varies from replay to replay, and what was recorded lies outside all the same: a few replays do not
+// show all that can come, so more are needed before it is called wrong.
+static bool is_undecided(const struct tsmith_replay *replay) {
+    for (size_t i = replay->first; i < replay->count; i++) {
+        const struct gathered *gathered = &replay->gathered[i];
+        if (gathered->recorded && gathered->wide &&
+            replay->results[i].verdict != TSMITH_VERDICT_UNCOMPARABLE &&
+            memcmp(gathered->least, gathered->most, gathered->size) != 0 &&
+            !envelope_holds(replay->results[i].element, gathered->least, gathered->most, gathered->recorded,
+                            gathered->size))
+            return true;
+    }
+    return false;
+}
+
 static tsmith_status run_process(struct tsmith_replay *replay, struct execution *execution,
                                  const tsmith_replay_options *options, tsmith_error *error) {
     const struct execute_client client = {replay, take_result, take_note};
@@ -247,8 +262,13 @@ static tsmith_status run_process(struct tsmith_replay *replay, struct execution 
     if (!replay->process->ended)
         take_note(replay, "the recording of a process ends early: it was killed, or could not be written any "
                           "further; what is whole is replayed");
-    for (replay->turn = 0; status == TSMITH_OK && replay->turn < options->times; replay->turn++)
+    enum { MORE = 8 }; // times as many replays as asked for, where it is undecided
+    for (replay->turn = 0; status == TSMITH_OK; replay->turn++) {
+        if (replay->turn >= options->times &&
+            (options->times < 2 || replay->turn >= (uint64_t)options->times * MORE || !is_undecided(replay)))
+            break;
         status = execute_opencl_run(execution, replay->recording, replay->process, options, &client, error);
+    }
     free(replay->commands);
     replay->commands = NULL;
     return status;

@@ -74,7 +74,7 @@ fi
 
 # A sum whose last bits depend on the order is noise once it is replayed several times; the others beside it are exact.
 capture noise "$programs/cl_float_sum"
-replay 0 noise --times 8
+replay 0 noise --times 20
 verdicts noise 'v["diverged"] == 0 and v["within-noise"] + v["exact"] == len(r) == 5'
 verdicts noise '{x["element"] for x in r if x["verdict"] == "within-noise"} <= {"f32"}'
 code=0
