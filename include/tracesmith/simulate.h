@@ -144,7 +144,6 @@ TSMITH_API int tsmith_name_matches(const char *pattern, const char *name);
 
 TSMITH_API const char *tsmith_policy_name(tsmith_policy policy);
 TSMITH_API const char *tsmith_policy_doc(tsmith_policy policy);
-TSMITH_API const char *tsmith_change_doc(tsmith_change_kind kind);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #define EVENT_BATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tracesmith/batch.h"
@@ -29,6 +30,21 @@ void batch_set_bounds(tsmith_batch *batch, int64_t first_start, int64_t last_end
 // A number that a reader gives the batches of a file: the same one for the same batch in every scan. 0 unless given.
 void batch_set_sequence(tsmith_batch *batch, uint64_t sequence);
 uint64_t batch_sequence(const tsmith_batch *batch);
+
+// The bits of a scalar column's value, as in tsmith_batch_get: for loops over rows. Whether there is one is not asked.
+static inline uint64_t batch_column_bits(const tsmith_column *column, size_t row) {
+    switch (tsmith_type_size(column->type)) {
+    case 1:
+        return ((const uint8_t *)column->values)[row];
+    case 4:
+        return ((const uint32_t *)column->values)[row];
+    default:
+        return ((const uint64_t *)column->values)[row];
+    }
+}
+// What a value of one of the vocabulary's own types (kind, operation, direction, reason) is called; NULL for those of a
+// newer version, and for other types.
+const char *batch_word(tsmith_type type, uint64_t value);
 
 // Words of a validity bitmap of `rows` rows.
 static inline uint32_t batch_bitmap_words(uint32_t rows) {

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "event/batch.h"
 #include "export/formats.h"
 #include "export/json_out.h"
 
@@ -57,14 +58,7 @@ static bool has(const struct plan *plan, uint32_t row) {
 }
 
 static uint64_t value_at(const struct plan *plan, uint32_t row) {
-    switch (tsmith_type_size(plan->column.type)) {
-    case 1:
-        return ((const uint8_t *)plan->column.values)[row];
-    case 4:
-        return ((const uint32_t *)plan->column.values)[row];
-    default:
-        return ((const uint64_t *)plan->column.values)[row];
-    }
+    return batch_column_bits(&plan->column, row);
 }
 
 static tsmith_string string_at(const struct chrome *chrome, const struct plan *plan, uint32_t row) {

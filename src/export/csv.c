@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/batch.h"
 #include "export/formats.h"
 #include "export/json_out.h"
 #include "tracesmith/batch.h"
@@ -90,32 +91,8 @@ static bool begin(struct csv *csv, const tsmith_dictionary *dictionary) {
 
 // ---- rows
 
-static uint64_t value_at(const tsmith_column *column, size_t index) {
-    switch (tsmith_type_size(column->type)) {
-    case 1:
-        return ((const uint8_t *)column->values)[index];
-    case 4:
-        return ((const uint32_t *)column->values)[index];
-    default:
-        return ((const uint64_t *)column->values)[index];
-    }
-}
-
 static const char *word_of(tsmith_type type, uint64_t value) {
-    switch ((int)type) {
-    case TSMITH_TYPE_KIND:
-        return tsmith_kind_name((tsmith_kind)value);
-    case TSMITH_TYPE_OPERATION:
-        return tsmith_operation_name((tsmith_operation)value);
-    case TSMITH_TYPE_DIRECTION:
-        return tsmith_direction_name((tsmith_direction)value);
-    case TSMITH_TYPE_REASON:
-        return tsmith_reason_name((tsmith_reason)value);
-    case TSMITH_TYPE_BOOL:
-        return value ? "true" : "false";
-    default:
-        return NULL;
-    }
+    return type == TSMITH_TYPE_BOOL ? (value ? "true" : "false") : batch_word(type, value);
 }
 
 static void put_number(struct csv *csv, tsmith_type type, uint64_t value) {
@@ -138,11 +115,11 @@ static void put_value(struct csv *csv, const tsmith_column *column, uint32_t row
         for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
             if (i > column->offsets[row])
                 output_char(output, ' ');
-            json_out_u64(output, value_at(column, i));
+            json_out_u64(output, batch_column_bits(column, i));
         }
         return;
     }
-    uint64_t value = value_at(column, row);
+    uint64_t value = batch_column_bits(column, row);
     const char *word = word_of(column->type, value);
     if (word)
         output_text(output, word);

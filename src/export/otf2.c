@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/batch.h"
 #include "export/formats.h"
 #include "export/otf2.h"
 
@@ -39,26 +40,11 @@ static bool has(const struct plan_column *it, uint32_t row) {
 }
 
 static uint64_t value_at(const struct plan_column *it, uint32_t row) {
-    switch (tsmith_type_size(it->column.type)) {
-    case 1:
-        return ((const uint8_t *)it->column.values)[row];
-    case 4:
-        return ((const uint32_t *)it->column.values)[row];
-    default:
-        return ((const uint64_t *)it->column.values)[row];
-    }
+    return batch_column_bits(&it->column, row);
 }
 
 static const char *constant_text(tsmith_type type, uint64_t value) {
-    const char *text = NULL;
-    if (type == TSMITH_TYPE_KIND)
-        text = tsmith_kind_name((tsmith_kind)value);
-    else if (type == TSMITH_TYPE_OPERATION)
-        text = tsmith_operation_name((tsmith_operation)value);
-    else if (type == TSMITH_TYPE_DIRECTION)
-        text = tsmith_direction_name((tsmith_direction)value);
-    else if (type == TSMITH_TYPE_REASON)
-        text = tsmith_reason_name((tsmith_reason)value);
+    const char *text = batch_word(type, value);
     return text ? text : "unknown";
 }
 

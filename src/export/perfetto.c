@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "event/batch.h"
 #include "event/category.h"
 #include "export/formats.h"
 #include "export/perfetto.h"
@@ -71,32 +72,10 @@ static bool has(const struct perfetto_column *it, uint32_t row) {
 }
 
 static uint64_t value_at(const struct perfetto_column *it, uint32_t row) {
-    switch (tsmith_type_size(it->column.type)) {
-    case 1:
-        return ((const uint8_t *)it->column.values)[row];
-    case 4:
-        return ((const uint32_t *)it->column.values)[row];
-    default:
-        return ((const uint64_t *)it->column.values)[row];
-    }
+    return batch_column_bits(&it->column, row);
 }
 
 // ---- texts
-
-static const char *constant_text(tsmith_type type, uint64_t value) {
-    switch ((int)type) {
-    case TSMITH_TYPE_KIND:
-        return tsmith_kind_name((tsmith_kind)value);
-    case TSMITH_TYPE_OPERATION:
-        return tsmith_operation_name((tsmith_operation)value);
-    case TSMITH_TYPE_DIRECTION:
-        return tsmith_direction_name((tsmith_direction)value);
-    case TSMITH_TYPE_REASON:
-        return tsmith_reason_name((tsmith_reason)value);
-    default:
-        return NULL;
-    }
-}
 
 static const struct interned *intern_string(struct plan *plan, enum space space, uint32_t id) {
     tsmith_string text = tsmith_dictionary_string(plan->perfetto->dictionary, id);
@@ -106,7 +85,7 @@ static const struct interned *intern_string(struct plan *plan, enum space space,
 // A text of our tables: apart from the ids of the dictionary, which are below 2^32 + 1.
 static const struct interned *intern_constant(struct plan *plan, enum space space, tsmith_type type,
                                               uint64_t value) {
-    const char *text = constant_text(type, value);
+    const char *text = batch_word(type, value);
     if (!text)
         text = "unknown";
     return perfetto_intern(plan->perfetto, plan->sequence, space, (uint64_t)(type + 2) << 40 | value, text,

@@ -351,12 +351,3 @@ const char *tsmith_policy_doc(tsmith_policy policy) {
     };
     return (unsigned)policy < TSMITH_POLICY_LIMIT ? DOCS[policy] : "?";
 }
-
-const char *tsmith_change_doc(tsmith_change_kind kind) {
-    static const char *const DOCS[] = {
-#define CHANGE_DOC(NAME, number, name, doc) [number] = doc,
-        TSMITH_CHANGE_TABLE(CHANGE_DOC)
-#undef CHANGE_DOC
-    };
-    return (unsigned)kind < TSMITH_CHANGE_LIMIT ? DOCS[kind] : "?";
-}
