@@ -129,6 +129,44 @@ static void compare(const tsmith_batch *a, const tsmith_batch *b) {
     }
 }
 
+// Whatever is left of the tape: modules, frames, stacks and symbols, of any numbers but a parent that is not there.
+static void add_stacks(struct tape *tape, tsmith_dictionary *dictionary) {
+    while (tape->at < tape->end) {
+        uint32_t step = (uint32_t)take(tape, 1);
+        uint64_t value = take(tape, step % 9), other = take(tape, step / 16 % 5);
+        uint32_t stacks = tsmith_dictionary_stack_count(dictionary);
+        switch (step % 4) {
+        case 0:
+            tsmith_dictionary_intern_frame(dictionary,
+                                           &(tsmith_frame){.module = (uint32_t)other, .address = value});
+            break;
+        case 1:
+            tsmith_dictionary_intern_stack(
+                dictionary, &(tsmith_stack){.parent = (uint32_t)(other % stacks), .frame = (uint32_t)value});
+            break;
+        case 2:
+            tsmith_dictionary_intern_module(
+                dictionary, &(tsmith_module){.path = (uint32_t)value, .process = (uint32_t)other});
+            break;
+        default:
+            tsmith_dictionary_add_symbol(
+                dictionary, &(tsmith_symbol){.frame = (uint32_t)other, .function = (uint32_t)value});
+        }
+    }
+}
+
+#define SAME_TABLE(name, type)                                                                               \
+    must(tsmith_dictionary_##name##_count(a) == tsmith_dictionary_##name##_count(b));                        \
+    for (uint32_t id = 1; id < tsmith_dictionary_##name##_count(a); id++)                                    \
+        must(memcmp(tsmith_dictionary_##name(a, id), tsmith_dictionary_##name(b, id), sizeof(type)) == 0);
+
+static void compare_stacks(const tsmith_dictionary *a, const tsmith_dictionary *b) {
+    SAME_TABLE(module, tsmith_module)
+    SAME_TABLE(frame, tsmith_frame)
+    SAME_TABLE(stack, tsmith_stack)
+    SAME_TABLE(symbol, tsmith_symbol)
+}
+
 static char folder[] = "/tmp/fuzz-sbt-XXXXXX";
 
 static void remove_folder(void) {
@@ -166,6 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         tsmith_dictionary_append_string(dictionary, (const char *)name, name[0] % sizeof name);
         must(tsmith_sink_write(sink, dictionary, batches[i], NULL) == TSMITH_OK);
     }
+    add_stacks(&tape, dictionary);
     must(tsmith_sink_finish(sink, dictionary, NULL) == TSMITH_OK);
     tsmith_sink_destroy(sink);
     must(tsmith_sbt_open(trace_path(), &trace, NULL) == TSMITH_OK);
@@ -181,6 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         tsmith_string b = tsmith_dictionary_string(tsmith_source_dictionary(source), id);
         must(a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0);
     }
+    compare_stacks(dictionary, tsmith_source_dictionary(source));
     tsmith_source_destroy(source);
     tsmith_sbt_close(trace);
     tsmith_dictionary_destroy(dictionary);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace's events refer to: strings, processes, devices, tracks, clocks, attributes, fields of its own.
+// What a trace's events refer to: strings, processes, devices, tracks, clocks, attributes, fields of its own, call
+// stacks.
 //
 // A dictionary only grows: ids are dense, given in order, and never change their meaning. A source owns one
 // and adds to it before it delivers a batch that needs it; a consumer that remembers how many entries of each
@@ -121,6 +122,51 @@ typedef struct tsmith_dynamic_field {
     uint32_t reserved;
 } tsmith_dynamic_field;
 
+enum {                                 // tsmith_module.flags
+    TSMITH_MODULE_GENERATED = 1u << 0, // code made while the program ran; path is of the map that names it
+    TSMITH_MODULE_KERNEL = 1u << 1     // the operating system's
+};
+
+// Code that was loaded in a process, from when it was loaded until it was not.
+typedef struct tsmith_module {
+    uint32_t path;     // string; "[vdso]" for the kernel's code in every process, "" when it is not known
+    uint32_t build_id; // string: lower-case hexadecimal, or 0
+    uint32_t process;  // 0: not said
+    uint32_t flags;    // TSMITH_MODULE_...
+} tsmith_module;
+
+enum {                                // tsmith_frame.flags
+    TSMITH_FRAME_GUESSED = 1u << 0,   // it rests on a frame pointer, not on what the compiler wrote down
+    TSMITH_FRAME_PYTHON = 1u << 1,    // of a Python function
+    TSMITH_FRAME_KERNEL = 1u << 2,    // in the operating system
+    TSMITH_FRAME_TRUNCATED = 1u << 3, // who called it is not known
+};
+
+// A place in code.
+typedef struct tsmith_frame {
+    uint32_t module; // 0: in none that is known
+    uint32_t flags;  // TSMITH_FRAME_...
+    // In a module: the ELF virtual address (program counter - load bias); in generated code and in no module: the
+    // program counter. A frame that waits for a call has its return address - 1, which lies in the call
+    // instruction. PYTHON: the line number.
+    uint64_t address;
+} tsmith_frame;
+
+// A call path: this frame, called from that path. What TSMITH_FIELD_STACK is the id of.
+typedef struct tsmith_stack {
+    uint32_t parent; // stack, less than this one's id; 0: the frame is the outermost
+    uint32_t frame;
+} tsmith_stack;
+
+// What a frame is called. Where functions were inlined a frame has several rows, one after the other, the innermost
+// first.
+typedef struct tsmith_symbol {
+    uint32_t frame;
+    uint32_t function; // strings; demangled
+    uint32_t file;
+    uint32_t line; // 0: not known
+} tsmith_symbol;
+
 TSMITH_API tsmith_status tsmith_dictionary_create(tsmith_dictionary **out);
 TSMITH_API void tsmith_dictionary_destroy(tsmith_dictionary *dictionary);
 
@@ -136,7 +182,7 @@ TSMITH_API tsmith_string tsmith_dictionary_string(const tsmith_dictionary *dicti
 // True once an addition failed for want of memory.
 TSMITH_API int tsmith_dictionary_failed(const tsmith_dictionary *dictionary);
 
-// For each table: add (the id, or 0 when memory is exhausted), get (NULL for an id that is not there), and
+// For each table: add (the id, or 0 when memory is exhausted, or for a stack whose parent is not there yet), get (NULL for an id that is not there), and
 // the number of ids given including 0, so that valid ids are 1 .. count-1.
 #define TSMITH_DICTIONARY_TABLES(X)                                                                          \
     X(process, tsmith_process)                                                                               \
@@ -145,7 +191,11 @@ TSMITH_API int tsmith_dictionary_failed(const tsmith_dictionary *dictionary);
     X(clock, tsmith_clock)                                                                                   \
     X(clock_pair, tsmith_clock_pair)                                                                         \
     X(attribute, tsmith_attribute)                                                                           \
-    X(dynamic_field, tsmith_dynamic_field)
+    X(dynamic_field, tsmith_dynamic_field)                                                                   \
+    X(module, tsmith_module)                                                                                 \
+    X(frame, tsmith_frame)                                                                                   \
+    X(stack, tsmith_stack)                                                                                   \
+    X(symbol, tsmith_symbol)
 #define TSMITH_DICTIONARY_DECLARE(name, type)                                                                \
     TSMITH_API uint32_t tsmith_dictionary_add_##name(tsmith_dictionary *dictionary, const type *entry);      \
     TSMITH_API const type *tsmith_dictionary_##name(const tsmith_dictionary *dictionary, uint32_t id);       \
@@ -153,6 +203,12 @@ TSMITH_API int tsmith_dictionary_failed(const tsmith_dictionary *dictionary);
 TSMITH_DICTIONARY_TABLES(TSMITH_DICTIONARY_DECLARE)
 #undef TSMITH_DICTIONARY_DECLARE
 TSMITH_API uint32_t tsmith_dictionary_string_count(const tsmith_dictionary *dictionary);
+
+// The id of such an entry, adding it when it is new; 0 as with add. Of equal entries that were added, the first.
+TSMITH_API uint32_t tsmith_dictionary_intern_module(tsmith_dictionary *dictionary,
+                                                    const tsmith_module *module);
+TSMITH_API uint32_t tsmith_dictionary_intern_frame(tsmith_dictionary *dictionary, const tsmith_frame *frame);
+TSMITH_API uint32_t tsmith_dictionary_intern_stack(tsmith_dictionary *dictionary, const tsmith_stack *stack);
 
 // Replaces the entry of a track: the only change there is (a thread learns its name late). Sinks that have
 // written it already may keep the first form.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invariants: entry 0 of every table exists and is all zero ("unknown"); the hash table holds ids of strings
 // that were interned, at most half full, with a power of two of slots; bytes never move (arena), entries may
-// (arrays), which is why getters of entries hand out pointers into chunks that never move either.
+// (arrays), which is why getters of entries hand out pointers into chunks that never move either. A stack's parent is
+// before it, so that whoever follows parents comes to an end. The index of a table that is interned has all its rows
+// below `seen`: the others are entered when somebody interns, so that who only reads does not pay for it.
 #include "tracesmith/dictionary.h"
 
 #include <stdbool.h>
@@ -21,6 +23,12 @@ struct table {
     uint32_t count;
 };
 
+// The rows of a table by what they hold.
+struct index {
+    uint32_t *slots; // ids, 0: empty; a power of two, at most half of them used
+    uint32_t slot_count, used, seen;
+};
+
 struct tsmith_dictionary {
     struct arena arena;
     tsmith_string *strings;
@@ -32,6 +40,7 @@ struct tsmith_dictionary {
 #define TABLE(name, type) struct table name##_table;
     TSMITH_DICTIONARY_TABLES(TABLE)
 #undef TABLE
+    struct index module_index, frame_index, stack_index;
 };
 
 static void *table_at(const struct table *table, uint32_t id, size_t size) {
@@ -95,6 +104,9 @@ void tsmith_dictionary_destroy(tsmith_dictionary *dictionary) {
 #define FREE(name, type) free(dictionary->name##_table.chunks);
     TSMITH_DICTIONARY_TABLES(FREE)
 #undef FREE
+    free(dictionary->module_index.slots);
+    free(dictionary->frame_index.slots);
+    free(dictionary->stack_index.slots);
     free(dictionary->strings);
     free(dictionary->slots);
     free(dictionary);
@@ -192,23 +204,92 @@ int tsmith_dictionary_failed(const tsmith_dictionary *dictionary) {
 
 // ---- the other tables
 
-#define DEFINE(name, type)                                                                                   \
-    uint32_t tsmith_dictionary_add_##name(tsmith_dictionary *dictionary, const type *entry) {                \
-        uint32_t id = table_add(&dictionary->name##_table, &dictionary->arena, entry, sizeof *entry);        \
-        if (id != UINT32_MAX)                                                                                \
-            return id;                                                                                       \
-        dictionary->failed = true;                                                                           \
-        return 0;                                                                                            \
-    }                                                                                                        \
-    const type *tsmith_dictionary_##name(const tsmith_dictionary *dictionary, uint32_t id) {                 \
-        const struct table *table = &dictionary->name##_table;                                               \
-        return id && id < table->count ? table_at(table, id, sizeof(type)) : NULL;                           \
-    }                                                                                                        \
-    uint32_t tsmith_dictionary_##name##_count(const tsmith_dictionary *dictionary) {                         \
-        return dictionary->name##_table.count;                                                               \
+static bool refers_back(const tsmith_stack *stack, const struct table *table) {
+    return !stack || stack->parent < table->count;
+}
+
+#define DEFINE(name, type)                                                                                     \
+    uint32_t tsmith_dictionary_add_##name(tsmith_dictionary *dictionary, const type *entry) {                  \
+        if (!refers_back(_Generic(entry, const tsmith_stack *: entry, default: NULL),                        \
+                         &dictionary->name##_table)) \
+            return 0;                                                                                          \
+        uint32_t id = table_add(&dictionary->name##_table, &dictionary->arena, entry, sizeof *entry);          \
+        if (id != UINT32_MAX)                                                                                  \
+            return id;                                                                                         \
+        dictionary->failed = true;                                                                             \
+        return 0;                                                                                              \
+    }                                                                                                          \
+    const type *tsmith_dictionary_##name(const tsmith_dictionary *dictionary, uint32_t id) {                   \
+        const struct table *table = &dictionary->name##_table;                                                 \
+        return id && id < table->count ? table_at(table, id, sizeof(type)) : NULL;                             \
+    }                                                                                                          \
+    uint32_t tsmith_dictionary_##name##_count(const tsmith_dictionary *dictionary) {                           \
+        return dictionary->name##_table.count;                                                                 \
     }
 TSMITH_DICTIONARY_TABLES(DEFINE)
 #undef DEFINE
+
+// ---- tables that are interned
+
+// The slot of the row that holds this, or the empty one where it belongs.
+static uint32_t *find_row(const struct index *index, const struct table *table, const void *entry,
+                          size_t size) {
+    uint32_t mask = index->slot_count - 1;
+    uint32_t at = (uint32_t)hash_bytes(entry, size) & mask;
+    while (index->slots[at] && memcmp(table_at(table, index->slots[at], size), entry, size) != 0)
+        at = (at + 1) & mask;
+    return &index->slots[at];
+}
+
+static bool grow_index(struct index *index, const struct table *table, size_t size) {
+    uint32_t *old = index->slots;
+    uint32_t old_count = index->slot_count;
+    if (old_count > UINT32_MAX / 4)
+        return false;
+    uint32_t grown = old_count ? old_count * 2 : 256;
+    uint32_t *slots = calloc(grown, sizeof *slots);
+    if (!slots)
+        return false;
+    index->slots = slots;
+    index->slot_count = grown;
+    for (uint32_t i = 0; i < old_count; i++)
+        if (old[i])
+            *find_row(index, table, table_at(table, old[i], size), size) = old[i];
+    free(old);
+    return true;
+}
+
+// Enters the rows that are new, and leaves room for one more.
+static bool catch_up(struct index *index, const struct table *table, size_t size) {
+    for (index->seen = index->seen ? index->seen : 1;; index->seen++) {
+        if (index->used >= index->slot_count / 2 && !grow_index(index, table, size))
+            return false;
+        if (index->seen >= table->count)
+            return true;
+        uint32_t *slot = find_row(index, table, table_at(table, index->seen, size), size);
+        if (!*slot) {
+            *slot = index->seen;
+            index->used++;
+        }
+    }
+}
+
+// These types have no padding, so that equal rows are equal bytes.
+_Static_assert(sizeof(tsmith_module) == 16 && sizeof(tsmith_frame) == 16 && sizeof(tsmith_stack) == 8, "");
+#define INTERN(name)                                                                                         \
+    uint32_t tsmith_dictionary_intern_##name(tsmith_dictionary *dictionary, const tsmith_##name *entry) {    \
+        struct index *index = &dictionary->name##_index;                                                     \
+        if (!catch_up(index, &dictionary->name##_table, sizeof *entry)) {                                    \
+            dictionary->failed = true;                                                                       \
+            return 0;                                                                                        \
+        }                                                                                                    \
+        uint32_t id = *find_row(index, &dictionary->name##_table, entry, sizeof *entry);                     \
+        return id ? id : tsmith_dictionary_add_##name(dictionary, entry);                                    \
+    }
+INTERN(module)
+INTERN(frame)
+INTERN(stack)
+#undef INTERN
 
 void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name) {
     const struct table *table = &dictionary->track_table;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invariants: `map.ids[i]` is the id in `into` of entry i of `from`, for all below `map.count`. A matcher has one place
 // per different entry of a table of `into`, with the ids of those equal to it that are not taken yet, in order.
-// Entries are compared with their padding cleared.
+// Entries are compared with their padding cleared. Modules, frames and stacks are what they hold, whoever recorded
+// them, and are interned. A frame is named once: where others have named one of `into`, `named` has it.
 #include "event/merge.h"
 
 #include <stdbool.h>
@@ -38,6 +39,9 @@ struct merge {
     struct matcher name##_matcher;
     TSMITH_DICTIONARY_TABLES(MEMBERS)
 #undef MEMBERS
+    uint64_t *named; // bit per frame of `into`
+    size_t named_capacity;
+    uint32_t symbols_seen; // of `into`: those below are in `named`, or this merge's own
 };
 
 static bool map_add(struct map *map, uint32_t id) {
@@ -117,6 +121,31 @@ static void translate_dynamic_field(const struct merge *merge, const tsmith_dyna
     to->type = from->type;
 }
 
+static void translate_module(const struct merge *merge, const tsmith_module *from, tsmith_module *to) {
+    to->path = ID(string, from->path);
+    to->build_id = ID(string, from->build_id);
+    to->process = ID(process, from->process);
+    to->flags = from->flags;
+}
+
+static void translate_frame(const struct merge *merge, const tsmith_frame *from, tsmith_frame *to) {
+    to->module = ID(module, from->module);
+    to->flags = from->flags;
+    to->address = from->address;
+}
+
+static void translate_stack(const struct merge *merge, const tsmith_stack *from, tsmith_stack *to) {
+    to->parent = ID(stack, from->parent);
+    to->frame = ID(frame, from->frame);
+}
+
+static void translate_symbol(const struct merge *merge, const tsmith_symbol *from, tsmith_symbol *to) {
+    to->frame = ID(frame, from->frame);
+    to->function = ID(string, from->function);
+    to->file = ID(string, from->file);
+    to->line = from->line;
+}
+
 // ---- finding equal entries
 
 // An entry of `into` by its id, its padding cleared.
@@ -175,30 +204,84 @@ static void matcher_finish(struct matcher *matcher) {
     free(matcher->next);
 }
 
-#define DEFINE(name, type)                                                                                   \
+#define DEFINE_READ(name, type)                                                                              \
     static void read_##name(const tsmith_dictionary *dictionary, uint32_t id, void *out) {                   \
         memset(out, 0, sizeof(type));                                                                        \
         translate_##name(NULL, tsmith_dictionary_##name(dictionary, id), out);                               \
     }                                                                                                        \
+    _Static_assert(sizeof(type) <= 16 * sizeof(uint64_t), "fits find_place");
+#define DEFINE_FILL(name, type)                                                                              \
+    static bool fill_##name(struct merge *merge) {                                                           \
+        return matcher_fill(&merge->name##_matcher, merge->into,                                             \
+                            tsmith_dictionary_##name##_count(merge->into), read_##name, sizeof(type));       \
+    }                                                                                                        \
+    static uint32_t place_##name(struct merge *merge, const type *entry) {                                   \
+        uint32_t id = matcher_take(&merge->name##_matcher, merge->into, read_##name, entry, sizeof *entry);  \
+        return id ? id : tsmith_dictionary_add_##name(merge->into, entry);                                   \
+    }
+#define DEFINE_TAKE(name, type)                                                                              \
     static bool take_##name(struct merge *merge, const tsmith_dictionary *from) {                            \
         bool done = merge->name.count > 0 || map_add(&merge->name, 0);                                       \
         while (done && merge->name.count < tsmith_dictionary_##name##_count(from)) {                         \
             type entry;                                                                                      \
             memset(&entry, 0, sizeof entry);                                                                 \
             translate_##name(merge, tsmith_dictionary_##name(from, merge->name.count), &entry);              \
-            uint32_t id =                                                                                    \
-                matcher_take(&merge->name##_matcher, merge->into, read_##name, &entry, sizeof entry);        \
-            done = map_add(&merge->name, id ? id : tsmith_dictionary_add_##name(merge->into, &entry));       \
+            done = map_add(&merge->name, place_##name(merge, &entry));                                       \
         }                                                                                                    \
         return done;                                                                                         \
-    }                                                                                                        \
-    static bool fill_##name(struct merge *merge) {                                                           \
-        return matcher_fill(&merge->name##_matcher, merge->into,                                             \
-                            tsmith_dictionary_##name##_count(merge->into), read_##name, sizeof(type));       \
-    }                                                                                                        \
-    _Static_assert(sizeof(type) <= 16 * sizeof(uint64_t), "fits find_place");
-TSMITH_DICTIONARY_TABLES(DEFINE)
-#undef DEFINE
+    }
+#define MATCHED(X)                                                                                           \
+    X(process, tsmith_process)                                                                               \
+    X(device, tsmith_device)                                                                                 \
+    X(track, tsmith_track)                                                                                   \
+    X(clock, tsmith_clock)                                                                                   \
+    X(clock_pair, tsmith_clock_pair)                                                                         \
+    X(attribute, tsmith_attribute)                                                                           \
+    X(dynamic_field, tsmith_dynamic_field)
+MATCHED(DEFINE_READ)
+MATCHED(DEFINE_FILL)
+
+static uint32_t place_module(struct merge *merge, const tsmith_module *entry) {
+    return tsmith_dictionary_intern_module(merge->into, entry);
+}
+
+static uint32_t place_frame(struct merge *merge, const tsmith_frame *entry) {
+    return tsmith_dictionary_intern_frame(merge->into, entry);
+}
+
+static uint32_t place_stack(struct merge *merge, const tsmith_stack *entry) {
+    return tsmith_dictionary_intern_stack(merge->into, entry);
+}
+
+static bool note_named(struct merge *merge) {
+    for (; merge->symbols_seen < tsmith_dictionary_symbol_count(merge->into); merge->symbols_seen++) {
+        if (merge->symbols_seen == 0)
+            continue;
+        uint32_t frame = tsmith_dictionary_symbol(merge->into, merge->symbols_seen)->frame;
+        if (frame >= tsmith_dictionary_frame_count(merge->into))
+            continue;
+        size_t before = merge->named_capacity;
+        void *named = merge->named;
+        if (!array_reserve(&named, &merge->named_capacity, frame / 64 + (size_t)1, sizeof *merge->named))
+            return false;
+        merge->named = named;
+        memset(merge->named + before, 0, (merge->named_capacity - before) * sizeof *merge->named);
+        merge->named[frame / 64] |= UINT64_C(1) << frame % 64;
+    }
+    return true;
+}
+
+static uint32_t place_symbol(struct merge *merge, const tsmith_symbol *entry) {
+    if (!note_named(merge))
+        return 0;
+    if (entry->frame / 64 < merge->named_capacity && merge->named[entry->frame / 64] >> entry->frame % 64 & 1)
+        return 0;
+    uint32_t id = tsmith_dictionary_add_symbol(merge->into, entry);
+    merge->symbols_seen += id != 0;
+    return id;
+}
+
+TSMITH_DICTIONARY_TABLES(DEFINE_TAKE)
 
 // ---- life
 
@@ -227,6 +310,7 @@ void merge_destroy(struct merge *merge) {
     matcher_finish(&merge->name##_matcher);
     TSMITH_DICTIONARY_TABLES(FREE)
 #undef FREE
+    free(merge->named);
     free(merge);
 }
 
@@ -239,7 +323,8 @@ tsmith_status merge_take(struct merge *merge, const tsmith_dictionary *from) {
     // In the order in which they refer to each other.
     done = done && take_process(merge, from) && take_device(merge, from) && take_track(merge, from) &&
            take_clock(merge, from) && take_clock_pair(merge, from) && take_attribute(merge, from) &&
-           take_dynamic_field(merge, from);
+           take_dynamic_field(merge, from) && take_module(merge, from) && take_frame(merge, from) &&
+           take_stack(merge, from) && take_symbol(merge, from);
     return done && !tsmith_dictionary_failed(merge->into) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 
@@ -270,11 +355,13 @@ static bool copy_column(struct merge *merge, const tsmith_column *column) {
         if (!copy_list(merge->batch, field, column, valid))
             return false;
     } else {
+        bool is_stack = field == TSMITH_FIELD_STACK && column->type == TSMITH_TYPE_U32;
         void *values = batch_add_column(merge->batch, field, column->type, valid);
         if (!values)
             return false;
         const struct map *map = column->type == TSMITH_TYPE_STRING  ? &merge->string
                                 : column->type == TSMITH_TYPE_TRACK ? &merge->track
+                                : is_stack                          ? &merge->stack
                                                                     : NULL;
         memcpy(values, column->values, (size_t)column->count * tsmith_type_size(column->type));
         for (uint32_t row = 0; map && row < column->count; row++)

@@ -32,7 +32,8 @@ enum {
     SBT_MAX_FRAMES = 8 << 20,
     SBT_MAX_AGGREGATES = 2 << 20,
     SBT_STRING_COST = 32, // what a string counts besides its bytes, and a row
-    SBT_ROW_COST = 64
+    SBT_ROW_COST = 64,
+    SBT_STACK_COST = 24 // of a row of the table of stacks
 };
 
 enum frame_type {

@@ -47,123 +47,118 @@ bool blob_read(struct input *in, uint64_t limit, struct scratch *scratch, struct
 
 enum { MAX_COLUMNS = 9 };
 
-struct row {
-    uint64_t values[MAX_COLUMNS];
+// How an integer is told.
+enum told {
+    PLAIN,
+    SIGNED, // zigzag
+    STEP,   // zigzag of the difference to the row before in the section, of the first row to 0
+    BACK,   // 0, or how many ids before the row's own
 };
 
-static const uint8_t table_columns[TABLE_LIMIT] = {
-    [TABLE_PROCESSES] = 6,   [TABLE_DEVICES] = 9,    [TABLE_TRACKS] = 9, [TABLE_CLOCKS] = 3,
-    [TABLE_CLOCK_PAIRS] = 4, [TABLE_ATTRIBUTES] = 2, [TABLE_FIELDS] = 3, [TABLE_TRACK_NAMES] = 2};
+struct column {
+    uint8_t at, size; // in the entry
+    uint8_t told;
+};
 
-// Bit i: the integer at i is signed.
-static const uint8_t table_signed[TABLE_LIMIT] = {[TABLE_PROCESSES] = 1 << 2, [TABLE_CLOCK_PAIRS] = 14};
+// What is between the tables of a dictionary and their rows; strings and new names of tracks are no entries.
+struct form {
+    uint32_t (*count)(const tsmith_dictionary *dictionary);
+    const void *(*get)(const tsmith_dictionary *dictionary, uint32_t id);
+    uint32_t (*add)(tsmith_dictionary *dictionary, const void *entry); // 0: no memory
+    uint32_t cost;
+    uint32_t column_count;
+    struct column columns[MAX_COLUMNS];
+};
+
+union entry {
+#define MEMBER(name, type) type name;
+    TSMITH_DICTIONARY_TABLES(MEMBER)
+#undef MEMBER
+};
+
+#define ACCESS(name, type)                                                                                   \
+    static const void *get_##name(const tsmith_dictionary *dictionary, uint32_t id) {                        \
+        return tsmith_dictionary_##name(dictionary, id);                                                     \
+    }                                                                                                        \
+    static uint32_t add_##name(tsmith_dictionary *dictionary, const void *entry) {                           \
+        return tsmith_dictionary_add_##name(dictionary, entry);                                              \
+    }
+TSMITH_DICTIONARY_TABLES(ACCESS)
+#undef ACCESS
+
+#define FORM(name, cost) tsmith_dictionary_##name##_count, get_##name, add_##name, cost
+#define AT(name, member, told)                                                                               \
+    { offsetof(tsmith_##name, member), sizeof(((tsmith_##name *)0)->member), told }
+#define U(name, member) AT(name, member, PLAIN)
+
+static const struct form forms[TABLE_LIMIT] = {
+    [TABLE_PROCESSES] = {FORM(process, SBT_ROW_COST),
+                         6,
+                         {U(process, pid), U(process, parent_pid), AT(process, start, SIGNED),
+                          U(process, name), U(process, command_line), U(process, host)}},
+    [TABLE_DEVICES] = {FORM(device, SBT_ROW_COST),
+                       9,
+                       {U(device, name), U(device, vendor), U(device, driver), U(device, api),
+                        U(device, type), U(device, process), U(device, memory_bytes),
+                        U(device, compute_units), U(device, clock_mhz)}},
+    [TABLE_TRACKS] = {FORM(track, SBT_ROW_COST),
+                      9,
+                      {U(track, kind), U(track, flags), U(track, name), U(track, process), U(track, device),
+                       U(track, parent), U(track, tid), U(track, context), U(track, queue)}},
+    [TABLE_CLOCKS] = {FORM(clock, SBT_ROW_COST), 3, {U(clock, name), U(clock, process), U(clock, device)}},
+    [TABLE_CLOCK_PAIRS] = {FORM(clock_pair, SBT_ROW_COST),
+                           4,
+                           {U(clock_pair, clock), AT(clock_pair, clock_time, SIGNED),
+                            AT(clock_pair, trace_time, SIGNED), AT(clock_pair, error, SIGNED)}},
+    [TABLE_ATTRIBUTES] = {FORM(attribute, SBT_ROW_COST), 2, {U(attribute, key), U(attribute, value)}},
+    [TABLE_FIELDS] = {FORM(dynamic_field, SBT_ROW_COST),
+                      3,
+                      {U(dynamic_field, name), U(dynamic_field, unit), U(dynamic_field, type)}},
+    [TABLE_MODULES] = {FORM(module, SBT_ROW_COST),
+                       4,
+                       {U(module, path), U(module, build_id), U(module, process), U(module, flags)}},
+    [TABLE_FRAMES] = {FORM(frame, SBT_ROW_COST),
+                      3,
+                      {U(frame, module), U(frame, flags), AT(frame, address, STEP)}},
+    [TABLE_STACKS] = {FORM(stack, SBT_STACK_COST), 2, {AT(stack, parent, BACK), AT(stack, frame, STEP)}},
+    [TABLE_SYMBOLS] = {FORM(symbol, SBT_ROW_COST),
+                       4,
+                       {AT(symbol, frame, STEP), U(symbol, function), U(symbol, file), U(symbol, line)}},
+};
 
 static uint32_t table_count(const tsmith_dictionary *dictionary, enum sbt_table table) {
-    switch (table) {
-    case TABLE_STRINGS:
-        return tsmith_dictionary_string_count(dictionary);
-    case TABLE_PROCESSES:
-        return tsmith_dictionary_process_count(dictionary);
-    case TABLE_DEVICES:
-        return tsmith_dictionary_device_count(dictionary);
-    case TABLE_TRACKS:
-        return tsmith_dictionary_track_count(dictionary);
-    case TABLE_CLOCKS:
-        return tsmith_dictionary_clock_count(dictionary);
-    case TABLE_CLOCK_PAIRS:
-        return tsmith_dictionary_clock_pair_count(dictionary);
-    case TABLE_ATTRIBUTES:
-        return tsmith_dictionary_attribute_count(dictionary);
-    case TABLE_FIELDS:
-        return tsmith_dictionary_dynamic_field_count(dictionary);
+    return table == TABLE_STRINGS ? tsmith_dictionary_string_count(dictionary)
+           : forms[table].count   ? forms[table].count(dictionary)
+                                  : 0;
+}
+
+static uint64_t get_value(const struct column *column, const void *entry) {
+    const uint8_t *at = (const uint8_t *)entry + column->at;
+    switch (column->size) {
+    case 1:
+        return *at;
+    case 2:
+        return bytes_get_u16(at);
+    case 4:
+        return bytes_get_u32(at);
     default:
-        return 0;
+        return bytes_get_u64(at);
     }
 }
 
-static struct row get_row(const tsmith_dictionary *dictionary, enum sbt_table table, uint32_t id) {
-    switch (table) {
-    case TABLE_PROCESSES: {
-        const tsmith_process *p = tsmith_dictionary_process(dictionary, id);
-        return (struct row){{p->pid, p->parent_pid, (uint64_t)p->start, p->name, p->command_line, p->host}};
-    }
-    case TABLE_DEVICES: {
-        const tsmith_device *d = tsmith_dictionary_device(dictionary, id);
-        return (struct row){{d->name, d->vendor, d->driver, d->api, d->type, d->process, d->memory_bytes,
-                             d->compute_units, d->clock_mhz}};
-    }
-    case TABLE_TRACKS: {
-        const tsmith_track *t = tsmith_dictionary_track(dictionary, id);
-        return (struct row){
-            {t->kind, t->flags, t->name, t->process, t->device, t->parent, t->tid, t->context, t->queue}};
-    }
-    case TABLE_CLOCKS: {
-        const tsmith_clock *c = tsmith_dictionary_clock(dictionary, id);
-        return (struct row){{c->name, c->process, c->device}};
-    }
-    case TABLE_CLOCK_PAIRS: {
-        const tsmith_clock_pair *p = tsmith_dictionary_clock_pair(dictionary, id);
-        return (struct row){{p->clock, (uint64_t)p->clock_time, (uint64_t)p->trace_time, (uint64_t)p->error}};
-    }
-    case TABLE_ATTRIBUTES: {
-        const tsmith_attribute *a = tsmith_dictionary_attribute(dictionary, id);
-        return (struct row){{a->key, a->value}};
-    }
-    default: {
-        const tsmith_dynamic_field *f = tsmith_dictionary_dynamic_field(dictionary, id);
-        return (struct row){{f->name, f->unit, f->type}};
-    }
-    }
+// Numbers that do not fit their place are cut: a file that has them is not from any writer, and every id is checked by
+// the one who looks it up.
+static void put_value(const struct column *column, void *entry, uint64_t value) {
+    memcpy((uint8_t *)entry + column->at, &value, column->size);
 }
 
-// The id it got, 0 when memory is exhausted. Numbers that do not fit their place are cut: a file that has
-// them is not from any writer, and every id is checked by the one who looks it up.
-static uint32_t add_row(tsmith_dictionary *dictionary, enum sbt_table table, const uint64_t *v) {
-    switch (table) {
-    case TABLE_PROCESSES:
-        return tsmith_dictionary_add_process(dictionary, &(tsmith_process){.pid = v[0],
-                                                                           .parent_pid = v[1],
-                                                                           .start = (int64_t)v[2],
-                                                                           .name = (uint32_t)v[3],
-                                                                           .command_line = (uint32_t)v[4],
-                                                                           .host = (uint32_t)v[5]});
-    case TABLE_DEVICES:
-        return tsmith_dictionary_add_device(dictionary, &(tsmith_device){.name = (uint32_t)v[0],
-                                                                         .vendor = (uint32_t)v[1],
-                                                                         .driver = (uint32_t)v[2],
-                                                                         .api = (uint32_t)v[3],
-                                                                         .type = (uint32_t)v[4],
-                                                                         .process = (uint32_t)v[5],
-                                                                         .memory_bytes = v[6],
-                                                                         .compute_units = (uint32_t)v[7],
-                                                                         .clock_mhz = (uint32_t)v[8]});
-    case TABLE_TRACKS:
-        return tsmith_dictionary_add_track(dictionary, &(tsmith_track){.kind = (uint8_t)v[0],
-                                                                       .flags = (uint16_t)v[1],
-                                                                       .name = (uint32_t)v[2],
-                                                                       .process = (uint32_t)v[3],
-                                                                       .device = (uint32_t)v[4],
-                                                                       .parent = (uint32_t)v[5],
-                                                                       .tid = v[6],
-                                                                       .context = v[7],
-                                                                       .queue = v[8]});
-    case TABLE_CLOCKS:
-        return tsmith_dictionary_add_clock(
-            dictionary,
-            &(tsmith_clock){.name = (uint32_t)v[0], .process = (uint32_t)v[1], .device = (uint32_t)v[2]});
-    case TABLE_CLOCK_PAIRS:
-        return tsmith_dictionary_add_clock_pair(dictionary, &(tsmith_clock_pair){.clock = (uint32_t)v[0],
-                                                                                 .clock_time = (int64_t)v[1],
-                                                                                 .trace_time = (int64_t)v[2],
-                                                                                 .error = (int64_t)v[3]});
-    case TABLE_ATTRIBUTES:
-        return tsmith_dictionary_add_attribute(
-            dictionary, &(tsmith_attribute){.key = (uint32_t)v[0], .value = (uint32_t)v[1]});
-    default:
-        return tsmith_dictionary_add_dynamic_field(
-            dictionary,
-            &(tsmith_dynamic_field){.name = (uint32_t)v[0], .unit = (uint32_t)v[1], .type = (uint32_t)v[2]});
-    }
+// The id it got, 0 when memory is exhausted.
+static uint32_t add_row(tsmith_dictionary *dictionary, enum sbt_table table, const uint64_t *values) {
+    union entry entry;
+    memset(&entry, 0, sizeof entry);
+    for (uint32_t i = 0; i < forms[table].column_count; i++)
+        put_value(&forms[table].columns[i], &entry, values[i]);
+    return forms[table].add(dictionary, &entry);
 }
 
 // ---- writing
@@ -178,18 +173,35 @@ void table_state_finish(struct table_state *state) {
 enum { SECTION_ROWS = 1 << 18, SECTION_BYTES = 4 << 20, FRAME_BYTES = 16 << 20 };
 
 static void write_section(struct packer *packer, struct table_state *state, struct output *out,
-                          enum sbt_table table, uint32_t first, uint32_t rows) {
+                          enum sbt_table table, uint32_t first, uint32_t rows, uint32_t columns) {
     output_varint(out, table);
     output_varint(out, first);
     output_varint(out, rows);
-    output_varint(out, table_columns[table]);
+    output_varint(out, columns);
     blob_write(packer, out, state->rows.bytes, state->rows.length);
     out->failed |= state->rows.failed;
 }
 
-static void put_row(struct output *out, enum sbt_table table, const struct row *row) {
-    for (unsigned i = 0; i < table_columns[table]; i++)
-        output_varint(out, table_signed[table] >> i & 1 ? zigzag(row->values[i]) : row->values[i]);
+// The entry of a section, after the one whose values are `before`, which become its own.
+static void put_row(struct output *out, const struct form *form, const void *entry, uint32_t id,
+                    uint64_t before[MAX_COLUMNS]) {
+    for (uint32_t i = 0; i < form->column_count; i++) {
+        uint64_t value = get_value(&form->columns[i], entry);
+        switch ((enum told)form->columns[i].told) {
+        case SIGNED:
+            output_varint(out, zigzag(value));
+            break;
+        case STEP:
+            output_varint(out, zigzag(value - before[i]));
+            break;
+        case BACK:
+            output_varint(out, value ? id - value : 0);
+            break;
+        case PLAIN:
+            output_varint(out, value);
+        }
+        before[i] = value;
+    }
 }
 
 // Up to where a section reaches that begins at `from`: a very large string shares its section with few
@@ -237,13 +249,12 @@ static bool note_track_names(struct table_state *state, const tsmith_dictionary 
 static tsmith_status put_rows(struct table_state *state, const tsmith_dictionary *dictionary,
                               enum sbt_table table, uint32_t from, uint32_t to, tsmith_error *error) {
     state->rows.length = 0;
-    state->spent += (uint64_t)(to - from) * (table == TABLE_STRINGS ? SBT_STRING_COST : SBT_ROW_COST);
+    state->spent += (uint64_t)(to - from) * (table == TABLE_STRINGS ? SBT_STRING_COST : forms[table].cost);
     if (table == TABLE_STRINGS)
         return put_strings(state, dictionary, from, to, error);
-    for (uint32_t id = from; id < to; id++) {
-        struct row row = get_row(dictionary, table, id);
-        put_row(&state->rows, table, &row);
-    }
+    uint64_t before[MAX_COLUMNS] = {0};
+    for (uint32_t id = from; id < to; id++)
+        put_row(&state->rows, &forms[table], forms[table].get(dictionary, id), id, before);
     if (table == TABLE_TRACKS && !note_track_names(state, dictionary, from, to))
         state->rows.failed = true;
     return TSMITH_OK;
@@ -252,7 +263,7 @@ static tsmith_status put_rows(struct table_state *state, const tsmith_dictionary
 tsmith_status tables_write(struct packer *packer, struct table_state *state,
                            const tsmith_dictionary *dictionary, struct output *out, tsmith_error *error) {
     size_t before = out->length;
-    for (enum sbt_table table = TABLE_STRINGS; table <= TABLE_FIELDS; table++) {
+    for (enum sbt_table table = TABLE_STRINGS; table < TABLE_LIMIT; table++) {
         uint32_t from = state->written[table] ? state->written[table] : 1;
         uint32_t to = table_count(dictionary, table);
         while (from < to) {
@@ -267,7 +278,7 @@ tsmith_status tables_write(struct packer *packer, struct table_state *state,
                                   "the names of this trace take more than the %d MiB a file may have: "
                                   "record less into one file",
                                   SBT_MAX_DICTIONARY >> 20);
-            write_section(packer, state, out, table, from, end - from);
+            write_section(packer, state, out, table, from, end - from, forms[table].column_count);
             if (out->failed)
                 return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to write the names of the trace");
             state->written[table] = from = end;
@@ -277,7 +288,7 @@ tsmith_status tables_write(struct packer *packer, struct table_state *state,
 }
 
 bool tables_mark_written(struct table_state *state, const tsmith_dictionary *dictionary) {
-    for (enum sbt_table table = TABLE_STRINGS; table <= TABLE_FIELDS; table++)
+    for (enum sbt_table table = TABLE_STRINGS; table < TABLE_LIMIT; table++)
         state->written[table] = table_count(dictionary, table);
     return note_track_names(state, dictionary, 1, state->written[TABLE_TRACKS]);
 }
@@ -290,12 +301,13 @@ void tables_write_track_names(struct packer *packer, struct table_state *state,
         uint32_t name = tsmith_dictionary_track(dictionary, id)->name;
         if (name == state->track_names[id])
             continue;
-        put_row(&state->rows, TABLE_TRACK_NAMES, &(struct row){{id, name}});
+        output_varint(&state->rows, id);
+        output_varint(&state->rows, name);
         state->track_names[id] = name;
         rows++;
     }
     if (rows)
-        write_section(packer, state, out, TABLE_TRACK_NAMES, 0, rows);
+        write_section(packer, state, out, TABLE_TRACK_NAMES, 0, rows, 2);
 }
 
 // ---- the vocabulary
@@ -374,14 +386,32 @@ static bool charge(uint64_t *left, uint64_t cost) {
     return true;
 }
 
-static bool read_row(struct input *in, const struct section *section, uint64_t values[MAX_COLUMNS]) {
-    memset(values, 0, MAX_COLUMNS * sizeof *values);
+// The row at `index` of its section; `values` are the row's before it, zeros for the first.
+static bool read_row(struct input *in, const struct section *section, uint32_t index,
+                     uint64_t values[MAX_COLUMNS]) {
+    const struct form *form = &forms[section->table];
+    uint64_t id = (uint64_t)section->first + index;
     for (uint32_t i = 0; i < section->columns; i++) {
         uint64_t value;
         if (!input_varint(in, &value))
             return false;
-        if (i < MAX_COLUMNS)
-            values[i] = table_signed[section->table] >> i & 1 ? unzigzag(value) : value;
+        if (i >= MAX_COLUMNS)
+            continue;
+        switch ((enum told)form->columns[i].told) {
+        case SIGNED:
+            values[i] = unzigzag(value);
+            break;
+        case STEP:
+            values[i] += unzigzag(value);
+            break;
+        case BACK:
+            if (value >= id)
+                return false;
+            values[i] = value ? id - value : 0;
+            break;
+        case PLAIN:
+            values[i] = value;
+        }
     }
     return true;
 }
@@ -389,7 +419,7 @@ static bool read_row(struct input *in, const struct section *section, uint64_t v
 // Whether the rows are all there, and nothing after them.
 static bool check_rows(const struct section *section) {
     struct input in = section->bytes;
-    uint64_t total = 0, value, values[MAX_COLUMNS];
+    uint64_t total = 0, value, values[MAX_COLUMNS] = {0};
     if (section->table != TABLE_STRINGS && section->columns == 0)
         return false;
     for (uint32_t i = 0; i < section->rows; i++) {
@@ -397,7 +427,7 @@ static bool check_rows(const struct section *section) {
             if (!input_varint(&in, &value) || value > SBT_MAX_STRING)
                 return false;
             total += value;
-        } else if (!read_row(&in, section, values)) {
+        } else if (!read_row(&in, section, i, values)) {
             return false;
         }
     }
@@ -416,7 +446,7 @@ static bool fill_gap(const struct section *section, tsmith_dictionary *dictionar
 
 static bool add_rows(const struct section *section, tsmith_dictionary *dictionary) {
     struct input in = section->bytes, lengths = section->bytes;
-    uint64_t length = 0, values[MAX_COLUMNS];
+    uint64_t length = 0, values[MAX_COLUMNS] = {0};
     for (uint32_t i = 0; section->table == TABLE_STRINGS && i < section->rows; i++)
         (void)input_varint(&in, &length); // checked; now `in` stands at the bytes
     for (uint32_t i = 0; i < section->rows; i++) {
@@ -426,7 +456,7 @@ static bool add_rows(const struct section *section, tsmith_dictionary *dictionar
             id = tsmith_dictionary_append_string(dictionary, (const char *)in.at, length);
             in.at += length;
         } else {
-            (void)read_row(&in, section, values);
+            (void)read_row(&in, section, i, values);
             if (section->table == TABLE_TRACK_NAMES)
                 tsmith_dictionary_rename_track(dictionary, (uint32_t)values[0], (uint32_t)values[1]);
             else
@@ -446,7 +476,7 @@ static enum tables_result apply_section(const struct section *section, tsmith_di
         return TABLES_DAMAGED;
     if (section->table != TABLE_TRACK_NAMES) {
         uint32_t count = table_count(dictionary, section->table);
-        uint64_t cost = section->table == TABLE_STRINGS ? SBT_STRING_COST : SBT_ROW_COST;
+        uint64_t cost = section->table == TABLE_STRINGS ? SBT_STRING_COST : forms[section->table].cost;
         if (section->first < count ||
             !charge(left, ((uint64_t)section->first - count + section->rows) * cost +
                               (section->table == TABLE_STRINGS ? input_left(&section->bytes) : 0)))

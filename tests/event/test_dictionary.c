@@ -45,6 +45,41 @@ static void strings_keep_any_bytes(void **state) {
     tsmith_dictionary_destroy(dictionary);
 }
 
+// Of 20,000 frames and stacks, some of them read from a file before anybody interned, each has one id.
+static void equal_frames_and_stacks_get_one_id(void **state) {
+    (void)state;
+    enum { FRAMES = 20000, READ = 1000 };
+    tsmith_dictionary *dictionary;
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    for (uint32_t i = 0; i < READ; i++) {
+        tsmith_frame frame = {.module = i % 7, .address = i / 7};
+        assert_int_equal(tsmith_dictionary_add_frame(dictionary, &frame), i + 1);
+        if (i == 500) // twice in the file: the first is meant
+            for (int twice = 0; twice < 2; twice++)
+                assert_int_equal(tsmith_dictionary_add_stack(dictionary, &(tsmith_stack){0, 77}), twice + 1);
+    }
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < FRAMES; i++) {
+            tsmith_frame frame = {.module = i % 7, .address = i / 7};
+            assert_int_equal(tsmith_dictionary_intern_frame(dictionary, &frame), i + 1);
+            tsmith_stack stack = {i ? i + 2 : 0, i + 1};
+            assert_int_equal(tsmith_dictionary_intern_stack(dictionary, &stack), i + 3);
+        }
+    }
+    assert_int_equal(tsmith_dictionary_intern_stack(dictionary, &(tsmith_stack){0, 77}), 1);
+    tsmith_module module = {.path = 3, .process = 1}, other = {.path = 3, .process = 2};
+    assert_int_equal(tsmith_dictionary_intern_module(dictionary, &module), 1);
+    assert_int_equal(tsmith_dictionary_intern_module(dictionary, &other), 2);
+    assert_int_equal(tsmith_dictionary_intern_module(dictionary, &module), 1);
+    // A parent that is not there yet could make a ring.
+    uint32_t next = tsmith_dictionary_stack_count(dictionary);
+    assert_int_equal(tsmith_dictionary_add_stack(dictionary, &(tsmith_stack){next, 1}), 0);
+    assert_int_equal(tsmith_dictionary_intern_stack(dictionary, &(tsmith_stack){next, 1}), 0);
+    assert_int_equal(tsmith_dictionary_stack_count(dictionary), next);
+    assert_false(tsmith_dictionary_failed(dictionary));
+    tsmith_dictionary_destroy(dictionary);
+}
+
 static void entries_stay_where_they_are(void **state) {
     (void)state;
     tsmith_dictionary *dictionary;
@@ -108,6 +143,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interning_gives_each_string_one_id),
         cmocka_unit_test(strings_keep_any_bytes),
+        cmocka_unit_test(equal_frames_and_stacks_get_one_id),
         cmocka_unit_test(entries_stay_where_they_are),
         cmocka_unit_test(fields_and_attributes_are_found_by_name),
         cmocka_unit_test(schema_is_consistent),

@@ -181,8 +181,81 @@ static void two_recordings(void **unused) {
     tsmith_dictionary_destroy(from);
 }
 
+// A stack as text, outermost first: what it says must survive the change of numbers.
+static void print_stack(const tsmith_dictionary *dictionary, uint32_t id, char *out) {
+    const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
+    assert_non_null(stack);
+    if (stack->parent)
+        print_stack(dictionary, stack->parent, out);
+    const tsmith_frame *frame = tsmith_dictionary_frame(dictionary, stack->frame);
+    const tsmith_module *module = tsmith_dictionary_module(dictionary, frame->module);
+    (void)sprintf(out + strlen(out), "%s+%llx;", module ? text_of(dictionary, module->path) : "?",
+                  (unsigned long long)frame->address);
+}
+
+static uint32_t add_path(tsmith_dictionary *dictionary, const char *path, const uint64_t *addresses,
+                         unsigned depth) {
+    tsmith_module module = {.path = tsmith_dictionary_intern_cstr(dictionary, path)};
+    uint32_t stack = 0;
+    for (unsigned i = 0; i < depth; i++) {
+        tsmith_frame frame = {.module = tsmith_dictionary_intern_module(dictionary, &module),
+                              .address = addresses[i]};
+        tsmith_stack node = {stack, tsmith_dictionary_intern_frame(dictionary, &frame)};
+        stack = tsmith_dictionary_intern_stack(dictionary, &node);
+    }
+    return stack;
+}
+
+// The same call path of two recordings is one, a frame keeps the name it got first, and events keep their path.
+static void stacks(void **unused) {
+    (void)unused;
+    static const uint64_t path[] = {0x10, 0x20, 0x30, 0x40}, other[] = {0x10, 0x20, 0x99};
+    tsmith_dictionary *into, *from;
+    tsmith_batch *batch;
+    const tsmith_batch *merged;
+    char before[3][200] = {""}, after[3][200] = {""};
+    assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
+    assert_int_equal(tsmith_batch_create(&batch), TSMITH_OK);
+    uint32_t known = add_path(into, "/lib/b", path, 4);
+    uint32_t named = tsmith_dictionary_stack(into, known)->frame;
+    tsmith_dictionary_add_symbol(into, &(tsmith_symbol){.frame = named, .function = 1, .file = 0, .line = 7});
+    uint32_t asked[3] = {add_path(from, "/lib/a", path, 4), add_path(from, "/lib/b", path, 4),
+                         add_path(from, "/lib/b", other, 3)};
+    for (uint32_t frame = 1; frame < tsmith_dictionary_frame_count(from); frame++)
+        for (uint32_t line = 1; line <= 2; line++)
+            tsmith_dictionary_add_symbol(from, &(tsmith_symbol){.frame = frame, .line = 100 * frame + line});
+    tsmith_batch_reset(batch, 0);
+    for (int i = 0; i < 3; i++) {
+        print_stack(from, asked[i], before[i]);
+        (void)tsmith_batch_append(batch, TSMITH_KIND_API, i);
+        tsmith_batch_set(batch, TSMITH_FIELD_STACK, asked[i]);
+    }
+    assert_int_equal(tsmith_batch_finish(batch), TSMITH_OK);
+    struct merge *merge = merge_create(into, MERGE_APART);
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(merge_batch(merge, batch, &merged), TSMITH_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t id;
+        assert_true(tsmith_batch_get(merged, TSMITH_FIELD_STACK, i, &id));
+        print_stack(into, (uint32_t)id, after[i]);
+        assert_string_equal(after[i], before[i]);
+        assert_true(i != 1 || id == known);
+    }
+    assert_int_equal(tsmith_dictionary_stack_count(into), 1 + 4 + 4 + 1);
+    assert_int_equal(tsmith_dictionary_frame_count(into), 1 + 4 + 4 + 1);
+    // The one that had a name keeps it; the other eight bring theirs.
+    assert_int_equal(tsmith_dictionary_symbol_count(into), 1 + 1 + 8 * 2);
+    for (uint32_t id = 2; id < tsmith_dictionary_symbol_count(into); id++)
+        assert_int_not_equal(tsmith_dictionary_symbol(into, id)->frame, named);
+    merge_destroy(merge);
+    tsmith_batch_destroy(batch);
+    tsmith_dictionary_destroy(into);
+    tsmith_dictionary_destroy(from);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_recording), cmocka_unit_test(values),
-                                       cmocka_unit_test(two_recordings)};
+                                       cmocka_unit_test(two_recordings), cmocka_unit_test(stacks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,14 @@
 //   device NAME API TYPE
 //   track KIND-NUMBER NAME PROCESS DEVICE
 //   field NAME TYPE-NUMBER UNIT                   a field of the trace's own
+//   module PATH BUILD-ID PROCESS FLAGS
+//   frame MODULE FLAGS ADDRESS
+//   stack PARENT FRAME
+//   symbol FRAME FUNCTION FILE LINE
 //   event TRACK KIND-NUMBER START [FIELD=VALUE]...  values of enumerations by number, lists with commas
 //   flush                                         ends the batch of every track
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +131,24 @@ static void add_event(char **words, int count) {
     }
 }
 
+// Of the tables that say where a call came from. False: it is none of these.
+static bool add_stack_entry(char **words, int count) {
+    if (strcmp(words[0], "module") == 0 && count == 5)
+        tsmith_dictionary_add_module(dictionary, &(tsmith_module){string(words[1]), string(words[2]),
+                                                                  number(words[3]), number(words[4])});
+    else if (strcmp(words[0], "frame") == 0 && count == 4)
+        tsmith_dictionary_add_frame(
+            dictionary, &(tsmith_frame){number(words[1]), number(words[2]), strtoull(words[3], NULL, 0)});
+    else if (strcmp(words[0], "stack") == 0 && count == 3)
+        tsmith_dictionary_add_stack(dictionary, &(tsmith_stack){number(words[1]), number(words[2])});
+    else if (strcmp(words[0], "symbol") == 0 && count == 5)
+        tsmith_dictionary_add_symbol(dictionary, &(tsmith_symbol){number(words[1]), string(words[2]),
+                                                                  string(words[3]), number(words[4])});
+    else
+        return false;
+    return true;
+}
+
 static void add_entry(char **words, int count) {
     if (strcmp(words[0], "event") == 0 && count >= 4) {
         add_event(words, count);
@@ -149,7 +172,7 @@ static void add_entry(char **words, int count) {
                                                                 .device = number(words[4])});
     } else if (strcmp(words[0], "field") == 0 && count == 4) {
         tsmith_dictionary_field(dictionary, words[1], (tsmith_type)number(words[2]), words[3]);
-    } else {
+    } else if (!add_stack_entry(words, count)) {
         fail(words[0]);
     }
 }

@@ -243,7 +243,8 @@ class File:
 # ---- DICTIONARY (section 5)
 
 TABLES = {2: ("processes", "uuzuuu"), 3: ("devices", "uuuuuuuuu"), 4: ("tracks", "uuuuuuuuu"),
-          5: ("clocks", "uuu"), 6: ("clock_pairs", "uzzz"), 7: ("attributes", "uu"), 8: ("fields", "uuu")}
+          5: ("clocks", "uuu"), 6: ("clock_pairs", "uzzz"), 7: ("attributes", "uu"), 8: ("fields", "uuu"),
+          10: ("modules", "uuuu"), 11: ("frames", "uud"), 12: ("stacks", "bd"), 13: ("symbols", "duuu")}
 TRACK_NAMES = 9
 
 
@@ -260,9 +261,10 @@ class Dictionary:
                 self.add(self.strings, first, self.read_strings(content, rows), b"")
             elif table in TABLES:
                 form = TABLES[table][1]
-                self.add(self.tables[table], first, self.read_rows(content, rows, columns, form), [0] * len(form))
+                self.add(self.tables[table], first, self.read_rows(content, first, rows, columns, form),
+                         [0] * len(form))
             elif table == TRACK_NAMES:
-                for track, name in self.read_rows(content, rows, columns, "uu"):
+                for track, name in self.read_rows(content, first, rows, columns, "uu"):
                     if 0 < track < len(self.tables[4]):
                         self.tables[4][track][2] = name
 
@@ -285,14 +287,23 @@ class Dictionary:
         return strings
 
     @staticmethod
-    def read_rows(content, rows, columns, form):
+    def read_rows(content, first, rows, columns, form):
         out = []
+        before = [0] * len(form)
         if columns == 0:
             raise Damage("columns")
-        for _ in range(rows):
+        for index in range(rows):
             values = [content.varint() for _ in range(columns)][:len(form)]
-            values += [0] * (len(form) - len(values))
-            out.append([signed(unzigzag(v)) if f == "z" else v for v, f in zip(values, form)])
+            for i, value in enumerate(values):
+                if form[i] == "z":
+                    values[i] = signed(unzigzag(value))
+                elif form[i] == "d":
+                    values[i] = before[i] = (before[i] + unzigzag(value)) % 2**64
+                elif form[i] == "b":
+                    if value >= first + index:
+                        raise Damage("a row after its own")
+                    values[i] = first + index - value if value else 0
+            out.append(values + [0] * (len(form) - len(values)))
         if content.left():
             raise Damage("rows")
         return out
@@ -875,7 +886,8 @@ def show(data):
              '"strings":[' + ",".join(map(quote, dictionary.strings)) + "]"]
     for table, (name, _) in sorted(TABLES.items()):
         rows = ["[" + ",".join(map(str, row)) + "]" for row in dictionary.tables[table][1:]]
-        lines.append('"%s":[%s]' % (name, ",".join(rows)))
+        if rows or table <= 8:
+            lines.append('"%s":[%s]' % (name, ",".join(rows)))
     shown = []
     for frame, one in events:
         columns = ['"%d":[%s]' % (field, ",".join(show_value(one.directory[field].type, v) for v in values))

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "sbt/format.h"
 
-enum { ZSTD_OF_THE_FILES = 10504, MOST_FILES = 64, FILES_WRITTEN = 24, FILES_READ = 25 };
+enum { ZSTD_OF_THE_FILES = 10504, MOST_FILES = 64, FILES_WRITTEN = 25, FILES_READ = 26 };
 
 // ---- making the good ones
 
@@ -218,6 +218,36 @@ static void make_calls(struct golden *golden) {
     put(golden);
 }
 
+// Call paths of several depths, in two frames of the file, named when all is done.
+static void make_stacks(struct golden *golden) {
+    tsmith_dictionary *dictionary = golden->dictionary;
+    uint32_t path = tsmith_dictionary_intern_cstr(dictionary, "/usr/lib/libmade.so.1");
+    uint32_t module[3] = {0};
+    for (uint32_t i = 0; i < 2; i++) {
+        tsmith_batch_reset(golden->batch, 1);
+        tsmith_module entry = {.path = path, .build_id = 2, .process = i, .flags = i};
+        module[1 + i] = tsmith_dictionary_intern_module(dictionary, &entry);
+        for (uint32_t event = 0; event < 40; event++) {
+            uint32_t stack = 0;
+            for (uint64_t depth = 1 + random_below(&golden->random, 9); depth; depth--) {
+                tsmith_frame frame = {.module = module[random_below(&golden->random, 2 + i)],
+                                      .flags = depth == 5 ? TSMITH_FRAME_GUESSED : 0,
+                                      .address = 0x401000 * depth + random_below(&golden->random, 4)};
+                if (frame.module == 0)
+                    frame.address = ~frame.address;
+                tsmith_stack node = {stack, tsmith_dictionary_intern_frame(dictionary, &frame)};
+                stack = tsmith_dictionary_intern_stack(dictionary, &node);
+            }
+            (void)tsmith_batch_append(golden->batch, TSMITH_KIND_API, 1000 * i + event);
+            tsmith_batch_set(golden->batch, TSMITH_FIELD_STACK, stack);
+        }
+        put(golden);
+    }
+    for (uint32_t frame = 1; frame < tsmith_dictionary_frame_count(dictionary); frame += 3)
+        for (uint32_t line = 0; line < frame % 4; line++)
+            tsmith_dictionary_add_symbol(dictionary, &(tsmith_symbol){frame, 1, 2, 10 * line});
+}
+
 enum { SMALL_LEVEL = 9 };
 
 static const struct {
@@ -231,6 +261,7 @@ static const struct {
             {"types-small", make_types, SMALL_LEVEL},
             {"codecs-small", make_codecs, SMALL_LEVEL},
             {"calls-small", make_calls, SMALL_LEVEL},
+            {"stacks", make_stacks, 0},
             {"small", make_small, 0}};
 
 static void write_good(const char *path, void (*make)(struct golden *golden),
@@ -465,6 +496,33 @@ static void put_tables(FILE *out, const tsmith_dictionary *d) {
     fprintf(out, "],\n");
 }
 
+// The tables that only traces with stacks have.
+static void put_stack_tables(FILE *out, const tsmith_dictionary *d) {
+    if (tsmith_dictionary_module_count(d) == 1)
+        return;
+    fprintf(out, "\"modules\":[");
+    for (uint32_t id = 1; id < tsmith_dictionary_module_count(d); id++) {
+        const tsmith_module *m = tsmith_dictionary_module(d, id);
+        fprintf(out, "%s[%u,%u,%u,%u]", comma(id - 1), m->path, m->build_id, m->process, m->flags);
+    }
+    fprintf(out, "],\n\"frames\":[");
+    for (uint32_t id = 1; id < tsmith_dictionary_frame_count(d); id++) {
+        const tsmith_frame *f = tsmith_dictionary_frame(d, id);
+        fprintf(out, "%s[%u,%u,%" PRIu64 "]", comma(id - 1), f->module, f->flags, f->address);
+    }
+    fprintf(out, "],\n\"stacks\":[");
+    for (uint32_t id = 1; id < tsmith_dictionary_stack_count(d); id++) {
+        const tsmith_stack *s = tsmith_dictionary_stack(d, id);
+        fprintf(out, "%s[%u,%u]", comma(id - 1), s->parent, s->frame);
+    }
+    fprintf(out, "],\n\"symbols\":[");
+    for (uint32_t id = 1; id < tsmith_dictionary_symbol_count(d); id++) {
+        const tsmith_symbol *s = tsmith_dictionary_symbol(d, id);
+        fprintf(out, "%s[%u,%u,%u,%u]", comma(id - 1), s->frame, s->function, s->file, s->line);
+    }
+    fprintf(out, "],\n");
+}
+
 static void put_value(FILE *out, const tsmith_batch *batch, const tsmith_column *column, uint32_t row) {
     uint64_t bits;
     if (!tsmith_column_has(column, row)) {
@@ -540,6 +598,7 @@ static char *describe(const char *path, size_t *size) {
         fprintf(out, "{\"complete\":%s,\n\"damaged\":%" PRIu64 ",\n\"unknown_frames\":%" PRIu64 ",\n",
                 summary.complete ? "true" : "false", summary.damaged_frames, summary.unknown_frames);
         put_tables(out, dictionary);
+        put_stack_tables(out, dictionary);
         put_events(out, trace);
         tsmith_sbt_close(trace);
     }

@@ -3,6 +3,8 @@
 // the trace is written, tracks that get their name late.
 #include "sbt/make.h"
 
+#include "sbt/tables.h"
+
 enum { STEPS = 40 };
 
 // A process ends in padding, which nobody promised anything about; no other entry has any.
@@ -46,6 +48,11 @@ static void add_random_rows(struct random *random, tsmith_dictionary *dictionary
     tsmith_dictionary_add_dynamic_field(
         dictionary,
         &(tsmith_dynamic_field){R32, R32, (uint32_t)random_below(random, TSMITH_TYPE_LIMIT - 1) + 1, 0});
+    tsmith_dictionary_add_module(dictionary, &(tsmith_module){R32, R32, R32, R32});
+    tsmith_dictionary_add_frame(dictionary, &(tsmith_frame){R32, R32, R});
+    uint32_t stacks = tsmith_dictionary_stack_count(dictionary);
+    tsmith_dictionary_add_stack(dictionary, &(tsmith_stack){(uint32_t)random_below(random, stacks), R32});
+    tsmith_dictionary_add_symbol(dictionary, &(tsmith_symbol){R32, R32, R32, R32});
 }
 
 static void write_one(tsmith_sink *sink, const tsmith_dictionary *dictionary, tsmith_batch *batch) {
@@ -85,6 +92,39 @@ static void every_table_comes_back(void **state) {
     tsmith_sbt_close(trace);
     tsmith_batch_destroy(batch);
     made_end(&made);
+}
+
+// A stack that would be called from itself or from a later one is not read: nothing that follows parents may go round.
+static void a_parent_is_before_its_stack(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t back;
+        enum tables_result result;
+    } rows[] = {{0, TABLES_OK}, {1, TABLES_OK}, {2, TABLES_OK}, {3, TABLES_DAMAGED}, {100, TABLES_DAMAGED}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        // table, first id, rows, columns, a plain blob of two rows: parent, frame
+        const uint8_t bytes[] = {TABLE_STACKS, 2, 2, 2, 0, 4, 1, 14, rows[i].back, 1};
+        struct scratch scratch = {0};
+        uint64_t left = 4 * SBT_STACK_COST;
+        tsmith_dictionary *dictionary;
+        assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+        assert_int_equal(
+            tables_read((struct input){bytes, bytes + sizeof bytes}, &scratch, dictionary, &left),
+            rows[i].result);
+        if (rows[i].result == TABLES_OK) {
+            assert_int_equal(tsmith_dictionary_stack_count(dictionary), 4);
+            assert_int_equal(tsmith_dictionary_stack(dictionary, 2)->parent, 1);
+            assert_int_equal(tsmith_dictionary_stack(dictionary, 2)->frame, 7);
+            assert_int_equal(tsmith_dictionary_stack(dictionary, 3)->parent,
+                             rows[i].back ? 3 - rows[i].back : 0);
+            assert_int_equal(tsmith_dictionary_stack(dictionary, 3)->frame, 6);
+            assert_int_equal(left, SBT_STACK_COST);
+        } else {
+            assert_int_equal(tsmith_dictionary_stack_count(dictionary), 1);
+        }
+        scratch_finish(&scratch);
+        tsmith_dictionary_destroy(dictionary);
+    }
 }
 
 static void very_long_strings_come_back_or_are_refused(void **state) {
@@ -129,6 +169,7 @@ static void very_long_strings_come_back_or_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table_comes_back),
+        cmocka_unit_test(a_parent_is_before_its_stack),
         cmocka_unit_test(very_long_strings_come_back_or_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
