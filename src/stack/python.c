@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stack/python.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stack/python_check.h"
+#include "stack/python_text.h"
+
+static const struct python_layout layouts[] = {
+#define LAYOUT(version, instruction, lines, group, thread, holder, back, code, at, entry, first, file, name, \
+               table, begin, ascii, wide)                                                                    \
+    {.minor = (version),                                                                                     \
+     .instruction_kind = PYTHON_##instruction,                                                               \
+     .lines_kind = PYTHON_##lines,                                                                           \
+     .group_kind = PYTHON_##group,                                                                           \
+     .thread_frame = (thread),                                                                               \
+     .holder_frame = (holder),                                                                               \
+     .frame_back = (back),                                                                                   \
+     .frame_code = (code),                                                                                   \
+     .frame_instruction = (at),                                                                              \
+     .frame_group = (entry),                                                                                 \
+     .code_first_line = (first),                                                                             \
+     .code_file = (file),                                                                                    \
+     .code_name = (name),                                                                                    \
+     .code_lines = (table),                                                                                  \
+     .code_begin = (begin),                                                                                  \
+     .ascii_text = (ascii),                                                                                  \
+     .text = (wide)},
+    PYTHON_LAYOUTS(LAYOUT)
+#undef LAYOUT
+};
+
+enum trust { UNTRIED, TRUSTED, REFUSED };
+
+static struct {
+    struct python_interpreter interpreter; // written once, before `found`
+    _Atomic bool found;
+    _Atomic int trust;
+} python;
+
+// --- finding it ----------------------------------------------------------------------------------
+
+static const struct python_layout *layout_of(const char *version) {
+    if (strncmp(version, "3.", 2))
+        return NULL;
+    unsigned long minor = strtoul(version + 2, NULL, 10);
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
+        if (layouts[i].minor == minor)
+            return &layouts[i];
+    return NULL;
+}
+
+// False: some of what is needed is not in this library.
+static bool find_in(void *library, struct python_interpreter *found) {
+    const char *(*version)(void);
+    *(void **)&version = dlsym(library, "Py_GetVersion");
+    *(void **)&found->this_thread = dlsym(library, "PyGILState_GetThisThreadState");
+    void *loop = dlsym(library, "_PyEval_EvalFrameDefault");
+    found->code_type = (uint64_t)(uintptr_t)dlsym(library, "PyCode_Type");
+    found->text_type = (uint64_t)(uintptr_t)dlsym(library, "PyUnicode_Type");
+    found->bytes_type = (uint64_t)(uintptr_t)dlsym(library, "PyBytes_Type");
+    if (!version || !found->this_thread || !loop || !found->code_type || !found->text_type ||
+        !found->bytes_type)
+        return false;
+    Dl_info info;
+    void *entry = NULL;
+    if (!dladdr1(loop, &info, &entry, RTLD_DL_SYMENT) || !entry)
+        return false;
+    const ElfW(Sym) *symbol = entry;
+    if (!symbol->st_size)
+        return false;
+    found->loop_begin = (uint64_t)(uintptr_t)loop;
+    found->loop_end = found->loop_begin + symbol->st_size;
+    found->layout = layout_of(version());
+    if (found->layout && info.dli_fname && info.dli_fname[0])
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // it stays, for we keep addresses in it
+    return found->layout != NULL;
+}
+
+// An interpreter inside a program may be a library that only those who opened it can see.
+static int find_library(struct dl_phdr_info *module, size_t size, void *context) {
+    (void)size;
+    const char *path = module->dlpi_name, *name = path ? strrchr(path, '/') : NULL;
+    if (!name || strncmp(name, "/libpython3", 11))
+        return 0;
+    void **library = context;
+    *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    return *library != NULL;
+}
+
+bool python_look(void) {
+    if (atomic_load_explicit(&python.found, memory_order_acquire))
+        return true;
+    struct python_interpreter found = {0};
+    if (!find_in(RTLD_DEFAULT, &found)) {
+        void *library = NULL;
+        dl_iterate_phdr(find_library, &library);
+        if (!library)
+            return false;
+        bool is_one = find_in(library, &found);
+        dlclose(library);
+        if (!is_one)
+            return false;
+    }
+    python.interpreter = found;
+    atomic_store_explicit(&python.found, true, memory_order_release);
+    return true;
+}
+
+// --- reading it ----------------------------------------------------------------------------------
+
+static uint64_t innermost_frame(const struct python_layout *layout, uint64_t thread) {
+    uint64_t frame = python_word(thread + layout->thread_frame);
+    if (layout->holder_frame != PYTHON_NONE && frame)
+        frame = python_word(frame + layout->holder_frame);
+    return frame;
+}
+
+// Bytes from the beginning of the code to the instruction.
+static uint64_t instruction_of(const struct python_layout *layout, uint64_t frame, uint64_t code) {
+    switch (layout->instruction_kind) {
+    case PYTHON_BYTE_INDEX:
+        return (uint64_t)(int64_t)python_int(frame + layout->frame_instruction);
+    case PYTHON_UNIT_INDEX:
+        return (uint64_t)(int64_t)python_int(frame + layout->frame_instruction) * 2;
+    default:
+        return python_word(frame + layout->frame_instruction) - (code + layout->code_begin);
+    }
+}
+
+static uint64_t check_of(const struct python_layout *layout, uint64_t code) {
+    return python_word(code + layout->code_name) * 3 + python_word(code + layout->code_lines) * 5 +
+           python_word(code + layout->code_file) * 7 + (uint32_t)python_int(code + layout->code_first_line);
+}
+
+static void describe(const struct python_layout *layout, const struct python_intern *intern,
+                     struct python_place *place) {
+    char text[PYTHON_TEXT_MAX];
+    uint64_t line = python_line(layout, place->code, place->instruction);
+    size_t length = python_text(layout, python_word(place->code + layout->code_name), text, sizeof text);
+    uint32_t name = intern->function(intern->context, text, length);
+    length = python_text(layout, python_word(place->code + layout->code_file), text, sizeof text);
+    uint32_t file = intern->function(intern->context, text, length);
+    place->words[0] = PYTHON_CODE | (line & 0xffffff) << 32 | name;
+    place->words[1] = PYTHON_FILE | file;
+}
+
+static bool add_place(struct python_thread *thread, const struct python_intern *intern, uint64_t frame,
+                      uint64_t code) {
+    const struct python_layout *layout = python.interpreter.layout;
+    if (thread->count + 2 > PYTHON_WORDS || python_word(code + PYTHON_TYPE) != python.interpreter.code_type)
+        return false;
+    struct python_place key = {
+        .code = code, .instruction = instruction_of(layout, frame, code), .check = check_of(layout, code)};
+    uint64_t mixed = (code >> 4 ^ key.instruction) * UINT64_C(0x9e3779b97f4a7c15);
+    struct python_place *place = &thread->places[mixed >> 56];
+    if (place->code != code || place->instruction != key.instruction || place->check != key.check) {
+        describe(layout, intern, &key);
+        *place = key;
+    }
+    memcpy(&thread->words[thread->count], place->words, sizeof place->words);
+    thread->count += 2;
+    return true;
+}
+
+static bool end_group(struct python_thread *thread) {
+    if (thread->groups == PYTHON_GROUPS)
+        return false;
+    thread->ends[thread->groups++] = (uint16_t)thread->count;
+    return true;
+}
+
+static void read_stack(struct python_thread *thread, const struct python_intern *intern, uint64_t state) {
+    const struct python_layout *layout = python.interpreter.layout;
+    thread->count = thread->groups = 0;
+    thread->cut = false;
+    for (uint64_t frame = innermost_frame(layout, state); frame;
+         frame = python_word(frame + layout->frame_back)) {
+        uint8_t group = python_byte(frame + layout->frame_group);
+        bool is_shim = layout->group_kind == PYTHON_TO_SHIM && group == PYTHON_OWNER_C_STACK;
+        bool added = is_shim || add_place(thread, intern, frame, python_word(frame + layout->frame_code));
+        bool is_last = is_shim || layout->group_kind == PYTHON_ONE_EACH ||
+                       (layout->group_kind == PYTHON_TO_ENTRY && group);
+        if (!added || (is_last && !end_group(thread))) {
+            thread->cut = true;
+            return;
+        }
+    }
+}
+
+// The first stack decides for the process.
+static bool is_trusted(uint64_t state) {
+    int trust = atomic_load_explicit(&python.trust, memory_order_relaxed);
+    if (__builtin_expect(trust == UNTRIED, 0)) {
+        enum python_verdict verdict = python_check(&python.interpreter, state);
+        if (verdict == PYTHON_NO_FRAMES)
+            return false;
+        trust = verdict == PYTHON_AS_EXPECTED ? TRUSTED : REFUSED;
+        atomic_store_explicit(&python.trust, trust, memory_order_relaxed);
+    }
+    return trust == TRUSTED;
+}
+
+// --- putting the two together --------------------------------------------------------------------
+
+struct merged {
+    uint64_t *frames;
+    uint32_t count, capacity;
+    bool cut;
+};
+
+static void append(struct merged *merged, const uint64_t *words, uint32_t count, uint32_t unit) {
+    uint32_t room = (merged->capacity - merged->count) / unit * unit;
+    if (count > room) {
+        count = room;
+        merged->cut = true;
+    }
+    memcpy(merged->frames + merged->count, words, count * sizeof *words);
+    merged->count += count;
+}
+
+static uint32_t merge(struct python_thread *thread, uint64_t *frames, uint32_t count, uint32_t capacity,
+                      bool *cut) {
+    const struct python_interpreter *interpreter = &python.interpreter;
+    uint32_t group = 0, from = 0, native_count = count < PYTHON_WORDS ? count : PYTHON_WORDS;
+    struct merged merged = {.frames = frames, .capacity = capacity};
+    memcpy(thread->native, frames, native_count * sizeof *frames);
+    for (uint32_t i = 0; i < native_count && !merged.cut; i++) {
+        uint64_t pc = thread->native[i];
+        if (pc <= interpreter->loop_begin || pc > interpreter->loop_end || group == thread->groups) {
+            append(&merged, &pc, 1, 1);
+            continue;
+        }
+        append(&merged, thread->words + from, thread->ends[group] - from, 2);
+        from = thread->ends[group++];
+    }
+    if (!merged.cut)
+        append(&merged, thread->words + from, thread->count - from, 2);
+    *cut = merged.cut || thread->cut || native_count < count;
+    return merged.count;
+}
+
+uint32_t python_merge(struct python_thread *thread, uint64_t *frames, uint32_t count, uint32_t capacity,
+                      const struct python_intern *intern, bool *cut) {
+    *cut = false;
+    if (!atomic_load_explicit(&python.found, memory_order_acquire) || thread->is_walking)
+        return count;
+    uint64_t state = (uint64_t)(uintptr_t)python.interpreter.this_thread();
+    if (!state || !is_trusted(state))
+        return count;
+    thread->is_walking = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    read_stack(thread, intern, state);
+    if (thread->count)
+        count = merge(thread, frames, count, capacity, cut);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->is_walking = false;
+    return count;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python functions in the call stack of the thread that asks: function, file and line of CPython 3.8 to 3.13, in the
+// places of the interpreter's own frames.
+//
+// Nothing is built against Python and nothing of it is called on the event path but PyGILState_GetThisThreadState, which
+// reads a thread-local. What a thread's frames look like in memory is known per version; a thread's chain of frames
+// is changed by that thread alone, so it can be read whether or not the thread holds the interpreter lock just now
+// (extensions let go of it around calls that block). Before any of it is believed, the first stack of the process is
+// read through the kernel, which answers with an error where a wrong layout would be a fault, and every object on it
+// must be of the type that it should be. Other interpreters (PyPy, debug builds with other objects) fail that, and their
+// stacks stay native.
+#ifndef STACK_PYTHON_H
+#define STACK_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A Python function takes two words of a stack: PYTHON_CODE with its line in bits 32 to 55, PYTHON_FILE after it; bits 0
+// to 31 are what `intern` gave for the name and for the file. No program counter has these top bytes.
+#define PYTHON_CODE (UINT64_C(0xfe) << 56)
+#define PYTHON_FILE (UINT64_C(0xfd) << 56)
+#define PYTHON_WORD(word) ((word) >> 56)
+#define PYTHON_LINE(word) ((uint32_t)((word) >> 32 & 0xffffff))
+
+enum { PYTHON_PLACES = 256, PYTHON_TEXT_MAX = 1024, PYTHON_WORDS = 1024, PYTHON_GROUPS = 256 };
+
+// A place in a Python function that the thread has met.
+struct python_place {
+    uint64_t code, instruction; // 0: free
+    uint64_t check;             // of what the code object was then: its memory may be another's since
+    uint64_t words[2];
+};
+
+// What a thread keeps between its stacks, and room to work in; its memory is the caller's, about 30 KiB, zeroed before the
+// first. A signal handler that interrupts its work gets a native stack.
+struct python_thread {
+    bool is_walking;
+    struct python_place places[PYTHON_PLACES];
+    uint64_t words[PYTHON_WORDS]; // the Python stack
+    uint32_t count;
+    uint16_t ends[PYTHON_GROUPS]; // in words: what one native frame of the interpreter's loop has run
+    uint32_t groups;
+    bool cut;
+    uint64_t native[PYTHON_WORDS];
+};
+
+// Gives a string a number (0: there is no room). `bytes` are UTF-8 and live for the call.
+struct python_intern {
+    uint32_t (*function)(void *context, const char *bytes, size_t length);
+    void *context;
+};
+
+// Looks whether the process has an interpreter, and remembers where it is. May take the dynamic linker's lock: for the
+// thread that refreshes the table of modules (unwind_table.h), never on the event path. True: there is one.
+bool python_look(void);
+
+// Puts the calling thread's Python functions into its native stack `frames` (innermost first, `count` of `capacity`): they take
+// the place of the interpreter's frames that ran them; what the native walk did not reach comes after it. Returns the new
+// count. `cut`: there was not room for all, or a frame could not be read; the outer ones are missing. Without an interpreter,
+// or a Python stack: nothing is changed. No lock, allocation or system call but for the first stack of the process and what
+// `intern` does at places met for the first time.
+uint32_t python_merge(struct python_thread *thread, uint64_t *frames, uint32_t count, uint32_t capacity,
+                      const struct python_intern *intern, bool *cut);
+
+#endif

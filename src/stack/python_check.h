@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the interpreter of this process is laid out as its version should be.
+#ifndef STACK_PYTHON_CHECK_H
+#define STACK_PYTHON_CHECK_H
+
+#include <stdint.h>
+
+#include "stack/python_layout.h"
+
+struct python_interpreter {
+    const struct python_layout *layout;
+    void *(*this_thread)(void);                // PyGILState_GetThisThreadState
+    uint64_t loop_begin, loop_end;             // _PyEval_EvalFrameDefault
+    uint64_t code_type, text_type, bytes_type; // addresses of the type objects
+};
+
+enum python_verdict { PYTHON_AS_EXPECTED, PYTHON_OTHERWISE, PYTHON_NO_FRAMES };
+
+// Follows the calling thread's frames, asking the kernel for every word, so that nothing in it can fault.
+// PYTHON_NO_FRAMES: there are none to tell by.
+enum python_verdict python_check(const struct python_interpreter *interpreter, uint64_t thread);
+
+#endif
