@@ -121,6 +121,7 @@ typedef struct tsmith_row {
     int64_t total;                         // ns of all commands in the window, added up
     uint32_t depth_max;                    // most commands running at once
     uint32_t gap_count;                    // stretches without one between first_start and last_end
+    uint32_t works; // bit w: a command that runs in the window is of work w (tsmith_work)
 } tsmith_row;
 
 typedef struct tsmith_thread {

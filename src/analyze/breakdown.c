@@ -18,6 +18,9 @@ static tsmith_status measure(const struct analysis_context *context, const tsmit
     for (size_t i = 0; i < 3; i++) {
         tsmith_interval *intervals;
         size_t count;
+        busy[i] = device->busy;
+        if (!(device->works & ~WORKS[i]))
+            continue; // all that runs is of these
         tsmith_status status = tsmith_timeline_busy(context->timeline, device, WORKS[i], &intervals, &count);
         if (status != TSMITH_OK)
             return status;

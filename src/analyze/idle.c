@@ -222,6 +222,8 @@ static tsmith_status separate_copies(struct idle *idle, const tsmith_row *device
     tsmith_interval *intervals;
     size_t count;
     uint32_t works = 1u << TSMITH_WORK_COMPUTE | 1u << TSMITH_WORK_COMMUNICATION;
+    if (!(device->works & ~works))
+        return TSMITH_OK; // there are none
     tsmith_status status = tsmith_timeline_busy(idle->context->timeline, device, works, &intervals, &count);
     if (status != TSMITH_OK)
         return status;

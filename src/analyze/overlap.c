@@ -54,6 +54,8 @@ static tsmith_status measure(const struct analysis_context *context, const tsmit
                              tsmith_work work, int64_t *time, int64_t *hidden) {
     tsmith_interval *other = NULL, *compute = NULL;
     size_t others, computes;
+    if (!(device->works >> work & 1))
+        return TSMITH_OK;
     tsmith_status status = tsmith_timeline_busy(context->timeline, device, 1u << work, &other, &others);
     if (status == TSMITH_OK)
         status =

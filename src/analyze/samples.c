@@ -76,6 +76,15 @@ static int by_value(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
+static void sort(struct samples *samples) {
+    int64_t *scratch = malloc(samples->count * sizeof *scratch);
+    if (scratch)
+        sweep_sort(samples->values, scratch, samples->count);
+    else
+        qsort(samples->values, samples->count, sizeof *samples->values, by_value);
+    free(scratch);
+}
+
 int64_t samples_quantile(struct samples *samples, double share) {
     if (!samples->count)
         return 0;
@@ -83,6 +92,6 @@ int64_t samples_quantile(struct samples *samples, double share) {
     rank = rank < 1 ? 1 : rank > samples->count ? samples->count : rank;
     if (samples->buckets)
         return histogram_quantile(samples, rank);
-    qsort(samples->values, samples->count, sizeof *samples->values, by_value); // quick when it is sorted
+    sort(samples); // quick when it is sorted
     return samples->values[rank - 1];
 }

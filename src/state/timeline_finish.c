@@ -24,6 +24,22 @@ static void placing_finish(struct placing *placing) {
     free(placing->group_at);
 }
 
+// Whether all stand in their places already, as those of one queue after the other do.
+static bool is_placed(const void *elements, size_t count, size_t size, size_t group_offset) {
+    const char *at = elements;
+    uint32_t group, group_before;
+    int64_t start, start_before;
+    for (size_t i = 1; i < count; i++, at += size) {
+        memcpy(&group_before, at + group_offset, sizeof group_before);
+        memcpy(&group, at + size + group_offset, sizeof group);
+        memcpy(&start_before, at, sizeof start_before);
+        memcpy(&start, at + size, sizeof start);
+        if (group < group_before || (group == group_before && start < start_before))
+            return false;
+    }
+    return true;
+}
+
 // Orders `count` elements by group (below `groups`) and start. The offsets say where both are in an element.
 static bool placing_make(struct placing *placing, const void *elements, size_t count, size_t size,
                          size_t group_offset, size_t groups) {
@@ -81,6 +97,18 @@ static void placing_apply(struct placing *placing, void *elements, size_t count,
     }
 }
 
+// False when memory is exhausted.
+static bool place(void *elements, size_t count, size_t size, size_t group_offset, size_t groups) {
+    if (is_placed(elements, count, size, group_offset))
+        return true;
+    struct placing placing;
+    bool done = placing_make(&placing, elements, count, size, group_offset, groups);
+    if (done)
+        placing_apply(&placing, elements, count, size);
+    placing_finish(&placing);
+    return done;
+}
+
 _Static_assert(offsetof(tsmith_command, start) == 0 && offsetof(tsmith_call, start) == 0,
                "placing_make reads it");
 _Static_assert(sizeof(tsmith_command) <= 128 && sizeof(tsmith_call) <= 128, "placing_apply holds one");
@@ -110,14 +138,9 @@ static int order_calls(const void *left, const void *right) {
 }
 
 static tsmith_status sort_commands(tsmith_timeline *timeline) {
-    struct placing placing;
     tsmith_command *commands = timeline->commands;
     size_t count = timeline->command_count;
-    bool done = placing_make(&placing, commands, count, sizeof *commands, offsetof(tsmith_command, row),
-                             timeline->row_count);
-    if (done)
-        placing_apply(&placing, commands, count, sizeof *commands);
-    placing_finish(&placing);
+    bool done = place(commands, count, sizeof *commands, offsetof(tsmith_command, row), timeline->row_count);
     for (size_t from = 0, to; done && from < count; from = to) {
         for (to = from + 1; to < count && commands[to].row == commands[from].row &&
                             commands[to].start == commands[from].start;)
@@ -129,14 +152,9 @@ static tsmith_status sort_commands(tsmith_timeline *timeline) {
 }
 
 static tsmith_status sort_calls(tsmith_timeline *timeline) {
-    struct placing placing;
     tsmith_call *calls = timeline->calls;
     size_t count = timeline->call_count;
-    bool done = placing_make(&placing, calls, count, sizeof *calls, offsetof(tsmith_call, thread),
-                             timeline->thread_count);
-    if (done)
-        placing_apply(&placing, calls, count, sizeof *calls);
-    placing_finish(&placing);
+    bool done = place(calls, count, sizeof *calls, offsetof(tsmith_call, thread), timeline->thread_count);
     for (size_t from = 0, to; done && from < count; from = to) {
         for (to = from + 1;
              to < count && calls[to].thread == calls[from].thread && calls[to].start == calls[from].start;)

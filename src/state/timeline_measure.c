@@ -98,7 +98,8 @@ bool sweep_make(struct sweep *sweep, const tsmith_timeline *timeline, const tsmi
     *sweep = (struct sweep){malloc(bytes), malloc(bytes), 0};
     int64_t *scratch = malloc(bytes);
     bool done = sweep->starts && sweep->ends && scratch;
-    for (uint32_t i = 0; done && i < row->command_count; i++) {
+    uint32_t count = works & row->works ? row->command_count : 0;
+    for (uint32_t i = 0; done && i < count; i++) {
         const tsmith_command *command = &commands[i];
         int64_t from = command->start > window.from ? command->start : window.from;
         int64_t to = command->end < window.to ? command->end : window.to;
@@ -121,6 +122,16 @@ void sweep_finish(struct sweep *sweep) {
     free(sweep->starts);
     free(sweep->ends);
     *sweep = (struct sweep){0};
+}
+
+static uint32_t find_works(const tsmith_timeline *timeline, const tsmith_row *row) {
+    const tsmith_command *commands = timeline_row_commands(timeline, row);
+    uint32_t works = 0;
+    for (uint32_t i = 0; i < row->command_count; i++)
+        if (timeline_runs(&commands[i]) && commands[i].start < timeline->window.to &&
+            commands[i].end > timeline->window.from)
+            works |= 1u << commands[i].work;
+    return works;
 }
 
 static tsmith_status measure_row(const tsmith_timeline *timeline, tsmith_row *row) {
@@ -153,6 +164,11 @@ static tsmith_status measure_row(const tsmith_timeline *timeline, tsmith_row *ro
 
 tsmith_status timeline_measure(tsmith_timeline *timeline) {
     tsmith_status status = TSMITH_OK;
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        tsmith_row *row = &timeline->rows[i];
+        row->works = find_works(timeline, row);
+        timeline->devices[row->device].works |= row->works;
+    }
     for (size_t i = 0; status == TSMITH_OK && i < timeline->row_count; i++)
         status = measure_row(timeline, &timeline->rows[i]);
     for (size_t i = 0; status == TSMITH_OK && i < timeline->device_count; i++)

@@ -99,11 +99,27 @@ static uint32_t find_call(const tsmith_timeline *timeline, const struct table *t
     return found - 1;
 }
 
+// The slot of a command some way ahead, and the call in the one of a command that is nearer: what they are found in is
+// larger than any cache, and a look-up would wait for both.
+static void fetch_ahead(const tsmith_timeline *timeline, const struct table *table, size_t i) {
+    enum { AHEAD = 16 };
+    if (i + 2 * AHEAD >= timeline->command_count)
+        return;
+    const tsmith_command *far = &timeline->commands[i + 2 * AHEAD], *near = far - AHEAD;
+    __builtin_prefetch(
+        &table->slots[hash_key(far->correlation, timeline->rows[far->row].process) & table->mask]);
+    uint32_t slot =
+        table->slots[hash_key(near->correlation, timeline->rows[near->row].process) & table->mask];
+    if (slot)
+        __builtin_prefetch(&timeline->calls[slot - 1].correlation, 1);
+}
+
 static void pair_commands(tsmith_timeline *timeline, const struct table *table,
                           const struct processes *processes) {
     for (size_t i = 0; i < timeline->command_count; i++) {
         tsmith_command *command = &timeline->commands[i];
         tsmith_row *row = &timeline->rows[command->row];
+        fetch_ahead(timeline, table, i);
         uint32_t process =
             command->thread != TSMITH_INDEX_NONE ? timeline->threads[command->thread].process : row->process;
         command->call = find_call(timeline, table, processes, command->correlation, process);

@@ -59,6 +59,7 @@ static void check_row(const struct made_trace *trace, const tsmith_timeline *tim
     assert_int_equal(row->busy, expected_busy);
     assert_int_equal(row->total, expected_total);
     assert_int_equal(row->depth_max, deepest);
+    assert_int_equal(row->works >> TSMITH_WORK_COPY & 1, copies > 0);
     assert_int_equal(row->gap_count, gaps);
     assert_int_equal(depths, deepest + 1);
     assert_memory_equal(concurrency, expected, depths * sizeof *expected);
