@@ -24,12 +24,13 @@ static const char *overflow_doc(size_t index) {
 }
 
 static const char *api_word(size_t index) {
-    static const char *const names[] = {"opencl", NULL};
+    static const char *const names[] = {"opencl", "nvtx", NULL};
     return names[index];
 }
 
 static const char *api_doc(size_t index) {
-    static const char *const docs[] = {"OpenCL, through a layer of its loader"};
+    static const char *const docs[] = {"OpenCL, through a layer of its loader",
+                                       "Ranges, marks and names that the program says to NVTX"};
     return docs[index];
 }
 

@@ -50,6 +50,8 @@ uint32_t channel_string(struct channel *channel, const char *bytes, size_t lengt
 uint32_t channel_string_cstr(struct channel *channel, const char *text);
 uint32_t channel_device(struct channel *channel, const tsmith_device *device);
 uint32_t channel_track(struct channel *channel, const tsmith_track *track); // process is filled in
+// A thread is named late. The collector may have written it already, and then keeps the first name in the file.
+void channel_name_track(struct channel *channel, uint32_t track, uint32_t name);
 uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit);
 uint16_t channel_shape(struct channel *channel, const struct record_shape *shape);
 

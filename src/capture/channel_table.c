@@ -195,6 +195,11 @@ uint32_t channel_track(struct channel *channel, const tsmith_track *track) {
     return add(channel, LAYOUT_ENTRY_TRACK, track, sizeof *track);
 }
 
+void channel_name_track(struct channel *channel, uint32_t track, uint32_t name) {
+    const uint32_t entry[2] = {track, name};
+    add(channel, LAYOUT_ENTRY_NAME, entry, sizeof entry);
+}
+
 uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit) {
     uint32_t id = 0;
     if (channel_lock(channel)) {

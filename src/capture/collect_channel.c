@@ -97,6 +97,27 @@ static bool read_string(struct collector *collector, struct collect_channel *cha
     return add_id(&channel->strings, tsmith_dictionary_intern(collector->dictionary, payload + 8, length));
 }
 
+enum { RECENT = 4096 };
+
+// A thread that another API of the same process records too is one row. 0: there is none.
+static uint32_t find_thread(const struct collector *collector, const struct collect_channel *channel,
+                            uint64_t tid) {
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        const struct collect_channel *other = collector->channels[i];
+        if (other == channel || other->process != channel->process)
+            continue;
+        // Of thousands of threads only those that began last: the others have ended.
+        const uint32_t oldest = other->tracks.count > RECENT ? other->tracks.count - RECENT : 1;
+        for (uint32_t id = other->tracks.count; id > oldest; id--) {
+            const tsmith_track *track =
+                tsmith_dictionary_track(collector->dictionary, other->tracks.items[id - 1]);
+            if (track && track->kind == TSMITH_TRACK_THREAD && track->tid == tid)
+                return other->tracks.items[id - 1];
+        }
+    }
+    return 0;
+}
+
 static bool read_track(struct collector *collector, struct collect_channel *channel, const char *payload,
                        size_t bytes) {
     tsmith_track track;
@@ -111,7 +132,22 @@ static bool read_track(struct collector *collector, struct collect_channel *chan
     track.reserved2 = 0;
     if (track.kind == TSMITH_TRACK_KIND_NONE || track.kind > TSMITH_TRACK_CUSTOM)
         track.kind = TSMITH_TRACK_CUSTOM;
-    return add_id(&channel->tracks, tsmith_dictionary_add_track(collector->dictionary, &track));
+    uint32_t thread =
+        track.kind == TSMITH_TRACK_THREAD && track.tid ? find_thread(collector, channel, track.tid) : 0;
+    return add_id(&channel->tracks,
+                  thread ? thread : tsmith_dictionary_add_track(collector->dictionary, &track));
+}
+
+static bool read_name(struct collector *collector, struct collect_channel *channel, const char *payload,
+                      size_t bytes) {
+    uint32_t entry[2];
+    if (bytes < sizeof entry)
+        return false;
+    memcpy(entry, payload, sizeof entry);
+    const uint32_t track = find_id(&channel->tracks, entry[0]), name = find_id(&channel->strings, entry[1]);
+    if (track && name)
+        tsmith_dictionary_rename_track(collector->dictionary, track, name);
+    return true;
 }
 
 static bool read_device(struct collector *collector, struct collect_channel *channel, const char *payload,
@@ -238,6 +274,8 @@ static bool read_entry(struct collector *collector, struct collect_channel *chan
         return read_device(collector, channel, payload, bytes);
     case LAYOUT_ENTRY_FIELD:
         return read_field(collector, channel, payload, bytes);
+    case LAYOUT_ENTRY_NAME:
+        return read_name(collector, channel, payload, bytes);
     case LAYOUT_ENTRY_SHAPE:
         return read_shape(collector, channel, payload, bytes);
     default:

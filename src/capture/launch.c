@@ -16,18 +16,22 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "capture/channel.h"
+#include "capture/injection.h"
 #include "capture/launch_agents.h"
 
 extern char **environ;
 
-// How each API loads what it is told to: a list in a variable of its own.
+// How each API loads what it is told to: a list in a variable of its own, or one library, and then what the variable
+// named before is kept for our agent, which hands everything on to it.
 static const struct {
     const char *api;
     const char *variable;
-    char separator;
-    const char *loader; // the library that reads the variable, when it is new enough
+    char separator;     // of a list
+    const char *next;   // the variable that keeps the one library there was
+    const char *loader; // the library that reads the variable, when it is new enough; NULL: all there are do
 } injections[] = {
-    {"opencl", "OPENCL_LAYERS", ':', "libOpenCL.so.1"},
+    {"opencl", "OPENCL_LAYERS", ':', NULL, "libOpenCL.so.1"},
+    {"nvtx", INJECTION_NVTX, '\0', INJECTION_NVTX_NEXT, NULL},
 };
 enum { INJECTIONS = sizeof injections / sizeof injections[0] };
 
@@ -84,12 +88,26 @@ static bool set(struct list *list, const char *name, const char *value, char sep
     return true;
 }
 
+// Keeps the value of `name`, if it has one that is not ours already, as the value of `next`.
+static bool keep(struct list *list, const char *name, const char *next, const char *ours) {
+    size_t at = find(list, name);
+    const char *old = at < list->count ? list->items[at] + strlen(name) + 1 : "";
+    if (!old[0] || strcmp(old, ours) == 0)
+        return true;
+    char *copy = strdup(old); // the list may move
+    bool kept = copy && set(list, next, copy, '\0');
+    free(copy);
+    return kept;
+}
+
 // Whether the loader that programs will find reads the variable: it has the name in it. A loader that is not there is
 // taken for one that does: the program may bring its own.
 static bool loader_reads(const char *loader, const char *variable) {
     bool reads = true;
     char path[4096] = "";
     struct stat status;
+    if (!loader)
+        return true;
     void *library = dlopen(loader, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (!library)
         launch_find_library(loader, path, sizeof path);
@@ -127,7 +145,7 @@ static tsmith_status check_apis(const tsmith_capture_options *options, const cha
             known |= strcmp(options->apis[i], injections[j].api) == 0;
         if (!known)
             return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                              "there is no agent for an API named \"%s\"; there is one for: opencl",
+                              "there is no agent for an API named \"%s\"; there is one for: opencl, nvtx",
                               options->apis[i]);
         if (!launch_agent_path(directory, options->apis[i], path, sizeof path))
             return status_set(error, TSMITH_ERROR_MISSING, "the agent for %s is not in %s", options->apis[i],
@@ -175,6 +193,8 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         snprintf(name, sizeof name, "%s-preload", injections[i].api);
         bool layer = loader_reads(injections[i].loader, injections[i].variable) ||
                      !launch_agent_path(directory, name, preload, sizeof preload);
+        if (injections[i].next && !keep(list, injections[i].variable, injections[i].next, path))
+            return false;
         if (!set(list, layer ? injections[i].variable : "LD_PRELOAD", layer ? path : preload,
                  layer ? injections[i].separator : ':'))
             return false;

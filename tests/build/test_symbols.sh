@@ -53,6 +53,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     [ -f "$agent" ] || continue
     case ${agent##*/} in
     libtracesmith-opencl*.so) entry='cl[A-Z][A-Za-z0-9]*|tracesmith_agent_devices' ;;
+    libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)' ;;
     *)
         fail "${agent##*/}: say in this test what it may export"
         continue

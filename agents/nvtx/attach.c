@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entry point that NVTX calls, the attachment to a session, and whoever was to be injected before us. Rules: agent.h.
+//
+// Every library with an NVTX of its own calls InitializeInjectionNvtx2, each with its own tables: ours are the same
+// functions for all of them. Whoever comes after us (the library that NVTX_INJECTION64_PATH named before, kept for us in
+// TRACESMITH_NVTX_NEXT) is called as often, and is handed tables of ours in the place of the program's: what it puts
+// there is what we call. Modules that we do not know it gets from the program directly.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent.h"
+#include "capture/injection.h"
+
+#define AGENT_EXPORT __attribute__((visibility("default")))
+
+struct agent agent;
+nvtx_function *nvtx_next[NVTX_NUMBER_LIMIT];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// ---- tables
+
+#define PLACE(name, type, arguments) {(nvtx_function *)nvtx_##name, NUMBER_##name},
+#define PLACE_NAMES(name, type, what)                                                                        \
+    {(nvtx_function *)nvtx_Name##name##A, NUMBER_Name##name##A},                                             \
+        {(nvtx_function *)nvtx_Name##name##W, NUMBER_Name##name##W},
+
+struct place {
+    nvtx_function *function;
+    enum nvtx_function_number number;
+};
+// By module, in the order of their numbers, from 1.
+static const struct place core[] = {NVTX_CORE(PLACE)};
+static const struct place core2[] = {NVTX_CORE2(PLACE)};
+static const struct place cuda[] = {NVTX_CUDA_NAMES(PLACE_NAMES)};
+static const struct place opencl[] = {NVTX_OPENCL_NAMES(PLACE_NAMES)};
+static const struct place cudart[] = {NVTX_CUDART_NAMES(PLACE_NAMES)};
+
+static const struct module {
+    int number;
+    const struct place *places;
+    unsigned count;
+} modules[] = {
+    {NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]},
+    {NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]},
+    {NVTX_MODULE_CUDA, cuda, sizeof cuda / sizeof cuda[0]},
+    {NVTX_MODULE_OPENCL, opencl, sizeof opencl / sizeof opencl[0]},
+    {NVTX_MODULE_CUDART, cudart, sizeof cudart / sizeof cudart[0]},
+};
+enum { MODULES = sizeof modules / sizeof modules[0], MODULE_LARGEST = 16 };
+
+static const struct nvtx_callbacks *callbacks_of(nvtx_get_table *get) {
+    const struct nvtx_callbacks *callbacks = get ? get(NVTX_TABLE_CALLBACKS) : NULL;
+    return callbacks && callbacks->size >= sizeof *callbacks && callbacks->module ? callbacks : NULL;
+}
+
+static bool fill(const struct nvtx_callbacks *callbacks) {
+    bool any = false;
+    for (size_t i = 0; i < MODULES; i++) {
+        nvtx_function ***table = NULL;
+        unsigned size = 0;
+        if (!callbacks->module(modules[i].number, &table, &size) || !table)
+            continue;
+        for (unsigned number = 1; number < size && number <= modules[i].count; number++)
+            if (table[number]) {
+                *table[number] = modules[i].places[number - 1].function;
+                any = true;
+            }
+    }
+    return any;
+}
+
+// ---- whoever comes after us
+
+static nvtx_initialise *next_initialise;
+static nvtx_get_table *program_tables; // of the instance being initialised, under the lock
+
+static int module_for_next(int number, nvtx_function ****table, unsigned *size) {
+    static nvtx_function **places[MODULES][MODULE_LARGEST + 1];
+    const struct nvtx_callbacks *callbacks = callbacks_of(program_tables);
+    for (size_t i = 0; i < MODULES; i++) {
+        if (modules[i].number != number)
+            continue;
+        for (unsigned at = 0; at < modules[i].count; at++)
+            places[i][at + 1] = &nvtx_next[modules[i].places[at].number];
+        if (table)
+            *table = places[i];
+        if (size)
+            *size = modules[i].count + 1;
+        return 1;
+    }
+    return callbacks ? callbacks->module(number, table, size) : 0;
+}
+
+static const void *table_for_next(uint32_t table) {
+    static const struct nvtx_callbacks callbacks = {sizeof callbacks, module_for_next};
+    return table == NVTX_TABLE_CALLBACKS ? &callbacks : program_tables ? program_tables(table) : NULL;
+}
+
+static void find_next(void) {
+    void *library = injection_open_next(INJECTION_NVTX_NEXT, (const void *)(uintptr_t)find_next);
+    if (library)
+        *(void **)&next_initialise = dlsym(library, "InitializeInjectionNvtx2");
+}
+
+static bool initialise_next(nvtx_get_table *get) {
+    program_tables = get;
+    agent.chained = next_initialise && next_initialise(table_for_next) != 0;
+    if (!agent.chained)
+        memset(nvtx_next, 0, sizeof nvtx_next);
+    return agent.chained;
+}
+
+// ---- the session
+
+static void after_fork_child(void) {
+    atomic_fetch_add(&agent.generation, 1);
+    threads_after_fork_child();
+}
+
+static bool attach(void) {
+    const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
+    struct channel *channel = NULL;
+    if (!directory || !*directory || !threads_init() ||
+        channel_open(directory, AGENT_API, &channel) != TSMITH_OK)
+        return false;
+    agent.tsc = channel_tick_is_tsc(channel);
+    agent.channel = channel;
+    record_init();
+    pthread_atfork(NULL, NULL, after_fork_child);
+    return true;
+}
+
+// Without a session, and where the program's tables are not as we know them, the program's calls go to whoever comes
+// after us, or nowhere.
+AGENT_EXPORT nvtx_initialise InitializeInjectionNvtx2;
+AGENT_EXPORT int InitializeInjectionNvtx2(nvtx_get_table *get) {
+    static bool tried;
+    const struct nvtx_callbacks *callbacks = callbacks_of(get);
+    if (!callbacks)
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (!tried) {
+        find_next();
+        (void)attach();
+        tried = true;
+    }
+    int done = 0;
+    if (!agent.channel)
+        done = next_initialise ? next_initialise(get) : 0;
+    else
+        done = fill(callbacks) + initialise_next(get) > 0;
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+// NVTX's extensions (structured payloads, counters) are not ours; whoever comes after us may know them.
+AGENT_EXPORT int InitializeInjectionNvtxExtension(void *module);
+AGENT_EXPORT int InitializeInjectionNvtxExtension(void *module) {
+    int (*initialise)(void *) = NULL;
+    void *library = injection_open_next(INJECTION_NVTX_NEXT, (const void *)(uintptr_t)find_next);
+    if (library)
+        *(void **)&initialise = dlsym(library, "InitializeInjectionNvtxExtension");
+    return initialise ? initialise(module) : 0;
+}
+
+__attribute__((destructor)) static void at_unload(void) {
+    if (!agent.channel)
+        return;
+    started_over();
+    threads_over();
+    atomic_store(&agent.over, true);
+    // Without this the process would be taken for one that was killed.
+    channel_close(agent.channel);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts as string ids. A thread remembers the short ones it has said, so that saying one again takes no lock: found by
+// hash, then compared, since programs make their texts in buffers that they use again. Rules: agent.h.
+#include <string.h>
+
+#include "agent.h"
+#include "base/hash.h"
+
+enum { UNICODE_MAX = 4096 }; // bytes of UTF-8
+
+static uint32_t text_id(struct thread *thread, const char *text, size_t length) {
+    if (!thread || length > TEXT_KEPT)
+        return channel_string(agent.channel, text, length);
+    const uint64_t hash = hash_bytes(text, length);
+    struct text_kept *kept = &thread->texts[hash % TEXTS];
+    if (kept->id && kept->hash == hash && kept->length == length && memcmp(kept->bytes, text, length) == 0)
+        return kept->id;
+    const uint32_t id = channel_string(agent.channel, text, length);
+    kept->hash = hash;
+    kept->length = (uint32_t)length;
+    kept->id = id;
+    memcpy(kept->bytes, text, length);
+    return id;
+}
+
+uint32_t text_ascii(struct thread *thread, const char *text) {
+    return text && *text ? text_id(thread, text, strlen(text)) : 0;
+}
+
+// One character as UTF-8; what is none becomes U+FFFD.
+static size_t put_character(char *to, uint32_t character) {
+    if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
+        character = 0xfffd;
+    if (character < 0x80) {
+        to[0] = (char)character;
+        return 1;
+    }
+    const size_t more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+    static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = more; i > 0; i--, character >>= 6)
+        to[i] = (char)(0x80 | (character & 0x3f));
+    to[0] = (char)(lead[more] | character);
+    return more + 1;
+}
+
+uint32_t text_unicode(struct thread *thread, const wchar_t *text) {
+    char bytes[UNICODE_MAX];
+    size_t length = 0;
+    for (; text && *text && length + 4 <= sizeof bytes; text++)
+        length += put_character(bytes + length, (uint32_t)*text);
+    return length ? text_id(thread, bytes, length) : 0;
+}
+
+uint32_t text_any(struct thread *thread, int32_t type, union nvtx_text text) {
+    switch (type) {
+    case NVTX_MESSAGE_ASCII:
+        return text_ascii(thread, text.ascii);
+    case NVTX_MESSAGE_UNICODE:
+        return text_unicode(thread, text.unicode);
+    case NVTX_MESSAGE_REGISTERED:
+        return text.registered ? ((const struct registered *)text.registered)->text : 0;
+    default:
+        return 0;
+    }
+}
