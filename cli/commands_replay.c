@@ -36,7 +36,27 @@ static const struct option replay_options[] = {
      .doc = "Take the source of the program with this kernel from FILE: what an edited kernel makes of the "
             "recorded data"},
     {.name = "limit", .argument = "TIME", .doc = "Give up when a wait takes this long; 60s when not given"},
-    {.name = "all", .doc = "List every result, also those that are exact"},
+    {.name = "instructions",
+     .argument = "KERNEL",
+     .doc = "Run it on Oclgrind, and count the instructions, memory accesses and branches of KERNEL by "
+            "source line "
+            "(docs/instruction-level.md)"},
+    {.name = "work-item",
+     .argument = "X[,Y[,Z]]",
+     .doc =
+         "With --instructions: keep every instruction that the work-item of this global id runs, in order"},
+    {.name = "steps",
+     .argument = "COUNT",
+     .doc = "With --work-item: the most instructions kept; 1000000 when not given"},
+    {.name = "check",
+     .doc =
+         "Run it on Oclgrind, and look for races, values that nobody wrote, and accesses outside of buffers"},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .kind = VALUE_TRACE,
+     .doc = "With --instructions: write what was counted, and the work-item's instructions, as a trace"},
+    {.name = "all", .doc = "List every result, also those that are exact, and every instruction"},
     JSON_OPTION,
     END_OF_OPTIONS};
 
@@ -46,6 +66,10 @@ static const struct example replay_examples[] = {
     {"tracesmith replay run.sbt --times 5", "Tell noise (atomics, races) from wrong results"},
     {"tracesmith replay run.sbt --source blur=blur.cl --tolerance 2ulp",
      "Try an edited kernel on recorded data"},
+    {"tracesmith replay run.sbt --instructions blur", "What each source line of a kernel does"},
+    {"tracesmith replay run.sbt --instructions blur --work-item 3,0 -o blur.sbt",
+     "And every instruction of one work-item, for view"},
+    {"tracesmith replay run.sbt --check", "Races and uninitialised values of a recorded run"},
     {NULL, NULL}};
 
 const struct command replay_entry = {
@@ -61,7 +85,11 @@ const struct command replay_entry = {
              "diverged, or uncomparable with a reason. What cannot be replayed is listed. The program's own "
              "code does "
              "not run.\n\n"
-             "The exit code is 1 when a result diverged, and 4 when there is no device, or the replay came "
+             "With --instructions or --check, the device is Oclgrind, which interprets: slowly, but it knows "
+             "all that a "
+             "kernel does. The instructions are those of its compiler, not of the recorded device.\n\n"
+             "The exit code is 1 when a result diverged or --check found something, and 4 when there is no "
+             "device, or the replay came "
              "to no end.",
     .operands_least = 1,
     .operands_most = 1,

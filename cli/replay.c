@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "quantity.h"
+#include "replay.h"
 #include "terminal.h"
 #include "trace.h"
 
@@ -20,6 +21,7 @@ struct replay {
     struct trace trace;
     tsmith_recording *recording;
     tsmith_replay *replay;
+    tsmith_instructions *instructions; // NULL: not asked for
     tsmith_recording_summary summary;
     tsmith_replay_options options;
     char *kernel, *source;
@@ -91,7 +93,8 @@ static bool read_options(struct replay *replay) {
         complain("--limit: '%s' is no time: write 30s or 5m", limit);
         return false;
     }
-    return (!tolerance || read_tolerance(replay, tolerance)) && (!source || read_source(replay, source));
+    return replay_check_words(invocation) && (!tolerance || read_tolerance(replay, tolerance)) &&
+           (!source || read_source(replay, source));
 }
 
 // ---- what is recorded
@@ -282,8 +285,13 @@ static void add_verdicts(struct text *text, const struct replay *replay, bool js
 
 static int run_replay(struct replay *replay, struct text *text, bool json) {
     tsmith_error error;
+    const bool interpreted = replay_is_interpreted(replay->invocation);
     const tsmith_status status =
-        tsmith_replay_run(replay->recording, &replay->options, &replay->replay, &error);
+        interpreted ? replay_interpret(replay->invocation, replay->recording, &replay->options,
+                                       &replay->instructions, &error)
+                    : tsmith_replay_run(replay->recording, &replay->options, &replay->replay, &error);
+    if (replay->instructions)
+        replay->replay = tsmith_instructions_take_replay(replay->instructions);
     if (status < 0)
         complain("%s", error.message);
     if (!replay->replay)
@@ -302,9 +310,12 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     add_verdicts(text, replay, json);
     if (json)
         text_add_format(text, ",\"whole\":%s", status == TSMITH_OK ? "true" : "false");
-    if (status < 0)
-        return EXIT_LACKING;
-    return replay->verdicts[TSMITH_VERDICT_DIVERGED] ? EXIT_NO : EXIT_DONE;
+    int code = replay->verdicts[TSMITH_VERDICT_DIVERGED] ? EXIT_NO : EXIT_DONE;
+    if (replay->instructions) {
+        const int found = replay_add_instructions(text, replay->invocation, replay->instructions, json);
+        code = code == EXIT_DONE || found == EXIT_LACKING ? found : code;
+    }
+    return status < 0 ? EXIT_LACKING : code;
 }
 
 static int run(struct replay *replay, struct text *text) {
@@ -338,6 +349,7 @@ int command_replay(const struct invocation *invocation) {
     const int code = read_options(&replay) ? run(&replay, &text) : EXIT_USAGE;
     text_finish(&text);
     tsmith_replay_destroy(replay.replay);
+    tsmith_instructions_destroy(replay.instructions);
     tsmith_recording_close(replay.recording);
     trace_close(&replay.trace);
     free(replay.kernel);

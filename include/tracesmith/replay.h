@@ -111,7 +111,8 @@ TSMITH_API const char *tsmith_element_name(tsmith_element element); // NULL for 
 
 typedef struct tsmith_replay_options {
     size_t size;        // sizeof(tsmith_replay_options)
-    const char *device; // its number (0 is the first of the first platform), or a part of its name; NULL: 0
+    const char *device; // its number (0 is the first of the first platform), or a part of its name; NULL: 0;
+                        // "oclgrind": the interpreter, wherever the loader knows it or not
     uint32_t
         times; // replays; 0: one. Up to eight times as many where results vary and do not reach the recorded
     uint64_t ulps;       // floating point: how many representable values apart is still within tolerance

@@ -39,14 +39,17 @@ extern "C" {
     X(LOSS, 19, "loss", "something was not recorded: how many, from when to when, and why")                  \
     X(OBJECT, 20, "object", "a context, queue or program was created or destroyed")                          \
     X(PROCESS, 21, "process", "a process started or ended")                                                  \
-    X(FLOW, 22, "flow", "one end of an arrow between two events of a trace that was imported")
+    X(FLOW, 22, "flow", "one end of an arrow between two events of a trace that was imported")               \
+    X(INSTRUCTION, 23, "instruction", "a work-item ran an instruction, on a device that interprets")         \
+    X(INSTRUCTION_COUNT, 24, "instruction_count",                                                            \
+      "how often a launch ran an instruction of its kernel, on a device that interprets")
 
 typedef enum tsmith_kind {
     TSMITH_KIND_NONE = 0,
 #define TSMITH_KIND_ENUM(NAME, number, name, doc) TSMITH_KIND_##NAME = number,
     TSMITH_KIND_TABLE(TSMITH_KIND_ENUM)
 #undef TSMITH_KIND_ENUM
-        TSMITH_KIND_LIMIT = 23 // one past the last
+        TSMITH_KIND_LIMIT = 25 // one past the last
 } tsmith_kind;
 
 // How a field's values are held in a batch column.
@@ -117,14 +120,19 @@ typedef enum tsmith_type {
     X(INFERRED, 37, "inferred", BOOL, "", "derived from other times and not seen directly")                  \
     X(STACK, 38, "stack", U32, "", "id of the host call stack")                                              \
     X(SAMPLER_PERIOD, 39, "sampler_period", U64, "ns", "period of the sampler")                              \
-    X(PRIORITY, 40, "priority", I64, "", "priority of a queue or stream")
+    X(PRIORITY, 40, "priority", I64, "", "priority of a queue or stream")                                    \
+    X(FILE, 41, "file", STRING, "", "source file")                                                           \
+    X(LINE, 42, "line", U32, "", "line of the source file")                                                  \
+    X(ADDRESS, 43, "address", U64, "", "address in the memory that it is about")                             \
+    X(COUNT, 44, "count", U64, "", "how often it happened")                                                  \
+    X(TAKEN, 45, "taken", U64, "", "how often the condition of a branch was true")
 
 typedef enum tsmith_field {
     TSMITH_FIELD_NONE = 0,
 #define TSMITH_FIELD_ENUM(NAME, number, name, type, unit, doc) TSMITH_FIELD_##NAME = number,
     TSMITH_FIELD_TABLE(TSMITH_FIELD_ENUM)
 #undef TSMITH_FIELD_ENUM
-        TSMITH_FIELD_LIMIT = 41,
+        TSMITH_FIELD_LIMIT = 46,
     // Fields a trace brings with it (attributes with no column of their own) are numbered from here, per
     // trace.
     TSMITH_FIELD_DYNAMIC = 4096

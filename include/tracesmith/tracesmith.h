@@ -11,6 +11,7 @@
 #include "tracesmith/export_trace.h"
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
+#include "tracesmith/instructions.h"
 #include "tracesmith/profiler.h"
 #include "tracesmith/query.h"
 #include "tracesmith/ranks.h"

@@ -52,6 +52,9 @@ static uint64_t fields_of_kind(tsmith_kind kind) {
             CALLED | F(OPERATION) | F(OBJECT) | F(PARENT) | F(FLAGS) | F(PRIORITY) | F(QUEUE_TRACK),
         [TSMITH_KIND_PROCESS] = F(DURATION) | F(OPERATION) | F(RESULT) | F(TEXT),
         [TSMITH_KIND_FLOW] = F(CORRELATION) | F(CATEGORY) | F(OPERATION),
+        [TSMITH_KIND_INSTRUCTION] = F(DURATION) | F(CORRELATION) | F(TEXT) | F(FILE) | F(LINE) | F(CATEGORY) |
+                                    F(ADDRESS) | F(BYTES) | F(TAKEN),
+        [TSMITH_KIND_INSTRUCTION_COUNT] = F(CORRELATION) | F(TEXT) | F(FILE) | F(LINE) | F(COUNT) | F(TAKEN),
     };
     return ALWAYS | fields[kind];
 }

@@ -24,6 +24,9 @@ struct execute_client {
 
 struct execution; // a device, opened
 
+#define EXECUTE_OCLGRIND "oclgrind"   // the name that asks for it
+void *execute_oclgrind_library(void); // as dlopen gives it; NULL: it is not there
+
 tsmith_status execute_opencl_open(const char *device, struct execution **out, tsmith_error *error);
 const char *execute_opencl_device(const struct execution *execution);
 tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,

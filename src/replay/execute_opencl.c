@@ -21,8 +21,12 @@ enum { DEVICES_MOST = 64 };
 
 // ---- the device
 
-static tsmith_status load(struct execution *execution, tsmith_error *error) {
-    void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+static tsmith_status load(struct execution *execution, bool oclgrind, tsmith_error *error) {
+    void *library = oclgrind ? execute_oclgrind_library() : dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library && oclgrind)
+        return status_set(
+            error, TSMITH_ERROR_MISSING,
+            "there is no Oclgrind (liboclgrind-rt.so) to replay on: on Debian, apt install oclgrind");
     if (!library)
         return status_set(error, TSMITH_ERROR_MISSING,
                           "there is no OpenCL loader (libOpenCL.so.1) to replay with: on Debian, apt install "
@@ -74,8 +78,9 @@ tsmith_status execute_opencl_open(const char *device, struct execution **out, ts
     struct execution *execution = calloc(1, sizeof *execution);
     if (!execution)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
-    tsmith_status status = load(execution, error);
-    if (status == TSMITH_OK && !choose(execution, device, &seen))
+    const bool oclgrind = device && strcmp(device, EXECUTE_OCLGRIND) == 0;
+    tsmith_status status = load(execution, oclgrind, error);
+    if (status == TSMITH_OK && !choose(execution, oclgrind ? NULL : device, &seen))
         status = seen ? status_set(error, TSMITH_ERROR_MISSING,
                                    "none of the %u OpenCL devices is '%s': 'tracesmith devices' lists them",
                                    seen, device)
