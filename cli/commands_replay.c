@@ -35,6 +35,9 @@ static const struct option replay_options[] = {
      .argument = "KERNEL=FILE",
      .doc = "Take the source of the program with this kernel from FILE: what an edited kernel makes of the "
             "recorded data"},
+    {.name = "hazards",
+     .doc = "Run nothing: say which commands use the same memory, one of them writing, with nothing that "
+            "orders them"},
     {.name = "limit", .argument = "TIME", .doc = "Give up when a wait takes this long; 60s when not given"},
     {.name = "instructions",
      .argument = "KERNEL",

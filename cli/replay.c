@@ -11,6 +11,7 @@
 #include "command.h"
 #include "quantity.h"
 #include "replay.h"
+#include "replay_plan.h"
 #include "terminal.h"
 #include "trace.h"
 
@@ -334,7 +335,9 @@ static int run(struct replay *replay, struct text *text) {
     tsmith_recording_summarize(replay->recording, &replay->summary);
     text_add_cstr(text, json ? "{" : "");
     json ? add_summary_json(text, replay) : add_summary_text(text, replay);
-    if (!mode || strcmp(mode, "dry-run") != 0)
+    if (invocation_flag(replay->invocation, "hazards"))
+        code = answer_hazards(replay->recording, text, json);
+    else if (!mode || strcmp(mode, "dry-run") != 0)
         code = run_replay(replay, text, json);
     text_add_cstr(text, json ? "}\n" : "");
     output_text(text);

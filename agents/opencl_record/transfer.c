@@ -7,6 +7,11 @@
 
 #include "recorder.h"
 
+// Two transfers that share memory of the program must not run at once.
+static void put_host(struct recording_writer *writer, const void *at) {
+    recording_put(writer, RECORDING_KEY_HOST, (uint64_t)(uintptr_t)at);
+}
+
 static void put_memory(struct recording_writer *writer, enum recording_key key, cl_mem memory) {
     const struct object *object = object_find_memory(memory);
     recording_put(writer, key, object ? object->id : 0);
@@ -24,6 +29,7 @@ cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_boo
         put_memory(writer, RECORDING_KEY_TARGET, buffer);
         recording_put(writer, RECORDING_KEY_OFFSET, offset);
         recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
+        put_host(writer, from);
         payload_put(writer, &payload);
         command_close(event);
     }
@@ -43,6 +49,7 @@ cl_int record_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
         put_memory(writer, RECORDING_KEY_SOURCE, buffer);
         recording_put(writer, RECORDING_KEY_OFFSET, offset);
         recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
+        put_host(writer, to);
         payload_put(writer, &payload);
         command_close(event);
     }

@@ -12,6 +12,7 @@
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"
+#include "tracesmith/plan.h"
 #include "tracesmith/profiler.h"
 #include "tracesmith/query.h"
 #include "tracesmith/ranks.h"

@@ -35,5 +35,9 @@ uint64_t chunk_table_find(const struct chunk_table *table, struct chunk_hash has
 // False when memory is exhausted. `value` is not 0.
 bool chunk_table_add(struct chunk_table *table, struct chunk_hash hash, uint64_t value);
 void chunk_table_finish(struct chunk_table *table);
+// A number as a key of such a table.
+static inline struct chunk_hash chunk_key_of(uint64_t id) {
+    return (struct chunk_hash){id * 0x9e3779b97f4a7c15u, id};
+}
 
 #endif

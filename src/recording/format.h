@@ -86,6 +86,7 @@ enum recording_type {
     X(WRITES, 37)                                                                                            \
     X(CLONED, 38)                                                                                            \
     X(LIST, 39)                                                                                              \
+    X(HOST, 47) /* where the program's memory of a transfer is: tells transfers that share it */             \
     X(PID, 40)                                                                                               \
     X(VERSION, 41)                                                                                           \
     X(DRIVER, 42)                                                                                            \

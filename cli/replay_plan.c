@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith replay --hazards`: what the program leaves open.
+#include "replay_plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "command.h"
+#include "terminal.h"
+#include "trace.h"
+
+void add_plan_command(struct text *text, const tsmith_plan_command *command, bool json) {
+    if (json) {
+        text_add_format(text, "{\"command\":%" PRIu64 ",\"what\":\"%s\",\"queue\":%" PRIu64 ",\"kernel\":",
+                        command->command, command->what, command->queue);
+        if (command->kernel)
+            text_add_json_cstr(text, command->kernel);
+        else
+            text_add_cstr(text, "null");
+        text_add_char(text, '}');
+        return;
+    }
+    if (strcmp(command->what, "host") == 0) {
+        text_add_format(text, "the program itself, after %" PRIu64 " commands", command->command);
+        return;
+    }
+    text_add_cstr(text, command->what);
+    if (command->kernel) {
+        text_add_char(text, ' ');
+        text_add_safe(text, text_string(command->kernel), 60);
+    }
+    text_add_format(text, " (command %" PRIu64 ", queue %" PRIu64 ")", command->command, command->queue);
+}
+
+static void add_hazard_json(struct text *text, const tsmith_hazard *hazard) {
+    text_add_format(text,
+                    "{\"kind\":\"%s\",\"pid\":%" PRIu64 ",\"first\":", tsmith_hazard_kind_name(hazard->kind),
+                    hazard->pid);
+    add_plan_command(text, &hazard->first, true);
+    text_add_cstr(text, ",\"second\":");
+    add_plan_command(text, &hazard->second, true);
+    text_add_format(text,
+                    ",\"memory\":\"%s\",\"buffer\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64
+                    ",\"count\":%" PRIu64 ",\"assumed\":%s}",
+                    hazard->memory, hazard->buffer, hazard->from, hazard->to, hazard->count,
+                    hazard->assumed ? "true" : "false");
+}
+
+static void add_hazard_text(struct text *text, const tsmith_hazard *hazard) {
+    text_add_format(text, "%s  ", tsmith_hazard_kind_name(hazard->kind));
+    add_plan_command(text, &hazard->first, false);
+    text_add_cstr(text, " and ");
+    add_plan_command(text, &hazard->second, false);
+    text_add_cstr(text, "\n    nothing orders them, and both use ");
+    if (strcmp(hazard->memory, "host memory") == 0)
+        text_add_format(text, "memory of the program at 0x%" PRIx64 " (%" PRIu64 " bytes)", hazard->from,
+                        hazard->to - hazard->from);
+    else
+        text_add_format(text, "bytes %" PRIu64 " to %" PRIu64 " of %sbuffer %" PRIu64, hazard->from,
+                        hazard->to, strcmp(hazard->memory, "mapping") == 0 ? "what is mapped of " : "",
+                        hazard->buffer);
+    if (hazard->assumed)
+        text_add_cstr(text, " (of a kernel: at most these)");
+    if (hazard->count > 1) {
+        text_add_cstr(text, "; ");
+        text_add_count(text, hazard->count);
+        text_add_cstr(text, " times");
+    }
+    text_add_char(text, '\n');
+}
+
+static void add_limits(struct text *text, const tsmith_plan_summary *summary) {
+    if (summary->callbacks)
+        text_add_cstr(text, "note: the program has callbacks: they may order what is said to be open\n");
+    if (summary->unknown)
+        text_add_format(text, "note: what %" PRIu64 " commands use is not known: they are not checked\n",
+                        summary->unknown);
+    if (summary->never)
+        text_add_format(text, "note: %" PRIu64 " commands wait for what never happened\n", summary->never);
+    if (summary->unchecked)
+        text_add_format(text, "note: %" PRIu64 " uses of memory were too many to be checked\n",
+                        summary->unchecked);
+}
+
+int answer_hazards(tsmith_recording *recording, struct text *text, bool json) {
+    tsmith_plan *plan;
+    tsmith_error error;
+    tsmith_hazard hazard;
+    tsmith_plan_summary summary = {.size = sizeof summary};
+    size_t count = 0;
+    const tsmith_status status = tsmith_plan_create(recording, &plan, &error);
+    if (status < 0) {
+        complain("%s", error.message);
+        return exit_code_of_input(status);
+    }
+    tsmith_plan_summarize(plan, &summary);
+    if (json)
+        text_add_format(text,
+                        ",\"plan\":{\"nodes\":%" PRIu64 ",\"edges\":%" PRIu64 ",\"never\":%" PRIu64
+                        ",\"unknown\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"callbacks\":%s},\"hazards\":[",
+                        summary.commands, summary.edges, summary.never, summary.unknown, summary.unchecked,
+                        summary.callbacks ? "true" : "false");
+    for (; tsmith_plan_hazard_get(plan, count, &hazard); count++) {
+        text_add_cstr(text, json && count ? ",\n" : "");
+        json ? add_hazard_json(text, &hazard) : add_hazard_text(text, &hazard);
+    }
+    if (json)
+        text_add_char(text, ']');
+    else
+        add_limits(text, &summary);
+    if (!json && !count)
+        text_add_cstr(text, "every conflicting use of memory is ordered\n");
+    tsmith_plan_destroy(plan);
+    return count ? EXIT_NO : EXIT_DONE;
+}

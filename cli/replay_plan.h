@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `replay` says of the plan of a recording: conflicts that nothing orders.
+#ifndef CLI_REPLAY_PLAN_H
+#define CLI_REPLAY_PLAN_H
+
+#include <stdbool.h>
+
+#include "text.h"
+#include "tracesmith/plan.h"
+
+// A command as findings name it: "kernel blur (command 12, queue 3)"; or as a JSON object.
+void add_plan_command(struct text *text, const tsmith_plan_command *command, bool json);
+// Adds the findings; returns the exit code.
+int answer_hazards(tsmith_recording *recording, struct text *text, bool json);
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of a recording: which of its commands had to come before which (queues, wait lists, barriers, waits of the
+// host), what memory each of them uses, and conflicts that nothing orders. Nothing is run for it: no device is needed.
+//
+// How order and use of memory are found is at the top of src/replay/plan.h; what cannot be known is in docs/replay.md.
+// A plan borrows its recording. One thread at a time.
+#ifndef TRACESMITH_PLAN_H
+#define TRACESMITH_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/replay.h"
+#include "tracesmith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsmith_plan tsmith_plan;
+
+typedef struct tsmith_plan_summary {
+    size_t size;       // sizeof(tsmith_plan_summary), the caller's
+    uint64_t commands; // and moments of the host
+    uint64_t edges;    // that order them
+    uint64_t never;    // that wait for what never happened, or for each other
+    uint64_t unknown;  // whose use of memory is not known
+    uint64_t
+        unchecked; // uses of memory that were not checked against others, to keep time and memory bounded
+    int callbacks; // the program had callbacks: they may order what the plan says nothing orders
+} tsmith_plan_summary;
+
+// X(NAME, number, "name", "what it means")
+#define TSMITH_HAZARD_TABLE(X)                                                                               \
+    X(READ_AFTER_WRITE, 0, "read-after-write", "the second may read before the first has written")           \
+    X(WRITE_AFTER_READ, 1, "write-after-read", "the second may write before the first has read")             \
+    X(WRITE_AFTER_WRITE, 2, "write-after-write", "which of the two writes last is open")
+
+typedef enum tsmith_hazard_kind {
+#define TSMITH_HAZARD_ENUM(NAME, number, name, doc) TSMITH_HAZARD_##NAME = number,
+    TSMITH_HAZARD_TABLE(TSMITH_HAZARD_ENUM)
+#undef TSMITH_HAZARD_ENUM
+        TSMITH_HAZARD_LIMIT
+} tsmith_hazard_kind;
+TSMITH_API const char *tsmith_hazard_kind_name(tsmith_hazard_kind kind); // NULL for another number
+
+// A command as a finding names it. Text is the plan's or the recording's.
+typedef struct tsmith_plan_command {
+    uint64_t command;     // how many commands of the process were before it
+    const char *what;     // "kernel", "read", ...; "host": the program's own use of memory
+    const char *kernel;   // its name, or NULL
+    uint64_t queue;       // the recording's number of it; 0: none
+    uint64_t correlation; // of its API call in the trace; 0: not known
+} tsmith_plan_command;
+
+typedef struct tsmith_hazard {
+    tsmith_hazard_kind kind;
+    uint64_t pid;
+    tsmith_plan_command first, second; // in the order of the recording
+    const char *memory;                // "buffer", "host memory" (of the program) or "mapping" (of a buffer)
+    uint64_t buffer;                   // the recording's number; 0: none
+    uint64_t from, to;                 // the bytes that both use
+    uint64_t
+        count;   // how often the same two calls (by queue, command and kernel) do it; this is the first time
+    int assumed; // which bytes a kernel uses is not known: all of its argument
+} tsmith_hazard;
+
+// LIMIT when more commands can run at once than are kept apart (65,536), or it takes more than half of the memory.
+TSMITH_API tsmith_status tsmith_plan_create(tsmith_recording *recording, tsmith_plan **out,
+                                            tsmith_error *error);
+TSMITH_API void tsmith_plan_destroy(tsmith_plan *plan);
+TSMITH_API void tsmith_plan_summarize(const tsmith_plan *plan, tsmith_plan_summary *out);
+// In the order of the recording; 0 past the last index.
+TSMITH_API int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsmith_hazard *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conflicts that no path orders, and what really depends on what: one walk in a legal order.
+//
+// Nodes form chains, each node after the one before it in its chain. A node's clock says, for every chain, how far along it
+// lies before the node; so A is before B when B's clock has A's place in A's chain. A clock lives until the last successor
+// has taken it over, so that a queue in order hands on one and the same. What nothing comes after needs no chain.
+//
+// Of each memory there is a row of disjoint stretches, each with who wrote it last and who has read it since. A node is
+// checked against those only: who came before them was checked against them.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "replay/plan.h"
+
+enum { CHAINS_MOST = 1 << 16, STRETCHES_MOST = 1 << 14, HAZARDS_MOST = 1 << 14 };
+#define NO_CHAIN UINT32_MAX
+static const uint64_t WORK_MOST = (uint64_t)1 << 34; // steps over chains and stretches: some seconds
+
+struct clock {
+    uint32_t *at;
+    uint32_t size;
+};
+
+struct stretch {
+    uint64_t from, to;
+    uint32_t writer;  // node + 1
+    uint32_t readers; // index + 1 into check.readers
+};
+
+struct reader {
+    uint32_t node, next;
+};
+
+struct history {
+    struct stretch *stretches;
+    size_t count, capacity;
+};
+
+struct check {
+    struct plan *plan;
+    struct clock *clocks; // by node
+    uint32_t *left;       // by node: successors that come yet
+    uint32_t *chain, *place;
+    uint32_t *tail; // by chain: the place of its last
+    size_t tail_count, tail_capacity;
+    struct history *histories; // by memory
+    struct reader *readers;
+    size_t reader_count, reader_capacity;
+    uint32_t free_reader;
+    struct chunk_table known; // hazards by who has them
+    uint64_t bytes, bytes_most, work;
+    // the node that is being checked
+    uint32_t node;
+    const uint32_t *now;
+    uint32_t now_size;
+    size_t need_from;
+    bool failed, limit;
+};
+
+// ---- clocks
+
+static uint32_t predecessor(const struct plan *plan, const struct plan_node *node, uint32_t i) {
+    return i < node->edge_count ? plan->edges[node->edge_first + i] : node->late - 1;
+}
+
+static uint32_t predecessor_count(const struct plan_node *node) {
+    return node->edge_count + (node->late != 0);
+}
+
+static bool is_before(const struct check *check, uint32_t node) {
+    const uint32_t chain = check->chain[node];
+    return chain != NO_CHAIN && chain < check->now_size && check->now[chain] >= check->place[node];
+}
+
+static void drop_clock(struct check *check, uint32_t node) {
+    check->bytes -= (uint64_t)check->clocks[node].size * sizeof(uint32_t);
+    free(check->clocks[node].at);
+    check->clocks[node] = (struct clock){0};
+}
+
+static bool grow_clock(struct check *check, struct clock *clock, uint32_t size) {
+    if (size <= clock->size)
+        return true;
+    uint32_t *at = realloc(clock->at, (size_t)size * sizeof *at);
+    check->failed |= !at;
+    if (!at)
+        return false;
+    memset(at + clock->size, 0, (size_t)(size - clock->size) * sizeof *at);
+    check->bytes += (uint64_t)(size - clock->size) * sizeof *at;
+    check->limit |= check->bytes > check->bytes_most;
+    *clock = (struct clock){at, size};
+    return true;
+}
+
+static void join(struct check *check, struct clock *clock, const struct clock *other) {
+    if (!grow_clock(check, clock, other->size))
+        return;
+    check->work += other->size;
+    for (uint32_t i = 0; i < other->size; i++)
+        clock->at[i] = clock->at[i] > other->at[i] ? clock->at[i] : other->at[i];
+}
+
+// From the predecessors; the clock of one that nobody else needs is taken over.
+static void make_clock(struct check *check, uint32_t node) {
+    const struct plan_node *at = &check->plan->nodes[node];
+    struct clock clock = {0};
+    for (uint32_t i = 0; i < predecessor_count(at); i++) {
+        const uint32_t from = predecessor(check->plan, at, i);
+        struct clock *other = &check->clocks[from];
+        if (check->left[from] == 1 && other->size >= clock.size) {
+            const struct clock mine = clock;
+            clock = *other;
+            *other = mine;
+        }
+        if (other->at)
+            join(check, &clock, other);
+    }
+    check->clocks[node] = clock;
+}
+
+// One that ends before the node, or a new one.
+static uint32_t find_chain(struct check *check, uint32_t node) {
+    const struct plan_node *at = &check->plan->nodes[node];
+    const struct clock *clock = &check->clocks[node];
+    for (uint32_t i = 0; i < predecessor_count(at); i++) {
+        const uint32_t from = predecessor(check->plan, at, i), chain = check->chain[from];
+        if (chain != NO_CHAIN && check->tail[chain] == check->place[from])
+            return chain;
+    }
+    check->work += clock->size;
+    for (uint32_t chain = 0; chain < clock->size; chain++)
+        if (clock->at[chain] && check->tail[chain] == clock->at[chain])
+            return chain;
+    void *tail = check->tail;
+    check->limit |= check->tail_count == CHAINS_MOST;
+    if (check->limit ||
+        !array_reserve(&tail, &check->tail_capacity, check->tail_count + 1, sizeof(uint32_t))) {
+        check->failed = true;
+        return NO_CHAIN;
+    }
+    check->tail = tail;
+    check->tail[check->tail_count] = 0;
+    return (uint32_t)check->tail_count++;
+}
+
+static void begin_node(struct check *check, uint32_t node) {
+    const struct plan_node *at = &check->plan->nodes[node];
+    check->node = node;
+    check->chain[node] = NO_CHAIN;
+    if (!check->left[node] &&
+        predecessor_count(at) <= 1) { // what it sees is what its predecessor saw, and that
+        const uint32_t from = predecessor_count(at) ? predecessor(check->plan, at, 0) : 0;
+        check->now = predecessor_count(at) ? check->clocks[from].at : NULL;
+        check->now_size = predecessor_count(at) ? check->clocks[from].size : 0;
+        return;
+    }
+    make_clock(check, node);
+    if (check->left[node] && !check->failed) {
+        const uint32_t chain = find_chain(check, node);
+        if (chain != NO_CHAIN && grow_clock(check, &check->clocks[node], chain + 1)) {
+            check->chain[node] = chain;
+            check->place[node] = ++check->tail[chain];
+            check->clocks[node].at[chain] = check->place[node];
+        }
+    }
+    check->now = check->clocks[node].at;
+    check->now_size = check->clocks[node].size;
+}
+
+static void end_node(struct check *check, uint32_t node) {
+    const struct plan_node *at = &check->plan->nodes[node];
+    for (uint32_t i = 0; i < predecessor_count(at); i++) {
+        const uint32_t from = predecessor(check->plan, at, i);
+        if (--check->left[from] == 0)
+            drop_clock(check, from);
+    }
+    if (!check->left[node])
+        drop_clock(check, node);
+}
+
+// ---- findings
+
+static uint64_t site(const struct plan *plan, uint32_t node) {
+    const uint64_t words[] = {plan->nodes[node].kind, plan->nodes[node].queue, plan_command(plan, node),
+                              plan->nodes[node].kind == PLAN_COMMAND
+                                  ? recording_value(plan_record(plan, node), RECORDING_KEY_KERNEL)
+                                  : 0};
+    return hash_bytes(words, sizeof words);
+}
+
+static void find_hazard(struct check *check, uint32_t first, const struct plan_access *access,
+                        const struct stretch *stretch, tsmith_hazard_kind kind) {
+    struct plan *plan = check->plan;
+    void *hazards = plan->hazards;
+    const struct chunk_hash key = {site(plan, first) * 31 + kind, site(plan, check->node)};
+    const uint64_t known = chunk_table_find(&check->known, key);
+    if (known) {
+        struct plan_hazard *hazard = &plan->hazards[known - 1];
+        if (hazard->count == 1 && hazard->last[0] == first && hazard->last[1] == check->node &&
+            hazard->memory == access->memory)
+            hazard->to = stretch->to > hazard->to ? stretch->to : hazard->to;
+        hazard->count += hazard->last[0] != first || hazard->last[1] != check->node;
+        hazard->last[0] = first;
+        hazard->last[1] = check->node;
+        return;
+    }
+    if (plan->hazard_count == HAZARDS_MOST) {
+        plan->unchecked++;
+        return;
+    }
+    if (!array_reserve(&hazards, &plan->hazard_capacity, plan->hazard_count + 1, sizeof *plan->hazards) ||
+        ((plan->hazards = hazards), !chunk_table_add(&check->known, key, plan->hazard_count + 1))) {
+        check->failed = true;
+        return;
+    }
+    const bool earlier = plan->nodes[first].record <= plan->nodes[check->node].record;
+    plan->hazards[plan->hazard_count++] = (struct plan_hazard){.first = earlier ? first : check->node,
+                                                               .second = earlier ? check->node : first,
+                                                               .memory = access->memory,
+                                                               .kind = kind,
+                                                               .from = stretch->from,
+                                                               .to = stretch->to,
+                                                               .last = {first, check->node},
+                                                               .count = 1};
+}
+
+static void add_need(struct check *check, uint32_t node, bool content) {
+    struct plan *plan = check->plan;
+    void *needs = plan->needs;
+    enum { LOOK_BACK = 4 };
+    if (node == check->node)
+        return;
+    for (size_t i = plan->need_count; i > check->need_from && i + LOOK_BACK > plan->need_count; i--)
+        if (plan->needs[i - 1].node == node) {
+            plan->needs[i - 1].content |= content;
+            return;
+        }
+    if (!array_reserve(&needs, &plan->need_capacity, plan->need_count + 1, sizeof *plan->needs)) {
+        check->failed = true;
+        return;
+    }
+    plan->needs = needs;
+    plan->needs[plan->need_count++] = (struct plan_need){node, content};
+}
+
+static void meet(struct check *check, uint32_t other, const struct plan_access *access,
+                 const struct stretch *stretch, tsmith_hazard_kind kind, bool content) {
+    const bool host =
+        check->plan->nodes[other].kind == PLAN_HOST && check->plan->nodes[check->node].kind == PLAN_HOST;
+    add_need(check, other, content);
+    if (other != check->node && !host && !is_before(check, other))
+        find_hazard(check, other, access, stretch, kind);
+}
+
+// ---- stretches
+
+// Index of the first that ends after `at`.
+static size_t find_stretch(const struct history *history, uint64_t at) {
+    size_t low = 0, high = history->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (history->stretches[middle].to > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool insert(struct check *check, struct history *history, size_t index, struct stretch stretch) {
+    void *stretches = history->stretches;
+    if (!array_reserve(&stretches, &history->capacity, history->count + 1, sizeof stretch)) {
+        check->failed = true;
+        return false;
+    }
+    history->stretches = stretches;
+    check->work += (history->count - index) / 64;
+    memmove(history->stretches + index + 1, history->stretches + index,
+            (history->count - index) * sizeof stretch);
+    history->stretches[index] = stretch;
+    history->count++;
+    return true;
+}
+
+static uint32_t add_reader(struct check *check, uint32_t node, uint32_t next) {
+    uint32_t index = check->free_reader;
+    if (index) {
+        check->free_reader = check->readers[index - 1].next;
+    } else {
+        void *readers = check->readers;
+        if (!array_reserve(&readers, &check->reader_capacity, check->reader_count + 1,
+                           sizeof *check->readers)) {
+            check->failed = true;
+            return next;
+        }
+        check->readers = readers;
+        index = (uint32_t)++check->reader_count;
+    }
+    check->readers[index - 1] = (struct reader){node, next};
+    return index;
+}
+
+static void drop_readers(struct check *check, struct stretch *stretch) {
+    while (stretch->readers) {
+        const uint32_t index = stretch->readers;
+        stretch->readers = check->readers[index - 1].next;
+        check->readers[index - 1].next = check->free_reader;
+        check->free_reader = index;
+    }
+}
+
+// Makes the stretch at `index` end at `at`, which lies within it.
+static bool split(struct check *check, struct history *history, size_t index, uint64_t at) {
+    struct stretch tail = history->stretches[index];
+    uint32_t readers = 0;
+    for (uint32_t i = tail.readers; i; i = check->readers[i - 1].next)
+        readers = add_reader(check, check->readers[i - 1].node, readers), check->work++;
+    tail.from = at;
+    tail.readers = readers;
+    if (!insert(check, history, index + 1, tail))
+        return false;
+    history->stretches[index].to = at;
+    return true;
+}
+
+// Makes stretches that are exactly the bytes of the access: [*first, *end).
+static bool cover(struct check *check, struct history *history, uint64_t from, uint64_t to, size_t *first,
+                  size_t *end) {
+    size_t at = find_stretch(history, from);
+    if (at < history->count && history->stretches[at].from < from && !split(check, history, at++, from))
+        return false;
+    *first = at;
+    for (uint64_t reached = from; reached < to; at++) {
+        struct stretch *stretch = at < history->count ? &history->stretches[at] : NULL;
+        if (!stretch || stretch->from > reached) {
+            const uint64_t until = stretch && stretch->from < to ? stretch->from : to;
+            if (!insert(check, history, at, (struct stretch){.from = reached, .to = until}))
+                return false;
+        } else if (stretch->to > to && !split(check, history, at, to)) {
+            return false;
+        }
+        reached = history->stretches[at].to;
+    }
+    *end = at;
+    return true;
+}
+
+static void take_read(struct check *check, const struct plan_access *access, struct stretch *stretch) {
+    if (stretch->writer)
+        meet(check, stretch->writer - 1, access, stretch, TSMITH_HAZARD_READ_AFTER_WRITE,
+             check->plan->memories[access->memory].kind != PLAN_HOST_MEMORY);
+    if (!(access->flags & PLAN_WRITES) &&
+        (!stretch->readers || check->readers[stretch->readers - 1].node != check->node))
+        stretch->readers = add_reader(check, check->node, stretch->readers);
+}
+
+static void take_write(struct check *check, const struct plan_access *access, struct stretch *stretch) {
+    const bool partly = access->flags & (PLAN_ASSUMED | PLAN_PARTLY);
+    if (stretch->writer && !(access->flags & PLAN_READS))
+        meet(check, stretch->writer - 1, access, stretch, TSMITH_HAZARD_WRITE_AFTER_WRITE, partly);
+    for (uint32_t i = stretch->readers; i; i = check->readers[i - 1].next) {
+        check->work++;
+        meet(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_WRITE_AFTER_READ, false);
+    }
+    drop_readers(check, stretch);
+}
+
+static void take_access(struct check *check, const struct plan_access *access) {
+    struct history *history = &check->histories[access->memory];
+    size_t first, end;
+    if (history->count >= STRETCHES_MOST) { // what was before is forgotten
+        for (size_t i = 0; i < history->count; i++)
+            drop_readers(check, &history->stretches[i]);
+        history->count = 0;
+        check->plan->unchecked++;
+    }
+    if (!cover(check, history, access->from, access->to, &first, &end))
+        return;
+    check->work += end - first;
+    for (size_t i = first; i < end; i++) {
+        if (access->flags & PLAN_READS)
+            take_read(check, access, &history->stretches[i]);
+        if (access->flags & PLAN_WRITES)
+            take_write(check, access, &history->stretches[i]);
+    }
+    if (!(access->flags & PLAN_WRITES))
+        return;
+    // One node wrote all of it.
+    history->stretches[first] =
+        (struct stretch){.from = access->from, .to = access->to, .writer = check->node + 1};
+    memmove(history->stretches + first + 1, history->stretches + end,
+            (history->count - end) * sizeof *history->stretches);
+    history->count -= end - first - 1;
+}
+
+// ---- all of it
+
+static void walk(struct check *check) {
+    struct plan *plan = check->plan;
+    for (size_t i = 0; i < plan->order_count && !check->failed && !check->limit; i++) {
+        const uint32_t node = plan->order[i];
+        const struct plan_node *at = &plan->nodes[node];
+        begin_node(check, node);
+        check->need_from = plan->need_count;
+        for (uint32_t j = 0; j < at->access_count && !check->failed; j++)
+            take_access(check, &plan->accesses[at->access_first + j]);
+        plan->need_first[node] = check->need_from;
+        plan->need_first[plan->node_count + 1 + node] = plan->need_count;
+        end_node(check, node);
+        check->limit |= check->work > WORK_MOST;
+    }
+}
+
+static void finish(struct check *check) {
+    for (size_t i = 0; check->clocks && i < check->plan->node_count; i++)
+        free(check->clocks[i].at);
+    for (size_t i = 0; check->histories && i < check->plan->memory_count; i++)
+        free(check->histories[i].stretches);
+    chunk_table_finish(&check->known);
+    free(check->clocks);
+    free(check->left);
+    free(check->chain);
+    free(check->place);
+    free(check->tail);
+    free(check->histories);
+    free(check->readers);
+}
+
+tsmith_status plan_check(struct plan *plan, tsmith_error *error) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    struct check check = {.plan = plan};
+    const size_t nodes = plan->node_count + 1;
+    check.bytes_most = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : (uint64_t)1 << 30;
+    check.clocks = calloc(nodes, sizeof *check.clocks);
+    check.left = calloc(nodes, sizeof *check.left);
+    check.chain = calloc(nodes, sizeof *check.chain);
+    check.place = calloc(nodes, sizeof *check.place);
+    check.histories = calloc(plan->memory_count + 1, sizeof *check.histories);
+    plan->need_first = calloc(2 * nodes, sizeof *plan->need_first);
+    check.failed =
+        !check.clocks || !check.left || !check.chain || !check.place || !check.histories || !plan->need_first;
+    for (size_t i = 0; i < plan->order_count && !check.failed; i++) {
+        const struct plan_node *node = &plan->nodes[plan->order[i]];
+        for (uint32_t j = 0; j < predecessor_count(node); j++)
+            check.left[predecessor(plan, node, j)]++;
+    }
+    walk(&check);
+    finish(&check);
+    if (check.limit)
+        return status_set(error, TSMITH_ERROR_LIMIT,
+                          "more commands of the recording can run at once than can be kept apart: their "
+                          "order is not checked");
+    return check.failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to check the plan")
+                        : TSMITH_OK;
+}

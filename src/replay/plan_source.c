@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a kernel uses its arguments, from its source: what is only read, or only written. A reader of C that knows words and
+// signs, not meanings: where a pointer is used in any way but `p[...]` and `*p`, or a macro may hide what happens, both is
+// said. What is not understood at all (an #include, assembler, C++) makes both of everything.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "replay/plan.h"
+
+enum { BOTH = PLAN_READS | PLAN_WRITES, TOKENS_MOST = 1 << 20, MACROS_MOST = 1024 };
+
+enum token_kind { TOKEN_WORD, TOKEN_NUMBER, TOKEN_SIGN };
+
+struct token {
+    const char *at;
+    uint32_t length;
+    uint8_t kind;
+    bool hidden; // within the arguments of a macro
+};
+
+struct macro {
+    const char *name, *body;
+    size_t name_length, body_length;
+};
+
+struct source {
+    struct token *tokens;
+    size_t count, capacity;
+    struct macro macros[MACROS_MOST];
+    size_t macro_count;
+    bool unclear;
+};
+
+// ---- words and signs
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is(const struct token *token, const char *word) {
+    return token->length == strlen(word) && memcmp(token->at, word, token->length) == 0;
+}
+
+static void add_token(struct source *source, enum token_kind kind, const char *at, size_t length) {
+    void *tokens = source->tokens;
+    if (source->count == TOKENS_MOST ||
+        !array_reserve(&tokens, &source->capacity, source->count + 1, sizeof *source->tokens)) {
+        source->unclear = true;
+        return;
+    }
+    source->tokens = tokens;
+    source->tokens[source->count++] = (struct token){at, (uint32_t)length, (uint8_t)kind, false};
+}
+
+static void add_macro(struct source *source, const char *at, const char *end) {
+    const char *name = at;
+    while (at < end && (is_letter(*at) || is_digit(*at)))
+        at++;
+    if (at == name || source->macro_count == MACROS_MOST) {
+        source->unclear = true;
+        return;
+    }
+    source->unclear |= memmem(at, (size_t)(end - at), "##", 2) != NULL;
+    source->macros[source->macro_count++] = (struct macro){name, at, (size_t)(at - name), (size_t)(end - at)};
+}
+
+static bool begins(const char *at, const char *end, const char *word) {
+    const size_t length = strlen(word);
+    return (size_t)(end - at) >= length && memcmp(at, word, length) == 0;
+}
+
+// Returns its end: the end of the line that no backslash continues.
+static const char *take_directive(struct source *source, const char *at, const char *end) {
+    const char *stop = at;
+    while (stop < end && (*stop != '\n' || stop[-1] == '\\'))
+        stop++;
+    for (at++; at < stop && is_space(*at); at++) {
+    }
+    if (begins(at, stop, "define")) {
+        for (at += strlen("define"); at < stop && is_space(*at); at++) {
+        }
+        add_macro(source, at, stop);
+    } else if (begins(at, stop, "include")) {
+        source->unclear = true;
+    }
+    return stop;
+}
+
+static const char *skip_comment(const char *at, const char *end) {
+    if (at[1] == '/') {
+        while (at < end && *at != '\n')
+            at++;
+        return at;
+    }
+    for (at += 2; at + 1 < end && !(at[0] == '*' && at[1] == '/'); at++) {
+    }
+    return at + 1 < end ? at + 2 : end;
+}
+
+static const char *skip_string(const char *at, const char *end) {
+    const char quote = *at;
+    for (at++; at < end && *at != quote; at++)
+        at += *at == '\\' && at + 1 < end;
+    return at < end ? at + 1 : end;
+}
+
+static size_t sign_length(const char *at, const char *end) {
+    static const char *const signs[] = {
+        "<<=", ">>=", "...", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
+        "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "##", "::", "<:", "%:", "??"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (begins(at, end, signs[i]))
+            return strlen(signs[i]);
+    return 1;
+}
+
+static void cut_up(struct source *source, const char *at, const char *end) {
+    bool line_begins = true;
+    while (at < end && !source->unclear) {
+        const char *from = at;
+        if (is_space(*at)) {
+            line_begins |= *at++ == '\n';
+            continue;
+        }
+        if (*at == '/' && at + 1 < end && (at[1] == '/' || at[1] == '*')) {
+            at = skip_comment(at, end);
+            continue;
+        }
+        if (*at == '#' && line_begins) {
+            at = take_directive(source, at, end);
+            continue;
+        }
+        line_begins = false;
+        if (is_letter(*at)) {
+            while (at < end && (is_letter(*at) || is_digit(*at)))
+                at++;
+            add_token(source, TOKEN_WORD, from, (size_t)(at - from));
+        } else if (is_digit(*at)) {
+            while (at < end && (is_letter(*at) || is_digit(*at) || *at == '.'))
+                at++;
+            add_token(source, TOKEN_NUMBER, from, (size_t)(at - from));
+        } else if (*at == '"' || *at == '\'') {
+            at = skip_string(at, end);
+            add_token(source, TOKEN_NUMBER, from, (size_t)(at - from));
+        } else {
+            at += sign_length(at, end);
+            add_token(source, TOKEN_SIGN, from, (size_t)(at - from));
+        }
+    }
+}
+
+// ---- macros
+
+// Macros of the build options: -D NAME, -DNAME=BODY, -DNAME(X)=BODY.
+static void take_options(struct source *source, const char *options) {
+    const char *end = options + strlen(options);
+    source->unclear |= strstr(options, "CLC++") != NULL || strstr(options, "-include") != NULL;
+    for (const char *at = options; (at = strstr(at, "-D")) != NULL;) {
+        for (at += 2; at < end && is_space(*at); at++) {
+        }
+        const char *stop = at;
+        while (stop < end && !is_space(*stop))
+            stop++;
+        add_macro(source, at, stop);
+        at = stop;
+    }
+}
+
+static bool is_macro(const struct source *source, const struct token *token) {
+    for (size_t i = 0; token->kind == TOKEN_WORD && i < source->macro_count; i++)
+        if (source->macros[i].name_length == token->length &&
+            memcmp(source->macros[i].name, token->at, token->length) == 0)
+            return true;
+    return false;
+}
+
+static bool mentions(const char *at, size_t length, const struct token *word) {
+    for (size_t i = 0; i + word->length <= length; i++) {
+        const size_t after = i + word->length;
+        if (memcmp(at + i, word->at, word->length) == 0 &&
+            (i == 0 || (!is_letter(at[i - 1]) && !is_digit(at[i - 1]))) &&
+            (after == length || (!is_letter(at[after]) && !is_digit(at[after]))))
+            return true;
+    }
+    return false;
+}
+
+static size_t closing(const struct source *source, size_t at, size_t end) {
+    size_t depth = 0;
+    for (; at < end; at++) {
+        const struct token *token = &source->tokens[at];
+        if (token->kind != TOKEN_SIGN || token->length != 1)
+            continue;
+        depth += strchr("([{", *token->at) != NULL;
+        if (strchr(")]}", *token->at) && --depth == 0)
+            return at;
+    }
+    return end;
+}
+
+static void hide_arguments(struct source *source) {
+    for (size_t i = 0; i + 1 < source->count; i++) {
+        const struct token *token = &source->tokens[i];
+        source->unclear |= is(token, "##") || is(token, "\\") || is(token, "<:") || is(token, "%:") ||
+                           is(token, "??") || is(token, "::") || is(token, "asm") || is(token, "__asm") ||
+                           is(token, "__asm__") || is(token, "template");
+        if (!is_macro(source, token) || !is(token + 1, "("))
+            continue;
+        const size_t end = closing(source, i + 1, source->count);
+        for (size_t j = i + 1; j < end; j++)
+            source->tokens[j].hidden = true;
+        i = end > i ? end - 1 : i;
+    }
+}
+
+// ---- one pointer
+
+static bool ends_value(const struct token *token) {
+    return token->kind == TOKEN_NUMBER || is(token, ")") || is(token, "]") ||
+           (token->kind == TOKEN_WORD && !is(token, "return") && !is(token, "case") && !is(token, "else"));
+}
+
+static bool is_unary(const struct source *source, size_t at) {
+    return at == 0 || !ends_value(&source->tokens[at - 1]);
+}
+
+// What follows a value that it is written by: 0 when it is read.
+static uint8_t use_by(const struct token *next) {
+    static const char *const changes[] = {
+        "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        if (is(next, changes[i]))
+            return BOTH;
+    if (is(next, "="))
+        return PLAN_WRITES;
+    return next->kind == TOKEN_WORD || is(next, "->") || is(next, "(") ? BOTH : PLAN_READS;
+}
+
+// The use of a pointer at `at`, in a body that ends at `end`.
+static uint8_t use_at(const struct source *source, size_t at, size_t begin, size_t end) {
+    const struct token *tokens = source->tokens;
+    size_t first = at, next = at + 1;
+    if (tokens[at].hidden)
+        return BOTH;
+    if (is(&tokens[next], "[")) {
+        while (next < end && (is(&tokens[next], "[") || is(&tokens[next], ".")))
+            next = is(&tokens[next], "[") ? closing(source, next, end) + 1 : next + 2;
+    } else if (is(&tokens[at - 1], "*") && is_unary(source, at - 1)) {
+        first = at - 1;
+    } else {
+        return BOTH;
+    }
+    for (; next < end && first > begin + 1 && is(&tokens[first - 1], "(") && is(&tokens[next], ")"); next++)
+        first--;
+    if (next >= end || first <= begin)
+        return BOTH;
+    const struct token *before = &tokens[first - 1];
+    if (is(before, "++") || is(before, "--") || is_macro(source, before) ||
+        ((is(before, "&") || is(before, "*")) && is_unary(source, first - 1)))
+        return BOTH;
+    if (is(&tokens[next], "[") || is(&tokens[next], ".")) // of what stands in parentheses
+        return BOTH;
+    return use_by(&tokens[next]);
+}
+
+static uint8_t uses_of(const struct source *source, const struct token *name, size_t begin, size_t end) {
+    uint8_t uses = 0;
+    for (size_t i = 0; i < source->macro_count; i++)
+        if (mentions(source->macros[i].body, source->macros[i].body_length, name))
+            return BOTH;
+    for (size_t i = begin + 1; i < end && uses != BOTH; i++) {
+        const struct token *token = &source->tokens[i];
+        if (token->kind == TOKEN_WORD && token->length == name->length &&
+            memcmp(token->at, name->at, name->length) == 0 && !is(token - 1, ".") && !is(token - 1, "->"))
+            uses |= use_at(source, i, begin, end);
+    }
+    return uses;
+}
+
+// ---- the kernel
+
+// Where its parameters open; 0: it is not there, or more than once.
+static size_t find_kernel(const struct source *source, const char *kernel) {
+    size_t found = 0;
+    bool is_kernel = false;
+    for (size_t i = 0; i + 1 < source->count; i++) {
+        const struct token *token = &source->tokens[i];
+        if (is(token, ";") || is(token, "}") || is(token, "{"))
+            is_kernel = false;
+        is_kernel |= is(token, "kernel") || is(token, "__kernel");
+        if (!is_kernel || !is(token, kernel) || !is(token + 1, "("))
+            continue;
+        if (found)
+            return 0;
+        found = i + 1;
+    }
+    return found;
+}
+
+static void find_uses(const struct source *source, const char *kernel, uint8_t *uses, size_t count) {
+    const size_t open = find_kernel(source, kernel), close = closing(source, open, source->count);
+    size_t body = close + 1, index = 0, name = 0;
+    if (!open || body >= source->count || !is(&source->tokens[body], "{"))
+        return;
+    const size_t end = closing(source, body, source->count);
+    for (size_t i = open + 1, depth = 0; i <= close && index < count && end < source->count; i++) {
+        const struct token *token = &source->tokens[i];
+        depth += is(token, "(") || is(token, "[");
+        if (depth == 0 && token->kind == TOKEN_WORD)
+            name = i;
+        if (depth == 0 && (is(token, ",") || i == close)) {
+            if (name)
+                uses[index] = uses_of(source, &source->tokens[name], body, end);
+            index++;
+            name = 0;
+        }
+        depth -= depth && (is(token, ")") || is(token, "]"));
+    }
+}
+
+void plan_source_uses(const char *text, size_t length, const char *options, const char *kernel, uint8_t *uses,
+                      size_t count) {
+    struct source *source = calloc(1, sizeof *source);
+    memset(uses, BOTH, count);
+    if (!source)
+        return;
+    if (options)
+        take_options(source, options);
+    cut_up(source, text, text + length);
+    hide_arguments(source);
+    if (!source->unclear)
+        find_uses(source, kernel, uses, count);
+    free(source->tokens);
+    free(source);
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs that forget to order two commands, and their twins that do not: each mistake is found, and nothing is said of a
+# twin. The programs and what they are called come from the one table in tests/programs/cl_hazards.c.
+set -eu
+: "${TRACESMITH_SOURCE_DIR:?}"
+# shellcheck source=tests/opencl/common.sh
+. "$TRACESMITH_SOURCE_DIR/tests/opencl/common.sh"
+[ -f "$agents/libtracesmith-opencl-record.so" ] || skip "the OpenCL recorder is not built"
+
+capture() {
+    name=$1
+    shift
+    "$TRACESMITH" profile --capture -o "$work/$name.sbt" -- "$programs/cl_hazards" "$@" >"$work/log" 2>&1 ||
+        fail "$name: $(cat "$work/log")"
+}
+hazards() {
+    want=$1
+    code=0
+    "$TRACESMITH" replay --hazards --json "$work/$2.sbt" >"$work/$2.json" 2>"$work/log" || code=$?
+    [ "$code" -eq "$want" ] || fail "$2: --hazards gave $code: $(cat "$work/log" "$work/$2.json")"
+}
+
+"$programs/cl_hazards" list >"$work/list"
+[ "$(wc -l <"$work/list")" -ge 20 ] || fail "there are fewer than 20 programs"
+while read -r planted where; do
+    capture "$planted" "$planted"
+    hazards 1 "$planted"
+    python3 -c 'import json, sys
+found = json.load(open(sys.argv[1]))["hazards"]
+host = [h for h in found if h["memory"] != "buffer"]
+sys.exit(0 if found and (sys.argv[2] == "device" or host) else "not found where it is: %s" % found)' \
+        "$work/$planted.json" "$where" || fail "$planted"
+    capture "$planted-twin" "$planted" --fixed
+    hazards 0 "$planted-twin"
+done <"$work/list"
+
+# Both commands are named, with the bytes they share: tiles of 64 by 16 bytes, 32 bytes of each row in both.
+python3 -c 'import json, sys
+(h,) = json.load(open(sys.argv[1]))["hazards"]
+assert h["kind"] == "write-after-write" and not h["assumed"], h
+assert (h["first"]["command"], h["second"]["command"]) == (0, 1), h
+assert h["first"]["what"] == h["second"]["what"] == "write box" and h["first"]["queue"] != h["second"]["queue"], h
+assert h["from"] == 32 and h["to"] == 15 * 128 + 64, h' "$work/boxes-overlap.json" || fail "boxes"
+python3 -c 'import json, sys
+(h,) = json.load(open(sys.argv[1]))["hazards"]
+assert h["kind"] == "write-after-read" and h["first"]["kernel"] == "twice" and h["second"]["what"] == "fill", h
+assert h["count"] == 1 and h["first"]["command"] == 3 and h["second"]["command"] == 6, h' \
+    "$work/double-buffer.json" || fail "double buffer"
+
+# Programs that make no such mistake.
+for line in "cl_launch_loop -n 50" "cl_what_if copies -n 4" cl_own_events; do
+    # shellcheck disable=SC2086 # words of the line
+    set -- $line
+    program=$1
+    shift
+    "$TRACESMITH" profile --capture -o "$work/good.sbt" -- "$programs/$program" "$@" >"$work/log" 2>&1 ||
+        fail "$line: $(cat "$work/log")"
+    hazards 0 good
+done
