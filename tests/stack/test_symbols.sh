@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Names of addresses: what addr2line, llvm-symbolizer and nm say of the same files; separate and packed symbols; files that
+# are not the ones they should be, or not whole.
+set -eu
+: "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
+for tool in addr2line nm objcopy strip readelf python3 c++ c++filt; do
+    command -v "$tool" >/dev/null || {
+        echo "skipped: there is no $tool"
+        exit 77
+    }
+done
+modules=$TRACESMITH_SOURCE_DIR/tests/stack/modules
+check=$TRACESMITH_SOURCE_DIR/tests/stack/check_symbols.py
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset DEBUGINFOD_URLS
+sanitize=${TRACESMITH_SANITIZE:+-fsanitize=$TRACESMITH_SANITIZE}
+# shellcheck disable=SC2086 # no word where there is no sanitizer
+"$CC" -O2 -D_GNU_SOURCE $sanitize -I"$TRACESMITH_SOURCE_DIR/include" -I"$TRACESMITH_SOURCE_DIR/src" \
+    -o "$work/names" "$modules/names.c" "$TRACESMITH_BUILD_DIR/lib/libtracesmith_core.a" -ldw -lelf -llzma -liberty -lz
+fail() {
+    echo "test_symbols: $*" >&2
+    exit 1
+}
+
+# Lines and inlined functions, as others have them.
+cd "$work"
+for version in 4 5; do
+    c++ -O2 "-gdwarf-$version" -o "inlined$version" "$modules/inlined.cc"
+    python3 "$check" ./names "inlined$version"
+done
+if command -v rustc >/dev/null && rustc -O -g -o rust "$modules/inlined.rs" 2>/dev/null; then
+    python3 "$check" ./names rust
+else
+    echo "no rustc: Rust is not looked at"
+fi
+
+# The same file, its symbols elsewhere or packed: the same answers to the last byte.
+nm -S --defined-only inlined5 | awk '$3 ~ /[TtWw]/ { print $1 }' >addresses
+[ "$(wc -l <addresses)" -gt 20 ]
+./names inlined5 <addresses >whole
+objcopy --compress-debug-sections=zlib inlined5 packed
+./names packed <addresses | cmp - whole || fail "packed sections"
+mkdir separate separate/.debug
+objcopy --only-keep-debug inlined5 separate/.debug/inlined5.debug
+strip -o separate/inlined5 inlined5
+./names separate/inlined5 <addresses >bare
+cmp -s bare whole && fail "a stripped file has all names"
+(cd separate/.debug && objcopy --add-gnu-debuglink=inlined5.debug ../inlined5)
+./names separate/inlined5 <addresses | cmp - whole || fail "a debug file by its name"
+build_id=$(readelf -n inlined5 | awk '/Build ID/ { print $3 }')
+[ -n "$build_id" ]
+./names separate/inlined5 "$build_id" <addresses | cmp - whole || fail "the right build id"
+# Another program's debug file under that name.
+printf 'int main(void) { return 0; }\n' | "$CC" -g -x c - -o other
+objcopy --only-keep-debug other separate/.debug/inlined5.debug
+./names separate/inlined5 <addresses | cmp - bare || fail "another program's debug file was believed"
+# Names without lines that a distribution leaves in a stripped file.
+if command -v xz >/dev/null; then
+    strip --strip-debug -o symbols inlined5
+    xz -k symbols
+    strip -o mini inlined5
+    objcopy --add-section .gnu_debugdata=symbols.xz mini
+    ./names mini <addresses | cut -f2 >names.mini
+    ./names symbols <addresses | cut -f2 | cmp - names.mini || fail "packed table of symbols"
+fi
+
+# Another file than the one that was loaded, one that is gone, and what is no ELF file.
+: >empty
+for case in "inlined5 00112233445566778899aabbccddeeff00112233 other" "nowhere '' gone" "addresses '' damaged" \
+    "empty '' damaged" "/dev/zero '' gone" ". '' gone"; do
+    eval "set -- $case"
+    ./names "$1" ${2:+"$2"} <addresses >said
+    [ "$(tail -n 1 said)" = "$3 whole" ] || fail "$1: $(tail -n 1 said)"
+    [ "$(grep -cv '	?	?	0$' said)" = 1 ] || fail "$1 has names"
+done
+
+# A map of generated code: later code over earlier, lines that are none, a last line that is cut.
+printf '1000 100 one\n0x1080 10 two with spaces\nnonsense\n2000 ffffffffffffffff three\n3000 40 fo' >map
+printf '%s\n' fff 1000 107f 1080 108f 1090 10ff 1100 3000 303f 3040 | ./names --map map >said || fail "map"
+printf '%s\n' '?' one one 'two with spaces' 'two with spaces' one one '?' fo fo '?' 'found damaged' >expected
+cut -f2 said | cmp - expected || fail "names of generated code"
+
+# Cut and torn files: some names are lost, nothing else happens.
+size=$(stat -c %s inlined5)
+step=$((size / 40))
+at=1
+while [ "$at" -lt "$size" ]; do
+    head -c "$at" inlined5 >cut
+    ./names cut <addresses >/dev/null || fail "a file cut at $at"
+    cp inlined5 torn
+    dd if=inlined5 of=torn bs=1 skip="$((at * 7 % size))" seek="$at" count=64 conv=notrunc 2>/dev/null
+    ./names torn <addresses >/dev/null || {
+        cp torn "${TMPDIR:-/tmp}/torn.$$"
+        fail "a file torn at $at: ${TMPDIR:-/tmp}/torn.$$"
+    }
+    at=$((at + step))
+done
+
+# What is installed here.
+for file in $(ldd "$TRACESMITH_BUILD_DIR/lib/libtracesmith.so.0" | sed -n 's|^.* \(/[^ ]*\) (.*$|\1|p'); do
+    case $file in
+    */libzstd* | */libexpat* | */libsqlite3*) python3 "$check" --stripped ./names "$file" ;;
+    esac
+done
