@@ -21,6 +21,7 @@
 #include "tracesmith/schema.h"
 #include "tracesmith/session.h"
 #include "tracesmith/simulate.h"
+#include "tracesmith/stacks.h"
 #include "tracesmith/states.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call stacks of a trace: what they are called, and how they are shown. The tables they lie in are in
+// tracesmith/dictionary.h; an event has the number of its own in TSMITH_FIELD_STACK.
+#ifndef TRACESMITH_STACKS_H
+#define TRACESMITH_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/dictionary.h"
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+#include "tracesmith/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- from addresses to names
+
+typedef struct tsmith_symbolize_options {
+    size_t size; // sizeof(tsmith_symbolize_options)
+    // The program has just ended, on this machine: maps of generated code, and modules without a build id, are those
+    // that were loaded. Otherwise a file must have the module's build id.
+    int live;
+} tsmith_symbolize_options;
+
+typedef struct tsmith_symbolize_counts {
+    size_t size;            // sizeof(tsmith_symbolize_counts), the caller's
+    uint64_t frames;        // that had no name
+    uint64_t named;         // that have got one
+    uint32_t modules;       // files that these lie in
+    uint32_t modules_gone;  // of which nothing is there any more, or nothing that can be told to be the same
+    uint32_t modules_other; // where another file is now: its build id is not the one that was loaded
+    uint32_t modules_damaged; // that are no ELF files of 64 bits, or damaged
+} tsmith_symbolize_counts;
+
+// Appends a row to the table of symbols for every function at every frame that has none: from ELF symbols and DWARF, of
+// the modules and of their separate debug files (by build id in /usr/lib/debug, by .gnu_debuglink; from servers only
+// where DEBUGINFOD_URLS names some). Frames about which nothing is known keep module and offset; damaged files cost
+// names and never more. `options` and `counts` may be NULL. NO_MEMORY: some are not named.
+TSMITH_API tsmith_status tsmith_dictionary_symbolize(tsmith_dictionary *dictionary,
+                                                     const tsmith_symbolize_options *options,
+                                                     tsmith_symbolize_counts *counts, tsmith_error *error);
+// The same at the end of a live source: yields what `source` does, and once that has ended its dictionary has the names.
+// `source` and `counts` (which may be NULL) must outlive it; it is not destroyed with it.
+TSMITH_API tsmith_status tsmith_symbolized_source_create(tsmith_source *source,
+                                                         const tsmith_symbolize_options *options,
+                                                         tsmith_symbolize_counts *counts,
+                                                         tsmith_source **out);
+// The same for a trace that was recorded without names. Before its events are read.
+TSMITH_API tsmith_status tsmith_trace_symbolize(tsmith_trace *trace, tsmith_symbolize_counts *counts,
+                                                tsmith_error *error);
+
+// ---- showing
+
+// One function of a call path.
+typedef struct tsmith_stack_line {
+    uint32_t frame;    // of the dictionary
+    uint32_t flags;    // TSMITH_FRAME_...
+    uint32_t module;   // 0: in none that is known
+    uint32_t function; // strings; 0: not known
+    uint32_t file;
+    uint32_t line; // 0: not known
+    uint64_t address;
+    int inlined; // into the line behind it
+} tsmith_stack_line;
+
+// Finds the names of frames. Follows a dictionary that grows; the dictionary must outlive it. One thread at a time.
+typedef struct tsmith_stack_names tsmith_stack_names;
+
+TSMITH_API tsmith_status tsmith_stack_names_create(const tsmith_dictionary *dictionary,
+                                                   tsmith_stack_names **out);
+TSMITH_API void tsmith_stack_names_destroy(tsmith_stack_names *names);
+
+// The functions of a stack, innermost first. Returns how many there are; at most `limit` are written. 0 for stack 0 and
+// for one that is not there. Frames that were lost with what is outside of them are marked: TSMITH_FRAME_TRUNCATED.
+TSMITH_API size_t tsmith_stack_lines(tsmith_stack_names *names, uint32_t stack, tsmith_stack_line *lines,
+                                     size_t limit);
+// Those of its innermost frame alone.
+TSMITH_API size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stack_line *lines,
+                                     size_t limit);
+// What a line is called: its function, or `libm.so.6[+1a2f0]`, the module and where in it, or `[7f12a4c0]`. Written
+// with a NUL, cut to `size` bytes; returns how long the whole is. Bytes are as they are in the trace.
+TSMITH_API size_t tsmith_stack_line_text(const tsmith_dictionary *dictionary, const tsmith_stack_line *line,
+                                         char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
