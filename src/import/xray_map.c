@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "import/xray.h"
+#include "stack/demangle.h"
 
 enum { ENTRY = 32, FUNCTIONS_MAX = 1 << 24, SECTIONS_MAX = 1 << 16, NAME_LENGTH = 4096 };
 
@@ -177,7 +178,7 @@ static bool is_wanted(const struct elf *elf, uint64_t address) {
 static void read_symbols(const struct elf *elf, struct xray_map *map, tsmith_dictionary *dictionary,
                          const Elf64_Shdr *section) {
     Elf64_Sym symbols[128];
-    char name[NAME_LENGTH];
+    char name[NAME_LENGTH + 1], shown[DEMANGLE_MAX];
     uint64_t left = section_size(elf, section), at = section->sh_offset;
     if (section->sh_link >= elf->section_count)
         return;
@@ -190,10 +191,13 @@ static void read_symbols(const struct elf *elf, struct xray_map *map, tsmith_dic
                 !is_wanted(elf, symbols[i].st_value))
                 continue;
             size_t length =
-                read_string(elf, &elf->sections[section->sh_link], symbols[i].st_name, name, sizeof name);
+                read_string(elf, &elf->sections[section->sh_link], symbols[i].st_name, name, NAME_LENGTH);
+            name[length] = '\0';
+            size_t demangled = demangle(name, shown, sizeof shown);
             if (length)
                 name_functions(elf, map, symbols[i].st_value,
-                               tsmith_dictionary_intern(dictionary, name, length));
+                               demangled ? tsmith_dictionary_intern(dictionary, shown, demangled)
+                                         : tsmith_dictionary_intern(dictionary, name, length));
         }
         at += bytes;
         left -= bytes;

@@ -212,7 +212,7 @@ def test_old_map():
     path = write("log", xray.basic(3, 10**9, records))
     for relocated in (False, True):
         program = write("program", elf(functions, relocated))
-        names = {i + 1: name for i, (name, _) in enumerate(functions)}
+        names = {i + 1: name for i, name in enumerate(("first", "second", "third()"))}
         compare(path, records, 10**9, names, program)
     whole = elf(functions, True)
     state = random.Random(8)
@@ -247,8 +247,8 @@ def names_of(program):
     """Function ids to symbols, as llvm-xray extracts and nm names them."""
     done = subprocess.run(["llvm-xray-14", "extract", program], stdout=subprocess.PIPE, check=True)
     symbols = {}
-    for line in subprocess.run(["nm", program], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines():
-        parts = line.split()
+    for line in subprocess.run(["nm", "-C", program], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines():
+        parts = line.split(None, 2)
         if len(parts) == 3 and parts[1] in "tTwW":
             symbols.setdefault(int(parts[0], 16), set()).add(parts[2])
     names = {}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariant: `first` has, for every frame that a symbol below `seen` names, the first of its rows; rows of a frame follow
+// one another.
+#include "tracesmith/stacks.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct tsmith_stack_names {
+    const tsmith_dictionary *dictionary;
+    uint32_t *first; // symbol by frame, 0: none
+    size_t capacity;
+    uint32_t seen; // symbols
+};
+
+tsmith_status tsmith_stack_names_create(const tsmith_dictionary *dictionary, tsmith_stack_names **out) {
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return TSMITH_ERROR_NO_MEMORY;
+    (*out)->dictionary = dictionary;
+    (*out)->seen = 1;
+    return TSMITH_OK;
+}
+
+void tsmith_stack_names_destroy(tsmith_stack_names *names) {
+    if (!names)
+        return;
+    free(names->first);
+    free(names);
+}
+
+// Without memory the rest stays without names.
+static void catch_up(tsmith_stack_names *names) {
+    uint32_t count = tsmith_dictionary_symbol_count(names->dictionary),
+             frames = tsmith_dictionary_frame_count(names->dictionary);
+    if (names->seen >= count)
+        return;
+    void *first = names->first;
+    size_t had = names->capacity;
+    if (!array_reserve(&first, &names->capacity, frames, sizeof *names->first))
+        return;
+    names->first = first;
+    memset(names->first + had, 0, (names->capacity - had) * sizeof *names->first);
+    for (; names->seen < count; names->seen++) {
+        uint32_t frame = tsmith_dictionary_symbol(names->dictionary, names->seen)->frame;
+        if (frame < names->capacity && !names->first[frame])
+            names->first[frame] = names->seen;
+    }
+}
+
+size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stack_line *lines, size_t limit) {
+    const tsmith_frame *entry = tsmith_dictionary_frame(names->dictionary, frame);
+    size_t count = 0;
+    if (!entry)
+        return 0;
+    catch_up(names);
+    tsmith_stack_line line = {
+        .frame = frame, .flags = entry->flags, .module = entry->module, .address = entry->address};
+    uint32_t at = frame < names->capacity ? names->first[frame] : 0;
+    for (; at; at++) {
+        const tsmith_symbol *symbol = tsmith_dictionary_symbol(names->dictionary, at);
+        if (!symbol || symbol->frame != frame)
+            break;
+        if (count && count <= limit)
+            lines[count - 1].inlined = 1;
+        line.function = symbol->function;
+        line.file = symbol->file;
+        line.line = symbol->line;
+        if (count < limit)
+            lines[count] = line;
+        count++;
+    }
+    if (count)
+        return count;
+    if (limit)
+        lines[0] = line;
+    return 1;
+}
+
+size_t tsmith_stack_lines(tsmith_stack_names *names, uint32_t stack, tsmith_stack_line *lines, size_t limit) {
+    size_t count = 0;
+    const tsmith_stack *entry;
+    // A parent is an earlier stack, so that this ends; what a damaged trace says of it is not believed again.
+    for (; (entry = tsmith_dictionary_stack(names->dictionary, stack)) != NULL; stack = entry->parent) {
+        size_t room = count < limit ? limit - count : 0;
+        count += tsmith_frame_lines(names, entry->frame, room ? lines + count : NULL, room);
+        if (entry->parent >= stack)
+            break;
+    }
+    return count;
+}
+
+size_t tsmith_stack_line_text(const tsmith_dictionary *dictionary, const tsmith_stack_line *line, char *text,
+                              size_t size) {
+    tsmith_string name = tsmith_dictionary_string(dictionary, line->function);
+    if (name.length) {
+        size_t shown = name.length < size ? name.length : size ? size - 1 : 0;
+        memcpy(text, name.bytes, shown);
+        if (size)
+            text[shown] = '\0';
+        return name.length;
+    }
+    const tsmith_module *module = tsmith_dictionary_module(dictionary, line->module);
+    tsmith_string path = tsmith_dictionary_string(dictionary, module ? module->path : 0);
+    const char *slash = path.length ? memrchr(path.bytes, '/', path.length) : NULL;
+    const char *base = slash ? slash + 1 : path.bytes;
+    int length = path.length ? snprintf(text, size, "%.*s[+%" PRIx64 "]",
+                                        (int)(path.bytes + path.length - base), base, line->address)
+                             : snprintf(text, size, "[%" PRIx64 "]", line->address);
+    return length > 0 ? (size_t)length : 0;
+}
