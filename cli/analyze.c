@@ -361,6 +361,10 @@ static tsmith_status put_ranks(const void *context, const tsmith_report *report,
     return put_report(context, report, "", error);
 }
 
+static const char RANKS_HINT[] =
+    "\nEach trace was looked at by itself. If they are the ranks of one run, --ranks compares\n"
+    "them: who comes late to collectives, and who waits.\n";
+
 static int analyze_files(const struct analyze *analyze) {
     int worst = EXIT_DONE;
     bool json = analyze->form == FORM_JSON, any = false;
@@ -377,6 +381,8 @@ static int analyze_files(const struct analyze *analyze) {
     }
     if (json)
         put(analyze, "]}\n", 3);
+    else if (analyze->form != FORM_CSV && analyze->file_count > 1)
+        put(analyze, RANKS_HINT, sizeof RANKS_HINT - 1);
     return worst;
 }
 

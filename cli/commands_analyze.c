@@ -87,6 +87,7 @@ static const struct option diff_options[] = {
      .doc = "Show at most COUNT rows of a table; 20 when not given"},
     JSON_OPTION,
     {.name = "csv", .doc = "Answer with CSV: one table after the other, each with its header"},
+    BINARY_OPTION,
     END_OF_OPTIONS};
 static const struct example diff_examples[] = {
     {"tracesmith diff before.sbt after.sbt", "What changed, the largest change first"},

@@ -2,7 +2,7 @@
 #include "options.h"
 
 static const struct option query_options[] = {
-    JSON_OPTION, {.name = "csv", .doc = "Answer with CSV (RFC 4180)"}, END_OF_OPTIONS};
+    JSON_OPTION, {.name = "csv", .doc = "Answer with CSV (RFC 4180)"}, BINARY_OPTION, END_OF_OPTIONS};
 static const struct example query_examples[] = {
     {"tracesmith query trace.sbt \"SELECT name, count(*), sum(duration) FROM kernel GROUP BY name\"",
      "The time of each kernel"},

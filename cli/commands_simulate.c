@@ -53,6 +53,7 @@ static const struct option simulate_options[] = {
             "be given several times"},
     {.name = "force", .doc = "Answer even where the model explains the trace badly"},
     JSON_OPTION,
+    BINARY_OPTION,
     END_OF_OPTIONS};
 
 static const struct example simulate_examples[] = {

@@ -313,6 +313,11 @@ int command_recover(const struct invocation *invocation) {
         complain("%s is a directory, and no recording", recovery.from);
         return EXIT_DAMAGED;
     }
+    if (strcmp(recovery.from, "-") == 0) {
+        complain(
+            "recover reads a file back and forth, which standard input cannot: write it into a file first");
+        return EXIT_USAGE;
+    }
     if (!recovery.to)
         recovery.to = default_path;
     return recover_file(&recovery);

@@ -169,50 +169,73 @@ static void write_busy_row(struct text *line, size_t width, const struct covered
     output_text(line);
 }
 
-static void write_queues(struct stats *stats, uint32_t device, size_t *rows) {
+// The queues that worked, by device: those of device d are ids[first[d]] up to ids[first[d + 1]].
+struct queues {
+    uint32_t *first, *ids;
+};
+
+static uint32_t device_of(const struct stats *stats, uint32_t id) {
+    const tsmith_track *entry = tsmith_dictionary_track(stats->view->trace.dictionary, id);
+    return entry && entry->device < stats->device_count ? entry->device : 0;
+}
+
+static bool sort_queues(const struct stats *stats, struct queues *queues) {
+    *queues = (struct queues){calloc((size_t)stats->device_count + 2, sizeof *queues->first),
+                              malloc(((size_t)stats->track_count + 1) * sizeof *queues->ids)};
+    if (!queues->first || !queues->ids)
+        return false;
+    uint32_t *next = queues->first + 1; // of each device, until its queues have been put in
+    for (uint32_t id = 0; id < stats->track_count; id++)
+        if (stats->tracks[id].device_work.started && device_of(stats, id) + 1 < stats->device_count)
+            next[device_of(stats, id) + 1]++;
+    for (uint32_t device = 1; device < stats->device_count; device++)
+        next[device] += next[device - 1];
+    for (uint32_t id = 0; id < stats->track_count; id++)
+        if (stats->tracks[id].device_work.started)
+            queues->ids[next[device_of(stats, id)]++] = id;
+    return true;
+}
+
+static void write_queue(struct stats *stats, uint32_t id) {
     struct text line = {0};
-    const tsmith_dictionary *dictionary = stats->view->trace.dictionary;
-    for (uint32_t id = 0; id < stats->track_count; id++) {
-        const struct track_totals *track = &stats->tracks[id];
-        const tsmith_track *entry = tsmith_dictionary_track(dictionary, id);
-        uint32_t of = entry && entry->device < stats->device_count ? entry->device : 0;
-        if (of != device || !track->device_work.started)
-            continue;
-        if ((*rows)++ >= ROWS_MOST)
-            continue;
-        text_add_cstr(&line, "  ");
-        size_t width = trace_add_track_label(&line, dictionary, id, LABEL - 3);
-        write_busy_row(&line, width + 2, &track->device_work, track->work_sum, stats->to - stats->from);
-    }
+    const struct track_totals *track = &stats->tracks[id];
+    text_add_cstr(&line, "  ");
+    size_t width = trace_add_track_label(&line, stats->view->trace.dictionary, id, LABEL - 3);
+    write_busy_row(&line, width + 2, &track->device_work, track->work_sum, stats->to - stats->from);
     text_finish(&line);
 }
 
-static bool any_device_work(const struct stats *stats) {
-    for (uint32_t id = 0; id < stats->track_count; id++)
-        if (stats->tracks[id].device_work.started)
-            return true;
-    return false;
+static void write_device(struct stats *stats, uint32_t id, const tsmith_device *entry) {
+    struct text line = {0};
+    const struct device_totals *device = &stats->devices[id];
+    text_add_format(&line, "device %u ", id);
+    size_t width = line.length;
+    width += text_add_safe(&line, trace_string(&stats->view->trace, entry->name), LABEL - 1 - width);
+    write_busy_row(&line, width, &device->work, device->work_sum, stats->to - stats->from);
+    text_finish(&line);
 }
 
 static void write_devices(struct stats *stats) {
-    struct text line = {0};
-    size_t rows = 0;
-    if (!any_device_work(stats))
-        return;
-    heading("DEVICES AND QUEUES          ", "       BUSY   SHARE");
+    struct queues queues;
+    size_t devices = 0, rows = 0;
+    if (!sort_queues(stats, &queues))
+        goto done;
     for (uint32_t id = 0; id < stats->device_count; id++) {
-        const struct device_totals *device = &stats->devices[id];
         const tsmith_device *entry = tsmith_dictionary_device(stats->view->trace.dictionary, id);
-        if (device->work.started && entry) {
-            text_add_format(&line, "device %u ", id);
-            size_t width = line.length;
-            width += text_add_safe(&line, trace_string(&stats->view->trace, entry->name), LABEL - 1 - width);
-            write_busy_row(&line, width, &device->work, device->work_sum, stats->to - stats->from);
-        }
-        write_queues(stats, id, &rows);
+        const bool worked = stats->devices[id].work.started && entry;
+        const uint32_t from = queues.first[id], to = queues.first[id + 1];
+        if ((worked || from < to) && devices + rows == 0)
+            heading("DEVICES AND QUEUES          ", "       BUSY   SHARE");
+        if (worked && devices++ < ROWS_MOST)
+            write_device(stats, id, entry);
+        for (uint32_t i = from; i < to; i++)
+            if (rows++ < ROWS_MOST)
+                write_queue(stats, queues.ids[i]);
     }
-    more(rows > ROWS_MOST ? rows - ROWS_MOST : 0);
-    text_finish(&line);
+    more((rows > ROWS_MOST ? rows - ROWS_MOST : 0) + (devices > ROWS_MOST ? devices - ROWS_MOST : 0));
+done:
+    free(queues.first);
+    free(queues.ids);
 }
 
 static void write_hosts(struct stats *stats) {

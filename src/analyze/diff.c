@@ -37,7 +37,7 @@ static const struct {
     X(COUNTS, "kernel_count", "kernels", "kernels", "count", "kernels that ran")                             \
     X(COUNTS, "launch_count", "launches", "calls", "count", "launching calls")                               \
     X(COUNTS, "sync_count", "sync", "waits", "count", "waits")                                               \
-    X(COUNTS, "peak_memory", "memory", "processes", "peak", "most bytes of device memory alive")
+    X(MEMORY, "peak_memory", "memory", "processes", "peak", "most bytes of device memory alive")
 
 static const struct {
     enum diff_group group;

@@ -12,6 +12,7 @@
 #define DIFF_GROUP_TABLE(X)                                                                                  \
     X(TIMES, "times", "", "what", "", "times of a run")                                                      \
     X(COUNTS, "counts", "", "what", "", "numbers of a run")                                                  \
+    X(MEMORY, "memory", "", "what", "", "bytes of a run")                                                    \
     X(KERNELS, "kernels", "kernel:", "kernel", "", "kernels by name, added up")                              \
     X(SHAPES, "shapes", "", "kernel", "shape", "kernels by name and shape (global size / block)")            \
     X(OPERATORS, "operators", "operator:", "operator", "category",                                           \

@@ -67,20 +67,23 @@ static bool matches(const struct diff_entry *entry, const char *metric, size_t l
     };
     const char *prefix = PREFIXES[entry->group];
     size_t skipped = strlen(prefix);
-    if (!skipped && entry->group != DIFF_TIMES && entry->group != DIFF_COUNTS)
+    if (!skipped && entry->group != DIFF_TIMES && entry->group != DIFF_COUNTS && entry->group != DIFF_MEMORY)
         return false;
     return length == skipped + entry->first.length && memcmp(metric, prefix, skipped) == 0 &&
            memcmp(metric + skipped, entry->first.bytes, entry->first.length) == 0;
 }
 
-static void write_quantity(char out[REPORT_TEXT], double value, bool is_time) {
-    if (is_time)
-        report_duration(out, diff_integer(value));
-    else
+static void write_quantity(char out[REPORT_TEXT], double value, enum diff_group group) {
+    if (group == DIFF_COUNTS)
         (void)snprintf(out, REPORT_TEXT, "%.6g", value);
+    else if (group == DIFF_MEMORY)
+        report_bytes(out, value);
+    else
+        report_duration(out, diff_integer(value));
 }
 
-static void judge(const struct condition *condition, struct diff_change sum, bool is_time, tsmith_gate *out) {
+static void judge(const struct condition *condition, struct diff_change sum, enum diff_group group,
+                  tsmith_gate *out) {
     char base[REPORT_TEXT], new[REPORT_TEXT], share[REPORT_TEXT] = "from nothing";
     double measured = sum.new;
     if (condition->percent)
@@ -91,8 +94,8 @@ static void judge(const struct condition *condition, struct diff_change sum, boo
     out->passed |= condition->less ? measured < condition->limit : measured > condition->limit;
     if (sum.base != 0)
         (void)snprintf(share, sizeof share, "%+.2f %%", 100 * (sum.new - sum.base) / sum.base);
-    write_quantity(base, sum.base, is_time);
-    write_quantity(new, sum.new, is_time);
+    write_quantity(base, sum.base, group);
+    write_quantity(new, sum.new, group);
     (void)snprintf(out->message, sizeof out->message, "%s, was %s (%s)", new, base, share);
 }
 
@@ -100,7 +103,8 @@ tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith
                                tsmith_error *error) {
     struct condition condition = {0};
     struct diff_change sum = {0};
-    bool found = false, is_time = true;
+    bool found = false;
+    enum diff_group group = DIFF_TIMES;
     *out = (tsmith_gate){.gate = gate};
     if (!diff->finished)
         return status_set(error, TSMITH_ERROR_STATE, "A gate is about a diff that is finished.");
@@ -114,13 +118,13 @@ tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith
         struct diff_change change = diff_measure(diff, entry);
         sum.base += change.base;
         sum.new += change.new;
-        is_time = entry->group != DIFF_COUNTS;
+        group = entry->group;
         found = true;
     }
     if (!found)
         return status_set(error, TSMITH_ERROR_NOT_FOUND, "There is no \"%.*s\" in any of the traces.",
                           (int)(condition.metric_length < 80 ? condition.metric_length : 80), gate);
-    judge(&condition, sum, is_time, out);
+    judge(&condition, sum, group, out);
     return TSMITH_OK;
 }
 

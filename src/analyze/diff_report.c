@@ -40,18 +40,18 @@ static const char *verdict(const struct diff_change *change) {
     return difference > 0 ? "more" : "less";
 }
 
-static void write_value(struct report *report, struct report_table *table, bool is_time, bool known,
+static void write_value(struct report *report, struct report_table *table, bool whole, bool known,
                         double value) {
     if (!known)
         report_unknown(report, table);
-    else if (is_time)
+    else if (whole)
         report_integer(report, table, diff_integer(value));
     else
         report_number(report, table, value);
 }
 
 static void write_row(struct report *report, struct report_table *table, const struct ranked *one,
-                      bool has_second, bool is_time, bool counted) {
+                      bool has_second, bool whole, bool counted) {
     const struct diff_change *change = &one->change;
     report_text(report, table, one->entry->first);
     if (has_second)
@@ -60,15 +60,15 @@ static void write_row(struct report *report, struct report_table *table, const s
         report_number(report, table, change->base_count);
         report_number(report, table, change->new_count);
     }
-    write_value(report, table, is_time, true, change->base);
-    write_value(report, table, is_time, true, change->new);
-    write_value(report, table, is_time, true, change->new - change->base);
+    write_value(report, table, whole, true, change->base);
+    write_value(report, table, whole, true, change->new);
+    write_value(report, table, whole, true, change->new - change->base);
     if (change->base != 0)
         report_number(report, table, (change->new - change->base) / change->base);
     else
         report_unknown(report, table);
-    write_value(report, table, is_time, change->interval, change->low);
-    write_value(report, table, is_time, change->interval, change->high);
+    write_value(report, table, whole, change->interval, change->low);
+    write_value(report, table, whole, change->interval, change->high);
     report_text(report, table, (tsmith_string){verdict(change), strlen(verdict(change))});
 }
 
@@ -90,6 +90,8 @@ static struct report_table *begin_table(struct report *report, enum diff_group g
                                                   CHANGE_COLUMNS(TSMITH_CELL_DURATION)};
     static const tsmith_report_column COUNTS[] = {{"what", TSMITH_CELL_TEXT},
                                                   CHANGE_COLUMNS(TSMITH_CELL_NUMBER)};
+    static const tsmith_report_column MEMORY[] = {{"what", TSMITH_CELL_TEXT},
+                                                  CHANGE_COLUMNS(TSMITH_CELL_BYTES)};
     static const tsmith_report_column KERNELS[] = {
         {"kernel", TSMITH_CELL_TEXT}, COUNT_COLUMNS, CHANGE_COLUMNS(TSMITH_CELL_DURATION)};
     static const tsmith_report_column SHAPES[] = {{"kernel", TSMITH_CELL_TEXT},
@@ -115,18 +117,27 @@ static struct report_table *begin_table(struct report *report, enum diff_group g
     }
 }
 
+// Operators that launch nothing, ranges that nothing ran in, and memory of which the traces say nothing are no change.
+static bool belongs(const struct ranked *one, enum diff_group group) {
+    static const bool MAY_BE_NOTHING[DIFF_GROUPS] = {
+        [DIFF_OPERATORS] = true, [DIFF_RANGES] = true, [DIFF_MEMORY] = true};
+    return one->entry->group == group &&
+           !(MAY_BE_NOTHING[group] && one->change.base == 0 && one->change.new == 0);
+}
+
 static void write_group(tsmith_diff *diff, enum diff_group group, const struct ranked *ranked, size_t count) {
     static const bool HAS_SECOND[DIFF_GROUPS] = {
         [DIFF_SHAPES] = true, [DIFF_OPERATORS] = true, [DIFF_RANGES] = true};
-    bool counted = group != DIFF_TIMES && group != DIFF_COUNTS && group != DIFF_STATES, any = false;
-    for (size_t i = 0; i < count && !any; i++)
-        any = ranked[i].entry->group == group;
-    if (!any)
-        return;
-    struct report_table *table = begin_table(&diff->report, group);
-    for (size_t i = 0; i < count; i++)
-        if (ranked[i].entry->group == group)
-            write_row(&diff->report, table, &ranked[i], HAS_SECOND[group], group != DIFF_COUNTS, counted);
+    static const bool COUNTED[DIFF_GROUPS] = {
+        [DIFF_KERNELS] = true, [DIFF_SHAPES] = true, [DIFF_OPERATORS] = true, [DIFF_RANGES] = true};
+    struct report_table *table = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!belongs(&ranked[i], group))
+            continue;
+        if (!table)
+            table = begin_table(&diff->report, group);
+        write_row(&diff->report, table, &ranked[i], HAS_SECOND[group], group != DIFF_COUNTS, COUNTED[group]);
+    }
 }
 
 // ---- the finding

@@ -36,10 +36,11 @@ void host_calls_finish(struct host_calls *calls) {
 
 void host_calls_clear(struct host_calls *calls) {
     for (size_t i = 0; i < calls->names.count; i++)
-        calls->times[i].stretches = 0, calls->times[i].time = 0;
+        calls->times[i].calls = 0, calls->times[i].time = 0;
 }
 
-static bool add(struct host_calls *calls, uint32_t name, int64_t time) {
+// `index` is of the call: it may lie in several stretches.
+static bool add(struct host_calls *calls, uint32_t name, uint32_t index, int64_t time) {
     const size_t known = calls->names.count;
     const uint32_t number = tally_number(&calls->names, name);
     void *times = calls->times;
@@ -49,8 +50,10 @@ static bool add(struct host_calls *calls, uint32_t name, int64_t time) {
     calls->times = times;
     if (number == known)
         calls->times[number] = (struct host_call_time){.name = name};
-    calls->times[number].stretches++;
-    calls->times[number].time += time;
+    struct host_call_time *it = &calls->times[number];
+    it->calls += it->calls == 0 || it->last != index;
+    it->last = index;
+    it->time += time;
     return true;
 }
 
@@ -68,7 +71,8 @@ bool host_calls_add(struct host_calls *calls, const tsmith_timeline *timeline, u
     for (; low < end && timeline->calls[calls->outermost[low]].start < to; low++) {
         const tsmith_call *call = &timeline->calls[calls->outermost[low]];
         const int64_t begin = call->start > from ? call->start : from, stop = call->end < to ? call->end : to;
-        if (roles >> call->role & 1 && !call->blocking && !add(calls, call->name, stop - begin))
+        if (roles >> call->role & 1 && !call->blocking &&
+            !add(calls, call->name, calls->outermost[low], stop - begin))
             return false;
     }
     return true;

@@ -11,7 +11,8 @@
 
 struct host_call_time {
     uint32_t name;
-    uint64_t stretches;
+    uint32_t last;  // call that was counted
+    uint64_t calls; // that lie, if only in part, in the stretches
     int64_t time;
 };
 

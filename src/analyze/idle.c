@@ -325,7 +325,7 @@ static void name_calls(struct idle *idle, enum advice_problem problem, int64_t t
             break;
         advice_evidence(idle->context->advice, problem, "%s of it the host is in %.*s (%llu %s).",
                         report_duration(text, call.time), analysis_shown(name), name.bytes,
-                        (unsigned long long)call.stretches, call.stretches == 1 ? "call" : "calls");
+                        (unsigned long long)call.calls, call.calls == 1 ? "call" : "calls");
     }
 }
 

@@ -50,6 +50,9 @@ void report_note(struct report *report, const char *format, ...) TSMITH_PRINTF(2
 // Makes `public` whole. False when memory was exhausted on the way.
 bool report_end(struct report *report);
 
+// Whether everything that was written to `out` got there.
+tsmith_status report_written(FILE *out, tsmith_error *error);
+
 // A duration, a number of bytes for people: "1.23 ms", "4.00 GiB". Writes into `out` and returns it.
 const char *report_duration(char out[REPORT_TEXT], int64_t ns);
 const char *report_bytes(char out[REPORT_TEXT], double bytes);

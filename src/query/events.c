@@ -52,34 +52,12 @@ struct cursor {
 
 // ---- life
 
-static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-                         char **message) {
-    struct event_table *table = aux;
-    (void)argc, (void)argv;
-    struct event_vtab *vtab = sqlite3_malloc64(sizeof *vtab);
-    int code = vtab ? query_declare(&table->base) : SQLITE_NOMEM;
-    if (code != SQLITE_OK) {
-        sqlite3_free(vtab);
-        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-        return code;
-    }
-    sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    *vtab = (struct event_vtab){.table = table};
-    *out = &vtab->base;
-    return SQLITE_OK;
-}
-
-static int table_disconnect(sqlite3_vtab *vtab) {
-    sqlite3_free(vtab);
-    return SQLITE_OK;
-}
-
 static uint32_t slot_count(const tsmith_query *query) {
     return TSMITH_FIELD_LIMIT + tsmith_dictionary_dynamic_field_count(query->backend.dictionary);
 }
 
 static int cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out) {
-    struct event_table *table = ((struct event_vtab *)vtab)->table;
+    struct event_table *table = (struct event_table *)query_table_of(vtab);
     struct cursor *cursor = calloc(1, sizeof *cursor);
     if (!cursor)
         return SQLITE_NOMEM;
@@ -513,9 +491,9 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 
 const sqlite3_module events_module = {
     .iVersion = 1,
-    .xConnect = table_connect,
+    .xConnect = query_connect,
     .xBestIndex = plan_best_index,
-    .xDisconnect = table_disconnect,
+    .xDisconnect = query_disconnect,
     .xOpen = cursor_open,
     .xClose = cursor_close,
     .xFilter = cursor_filter,

@@ -79,11 +79,6 @@ int plan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 bool plan_settle(const struct event_table *table, struct plan *plan); // slots, fields, key
 void plans_clear(struct event_table *table);
 
-struct event_vtab {
-    sqlite3_vtab base;
-    struct event_table *table;
-};
-
 // ---- columns of what a cursor stands on
 
 struct view {

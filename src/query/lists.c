@@ -201,41 +201,14 @@ bool lists_make(tsmith_query *query) {
 
 // ---- the virtual table
 
-struct list_vtab {
-    sqlite3_vtab base;
-    struct list_table *table;
-};
-
 struct list_cursor {
     sqlite3_vtab_cursor base;
     uint64_t row, end;
 };
 
-static int list_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-                        char **message) {
-    struct list_table *table = aux;
-    (void)argc, (void)argv;
-    struct list_vtab *vtab = sqlite3_malloc64(sizeof *vtab);
-    int code = vtab ? query_declare(&table->base) : SQLITE_NOMEM;
-    if (code != SQLITE_OK) {
-        sqlite3_free(vtab);
-        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-        return code;
-    }
-    sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    *vtab = (struct list_vtab){.table = table};
-    *out = &vtab->base;
-    return SQLITE_OK;
-}
-
-static int list_disconnect(sqlite3_vtab *vtab) {
-    sqlite3_free(vtab);
-    return SQLITE_OK;
-}
-
 // Rows are found by their id, and else gone through.
 static int list_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
-    const struct list_table *table = ((struct list_vtab *)vtab)->table;
+    const struct list_table *table = (struct list_table *)query_table_of(vtab);
     info->idxNum = 0;
     info->estimatedRows = 10000;
     info->estimatedCost = 10000;
@@ -268,7 +241,7 @@ static int list_close(sqlite3_vtab_cursor *base) {
 static int list_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
                        sqlite3_value **values) {
     struct list_cursor *cursor = (struct list_cursor *)base;
-    const struct list_table *table = ((struct list_vtab *)base->pVtab)->table;
+    const struct list_table *table = (struct list_table *)query_table_of(base->pVtab);
     tsmith_error error = {.message = ""};
     (void)text, (void)argc;
     tsmith_status status = table->load ? table->load(table->base.query, &error) : TSMITH_OK;
@@ -296,7 +269,7 @@ static int list_eof(sqlite3_vtab_cursor *base) {
 }
 
 static int list_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
-    const struct list_table *table = ((struct list_vtab *)base->pVtab)->table;
+    const struct list_table *table = (struct list_table *)query_table_of(base->pVtab);
     table->cell(table->base.query, ((struct list_cursor *)base)->row, column, context);
     return SQLITE_OK;
 }
@@ -308,9 +281,9 @@ static int list_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out) {
 
 const sqlite3_module lists_module = {
     .iVersion = 1,
-    .xConnect = list_connect,
+    .xConnect = query_connect,
     .xBestIndex = list_best_index,
-    .xDisconnect = list_disconnect,
+    .xDisconnect = query_disconnect,
     .xOpen = list_open,
     .xClose = list_close,
     .xFilter = list_filter,

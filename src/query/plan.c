@@ -183,7 +183,7 @@ static char *describe(const struct event_table *table, const struct plan *plan) 
 }
 
 int plan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
-    struct event_table *table = ((struct event_vtab *)vtab)->table;
+    struct event_table *table = (struct event_table *)query_table_of(vtab);
     struct plan plan = {.columns = info->colUsed, .key = KEY_NONE};
     take_constraints(table, &plan, info);
     take_order(table, &plan, info);

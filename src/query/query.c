@@ -79,7 +79,8 @@ static int authorize(void *context, int action, const char *first, const char *s
 
 // ---- life
 
-int query_declare(const struct query_table *table) {
+// Tells SQLite the columns of a table.
+static int declare(const struct query_table *table) {
     tsmith_query *query = table->query;
     sqlite3_str *text = sqlite3_str_new(NULL);
     sqlite3_str_appendall(text, "CREATE TABLE x(");
@@ -93,6 +94,28 @@ int query_declare(const struct query_table *table) {
     int code = declaration ? sqlite3_declare_vtab(query->db, declaration) : SQLITE_NOMEM;
     sqlite3_free(declaration);
     return code;
+}
+
+int query_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+                  char **message) {
+    struct query_table *table = aux;
+    (void)argc, (void)argv;
+    struct query_vtab *vtab = sqlite3_malloc64(sizeof *vtab);
+    int code = vtab ? declare(table) : SQLITE_NOMEM;
+    if (code != SQLITE_OK) {
+        sqlite3_free(vtab);
+        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+        return code;
+    }
+    sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    *vtab = (struct query_vtab){.table = table};
+    *out = &vtab->base;
+    return SQLITE_OK;
+}
+
+int query_disconnect(sqlite3_vtab *vtab) {
+    sqlite3_free(vtab);
+    return SQLITE_OK;
 }
 
 // The longest text or blob: names of traces are at most 64 MiB; what is longer is an accident of the statement.

@@ -71,7 +71,18 @@ tsmith_status query_create(const struct query_backend *backend, tsmith_query **o
 // A failure inside a virtual table: kept for the caller of next, and its code for SQLite.
 int query_fail(tsmith_query *query, tsmith_status status, const tsmith_error *error);
 
-// Tells SQLite the columns of a table, for xConnect.
-int query_declare(const struct query_table *table);
+struct query_vtab {
+    sqlite3_vtab base;
+    struct query_table *table; // what its module was made for
+};
+
+static inline struct query_table *query_table_of(sqlite3_vtab *vtab) {
+    return ((struct query_vtab *)vtab)->table;
+}
+
+// xConnect and xDisconnect of every module; its `aux` is a query_table.
+int query_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+                  char **message);
+int query_disconnect(sqlite3_vtab *vtab);
 
 #endif
