@@ -24,13 +24,14 @@ static const char *overflow_doc(size_t index) {
 }
 
 static const char *api_word(size_t index) {
-    static const char *const names[] = {"opencl", "nvtx", NULL};
+    static const char *const names[] = {"opencl", "nvtx", "nccl", NULL};
     return names[index];
 }
 
 static const char *api_doc(size_t index) {
     static const char *const docs[] = {"OpenCL, through a layer of its loader",
-                                       "Ranges, marks and names that the program says to NVTX"};
+                                       "Ranges, marks and names that the program says to NVTX",
+                                       "Collectives, through a profiler plugin of NCCL"};
     return docs[index];
 }
 

@@ -2,17 +2,31 @@
 #include "capture/injection.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-void *injection_open_next(const char *next, const void *own) {
-    const char *path = secure_getenv(next);
+static void *open_other(const char *path, const void *own) {
     Dl_info info;
-    if (!path || !*path)
-        return NULL;
     void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     void *ourselves =
         dladdr(own, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (ourselves)
         dlclose(ourselves);
     return library == ourselves ? NULL : library;
+}
+
+void *injection_open_next(const char *next, const void *own) {
+    const char *path = secure_getenv(next);
+    return path && *path ? open_other(path, own) : NULL;
+}
+
+void *injection_open_plugin(const char *next, const char *prefix, const void *own) {
+    const char *name = secure_getenv(next);
+    char path[4096];
+    void *library = injection_open_next(next, own);
+    if (library || !name || !*name || strchr(name, '/'))
+        return library;
+    const int length = snprintf(path, sizeof path, "%s%s.so", prefix, name);
+    return length > 0 && (size_t)length < sizeof path ? open_other(path, own) : NULL;
 }

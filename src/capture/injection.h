@@ -13,5 +13,7 @@
 // The library that the variable `next` names, opened as dlopen would; NULL when there is none, or when it is the caller's
 // own (`own` is anything in it). It stays loaded.
 void *injection_open_next(const char *next, const void *own);
+// The same where a name NAME also stands for the library PREFIX + NAME + ".so".
+void *injection_open_plugin(const char *next, const char *prefix, const void *own);
 
 #endif

@@ -53,6 +53,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     [ -f "$agent" ] || continue
     case ${agent##*/} in
     libtracesmith-opencl*.so) entry='cl[A-Z][A-Za-z0-9]*|tracesmith_agent_devices' ;;
+    libtracesmith-nccl.so) entry='ncclProfiler_v[1-6]' ;;
     libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)' ;;
 
     # No agent: Oclgrind loads it into our own process, and it needs Oclgrind.

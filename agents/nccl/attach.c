@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attachment to a session, and the plugin that comes after us. Rules: agent.h.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agent.h"
+#include "capture/injection.h"
+
+struct agent agent;
+
+static void *next_library;
+
+static void attach(void) {
+    const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
+    struct channel *channel = NULL;
+    next_library =
+        injection_open_plugin(INJECTION_NCCL_NEXT, "libnccl-profiler-", (const void *)(uintptr_t)attach);
+    if (!directory || !*directory || channel_open(directory, AGENT_API, &channel) != TSMITH_OK)
+        return;
+    agent.tsc = channel_tick_is_tsc(channel);
+    agent.channel = channel;
+    record_init();
+}
+
+void agent_attach(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, attach);
+}
+
+const void *agent_next(int version, bool *lacks) {
+    char name[32];
+    snprintf(name, sizeof name, "ncclProfiler_v%d", version);
+    const void *found = next_library ? dlsym(next_library, name) : NULL;
+    *lacks = next_library && !found;
+    return found;
+}
+
+__attribute__((destructor)) static void at_unload(void) {
+    if (!agent.channel)
+        return;
+    operations_over();
+    channel_close(agent.channel);
+}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a (simulated) NCCL tells its profiler plugin is in the trace, for every version of the interface."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", "cli"))
+from support import BUILD, check, run, skip  # noqa: E402
+
+HOST = os.path.join(BUILD, "tests", "programs", "nccl_host")
+SOURCE = os.environ["TRACESMITH_SOURCE_DIR"]
+
+
+def trace_of(directory, *arguments, code=0, env=None):
+    path = os.path.join(directory, "t.sbt")
+    done = run("profile", "-o", path, HOST, *arguments, code=code, env=env)
+    trace = json.loads(run("view", "-f", "json", path, code=None).stdout)
+    return json.loads(done.stdout or "null"), trace, done.stderr.decode()
+
+
+def of_kind(trace, kind, name=None):
+    return [event for event in trace["events"] if event["kind"] == kind and name in (None, event["name"])]
+
+
+def check_version(directory, version):
+    truth, trace, _ = trace_of(directory, str(version), "300")
+    what = "version %d: " % version
+    check(truth["loaded"] and truth["coll"] == 225, what + "the plugin is loaded: %s" % truth)
+    reduces, sends = of_kind(trace, "collective", "AllReduce"), of_kind(trace, "collective", "Send")
+    check(len(reduces) == truth["coll"] and len(sends) == truth["p2p"], what + "%d, %d" % (len(reduces), len(sends)))
+    check(len(of_kind(trace, "collective")) == 300, what + "no others")
+    for event in reduces + sends:
+        args = event["args"]
+        check(event["bytes"] == 4000 and args["count"] == 1000 and args["datatype"] == "ncclFloat32", what + "%s" % event)
+        check(event["category"] == "simulated" and args["comm"] == 0xabcdef and args["rank"] == 3, what + "%s" % event)
+        check(("ranks" not in args) if version < 4 else args["ranks"] == 8, what + "%s" % event)
+    for event in reduces:
+        args = event["args"]
+        check((args["algorithm"], args["protocol"], args["channels"]) == ("RING", "SIMPLE", 2), what + "%s" % event)
+        check("peer" not in args, what + "an all-reduce has no root")
+    check(sorted(event["args"]["sequence"] for event in reduces) == [i for i in range(300) if i % 4], what + "sequence")
+    check(all(event["args"]["peer"] == 5 for event in sends), what + "peers")
+    channels, proxies = of_kind(trace, "range", "channel"), of_kind(trace, "range", "proxy send")
+    check(len(channels) == truth["channels"] and len(proxies) == truth["proxies"], what + "channels and proxies")
+    check(truth["proxies"] == 300 and truth["channels"] == (600 if version >= 3 else 0), what + "%s" % truth)
+    for event in proxies:
+        args = event["args"]
+        check((args["channel"], args["peer"], args["steps"], args["chunk_bytes"]) == (1, 5, 2, 2048), what + "%s" % event)
+        check(event.get("bytes") == (4000 if version < 4 else None), what + "%s" % event)
+    # Over when its channels are: they take 50 us at least. Nobody says when, of sends before version 4, of all before 3.
+    for event in reduces + (sends if version >= 4 else []):
+        check(event["inferred"] == (version >= 3), what + "%s" % event)
+        check(version < 3 or event["duration"] >= 50000, what + "as long as its kernel: %s" % event)
+    if version >= 4:
+        for event in channels:
+            check(event["args"]["gpu_timer_stop"] - event["args"]["gpu_timer_start"] == 50000, what + "%s" % event)
+    calls = collections.Counter(event["name"] for event in of_kind(trace, "api"))
+    check((calls["ncclGroup"], calls["NCCL kernel launch"], calls["AllReduce"], calls["Send"]) ==
+          ((300, 300, 225, 75) if version >= 5 else (0, 0, 0, 0)), what + "calls: %s" % calls)
+    check(not trace["lost"]["by_reason"], what + "nothing lost: %s" % trace["lost"])
+
+
+def check_killed(directory):
+    _, trace, _ = trace_of(directory, "6", "2000", "killed", code=137)
+    done = len(of_kind(trace, "collective"))
+    lost = trace["lost"]["by_reason"]
+    check(0 < lost.get("no_completion", 0), "what was on its way is counted: %s" % lost)
+    check(done < 2000, "not all were done when it was killed")
+
+
+def build_other(directory):
+    plugin = os.path.join(directory, "libnccl-profiler-other.so")
+    made = subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", plugin,
+                           "-I", os.path.join(SOURCE, "agents", "nccl"),
+                           os.path.join(SOURCE, "tests", "nccl", "other_plugin.c")], stderr=subprocess.PIPE)
+    check(made.returncode == 0, made.stderr.decode())
+    return plugin
+
+
+def check_chained(directory):
+    plugin, counts = build_other(directory), os.path.join(directory, "counts")
+    environment = {"NCCL_PROFILER_PLUGIN": plugin, "OTHER_PLUGIN_COUNTS": counts}
+    subprocess.run([HOST, "6", "200"], stdout=subprocess.PIPE, check=True, env=dict(os.environ, **environment))
+    with open(counts) as file:
+        alone = file.read()
+    check("6 400 400 400 400 0\n" in alone, "the other plugin works alone:\n" + alone)
+    for named in (plugin, "other"):  # by its path, and by its name
+        environment.update({"NCCL_PROFILER_PLUGIN": named, "LD_LIBRARY_PATH": directory})
+        os.unlink(counts)
+        truth, trace, _ = trace_of(directory, "6", "200", env=environment)
+        with open(counts) as file:
+            check(file.read() == alone, "the other plugin is told the same as alone")
+        check(len(of_kind(trace, "collective")) == 200 and not trace["lost"]["by_reason"], "and the trace has it all")
+    _, trace, said = trace_of(directory, "5", "10", env=environment)
+    check("has no ncclProfiler_v5" in said, "that it cannot be served is said: " + said)
+    check(len(of_kind(trace, "collective")) == 10, "and the trace has it all")
+
+
+def main():
+    if not os.access(HOST, os.X_OK):
+        skip("the test programs are not built")
+    with tempfile.TemporaryDirectory() as directory:
+        for version in range(1, 7):
+            check_version(directory, version)
+        check_killed(directory)
+        check_chained(directory)
+
+
+main()

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// A simulated NCCL: no GPU, no communication. Loads a profiler plugin as NCCL does (NCCL_PROFILER_PLUGIN, the newest
+// version that both know, or the one asked for) and calls it in NCCL's order: groups, operations in them, which are over
+// as soon as they are enqueued, and then, on a thread of its own, the channels of their kernels and the proxy's work.
+//
+//   nccl_host VERSION [OPERATIONS] [killed]
+//
+// Prints what it said. An operation's channels take at least 50 us, which is when it ends.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../agents/nccl/abi.h"
+
+enum { CHANNELS = 2, COUNT = 1000, COMM = 0xabcdef };
+
+static int version, mask;
+static void *context;
+static long said_channels, said_proxies;
+
+// The plugin, whichever version: its functions take the descriptors of version 6, from which others are made.
+static union {
+    const struct nccl_profiler_v1 *v1;
+    const struct nccl_profiler_v2 *v2;
+    const struct nccl_profiler_v3 *v3;
+    const struct nccl_profiler_v4 *v4;
+    const struct nccl_profiler_v5 *v5;
+    const struct nccl_profiler_v6 *v6;
+} plugin;
+
+static void note(int level, unsigned long flags, const char *file, int line, const char *format, ...) {
+    va_list arguments;
+    (void)level, (void)flags, (void)file, (void)line;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static void moment(long ns) {
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < ns);
+}
+
+static int load(void) {
+    char name[32];
+    const char *path = getenv("NCCL_PROFILER_PLUGIN");
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!library)
+        return 0;
+    snprintf(name, sizeof name, "ncclProfiler_v%d", version);
+    plugin.v6 = dlsym(library, name);
+    if (!plugin.v6)
+        return 0;
+    switch (version) {
+    case 1:
+        return plugin.v1->init(&context, &mask) == 0;
+    case 2:
+        return plugin.v2->init(&context, &mask) == 0;
+    case 3:
+        return plugin.v3->init(&context, &mask) == 0;
+    case 4:
+        return plugin.v4->init(&context, &mask, "simulated", COMM, 1, 8, 3, note) == 0;
+    case 5:
+        return plugin.v5->init(&context, COMM, &mask, "simulated", 1, 8, 3, note) == 0;
+    default:
+        return plugin.v6->init(&context, COMM, &mask, "simulated", 1, 8, 3, note) == 0;
+    }
+}
+
+#define OLD_COLL(from)                                                                                       \
+    descriptor.coll.name = "simulated", descriptor.coll.comm = COMM,                                         \
+    descriptor.coll.sequence = (from)->coll.sequence, descriptor.coll.count = (from)->coll.count,            \
+    descriptor.coll.root = (from)->coll.root, descriptor.coll.channels = (from)->coll.channels
+#define OLD_P2P(from)                                                                                        \
+    descriptor.p2p.name = "simulated", descriptor.p2p.comm = COMM, descriptor.p2p.count = (from)->p2p.count, \
+    descriptor.p2p.peer = (from)->p2p.peer
+#define OLD_REST(from)                                                                                       \
+    do {                                                                                                     \
+        if ((from)->type == NCCL_PROXY_OP)                                                                   \
+            descriptor.proxy_op = (from)->proxy_op;                                                          \
+        else if ((from)->type == NCCL_KERNEL_CHANNEL)                                                        \
+            descriptor.kernel.channel = (from)->kernel.channel;                                              \
+    } while (0)
+#define OLD_TEXTS(from)                                                                                      \
+    descriptor.coll.function = (from)->coll.function, descriptor.coll.datatype = (from)->coll.datatype,      \
+    descriptor.coll.algorithm = (from)->coll.algorithm, descriptor.coll.protocol = (from)->coll.protocol
+#define OLD_START(number, texts, p2p_texts)                                                                  \
+    static void start_v##number(void **handle, const struct nccl_descriptor_v6 *from) {                      \
+        struct nccl_descriptor_v##number descriptor;                                                         \
+        memset(&descriptor, 0, sizeof descriptor);                                                           \
+        descriptor.type = (uint8_t)from->type;                                                               \
+        descriptor.parent = from->parent;                                                                    \
+        descriptor.rank = from->rank;                                                                        \
+        if (from->type == NCCL_COLL) {                                                                       \
+            OLD_COLL(from);                                                                                  \
+            texts;                                                                                           \
+        } else if (from->type == NCCL_P2P) {                                                                 \
+            OLD_P2P(from);                                                                                   \
+            p2p_texts;                                                                                       \
+        }                                                                                                    \
+        OLD_REST(from);                                                                                      \
+        plugin.v##number->start(context, handle, &descriptor);                                               \
+    }
+// Numbers in version 1: AllReduce, Send, ncclFloat32, RING, SIMPLE.
+OLD_START(1,
+          (descriptor.coll.function = 4, descriptor.coll.datatype = 7, descriptor.coll.algorithm = 1,
+           descriptor.coll.protocol = 2),
+          (descriptor.p2p.function = 6, descriptor.p2p.datatype = 7))
+OLD_START(2, OLD_TEXTS(from),
+          (descriptor.p2p.function = from->p2p.function, descriptor.p2p.datatype = from->p2p.datatype))
+OLD_START(3, OLD_TEXTS(from),
+          (descriptor.p2p.function = from->p2p.function, descriptor.p2p.datatype = from->p2p.datatype))
+
+static void start(void **handle, struct nccl_descriptor_v6 *descriptor) {
+    *handle = NULL;
+    if (!plugin.v6 || !(mask & (int)descriptor->type))
+        return;
+    struct nccl_descriptor_v4 four;
+    switch (version) {
+    case 1:
+        start_v1(handle, descriptor);
+        break;
+    case 2:
+        start_v2(handle, descriptor);
+        break;
+    case 3:
+        start_v3(handle, descriptor);
+        break;
+    case 4:
+        memcpy(&four, descriptor, sizeof four);
+        four.type = (uint8_t)descriptor->type;
+        plugin.v4->start(context, handle, &four);
+        break;
+    case 5:
+        plugin.v5->start(context, handle, (struct nccl_descriptor_v5 *)(void *)descriptor);
+        break;
+    default:
+        plugin.v6->start(context, handle, descriptor);
+    }
+}
+
+static void stop(void *handle) {
+    if (handle)
+        plugin.v6->stop(handle); // the place of this function is the same in all versions
+}
+
+static void state(void *handle, int number, union nccl_state_arguments *arguments) {
+    if (handle)
+        plugin.v6->state(handle, number, arguments);
+}
+
+// ---- the thread that sees kernels and moves data
+
+static struct {
+    void *tasks[1 << 16];
+    uint32_t made, done;
+    int over;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void run_task(void *task) {
+    void *channels[CHANNELS], *proxy;
+    struct nccl_descriptor_v6 descriptor = {.type = NCCL_PROXY_OP, .parent = task, .rank = 3};
+    union nccl_state_arguments arguments = {.proxy = {.bytes = 4000, .steps = 2}};
+    descriptor.proxy_op = (struct nccl_proxy_op){getpid(), 1, 5, 2, 2048, 1};
+    start(&proxy, &descriptor);
+    said_proxies += proxy != NULL;
+    for (int i = 0; i < CHANNELS; i++) {
+        descriptor = (struct nccl_descriptor_v6){.type = NCCL_KERNEL_CHANNEL, .parent = task};
+        descriptor.kernel = (struct nccl_kernel_channel){(uint8_t)i, 1000000};
+        start(&channels[i], &descriptor);
+        said_channels += channels[i] != NULL;
+    }
+    moment(50000);
+    for (int i = 0; i < CHANNELS; i++) {
+        union nccl_state_arguments timer = {.timer = 1050000};
+        state(channels[i], NCCL_STATE_KERNEL_STOP, &timer);
+        stop(channels[i]);
+    }
+    state(proxy, 3, &arguments);
+    stop(proxy);
+}
+
+static void *proxy_main(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&queue.lock);
+    while (!queue.over || queue.done != queue.made) {
+        if (queue.done == queue.made) {
+            pthread_cond_wait(&queue.changed, &queue.lock);
+            continue;
+        }
+        void *task = queue.tasks[queue.done++ % (1 << 16)];
+        pthread_mutex_unlock(&queue.lock);
+        run_task(task);
+        pthread_mutex_lock(&queue.lock);
+    }
+    pthread_mutex_unlock(&queue.lock);
+    return NULL;
+}
+
+static void hand_over(void *task) {
+    pthread_mutex_lock(&queue.lock);
+    queue.tasks[queue.made++ % (1 << 16)] = task;
+    pthread_cond_signal(&queue.changed);
+    pthread_mutex_unlock(&queue.lock);
+}
+
+// ---- the program's thread
+
+static struct nccl_descriptor_v6 describe(uint64_t type, void *parent, void *group, long number) {
+    struct nccl_descriptor_v6 descriptor = {.type = type, .parent = version >= 5 ? parent : group, .rank = 3};
+    if (type == NCCL_COLL)
+        descriptor.coll = (struct nccl_coll_v4){(uint64_t)number, "AllReduce", NULL, NULL,   COUNT,    0,
+                                                "ncclFloat32",    CHANNELS,    16,   "RING", "SIMPLE", group};
+    else
+        descriptor.p2p = (struct nccl_p2p_v4){"Send", NULL, "ncclFloat32", COUNT, 5, CHANNELS, group};
+    return descriptor;
+}
+
+static void operate(long number) {
+    const int is_coll = number % 4 != 0;
+    void *group_api, *api, *group, *task, *launch;
+    struct nccl_descriptor_v6 descriptor = {.type = NCCL_GROUP_API};
+    start(&group_api, &descriptor);
+    descriptor =
+        (struct nccl_descriptor_v6){.type = is_coll ? NCCL_COLL_API : NCCL_P2P_API, .parent = group_api};
+    if (is_coll)
+        descriptor.coll_api = (struct nccl_coll_api){"AllReduce", COUNT, "ncclFloat32", 0, &queue, false};
+    else
+        descriptor.p2p_api = (struct nccl_p2p_api){"Send", COUNT, "ncclFloat32", &queue, false};
+    start(&api, &descriptor);
+    stop(api);
+    descriptor = (struct nccl_descriptor_v6){.type = NCCL_GROUP};
+    start(&group, &descriptor);
+    descriptor = describe(is_coll ? NCCL_COLL : NCCL_P2P, api, group, number);
+    start(&task, &descriptor);
+    descriptor = (struct nccl_descriptor_v6){.type = NCCL_KERNEL_LAUNCH, .parent = group_api};
+    descriptor.stream = &queue;
+    start(&launch, &descriptor);
+    stop(launch);
+    hand_over(task);
+    stop(task);
+    stop(group);
+    stop(group_api);
+}
+
+int main(int argc, char **argv) {
+    pthread_t proxy;
+    version = argc > 1 ? atoi(argv[1]) : 6;
+    const long operations = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
+    const int killed = argc > 3 && strcmp(argv[3], "killed") == 0;
+    const int loaded = load();
+    pthread_create(&proxy, NULL, proxy_main, NULL);
+    for (long i = 0; i < operations; i++)
+        operate(i);
+    if (killed)
+        raise(SIGKILL);
+    pthread_mutex_lock(&queue.lock);
+    queue.over = 1;
+    pthread_cond_signal(&queue.changed);
+    pthread_mutex_unlock(&queue.lock);
+    pthread_join(proxy, NULL);
+    if (loaded)
+        plugin.v6->finalize(context);
+    printf(
+        "{\"simulated\": true, \"loaded\": %d, \"mask\": %d, \"p2p\": %ld, \"coll\": %ld, \"channels\": %ld, "
+        "\"proxies\": %ld}\n",
+        loaded, mask, (operations + 3) / 4, operations - (operations + 3) / 4, said_channels, said_proxies);
+    return 0;
+}
