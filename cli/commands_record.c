@@ -81,6 +81,9 @@ static const struct option profile_options[] = {
      .doc = "Record commands and data too, so that 'tracesmith replay' can run them again (OpenCL); it costs "
             "time "
             "and space for all that is written and computed"},
+    {.name = "xray",
+     .doc = "Record the functions that clang -fxray-instrument put into the program too, on the same clock "
+            "(docs/sources.md)"},
     {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {

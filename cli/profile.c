@@ -12,6 +12,7 @@
 #include "command.h"
 #include "quantity.h"
 #include "record.h"
+#include "sources.h"
 #include "terminal.h"
 #include "trace.h"
 
@@ -60,9 +61,10 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
 
 // ---- before anything is run
 
-// The program is looked for first, so that a misspelt name does not replace an earlier trace.
-static int check_program(const char *name) {
+// The program is looked for first, so that a misspelt name does not replace an earlier trace. Its path is left in `found_at`.
+static int check_program(const char *name, struct text *found_at) {
     struct stat status;
+    text_add_cstr(found_at, name);
     if (strchr(name, '/')) {
         if (stat(name, &status) != 0) {
             complain("%s: %s", name, strerror(errno));
@@ -74,21 +76,19 @@ static int check_program(const char *name) {
         }
         return EXIT_DONE;
     }
-    struct text candidate = {0};
     const char *path = getenv("PATH");
     bool found = false;
     for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; !found;) {
         size_t length = strcspn(at, ":");
-        text_clear(&candidate);
-        text_add(&candidate, length ? at : ".", length ? length : 1);
-        text_add_format(&candidate, "/%s", name);
-        found = stat(text_cstr(&candidate), &status) == 0 && S_ISREG(status.st_mode) &&
-                access(text_cstr(&candidate), X_OK) == 0;
+        text_clear(found_at);
+        text_add(found_at, length ? at : ".", length ? length : 1);
+        text_add_format(found_at, "/%s", name);
+        found = stat(text_cstr(found_at), &status) == 0 && S_ISREG(status.st_mode) &&
+                access(text_cstr(found_at), X_OK) == 0;
         if (!at[length])
             break;
         at += length + 1;
     }
-    text_finish(&candidate);
     if (!found)
         complain("%s was not found in PATH", name);
     return found ? EXIT_DONE : EXIT_NOT_FOUND;
@@ -227,15 +227,27 @@ int command_profile(const struct invocation *invocation) {
     if (!read_options(invocation, &options, &apis))
         return EXIT_USAGE;
     path = path ? path : default_path;
-    int code = check_program(invocation->operands[0]);
-    if (code != EXIT_DONE)
-        return code;
-    if (!trace_may_replace(path))
-        return EXIT_USAGE;
-    const struct record_request request = {.path = path, .options = &options, .argv = invocation->operands};
-    options.output = path;
-    record_run(&request, &result);
-    if (result.stage != RECORD_RUN)
-        return not_run(&request, &result);
-    return conclude(path, &result, invocation_flag(invocation, "json"));
+    struct text program = {0};
+    struct sources sources = {0};
+    int code = check_program(invocation->operands[0], &program);
+    if (code == EXIT_DONE && !trace_may_replace(path))
+        code = EXIT_USAGE;
+    if (code == EXIT_DONE)
+        code = sources_open(&sources, invocation, text_cstr(&program), &options);
+    if (code == EXIT_DONE) {
+        const struct record_request request = {.path = path,
+                                               .options = &options,
+                                               .argv = invocation->operands,
+                                               .join = sources_join,
+                                               .join_context = &sources};
+        options.output = path;
+        record_run(&request, &result);
+        code = result.stage == RECORD_RUN ? conclude(path, &result, invocation_flag(invocation, "json"))
+                                          : not_run(&request, &result);
+        if (result.stage == RECORD_RUN)
+            sources_report(&sources);
+    }
+    sources_close(&sources);
+    text_finish(&program);
+    return code;
 }

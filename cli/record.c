@@ -109,6 +109,8 @@ void record_run(const struct record_request *request, struct record_result *out)
     out->status = tsmith_capture_create(request->options, &capture, &out->error);
     if (out->status >= 0 && request->options && request->options->recording)
         out->status = tsmith_recording_writer_take(&writer, tsmith_capture_directory(capture), &out->error);
+    if (out->status >= 0 && request->join)
+        out->status = request->join(request->join_context, capture, &out->error);
     if (out->status < 0)
         goto done;
     out->stage = RECORD_START;

@@ -12,6 +12,9 @@ struct record_request {
     const char *path; // of the trace
     const tsmith_capture_options *options;
     char *const *argv; // NULL-terminated
+    // Called with the capture before the program is started, to join other sources with it; NULL: nothing is.
+    tsmith_status (*join)(void *context, tsmith_capture *capture, tsmith_error *error);
+    void *join_context;
 };
 
 enum record_stage { RECORD_FILE, RECORD_SESSION, RECORD_START, RECORD_RUN };

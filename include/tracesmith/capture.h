@@ -45,6 +45,8 @@ typedef struct tsmith_capture_options {
     const char
         *recording; // "all": record commands, objects and data too, so that tsmith_replay_run can run them
                     // again (tracesmith/replay.h); NULL: only what happened when
+    const char *const
+        *environment; // "NAME=VALUE", NULL after the last: set for the program; NULL: nothing more
 } tsmith_capture_options;
 
 // Makes the session directory (0700, unpredictable name). `options` may be NULL.
@@ -57,6 +59,14 @@ TSMITH_API tsmith_status tsmith_capture_start(tsmith_capture *capture, char *con
 // The live source: next() returns AGAIN after at most ~50 ms without news, END when the program has ended and
 // all it left is drained. Destroying the capture destroys it.
 TSMITH_API tsmith_source *tsmith_capture_source(tsmith_capture *capture);
+// Joins another source with the recording: its batches follow all that the programs recorded. Its processes and threads are
+// those of the recording that have the same numbers; its times must be on the trace clock. Taken, also on failure.
+TSMITH_API tsmith_status tsmith_capture_add_source(tsmith_capture *capture, tsmith_source *taken);
+// Calls `ended` once, in next(), when all that the programs recorded was delivered and nothing more comes: the moment to add
+// sources of what was gathered meanwhile. At most four. LIMIT.
+TSMITH_API tsmith_status tsmith_capture_on_end(tsmith_capture *capture,
+                                               void (*ended)(void *context, tsmith_capture *capture),
+                                               void *context);
 // When the program has ended but processes it started still run (a shell's background job, a daemon), the recording
 // goes on until they have ended, or until it is stopped: from then on nothing more is recorded, and next() drains to
 // END. Async-signal-safe. Processes that were recorded and still run are in the ledger as still_running.

@@ -28,5 +28,6 @@
 #include "tracesmith/timeline.h"
 #include "tracesmith/trace.h"
 #include "tracesmith/version.h"
+#include "tracesmith/xray.h"
 
 #endif

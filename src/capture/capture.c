@@ -20,6 +20,7 @@
 
 #include "base/status.h"
 #include "capture/collect.h"
+#include "capture/joined.h"
 #include "capture/launch.h"
 #include "capture/recovery.h"
 #include "capture/session_directory.h"
@@ -34,6 +35,8 @@ enum { SURE = 5 };                          // such looks in a row
 static const long FIRST_NAP =
     500000; // ns; doubles up to the longest, so that a busy ring never fills meanwhile
 static const long LONGEST_NAP = 8000000;
+
+enum { ENDINGS_MOST = 4 };
 
 struct tsmith_capture {
     struct session_directory directory;
@@ -52,6 +55,13 @@ struct tsmith_capture {
     _Atomic uint32_t left_running; // others, at that look
     atomic_bool stop;
     uint32_t unrecorded; // processes, known at the end
+    bool drained;        // of what the programs recorded: only the joined sources are left
+    struct joined joined;
+    struct {
+        void (*ended)(void *context, tsmith_capture *capture);
+        void *context;
+    } endings[ENDINGS_MOST];
+    size_t ending_count;
 };
 
 const char *tsmith_overflow_name(tsmith_overflow overflow) {
@@ -126,14 +136,27 @@ static void end_session(struct tsmith_capture *capture) {
     tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "unrecorded.processes", text);
 }
 
+// All that the programs recorded was delivered.
+static tsmith_status end_with_others(struct tsmith_capture *capture, const tsmith_batch **out,
+                                     tsmith_error *error) {
+    end_session(capture);
+    if (!capture->drained)
+        for (size_t i = 0; i < capture->ending_count; i++)
+            capture->endings[i].ended(capture->endings[i].context, capture);
+    capture->drained = true;
+    return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
+}
+
 static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {
     struct tsmith_capture *capture = self;
     int64_t begun = clock_trace_now();
     struct timespec nap = {.tv_nsec = FIRST_NAP};
     for (;;) {
+        if (capture->drained)
+            return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
         tsmith_status status = collector_next(capture->collector, out, error);
         if (status == TSMITH_END)
-            end_session(capture);
+            return end_with_others(capture, out, error);
         if (status != TSMITH_AGAIN)
             return status;
         reap(capture);
@@ -211,6 +234,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     capture->options.session_root = NULL;
     capture->options.output = NULL;
     capture->options.recording = NULL;
+    capture->options.environment = NULL;
     *out = capture;
     return TSMITH_OK;
 fail_directory:
@@ -261,6 +285,19 @@ tsmith_source *tsmith_capture_source(tsmith_capture *capture) {
     return capture->source;
 }
 
+tsmith_status tsmith_capture_on_end(tsmith_capture *capture,
+                                    void (*ended)(void *context, tsmith_capture *capture), void *context) {
+    if (capture->ending_count == ENDINGS_MOST)
+        return TSMITH_ERROR_LIMIT;
+    capture->endings[capture->ending_count].ended = ended;
+    capture->endings[capture->ending_count++].context = context;
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_capture_add_source(tsmith_capture *capture, tsmith_source *taken) {
+    return joined_add(&capture->joined, taken);
+}
+
 void tsmith_capture_stop(tsmith_capture *capture) {
     atomic_store(&capture->stop, true);
 }
@@ -298,6 +335,7 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
     session_directory_end(&capture->directory);
     bool keep = !collector_delivered(capture->collector) && capture->started;
     tsmith_source_destroy(capture->source);
+    joined_finish(&capture->joined);
     collector_destroy(capture->collector);
     if (keep)
         session_directory_close(&capture->directory);

@@ -101,6 +101,17 @@ static bool keep(struct list *list, const char *name, const char *next, const ch
     return kept;
 }
 
+// "NAME=VALUE"; what is none is left out.
+static bool put(struct list *list, const char *entry) {
+    const char *equals = strchr(entry, '=');
+    if (!equals || equals == entry)
+        return true;
+    char *name = strndup(entry, (size_t)(equals - entry));
+    const bool room = name && set(list, name, equals + 1, '\0');
+    free(name);
+    return room;
+}
+
 // Whether the loader that programs will find reads the variable: it has the name in it. A loader that is not there is
 // taken for one that does: the program may bring its own.
 static bool loader_reads(const char *loader, const char *variable) {
@@ -224,6 +235,8 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
     bool room = true;
     for (char **entry = environ; room && *entry; entry++)
         room = add(&list, strdup(*entry));
+    for (const char *const *entry = options->environment; room && entry && *entry; entry++)
+        room = put(&list, *entry);
     room = room && set(&list, CHANNEL_ENVIRONMENT, session_directory, '\0') &&
            (!options->recording || set(&list, CHANNEL_RECORDING, options->recording, '\0')) &&
            inject(&list, options, directory, &injected);

@@ -32,6 +32,7 @@ struct matcher {
 
 struct merge {
     tsmith_dictionary *into;
+    enum merge_entries entries;
     tsmith_batch *batch;
     struct map string;
 #define MEMBERS(name, type)                                                                                  \
@@ -215,7 +216,7 @@ static void matcher_finish(struct matcher *matcher) {
         return matcher_fill(&merge->name##_matcher, merge->into,                                             \
                             tsmith_dictionary_##name##_count(merge->into), read_##name, sizeof(type));       \
     }                                                                                                        \
-    static uint32_t place_##name(struct merge *merge, const type *entry) {                                   \
+    static uint32_t match_##name(struct merge *merge, const type *entry) {                                   \
         uint32_t id = matcher_take(&merge->name##_matcher, merge->into, read_##name, entry, sizeof *entry);  \
         return id ? id : tsmith_dictionary_add_##name(merge->into, entry);                                   \
     }
@@ -240,6 +241,43 @@ static void matcher_finish(struct matcher *matcher) {
     X(dynamic_field, tsmith_dynamic_field)
 MATCHED(DEFINE_READ)
 MATCHED(DEFINE_FILL)
+
+#define PLACE_MATCHED(X)                                                                                     \
+    X(device, tsmith_device)                                                                                 \
+    X(clock, tsmith_clock)                                                                                   \
+    X(clock_pair, tsmith_clock_pair)                                                                         \
+    X(dynamic_field, tsmith_dynamic_field)
+#define DEFINE_PLACE(name, type)                                                                             \
+    static uint32_t place_##name(struct merge *merge, const type *entry) {                                   \
+        return match_##name(merge, entry);                                                                   \
+    }
+PLACE_MATCHED(DEFINE_PLACE)
+
+static uint32_t place_process(struct merge *merge, const tsmith_process *entry) {
+    uint32_t id = merge->entries == MERGE_SAME_PROCESSES ? tsmith_dictionary_process_count(merge->into) : 0;
+    while (id > 1)
+        if (tsmith_dictionary_process(merge->into, --id)->pid == entry->pid)
+            return id;
+    return match_process(merge, entry);
+}
+
+static uint32_t place_track(struct merge *merge, const tsmith_track *entry) {
+    const bool same =
+        merge->entries == MERGE_SAME_PROCESSES && entry->kind == TSMITH_TRACK_THREAD && entry->tid;
+    uint32_t id = same ? tsmith_dictionary_track_count(merge->into) : 0;
+    while (id > 1) {
+        const tsmith_track *track = tsmith_dictionary_track(merge->into, --id);
+        // A thread's number is the machine's, so a process that is not known does not matter.
+        if (track->kind == TSMITH_TRACK_THREAD && track->tid == entry->tid &&
+            (track->process == entry->process || !entry->process))
+            return id;
+    }
+    return match_track(merge, entry);
+}
+
+static uint32_t place_attribute(struct merge *merge, const tsmith_attribute *entry) {
+    return merge->entries == MERGE_SAME_PROCESSES ? 0 : match_attribute(merge, entry);
+}
 
 static uint32_t place_module(struct merge *merge, const tsmith_module *entry) {
     return tsmith_dictionary_intern_module(merge->into, entry);
@@ -290,6 +328,7 @@ struct merge *merge_create(tsmith_dictionary *into, enum merge_entries entries) 
     if (!merge)
         return NULL;
     merge->into = into;
+    merge->entries = entries;
     bool done = tsmith_batch_create(&merge->batch) == TSMITH_OK && fill_dynamic_field(merge);
     if (entries == MERGE_EQUAL)
         done = done && fill_process(merge) && fill_device(merge) && fill_track(merge) && fill_clock(merge) &&

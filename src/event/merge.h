@@ -12,6 +12,9 @@ enum merge_entries {
     MERGE_EQUAL,
     // Two recordings: what looks the same (process 4711 of two machines) is not. Strings and fields are shared.
     MERGE_APART,
+    // The same machine at the same time, seen by another: a process of the same number, and a thread of it, are the ones
+    // that are there, the last if there are several. The rest is apart; attributes are left where they are.
+    MERGE_SAME_PROCESSES,
 };
 
 struct merge;

@@ -92,7 +92,7 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
     if (nsys_is(place))
         return nsys_open(place, out, error);
     if (xray_is(place))
-        return xray_open(place, binary_of(options), out, error);
+        return xray_open(place, binary_of(options), NULL, out, error);
     struct importer *importer = calloc(1, sizeof *importer);
     if (!importer || !(importer->name = strdup(place->name))) {
         if (place->owned)

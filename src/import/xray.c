@@ -44,6 +44,9 @@ bool xray_is(const struct import_place *place) {
 }
 
 int64_t xray_time(const struct xray *xray, uint64_t tsc) {
+    int64_t known;
+    if (xray->clock.to_time && xray->clock.to_time(xray->clock.context, tsc, &known))
+        return known;
     const uint64_t limit = (uint64_t)1 << 61; // 73 years, so that the difference of two times is a number
     uint64_t frequency = xray->header.frequency ? xray->header.frequency : 1000000000;
     unsigned __int128 time = (unsigned __int128)tsc * 1000000000 / frequency;
@@ -100,7 +103,7 @@ static void end(struct xray *xray) {
     note(xray, xray->too_many, true, TSMITH_REASON_TABLE_FULL,
          "records of more threads or calls than can be kept");
     note(xray, xray->bad_records, true, TSMITH_REASON_CORRUPT, "places where records could not be read");
-    if (!xray->header.frequency)
+    if (!xray->header.frequency && !xray->clock.to_time)
         ledger_note(&xray->ledger, xray->dictionary, TSMITH_REASON_NO_TIMING, 0, false,
                     "the log does not say how fast its clock ran: times are its ticks");
     if (xray->cut) {
@@ -188,8 +191,8 @@ static tsmith_status prepare(struct xray *xray, const struct import_place *place
     return status;
 }
 
-tsmith_status xray_open(const struct import_place *place, const char *binary, tsmith_source **out,
-                        tsmith_error *error) {
+tsmith_status xray_open(const struct import_place *place, const char *binary, const struct xray_clock *clock,
+                        tsmith_source **out, tsmith_error *error) {
     static const tsmith_source_ops ops = {next, dictionary, destroy};
     struct seekable file;
     tsmith_status status = seekable_open(&file, place, error);
@@ -201,6 +204,8 @@ tsmith_status xray_open(const struct import_place *place, const char *binary, ts
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
     }
     xray->file = file;
+    if (clock)
+        xray->clock = *clock;
     status = prepare(xray, place, binary, error);
     if (status == TSMITH_OK && tsmith_source_create(&ops, xray, out) != TSMITH_OK)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);

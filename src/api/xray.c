@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// XRay in a recorded program: the environment that sets it up, its logs, and where their clock lies.
+//
+// A log has ticks of the TSC, or, where XRay's runtime does not know the TSC's frequency, CLOCK_REALTIME in nanoseconds.
+// Both are compared with the trace clock throughout a session; a tick is of the clock that showed it while the session ran.
+#include "tracesmith/xray.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "import/xray.h"
+
+enum { VARIABLES = 2 };
+
+// What a clock showed when, in order.
+struct timeline {
+    tsmith_clock_pair *pairs;
+    size_t count, capacity;
+};
+
+struct tsmith_xray {
+    char *directory;
+    char *program;
+    char *environment[VARIABLES + 1];
+    struct timeline tsc, realtime;
+    size_t logs, unreadable;
+    tsmith_error error;
+};
+
+// ---- the environment
+
+static bool add_variable(tsmith_xray *xray, size_t index, const char *name, const char *ours) {
+    const char *theirs = getenv(name);
+    char *text = NULL;
+    // What comes later holds.
+    if (asprintf(&text, "%s=%s%s%s", name, theirs ? theirs : "", theirs && *theirs ? " " : "", ours) < 0)
+        return false;
+    xray->environment[index] = text;
+    return true;
+}
+
+static bool make_environment(tsmith_xray *xray, int64_t least_ns) {
+    char options[8192];
+    const int length =
+        snprintf(options, sizeof options, "patch_premain=true xray_mode=xray-basic xray_logfile_base=%s/",
+                 xray->directory);
+    if (length < 0 || (size_t)length >= sizeof options || !add_variable(xray, 0, "XRAY_OPTIONS", options))
+        return false;
+    snprintf(options, sizeof options, "func_duration_threshold_us=%lld", (long long)(least_ns / 1000));
+    return add_variable(xray, 1, "XRAY_BASIC_OPTIONS", options);
+}
+
+tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray **out, tsmith_error *error) {
+    tsmith_xray_options options = {0};
+    const char *folder = getenv("TMPDIR");
+    *out = NULL;
+    if (given)
+        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    tsmith_xray *xray = calloc(1, sizeof *xray);
+    if (!xray)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
+    if (asprintf(&xray->directory, "%s/tracesmith-xray-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
+        xray->directory = NULL;
+    if (xray->directory && !mkdtemp(xray->directory)) {
+        const tsmith_status status =
+            status_set_errno(error, "no folder for what XRay logs can be made in %s (TMPDIR names another)",
+                             folder && *folder ? folder : "/tmp");
+        free(xray->directory);
+        free(xray);
+        return status;
+    }
+    xray->program = options.program ? strdup(options.program) : NULL;
+    if (!xray->directory || (options.program && !xray->program) ||
+        !make_environment(xray, options.least_ns)) {
+        tsmith_xray_destroy(xray);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
+    }
+    *out = xray;
+    return TSMITH_OK;
+}
+
+const char *const *tsmith_xray_environment(const tsmith_xray *xray) {
+    return (const char *const *)xray->environment;
+}
+
+// ---- clocks
+
+static bool timeline_add(struct timeline *timeline, const tsmith_clock_pair *pair) {
+    void *pairs = timeline->pairs;
+    if (timeline->count && (pair->clock_time <= timeline->pairs[timeline->count - 1].clock_time ||
+                            pair->trace_time <= timeline->pairs[timeline->count - 1].trace_time))
+        return true; // a clock that was set back; what it showed before holds
+    if (!array_reserve(&pairs, &timeline->capacity, timeline->count + 1, sizeof *timeline->pairs))
+        return false;
+    timeline->pairs = pairs;
+    timeline->pairs[timeline->count++] = *pair;
+    return true;
+}
+
+static bool read_clock(struct timeline *timeline, const tsmith_dictionary *dictionary, const char *name) {
+    bool room = true;
+    for (uint32_t i = 1; room && i < tsmith_dictionary_clock_pair_count(dictionary); i++) {
+        const tsmith_clock_pair *pair = tsmith_dictionary_clock_pair(dictionary, i);
+        const tsmith_clock *clock = tsmith_dictionary_clock(dictionary, pair->clock);
+        if (clock && !clock->process && !clock->device &&
+            strcmp(tsmith_dictionary_string(dictionary, clock->name).bytes, name) == 0)
+            room = timeline_add(timeline, pair);
+    }
+    return room;
+}
+
+static bool read_clocks(tsmith_xray *xray, const tsmith_dictionary *dictionary) {
+    if (!read_clock(&xray->tsc, dictionary, "tsc") ||
+        !read_clock(&xray->realtime, dictionary, "CLOCK_REALTIME"))
+        return false;
+    if (clock_tick_is_tsc()) {
+        const struct clock_sample now = clock_sample_take(true);
+        const tsmith_clock_pair pair = {.clock_time = (int64_t)now.tick, .trace_time = now.trace};
+        if (!timeline_add(&xray->tsc, &pair))
+            return false;
+    }
+    const int64_t before = clock_trace_now(), realtime = clock_now(CLOCK_REALTIME);
+    const tsmith_clock_pair pair = {.clock_time = realtime,
+                                    .trace_time = before + (clock_trace_now() - before) / 2};
+    return timeline_add(&xray->realtime, &pair);
+}
+
+// Whether the clock showed it while the session ran, give or take a part of that; between two comparisons it ran evenly.
+static bool timeline_find(const struct timeline *timeline, uint64_t tick, int64_t *time) {
+    if (timeline->count < 2 || tick > INT64_MAX)
+        return false;
+    const tsmith_clock_pair *pairs = timeline->pairs, *last = &pairs[timeline->count - 1];
+    const int64_t at = (int64_t)tick, length = last->clock_time - pairs->clock_time;
+    if (at < pairs->clock_time - length || at > last->clock_time)
+        return false;
+    size_t low = 0, high = timeline->count - 1;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (pairs[middle].clock_time <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    const __int128 rise = pairs[low + 1].trace_time - pairs[low].trace_time,
+                   run = pairs[low + 1].clock_time - pairs[low].clock_time;
+    *time = pairs[low].trace_time + (int64_t)((at - pairs[low].clock_time) * rise / run);
+    return true;
+}
+
+static bool to_time(void *context, uint64_t tick, int64_t *time) {
+    const tsmith_xray *xray = context;
+    return timeline_find(&xray->tsc, tick, time) || timeline_find(&xray->realtime, tick, time);
+}
+
+// ---- the logs
+
+static const char *base_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// XRay names a log after the program: "name.XXXXXX".
+static bool is_of(const char *log, const char *program) {
+    const char *name = base_of(program), *dot = strrchr(log, '.');
+    return dot && (size_t)(dot - log) == strlen(name) && memcmp(log, name, strlen(name)) == 0;
+}
+
+static const char *binary_of(const tsmith_xray *xray, const tsmith_dictionary *dictionary, const char *log) {
+    if (xray->program && is_of(log, xray->program))
+        return xray->program;
+    for (uint32_t i = tsmith_dictionary_process_count(dictionary); i > 1;) {
+        const char *name =
+            tsmith_dictionary_string(dictionary, tsmith_dictionary_process(dictionary, --i)->name).bytes;
+        if (name[0] == '/' && is_of(log, name))
+            return name;
+    }
+    return NULL;
+}
+
+static tsmith_status open_log(tsmith_xray *xray, const char *log, const char *binary, tsmith_source **out) {
+    char path[4096 + 256];
+    snprintf(path, sizeof path, "%s/%s", xray->directory, log);
+    const struct xray_clock clock = {to_time, xray};
+    const struct import_place place = {
+        .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), .owned = true, .name = path};
+    if (place.fd < 0)
+        return status_set_errno(&xray->error, "%s cannot be read", path);
+    if (!xray_is(&place)) {
+        close(place.fd);
+        return status_set(&xray->error, TSMITH_ERROR_FORMAT, "%s is no log of XRay", path);
+    }
+    return xray_open(&place, binary, &clock, out, &xray->error);
+}
+
+static void add_log(tsmith_xray *xray, tsmith_capture *capture, const tsmith_dictionary *dictionary,
+                    const char *log) {
+    tsmith_source *source = NULL;
+    const char *binary = binary_of(xray, dictionary, log);
+    tsmith_status status = open_log(xray, log, binary, &source);
+    if (status == TSMITH_ERROR_FORMAT && binary)
+        status = open_log(xray, log, NULL, &source); // the program of this name has no map: another one's
+    if (status == TSMITH_OK)
+        status = tsmith_capture_add_source(capture, source);
+    xray->logs++;
+    xray->unreadable += status != TSMITH_OK;
+}
+
+static void collect(void *context, tsmith_capture *capture) {
+    tsmith_xray *xray = context;
+    const tsmith_dictionary *dictionary = tsmith_source_dictionary(tsmith_capture_source(capture));
+    DIR *folder = opendir(xray->directory);
+    if (!folder || !read_clocks(xray, dictionary)) {
+        xray->unreadable++;
+        (void)status_set(&xray->error, TSMITH_ERROR_IO, "what XRay logged to %s cannot be read",
+                         xray->directory);
+    }
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.')
+            add_log(xray, capture, dictionary, entry->d_name);
+    if (folder)
+        closedir(folder);
+}
+
+tsmith_status tsmith_xray_join(tsmith_xray *xray, tsmith_capture *capture, tsmith_error *error) {
+    const tsmith_status status = tsmith_capture_on_end(capture, collect, xray);
+    return status == TSMITH_OK ? status
+                               : status_set(error, status, "nothing more can be joined with a capture");
+}
+
+size_t tsmith_xray_logs(const tsmith_xray *xray, size_t *unreadable, tsmith_error *error) {
+    if (unreadable)
+        *unreadable = xray->unreadable;
+    if (error && xray->unreadable)
+        *error = xray->error;
+    return xray->logs;
+}
+
+static void remove_directory(const char *path) {
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
+void tsmith_xray_destroy(tsmith_xray *xray) {
+    if (!xray)
+        return;
+    if (xray->directory)
+        remove_directory(xray->directory);
+    for (size_t i = 0; i < VARIABLES; i++)
+        free(xray->environment[i]);
+    free(xray->tsc.pairs);
+    free(xray->realtime.pairs);
+    free(xray->program);
+    free(xray->directory);
+    free(xray);
+}

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# profile --xray: the functions of a program are in the trace of its launches, on its threads and on one clock: every launch
+# lies within the function that made it. Also of a program that another one started.
+set -eu
+: "${TRACESMITH_SOURCE_DIR:?}"
+# shellcheck source=tests/opencl/common.sh
+. "$TRACESMITH_SOURCE_DIR/tests/opencl/common.sh"
+[ -z "$sanitize" ] || skip "a sanitized agent cannot be in a program that clang instruments"
+
+# check NAME [FUNCTION [OUTER]]: the trace NAME.json against what the program said in NAME.out.
+check() {
+    "$TRACESMITH" view -f json "$work/$1.sbt" >"$work/$1.json" 2>/dev/null || fail "$1: the trace cannot be read"
+    python3 - "$work/$1.json" "$work/$1.out" "${2:-launch_once}" "${3-launch_all}" <<'PY' || fail "$1: the functions are not where the launches are"
+import collections, json, sys
+once, every = sys.argv[3:5]
+trace, said = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+tracks = {track["id"]: track for track in trace["tracks"]}
+functions, launches = collections.defaultdict(list), collections.defaultdict(list)
+for event in trace["events"]:
+    if event["kind"] == "host_function":
+        functions[event["name"]].append(event)
+    elif event["kind"] == "api" and event["name"] == "clEnqueueNDRangeKernel":
+        launches[event["track"]].append(event)
+assert {name: len(calls) for name, calls in functions.items()} == \
+    {once: said["launches"], **({every: said["threads"]} if every else {})}, {n: len(c) for n, c in functions.items()}
+assert sum(map(len, launches.values())) == said["launches"] and len(launches) == said["threads"]
+for track, calls in launches.items():
+    assert tracks[track]["kind"] == "thread" and tracks[track]["tid"]
+    mine = sorted((f for f in functions[once] if f["track"] == track), key=lambda f: f["start"])
+    calls.sort(key=lambda call: call["start"])
+    assert len(mine) == len(calls) > 1
+    for function, call in zip(mine, calls):
+        assert function["start"] <= call["start"] and \
+            call["start"] + call["duration"] <= function["start"] + function["duration"], (function, call)
+    if not every:
+        continue
+    outer = [f for f in functions[every] if f["track"] == track]
+    assert len(outer) == 1 and outer[0]["start"] <= mine[0]["start"]
+    assert mine[-1]["start"] + mine[-1]["duration"] <= outer[0]["start"] + outer[0]["duration"]
+# One process, one row per thread: what joined the trace did not bring its own.
+assert len({track["process"] for track in tracks.values() if track["kind"] == "thread"}) == 1
+assert len([t for t in tracks.values() if t["kind"] == "thread"]) == len({t["tid"] for t in tracks.values() if t["kind"] == "thread"})
+PY
+}
+
+TMPDIR=$work
+export TMPDIR
+
+# Ticks of the TSC, whatever XRay's runtime makes of this machine.
+status=0
+"$TRACESMITH" profile --xray -o "$work/ticks.sbt" -- "$programs/cl_ticks" >"$work/ticks.out" 2>"$work/ticks.err" || status=$?
+if "$TRACESMITH" info "$work/ticks.sbt" | grep -q "tsc " && [ $status -ne 77 ]; then
+    [ $status -eq 0 ] || fail "ticks: $(cat "$work/ticks.err")"
+    check ticks "func_id 1" ""
+fi
+
+clang=
+for candidate in clang clang-14; do
+    command -v $candidate >/dev/null || continue
+    $candidate -O1 -fxray-instrument -fxray-instruction-threshold=1000 -fxray-ignore-loops -o "$work/launches" \
+        "$TRACESMITH_SOURCE_DIR/tests/opencl/xray_launches.c" -lOpenCL -lpthread 2>"$work/clang" && clang=$candidate && break
+done
+[ -n "$clang" ] || skip "no clang with the runtime of XRay (Debian: clang libclang-rt-14-dev): $(head -c 200 "$work/clang" 2>&1)"
+
+"$TRACESMITH" profile --xray -o "$work/direct.sbt" -- "$work/launches" >"$work/direct.out" 2>"$work/direct.err" ||
+    fail "direct: $(cat "$work/direct.err")"
+check direct
+"$TRACESMITH" profile --xray -o "$work/child.sbt" -- sh -c "\"$work/launches\"; exit 7" >"$work/child.out" 2>"$work/child.err" &&
+    fail "the program's exit code is not handed on"
+check child
+for left in "$work"/tracesmith-xray-*; do
+    [ ! -e "$left" ] || fail "$left was left behind"
+done
+
+# What the user asked of XRay holds as well.
+XRAY_OPTIONS="verbosity=1" "$TRACESMITH" profile --xray -o "$work/options.sbt" -- "$work/launches" >"$work/options.out" 2>"$work/options.err" ||
+    fail "options: $(cat "$work/options.err")"
+grep -q "Log file in" "$work/options.err" || fail "XRAY_OPTIONS was not kept: $(cat "$work/options.err")"
+check options
+
+# A program that was not instrumented: said, and the recording is whole.
+"$TRACESMITH" profile --xray -o "$work/plain.sbt" -- "$programs/cl_launch_loop" -n 10 >/dev/null 2>"$work/plain.err" ||
+    fail "plain: $(cat "$work/plain.err")"
+grep -q "fxray-instrument" "$work/plain.err" || fail "nothing is said of a program without functions: $(cat "$work/plain.err")"
