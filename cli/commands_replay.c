@@ -38,6 +38,13 @@ static const struct option replay_options[] = {
     {.name = "hazards",
      .doc = "Run nothing: say which commands use the same memory, one of them writing, with nothing that "
             "orders them"},
+    {.name = "permute",
+     .argument = "COUNT",
+     .doc = "Replay in so many other orders that the program leaves open, and name the commands whose order "
+            "decides a result"},
+    {.name = "seed",
+     .argument = "NUMBER",
+     .doc = "Of the orders of --permute: the same gives the same; 1 when not given"},
     {.name = "limit", .argument = "TIME", .doc = "Give up when a wait takes this long; 60s when not given"},
     {.name = "instructions",
      .argument = "KERNEL",

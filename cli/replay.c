@@ -25,6 +25,7 @@ struct replay {
     tsmith_instructions *instructions; // NULL: not asked for
     tsmith_recording_summary summary;
     tsmith_replay_options options;
+    tsmith_permute_options permute; // orders: 0 when not asked for
     char *kernel, *source;
     uint64_t verdicts[TSMITH_VERDICT_LIMIT];
 };
@@ -77,6 +78,23 @@ static bool read_source(struct replay *replay, const char *word) {
     return replay->kernel && replay->source;
 }
 
+static bool read_permute(struct replay *replay) {
+    const char *orders = invocation_value(replay->invocation, "permute"),
+               *seed = invocation_value(replay->invocation, "seed");
+    replay->permute =
+        (tsmith_permute_options){.size = sizeof replay->permute, .seed = 1, .replay = &replay->options};
+    if (orders && (!quantity_count(orders, &replay->permute.orders) || !replay->permute.orders ||
+                   replay->permute.orders > 1000000)) {
+        complain("--permute: '%s' is not a number from 1 to 1000000", orders);
+        return false;
+    }
+    if (seed && (!orders || !quantity_count(seed, &replay->permute.seed))) {
+        complain(orders ? "--seed: '%s' is no number" : "--seed %s is for --permute", seed);
+        return false;
+    }
+    return true;
+}
+
 static bool read_options(struct replay *replay) {
     const struct invocation *invocation = replay->invocation;
     const char *times = invocation_value(invocation, "times"), *limit = invocation_value(invocation, "limit"),
@@ -94,8 +112,8 @@ static bool read_options(struct replay *replay) {
         complain("--limit: '%s' is no time: write 30s or 5m", limit);
         return false;
     }
-    return replay_check_words(invocation) && (!tolerance || read_tolerance(replay, tolerance)) &&
-           (!source || read_source(replay, source));
+    return read_permute(replay) && replay_check_words(invocation) &&
+           (!tolerance || read_tolerance(replay, tolerance)) && (!source || read_source(replay, source));
 }
 
 // ---- what is recorded
@@ -335,7 +353,9 @@ static int run(struct replay *replay, struct text *text) {
     tsmith_recording_summarize(replay->recording, &replay->summary);
     text_add_cstr(text, json ? "{" : "");
     json ? add_summary_json(text, replay) : add_summary_text(text, replay);
-    if (invocation_flag(replay->invocation, "hazards"))
+    if (replay->permute.orders)
+        code = answer_permute(replay->recording, &replay->permute, text, json);
+    else if (invocation_flag(replay->invocation, "hazards"))
         code = answer_hazards(replay->recording, text, json);
     else if (!mode || strcmp(mode, "dry-run") != 0)
         code = run_replay(replay, text, json);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tracesmith replay --hazards`: what the program leaves open.
+// `tracesmith replay --hazards` and `--permute`: what the program leaves open.
 #include "replay_plan.h"
 
 #include <inttypes.h>
@@ -110,6 +110,84 @@ int answer_hazards(tsmith_recording *recording, struct text *text, bool json) {
         add_limits(text, &summary);
     if (!json && !count)
         text_add_cstr(text, "every conflicting use of memory is ordered\n");
+    tsmith_plan_destroy(plan);
+    return count ? EXIT_NO : EXIT_DONE;
+}
+
+// ---- other orders
+
+static void add_dependency(struct text *text, const tsmith_dependency *dependency, bool json) {
+    if (json) {
+        text_add_format(text, "{\"pid\":%" PRIu64 ",\"first\":", dependency->pid);
+        add_plan_command(text, &dependency->first, true);
+        text_add_cstr(text, ",\"second\":");
+        add_plan_command(text, &dependency->second, true);
+        text_add_format(text, ",\"result\":\"%s\",\"buffer\":%" PRIu64 ",\"result_command\":%" PRIu64 "}",
+                        dependency->result, dependency->result_buffer, dependency->result_command);
+        return;
+    }
+    text_add_cstr(text, "missing  ");
+    add_plan_command(text, &dependency->first, false);
+    text_add_cstr(text, " before ");
+    add_plan_command(text, &dependency->second, false);
+    text_add_format(text,
+                    "\n    nothing orders them; the other way round, buffer %" PRIu64 " is different %s",
+                    dependency->result_buffer,
+                    strcmp(dependency->result, "at the end") == 0 ? "at the end"
+                    : strcmp(dependency->result, "map") == 0      ? "when it is mapped"
+                                                                  : "when it is read");
+    if (strcmp(dependency->result, "at the end") != 0)
+        text_add_format(text, " by command %" PRIu64, dependency->result_command);
+    text_add_char(text, '\n');
+}
+
+static void add_permutation(struct text *text, const tsmith_permutation_summary *summary, bool json) {
+    if (json) {
+        text_add_format(text,
+                        ",\"permutation\":{\"orders\":%" PRIu64 ",\"replays\":%" PRIu64
+                        ",\"results\":%" PRIu64 ",\"noisy\":%" PRIu64 "}",
+                        summary->orders, summary->replays, summary->results, summary->noisy);
+        return;
+    }
+    text_add_count(text, summary->orders);
+    text_add_cstr(text, summary->orders == 1 ? " other order tried, " : " other orders tried, ");
+    text_add_count(text, summary->results);
+    text_add_cstr(text, " results compared in each, ");
+    text_add_count(text, summary->replays);
+    text_add_cstr(text, " replays\n");
+    if (summary->noisy)
+        text_add_format(text, "note: %" PRIu64 " results differ in the same order, too: they were left out\n",
+                        summary->noisy);
+}
+
+int answer_permute(tsmith_recording *recording, const tsmith_permute_options *options, struct text *text,
+                   bool json) {
+    tsmith_plan *plan;
+    tsmith_permutation *permutation = NULL;
+    tsmith_error error;
+    tsmith_dependency dependency;
+    tsmith_permutation_summary summary = {.size = sizeof summary};
+    size_t count = 0;
+    tsmith_status status = tsmith_plan_create(recording, &plan, &error);
+    if (status == TSMITH_OK)
+        status = tsmith_plan_permute(plan, options, &permutation, &error);
+    if (status < 0) {
+        complain("%s", error.message);
+        tsmith_plan_destroy(plan);
+        return status == TSMITH_ERROR_LIMIT || status == TSMITH_ERROR_MISSING ? EXIT_LACKING
+                                                                              : exit_code_of_input(status);
+    }
+    text_add_cstr(text, json ? ",\"missing\":[" : "");
+    for (; tsmith_permutation_get(permutation, count, &dependency); count++) {
+        text_add_cstr(text, json && count ? ",\n" : "");
+        add_dependency(text, &dependency, json);
+    }
+    text_add_cstr(text, json ? "]" : "");
+    if (!json && !count)
+        text_add_cstr(text, "every order gives the same results\n");
+    tsmith_permutation_summarize(permutation, &summary);
+    add_permutation(text, &summary, json);
+    tsmith_permutation_destroy(permutation);
     tsmith_plan_destroy(plan);
     return count ? EXIT_NO : EXIT_DONE;
 }

@@ -12,5 +12,8 @@
 void add_plan_command(struct text *text, const tsmith_plan_command *command, bool json);
 // Adds the findings; returns the exit code.
 int answer_hazards(tsmith_recording *recording, struct text *text, bool json);
+// The same of so many other orders that are replayed.
+int answer_permute(tsmith_recording *recording, const tsmith_permute_options *options, struct text *text,
+                   bool json);
 
 #endif

@@ -74,6 +74,47 @@ TSMITH_API void tsmith_plan_summarize(const tsmith_plan *plan, tsmith_plan_summa
 // In the order of the recording; 0 past the last index.
 TSMITH_API int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsmith_hazard *out);
 
+// ---- other orders
+
+typedef struct tsmith_permute_options {
+    size_t size; // sizeof(tsmith_permute_options)
+    uint64_t
+        orders;    // to try, of each process; 0: one. The first is the one that is furthest from the recorded
+    uint64_t seed; // the same gives the same orders
+    const tsmith_replay_options *replay; // device, patience, source; NULL: as tsmith_replay_run has it
+} tsmith_permute_options;
+
+// Two commands whose order decides a result, and nothing keeps it.
+typedef struct tsmith_dependency {
+    uint64_t pid;
+    tsmith_plan_command first, second; // in the order of the recording
+    uint64_t result_buffer;            // what came out different: this buffer,
+    const char *result;                // "read", "map" or "at the end",
+    uint64_t result_command;           // so many commands before it (of a read or map)
+} tsmith_dependency;
+
+typedef struct tsmith_permutation tsmith_permutation;
+typedef struct tsmith_permutation_summary {
+    size_t size;      // sizeof(tsmith_permutation_summary), the caller's
+    uint64_t orders;  // that were tried
+    uint64_t replays; // made in all, also to find which two commands it was
+    uint64_t results; // compared in each
+    uint64_t noisy;   // of those, that differ in the recorded order too: they are left out
+} tsmith_permutation_summary;
+
+// Replays the commands of the plan in other orders that it allows, one command at a time, and compares what comes out with
+// the recorded order replayed the same way. Where it differs, the way from the one order to the other is halved until two
+// neighbours are left whose exchange makes the difference; then their order is kept, and it goes on. OK whatever is found.
+// MISSING without a device; LIMIT when a replay came to no end. `options` may be NULL.
+TSMITH_API tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_options *options,
+                                             tsmith_permutation **out, tsmith_error *error);
+TSMITH_API void tsmith_permutation_destroy(tsmith_permutation *permutation);
+TSMITH_API void tsmith_permutation_summarize(const tsmith_permutation *permutation,
+                                             tsmith_permutation_summary *out);
+// 0 past the last index.
+TSMITH_API int tsmith_permutation_get(const tsmith_permutation *permutation, size_t index,
+                                      tsmith_dependency *out);
+
 #ifdef __cplusplus
 }
 #endif

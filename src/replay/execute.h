@@ -32,6 +32,12 @@ const char *execute_opencl_device(const struct execution *execution);
 tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
                                  const struct recorded_process *process, const tsmith_replay_options *options,
                                  const struct execute_client *client, tsmith_error *error);
+// The commands among these nodes of a plan, one after the other in this order, whatever the recording says of waits. Every
+// read and map is a result (of its record), and so is every buffer in the end (of the record that made it).
+struct plan;
+tsmith_status execute_opencl_order(struct execution *execution, const struct plan *plan,
+                                   const uint32_t *nodes, size_t count, const tsmith_replay_options *options,
+                                   const struct execute_client *client, tsmith_error *error);
 void execute_opencl_close(struct execution *execution);
 
 #endif

@@ -297,10 +297,30 @@ static void release_all(struct run *run) {
     }
 }
 
+tsmith_status run_begin(struct run *run) {
+    static const int64_t PATIENCE = 60000000000;
+    run->patience = run->options->patience_ns > 0 ? run->options->patience_ns : PATIENCE;
+    return look_ahead(run) ? TSMITH_OK : run_no_memory(run);
+}
+
+tsmith_status run_end(struct run *run, tsmith_status status) {
+    if (status == TSMITH_OK)
+        status = transfers_reap(run, true);
+    // What still runs after a failure is left alone, with its memory: there is no way to stop it.
+    if (status == TSMITH_OK) {
+        release_all(run);
+        transfers_drop(run);
+    }
+    chunk_table_finish(&run->by_id);
+    chunk_table_finish(&run->awaited);
+    chunk_table_finish(&run->states);
+    free(run->lives);
+    return status;
+}
+
 tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
                                  const struct recorded_process *process, const tsmith_replay_options *options,
                                  const struct execute_client *client, tsmith_error *error) {
-    static const int64_t PATIENCE = 60000000000;
     tsmith_error unasked;
     struct run run = {.execution = execution,
                       .cl = &execution->cl,
@@ -308,23 +328,11 @@ tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_reco
                       .process = process,
                       .options = options,
                       .client = client,
-                      .error = error ? error : &unasked,
-                      .patience = options->patience_ns > 0 ? options->patience_ns : PATIENCE};
-    tsmith_status status = look_ahead(&run) ? TSMITH_OK : run_no_memory(&run);
-    for (run.at = 0; status == TSMITH_OK && run.at < process->count; run.at++)
+                      .error = error ? error : &unasked};
+    tsmith_status status = run_begin(&run);
+    for (; status == TSMITH_OK && run.at < process->count; run.at++)
         status = execute_record(&run, &process->records[run.at]);
-    if (status == TSMITH_OK)
-        status = transfers_reap(&run, true);
-    // What still runs after a failure is left alone, with its memory: there is no way to stop it.
-    if (status == TSMITH_OK) {
-        release_all(&run);
-        transfers_drop(&run);
-    }
-    chunk_table_finish(&run.by_id);
-    chunk_table_finish(&run.awaited);
-    chunk_table_finish(&run.states);
-    free(run.lives);
-    return status;
+    return run_end(&run, status);
 }
 
 #else // built without the OpenCL headers

@@ -75,6 +75,7 @@ struct live_argument {
     const uint8_t *data;
     bool constant, changed;
     bool declared_constant; // of this program, as built for the replay
+    size_t record;          // that set it
     tsmith_element element;
 };
 
@@ -132,6 +133,11 @@ struct run {
     struct transfer *transfers;
     size_t transfer_count, transfer_capacity;
     int64_t patience;
+    // In another order than the recorded one (execute_opencl_order.c): every command waits for the one before it and for
+    // nothing else, and everything that is read is a result.
+    bool serial;
+    cl_event last;
+    size_t last_context;
 };
 
 // ---- execute_opencl.c
@@ -141,6 +147,8 @@ struct live *live_find_type(struct run *run, uint64_t id, uint32_t type);
 struct live *live_buffer(struct run *run, uint64_t id); // a buffer or a sub-buffer
 struct live *live_add(struct run *run, uint64_t id, uint32_t type);
 struct live *live_root(struct run *run, struct live *buffer);
+tsmith_status run_begin(struct run *run); // looks at all records; what comes next is the walk
+tsmith_status run_end(struct run *run, tsmith_status status);
 void run_note(struct run *run, const char *format, ...) TSMITH_PRINTF(2, 3);
 // Polls. False after setting the error.
 bool run_wait(struct run *run, cl_event event);
@@ -150,6 +158,8 @@ tsmith_status run_no_memory(struct run *run);
 // ---- execute_opencl_objects.c
 
 tsmith_status execute_object(struct run *run, const struct recording_record *record);
+// Of this kernel, whatever kernel the record names.
+tsmith_status execute_argument(struct run *run, uint64_t id, const struct recording_record *record);
 
 // ---- execute_opencl_commands.c
 

@@ -316,7 +316,8 @@ static tsmith_status run_read(struct run *run, struct command *command, bool box
     size_t origin[RECORDING_DIMENSIONS] = {0}, region[RECORDING_DIMENSIONS] = {0},
            pitch[RECORDING_DIMENSIONS] = {0};
     static const size_t none[RECORDING_DIMENSIONS] = {0, 0, 0};
-    struct transfer transfer = {.size = size, .brings = recording_has_payload(command->record) && size};
+    struct transfer transfer = {.size = size,
+                                .brings = (run->serial || recording_has_payload(command->record)) && size};
     const char *why = why_of(run, buffer);
     if (!buffer || !buffer->handle.buffer || buffer->released || size > live_root(run, buffer)->size) {
         if (transfer.brings)
@@ -507,6 +508,21 @@ static bool get_waits(struct run *run, struct command *command) {
     return true;
 }
 
+// In a serial replay. Events of another context cannot be waited for by a queue, but by us.
+static bool wait_for_last(struct run *run, struct command *command, size_t context) {
+    run->error->status = TSMITH_OK;
+    if (!run->last)
+        return true;
+    // What the host wrote into a map is written before the unmap, by us: nothing may be running that was to come first.
+    const bool unmaps = recording_value(command->record, RECORDING_KEY_COMMAND) == RECORDING_COMMAND_UNMAP;
+    if (run->last_context != context || unmaps)
+        return run_wait(run, run->last);
+    command->waits = malloc(sizeof *command->waits);
+    if (command->waits)
+        command->waits[command->wait_count++] = run->last;
+    return command->waits != NULL;
+}
+
 static tsmith_status dispatch(struct run *run, struct command *command) {
     switch (recording_value(command->record, RECORDING_KEY_COMMAND)) {
     case RECORDING_COMMAND_KERNEL:
@@ -559,15 +575,26 @@ tsmith_status execute_command(struct run *run, const struct recording_record *re
         execute_refused(run, record);
         return TSMITH_OK;
     }
+    const size_t context = queue->parent; // what is enqueued may move the queue
     command.queue = queue->handle.queue;
-    if (event && chunk_table_find(&run->awaited, (struct chunk_hash){event * 0x9e3779b97f4a7c15u, event}))
+    if (run->serial)
+        command.blocking = recording_value(record, RECORDING_KEY_COMMAND) == RECORDING_COMMAND_MAP;
+    if (run->serial ||
+        (event && chunk_table_find(&run->awaited, (struct chunk_hash){event * 0x9e3779b97f4a7c15u, event})))
         command.event = &command.made;
-    if (!get_waits(run, &command))
-        return run_no_memory(run);
+    if (!(run->serial ? wait_for_last(run, &command, context) : get_waits(run, &command)))
+        return run->error->status < 0 ? run->error->status : run_no_memory(run);
     tsmith_status status = dispatch(run, &command);
     free(command.waits);
     if (!command.made)
         return status;
+    if (run->serial) {
+        if (run->last)
+            run->cl->clReleaseEvent(run->last);
+        run->last = command.made;
+        run->last_context = context;
+        return status;
+    }
     struct live *live = live_add(run, event, RECORDING_COMMAND);
     if (live)
         live->handle.event = command.made;

@@ -280,9 +280,8 @@ static tsmith_status make_kernel(struct run *run, struct live *live, const struc
     return !live->handle.kernel || ask_arguments(run, live) ? TSMITH_OK : run_no_memory(run);
 }
 
-static tsmith_status set_argument(struct run *run, const struct recording_record *record) {
-    struct live *kernel =
-        live_find_type(run, recording_value(record, RECORDING_KEY_KERNEL), RECORDING_KERNEL);
+tsmith_status execute_argument(struct run *run, uint64_t id, const struct recording_record *record) {
+    struct live *kernel = live_find_type(run, id, RECORDING_KERNEL);
     const uint64_t index = recording_value(record, RECORDING_KEY_INDEX);
     if (!kernel || index >= ARGUMENTS_MOST)
         return kernel ? contradiction(run, record, "an argument beyond all others") : TSMITH_OK;
@@ -295,6 +294,7 @@ static tsmith_status set_argument(struct run *run, const struct recording_record
     *argument = (struct live_argument){
         .form = (enum recording_argument_form)recording_value(record, RECORDING_KEY_FORM),
         .size = recording_value(record, RECORDING_KEY_SIZE),
+        .record = run->at,
         .changed = true};
     argument->declared_constant = declared_constant;
     argument->element = type ? element_of_type(type) : element;
@@ -339,7 +339,7 @@ tsmith_status execute_object(struct run *run, const struct recording_record *rec
         build(run, record);
         return TSMITH_OK;
     case RECORDING_ARGUMENT:
-        return set_argument(run, record);
+        return execute_argument(run, recording_value(record, RECORDING_KEY_KERNEL), record);
     case RECORDING_USER_STATUS:
         set_user_event(run, record);
         return TSMITH_OK;

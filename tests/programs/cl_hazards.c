@@ -22,7 +22,7 @@ static struct program_setup setup;
 static cl_command_queue queues[QUEUES], loose; // in order, and one out of order
 static cl_mem buffers[BUFFERS];
 static cl_kernel add_kernel, twice_kernel;
-static int32_t host[2][COUNT], shared[COUNT];
+static int32_t host[2][COUNT], shared[COUNT], results[4][COUNT];
 
 #define A buffers[0]
 #define B buffers[1]
@@ -263,6 +263,7 @@ static void double_buffer(bool fixed) {
         cl_event filled = fill(queues[0], buffers[i % 2], i + 1, 0, BYTES, waits ? used[i - 2] : NULL);
         MUST(clFlush(queues[0]));
         used[i] = twice(queues[1], buffers[i % 2], C, filled);
+        read_into(queues[1], C, CL_FALSE, results[i]);
     }
 }
 

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays in other legal orders, and which two commands it is when a result depends on the order.
+//
+// The way from the recorded order to another exchanges two neighbours at a time, and every step is legal where both ends
+// are (plan_order.c). Somewhere on it a result changes: halving finds a step before which it is as recorded and after
+// which it is not, and the two commands of that step are those that something should order.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "replay/execute.h"
+#include "replay/plan.h"
+
+enum { FOUND_MOST = 256, AGAIN = 3 };
+
+// What a replay gave, by record.
+struct outcome {
+    struct chunk_hash *hashes;
+    uint8_t *there;
+};
+
+struct found {
+    size_t process;
+    uint32_t pair[2];
+    size_t record;
+};
+
+struct tsmith_permutation {
+    const tsmith_plan *plan;
+    struct found *found;
+    size_t count, capacity;
+    tsmith_permutation_summary summary;
+};
+
+struct permuter {
+    tsmith_permutation *out;
+    const struct plan *plan;
+    size_t process;
+    struct execution *execution;
+    tsmith_replay_options options;
+    tsmith_error *error;
+    uint32_t *recorded, *other, *between; // orders of commands
+    size_t count;
+    struct outcome right, now;
+    uint8_t *noisy; // by record
+    struct plan_pairs kept;
+};
+
+// ---- one replay
+
+static void take_result(void *context, const struct execute_result *result) {
+    struct outcome *outcome = context;
+    if (!result->bytes)
+        return;
+    outcome->hashes[result->record] = chunk_hash_of(result->bytes, result->size);
+    outcome->there[result->record] = 1;
+}
+
+static void take_note(void *context, const char *text) {
+    (void)context;
+    (void)text;
+}
+
+static tsmith_status run(struct permuter *permuter, const uint32_t *order, struct outcome *outcome) {
+    const struct execute_client client = {outcome, take_result, take_note};
+    memset(outcome->there, 0, permuter->plan->process->count);
+    permuter->out->summary.replays++;
+    return execute_opencl_order(permuter->execution, permuter->plan, order, permuter->count,
+                                &permuter->options, &client, permuter->error);
+}
+
+// The first record whose result is another; SIZE_MAX: none is.
+static size_t compare(const struct permuter *permuter) {
+    for (size_t i = 0; i < permuter->plan->process->count; i++)
+        if (permuter->right.there[i] && !permuter->noisy[i] &&
+            (!permuter->now.there[i] ||
+             !chunk_hash_equal(permuter->right.hashes[i], permuter->now.hashes[i])))
+            return i;
+    return SIZE_MAX;
+}
+
+// The recorded order once more: what differs now is noise.
+static tsmith_status run_again(struct permuter *permuter) {
+    const tsmith_status status = run(permuter, permuter->recorded, &permuter->now);
+    for (size_t i; status == TSMITH_OK && (i = compare(permuter)) != SIZE_MAX;) {
+        permuter->noisy[i] = 1;
+        permuter->out->summary.noisy++;
+    }
+    return status;
+}
+
+// ---- which two
+
+static bool keep(struct permuter *permuter, const uint32_t pair[2], size_t record) {
+    tsmith_permutation *out = permuter->out;
+    void *found = out->found, *pairs = permuter->kept.pairs;
+    if (!array_reserve(&found, &out->capacity, out->count + 1, sizeof *out->found))
+        return false;
+    out->found = found;
+    out->found[out->count++] = (struct found){permuter->process, {pair[0], pair[1]}, record};
+    if (!array_reserve(&pairs, &permuter->kept.capacity, permuter->kept.count + 1,
+                       sizeof *permuter->kept.pairs))
+        return false;
+    permuter->kept.pairs = pairs;
+    permuter->kept.pairs[permuter->kept.count][0] = pair[0];
+    permuter->kept.pairs[permuter->kept.count++][1] = pair[1];
+    return true;
+}
+
+// `other` gives another result than `recorded`.
+static tsmith_status find_pair(struct permuter *permuter) {
+    const size_t nodes = permuter->plan->node_count;
+    uint64_t same = 0, different = plan_distance(permuter->recorded, permuter->other, permuter->count, nodes);
+    uint32_t pair[2] = {0, 0};
+    size_t record = compare(permuter);
+    tsmith_status status = TSMITH_OK;
+    while (status == TSMITH_OK && different - same > 1) {
+        const uint64_t middle = same + (different - same) / 2;
+        if (!plan_between(permuter->recorded, permuter->other, permuter->count, nodes, middle,
+                          permuter->between, pair))
+            return TSMITH_ERROR_NO_MEMORY;
+        status = run(permuter, permuter->between, &permuter->now);
+        const size_t differs = status == TSMITH_OK ? compare(permuter) : SIZE_MAX;
+        if (differs != SIZE_MAX) {
+            different = middle;
+            record = differs;
+        } else {
+            same = middle;
+        }
+    }
+    if (status != TSMITH_OK)
+        return status;
+    if (!plan_between(permuter->recorded, permuter->other, permuter->count, nodes, different,
+                      permuter->between, pair) ||
+        !keep(permuter, pair, record))
+        return TSMITH_ERROR_NO_MEMORY;
+    return TSMITH_OK;
+}
+
+static void take_commands(struct permuter *permuter, const uint32_t *order, uint32_t *out) {
+    size_t count = 0;
+    for (size_t i = 0; i < permuter->plan->order_count; i++)
+        if (permuter->plan->nodes[order[i]].kind == PLAN_COMMAND)
+            out[count++] = order[i];
+    permuter->count = count;
+}
+
+// Until this order gives what the recorded one does, pairs that were found being kept.
+static tsmith_status try_order(struct permuter *permuter, uint64_t seed) {
+    tsmith_status status = TSMITH_OK;
+    while (status == TSMITH_OK && permuter->out->count < FOUND_MOST) {
+        uint32_t *order = malloc((permuter->plan->node_count + 1) * sizeof *order);
+        status = order ? plan_shuffle(permuter->plan, &permuter->kept, seed, order) : TSMITH_ERROR_NO_MEMORY;
+        if (status == TSMITH_OK)
+            take_commands(permuter, order, permuter->other);
+        free(order);
+        if (status == TSMITH_OK)
+            status = run(permuter, permuter->other, &permuter->now);
+        if (status != TSMITH_OK || compare(permuter) == SIZE_MAX)
+            return status;
+        // It may vary by itself: the recorded order must give the same again, and this one not.
+        for (int i = 0; i < AGAIN && status == TSMITH_OK; i++)
+            status = run_again(permuter);
+        if (status == TSMITH_OK)
+            status = run(permuter, permuter->other, &permuter->now);
+        if (status != TSMITH_OK || compare(permuter) == SIZE_MAX)
+            return status;
+        status = find_pair(permuter);
+    }
+    return status;
+}
+
+static bool allocate(struct permuter *permuter) {
+    const size_t records = permuter->plan->process->count + 1, nodes = permuter->plan->node_count + 1;
+    permuter->recorded = malloc(nodes * sizeof(uint32_t));
+    permuter->other = malloc(nodes * sizeof(uint32_t));
+    permuter->between = malloc(nodes * sizeof(uint32_t));
+    permuter->right.hashes = calloc(records, sizeof(struct chunk_hash));
+    permuter->right.there = calloc(records, 1);
+    permuter->now.hashes = calloc(records, sizeof(struct chunk_hash));
+    permuter->now.there = calloc(records, 1);
+    permuter->noisy = calloc(records, 1);
+    return permuter->recorded && permuter->other && permuter->between && permuter->right.hashes &&
+           permuter->right.there && permuter->now.hashes && permuter->now.there && permuter->noisy;
+}
+
+static void finish(struct permuter *permuter) {
+    free(permuter->recorded);
+    free(permuter->other);
+    free(permuter->between);
+    free(permuter->right.hashes);
+    free(permuter->right.there);
+    free(permuter->now.hashes);
+    free(permuter->now.there);
+    free(permuter->noisy);
+    free(permuter->kept.pairs);
+}
+
+static tsmith_status permute(struct permuter *permuter, uint64_t orders, uint64_t seed) {
+    tsmith_permutation_summary *summary = &permuter->out->summary;
+    tsmith_status status = allocate(permuter) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+    if (status == TSMITH_OK) {
+        take_commands(permuter, permuter->plan->order, permuter->recorded);
+        status = run(permuter, permuter->recorded, &permuter->right);
+    }
+    if (status == TSMITH_OK)
+        status = run_again(permuter);
+    for (size_t i = 0; status == TSMITH_OK && i < permuter->plan->process->count; i++)
+        summary->results += permuter->right.there[i];
+    for (uint64_t i = 0; i < orders && status == TSMITH_OK; i++) {
+        status = try_order(permuter, i ? seed * 0x9e3779b97f4a7c15u + i : 0);
+        summary->orders++;
+    }
+    finish(permuter);
+    return status;
+}
+
+tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_options *given,
+                                  tsmith_permutation **out, tsmith_error *error) {
+    tsmith_permute_options options = {0};
+    struct permuter shared = {0};
+    tsmith_error unasked;
+    *out = NULL;
+    if (given)
+        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    if (options.replay)
+        memcpy(&shared.options, options.replay,
+               options.replay->size < sizeof shared.options ? options.replay->size : sizeof shared.options);
+    error = error ? error : &unasked;
+    tsmith_permutation *permutation = calloc(1, sizeof *permutation);
+    if (!permutation)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to try other orders");
+    permutation->plan = plan;
+    tsmith_status status = execute_opencl_open(shared.options.device, &shared.execution, error);
+    for (size_t i = 0; status == TSMITH_OK && i < plan->count; i++) {
+        struct permuter permuter = shared;
+        permuter.out = permutation;
+        permuter.plan = &plan->processes[i];
+        permuter.process = i;
+        permuter.error = error;
+        status = permute(&permuter, options.orders ? options.orders : 1, options.seed);
+        if (status == TSMITH_ERROR_NO_MEMORY)
+            status_set(error, status, "no memory to try other orders");
+    }
+    if (shared.execution)
+        execute_opencl_close(shared.execution);
+    if (status == TSMITH_OK)
+        *out = permutation;
+    else
+        tsmith_permutation_destroy(permutation);
+    return status;
+}
+
+void tsmith_permutation_destroy(tsmith_permutation *permutation) {
+    if (!permutation)
+        return;
+    free(permutation->found);
+    free(permutation);
+}
+
+void tsmith_permutation_summarize(const tsmith_permutation *permutation, tsmith_permutation_summary *out) {
+    const size_t size = out->size < sizeof *out ? out->size : sizeof *out;
+    memcpy(out, &permutation->summary, size);
+    out->size = size;
+}
+
+int tsmith_permutation_get(const tsmith_permutation *permutation, size_t index, tsmith_dependency *out) {
+    if (index >= permutation->count)
+        return 0;
+    const struct found *found = &permutation->found[index];
+    const struct plan *plan = &permutation->plan->processes[found->process];
+    const struct recording_record *record = &plan->process->records[found->record];
+    *out = (tsmith_dependency){.pid = plan->process->pid, .result = "at the end"};
+    plan_describe(plan, found->pair[0], &out->first);
+    plan_describe(plan, found->pair[1], &out->second);
+    if (record->type != RECORDING_COMMAND) {
+        out->result_buffer = recording_value(record, RECORDING_KEY_OBJECT);
+        return 1;
+    }
+    out->result = recording_command_name(recording_value(record, RECORDING_KEY_COMMAND));
+    out->result_buffer = recording_value(record, RECORDING_KEY_SOURCE);
+    for (size_t i = 0; i < found->record; i++)
+        out->result_command += plan->process->records[i].type == RECORDING_COMMAND;
+    return 1;
+}
