@@ -24,12 +24,13 @@ static const char *overflow_doc(size_t index) {
 }
 
 static const char *api_word(size_t index) {
-    static const char *const names[] = {"opencl", "nvtx", "nccl", NULL};
+    static const char *const names[] = {"opencl", "cuda", "nvtx", "nccl", NULL};
     return names[index];
 }
 
 static const char *api_doc(size_t index) {
     static const char *const docs[] = {"OpenCL, through a layer of its loader",
+                                       "CUDA: its driver loads the agent, and CUPTI tells it what happens",
                                        "Ranges, marks and names that the program says to NVTX",
                                        "Collectives, through a profiler plugin of NCCL"};
     return docs[index];

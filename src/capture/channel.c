@@ -389,14 +389,84 @@ uint64_t channel_correlations(struct channel *channel, uint64_t count) {
 
 // ---- the thread's ring
 
-// Under the lock.
+// All under the lock.
+
+static uint32_t add_thread_track(struct channel *channel, uint32_t tid, const char *name, size_t length) {
+    tsmith_track track = {
+        .kind = TSMITH_TRACK_THREAD, .name = channel_table_string(channel, name, length), .tid = tid};
+    return channel_table_add(channel, LAYOUT_ENTRY_TRACK, &track, sizeof track);
+}
+
+// The place of a thread id, or the empty one where it belongs; NULL without places.
+static struct channel_thread *find_thread(const struct channel_threads *threads, uint32_t tid) {
+    if (!threads->places)
+        return NULL;
+    size_t at = (tid * UINT32_C(2654435761)) & (threads->places - 1);
+    while (threads->items[at].tid && threads->items[at].tid != tid)
+        at = (at + 1) & (threads->places - 1);
+    return &threads->items[at];
+}
+
+static bool grow_threads(struct channel_threads *threads) {
+    struct channel_threads grown = {.places = threads->places ? 2 * threads->places : 64,
+                                    .count = threads->count};
+    if (2 * (threads->count + 1) <= threads->places)
+        return true;
+    grown.items = calloc(grown.places, sizeof *grown.items);
+    if (!grown.items)
+        return false;
+    for (size_t i = 0; i < threads->places; i++)
+        if (threads->items[i].tid)
+            *find_thread(&grown, threads->items[i].tid) = threads->items[i];
+    free(threads->items);
+    *threads = grown;
+    return true;
+}
+
+static void remember_thread(struct channel *channel, uint32_t tid, uint32_t track, bool taken) {
+    if (!track || !grow_threads(&channel->threads_known))
+        return;
+    struct channel_thread *place = find_thread(&channel->threads_known, tid);
+    channel->threads_known.count += place->tid == 0;
+    *place = (struct channel_thread){.tid = tid, .track = track, .taken = taken};
+}
+
+// The track of a ring that the calling thread makes.
 static uint32_t make_thread_track(struct channel *channel) {
     char name[17] = {0};
-    prctl(PR_GET_NAME, name, 0, 0, 0);
-    tsmith_track track = {.kind = TSMITH_TRACK_THREAD,
-                          .name = channel_table_string(channel, name, strnlen(name, sizeof name)),
-                          .tid = (uint64_t)syscall(SYS_gettid)};
-    return channel_table_add(channel, LAYOUT_ENTRY_TRACK, &track, sizeof track);
+    const uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    const struct channel_thread *known = find_thread(&channel->threads_known, tid);
+    uint32_t track = known && known->tid && !known->taken ? known->track : 0;
+    if (!track) {
+        prctl(PR_GET_NAME, name, 0, 0, 0);
+        track = add_thread_track(channel, tid, name, strnlen(name, sizeof name));
+    }
+    remember_thread(channel, tid, track, true);
+    return track;
+}
+
+static uint32_t thread_track(struct channel *channel, uint32_t tid) {
+    char path[64], name[64];
+    const struct channel_thread *known = find_thread(&channel->threads_known, tid);
+    if (known && known->tid)
+        return known->track;
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, name, sizeof name) : -1;
+    if (fd >= 0)
+        close(fd);
+    length -= length > 0 && name[length - 1] == '\n';
+    const uint32_t track = add_thread_track(channel, tid, name, length > 0 ? (size_t)length : 0);
+    remember_thread(channel, tid, track, false);
+    return track;
+}
+
+uint32_t channel_thread(struct channel *channel, uint32_t tid) {
+    int saved = errno;
+    uint32_t track = channel_lock(channel) ? thread_track(channel, tid) : 0;
+    channel_unlock(channel);
+    errno = saved;
+    return track;
 }
 
 static struct ring *make_ring(struct channel *channel) {

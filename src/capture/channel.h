@@ -52,6 +52,11 @@ uint32_t channel_device(struct channel *channel, const tsmith_device *device);
 uint32_t channel_track(struct channel *channel, const tsmith_track *track); // process is filled in
 // A thread is named late. The collector may have written it already, and then keeps the first name in the file.
 void channel_name_track(struct channel *channel, uint32_t track, uint32_t name);
+// The track of a thread of this process by its id, whether it has a ring or not: for events that a thread records of
+// another. A ring that the thread makes later is on the same track.
+uint32_t channel_thread(struct channel *channel, uint32_t tid);
+// A fact about the whole trace (tsmith_attribute); of several with one key the last holds.
+void channel_attribute(struct channel *channel, const char *key, const char *value);
 uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit);
 uint16_t channel_shape(struct channel *channel, const struct record_shape *shape);
 

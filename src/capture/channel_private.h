@@ -22,6 +22,18 @@ struct channel_interned {
     uint64_t offset; // of the string's entry
 };
 
+struct channel_thread {
+    uint32_t tid; // 0: the place is empty
+    uint32_t track;
+    bool taken; // by a ring of that thread: a ring of a later thread of the same id is of another
+};
+
+// The tracks of threads by thread id: open addressing, a power of two places.
+struct channel_threads {
+    struct channel_thread *items;
+    size_t places, count;
+};
+
 struct channel {
     struct channel_gate gate;
     struct layout_control *control; // its first page
@@ -37,7 +49,8 @@ struct channel {
     uint64_t entries_used;
     struct channel_interned *interned; // open addressing, a power of two places
     size_t interned_places;
-    uint32_t counts[8]; // entries by type
+    uint32_t counts[16]; // entries by type
+    struct channel_threads threads_known;
     struct channel *next;
     char api[32];
     char *directory; // heap

@@ -200,6 +200,15 @@ void channel_name_track(struct channel *channel, uint32_t track, uint32_t name) 
     add(channel, LAYOUT_ENTRY_NAME, entry, sizeof entry);
 }
 
+void channel_attribute(struct channel *channel, const char *key, const char *value) {
+    if (channel_lock(channel)) {
+        const uint32_t payload[2] = {channel_table_string(channel, key, strlen(key)),
+                                     channel_table_string(channel, value, strlen(value))};
+        channel_table_add(channel, LAYOUT_ENTRY_ATTRIBUTE, payload, sizeof payload);
+    }
+    channel_unlock(channel);
+}
+
 uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit) {
     uint32_t id = 0;
     if (channel_lock(channel)) {

@@ -260,6 +260,17 @@ static bool read_shape(struct collector *collector, struct collect_channel *chan
     return true;
 }
 
+static bool read_attribute(struct collector *collector, struct collect_channel *channel, const char *payload,
+                           size_t bytes) {
+    tsmith_attribute attribute;
+    if (bytes < sizeof attribute)
+        return false;
+    memcpy(&attribute, payload, sizeof attribute);
+    attribute.key = find_id(&channel->strings, attribute.key);
+    attribute.value = find_id(&channel->strings, attribute.value);
+    return !attribute.key || tsmith_dictionary_add_attribute(collector->dictionary, &attribute);
+}
+
 static bool read_entry(struct collector *collector, struct collect_channel *channel, uint32_t type,
                        const char *payload, size_t bytes) {
     // The strings that describe the process come first, and everything else belongs to it.
@@ -278,6 +289,8 @@ static bool read_entry(struct collector *collector, struct collect_channel *chan
         return read_name(collector, channel, payload, bytes);
     case LAYOUT_ENTRY_SHAPE:
         return read_shape(collector, channel, payload, bytes);
+    case LAYOUT_ENTRY_ATTRIBUTE:
+        return read_attribute(collector, channel, payload, bytes);
     default:
         return false;
     }

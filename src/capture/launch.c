@@ -32,6 +32,7 @@ static const struct {
 } injections[] = {
     {"opencl", "OPENCL_LAYERS", ':', NULL, "libOpenCL.so.1"},
     {"nvtx", INJECTION_NVTX, '\0', INJECTION_NVTX_NEXT, NULL},
+    {"cuda", INJECTION_CUDA, '\0', INJECTION_CUDA_NEXT, NULL},
     {"nccl", INJECTION_NCCL, '\0', INJECTION_NCCL_NEXT, NULL},
 };
 enum { INJECTIONS = sizeof injections / sizeof injections[0] };
@@ -158,7 +159,7 @@ static tsmith_status check_apis(const tsmith_capture_options *options, const cha
         if (!known)
             return status_set(
                 error, TSMITH_ERROR_INVALID_ARGUMENT,
-                "there is no agent for an API named \"%s\"; there is one for: opencl, nvtx, nccl",
+                "there is no agent for an API named \"%s\"; there is one for: opencl, cuda, nvtx, nccl",
                 options->apis[i]);
         if (!launch_agent_path(directory, options->apis[i], path, sizeof path))
             return status_set(error, TSMITH_ERROR_MISSING, "the agent for %s is not in %s", options->apis[i],

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attaching, and what CUDA calls. Rules: agent.h.
+#include "agent.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "buffers.h"
+#include "capture/injection.h"
+#include "control.h"
+#include "launches.h"
+#include "library.h"
+#include "records.h"
+#include "shapes.h"
+#include "subscribe.h"
+#include "timebase.h"
+#include "tracks.h"
+
+struct agent agent;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t injected = PTHREAD_ONCE_INIT;
+
+void agent_notice(const char *text) {
+    if (agent.channel)
+        channel_attribute(agent.channel, "notice." AGENT_API, text);
+}
+
+static void after_fork_child(void) {
+    atomic_store(&agent.silent, true);
+    control_after_fork_child();
+}
+
+static void attach(void) {
+    // Correlation ids of CUPTI have 32 bits and begin at 1.
+    enum { CORRELATION_OFFSET_BIT = 35 };
+    const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
+    struct channel *channel = NULL;
+    if (!directory || !*directory || channel_open(directory, AGENT_API, &channel) != TSMITH_OK)
+        return;
+    agent.tsc = channel_tick_is_tsc(channel);
+    agent.correlation_base =
+        channel_correlations(channel, UINT64_C(1) << 32) + (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
+    agent.channel = channel;
+    pthread_atfork(NULL, NULL, after_fork_child);
+}
+
+bool agent_attach(void) {
+    pthread_once(&once, attach);
+    return agent_recording();
+}
+
+// ---- CUDA's own injection
+
+// Who was to be injected before us comes first, as the user wanted.
+static void chain(void) {
+    void *library = injection_open_next(INJECTION_CUDA_NEXT, &agent);
+    int (*initialize)(void) = NULL;
+    if (library)
+        *(void **)&initialize = dlsym(library, "InitializeInjection");
+    if (initialize)
+        initialize();
+}
+
+static void describe_library(void) {
+    char text[1100];
+    snprintf(text, sizeof text, "CUPTI %u, %s", cupti.version, cupti.path);
+    channel_attribute(agent.channel, "cuda.cupti", text);
+    if (cupti.simulated)
+        channel_attribute(agent.channel, "simulated",
+                          "cuda: a test double stood in for the driver and CUPTI");
+}
+
+static void inject(void) {
+    char why[1400];
+    chain();
+    if (!agent_attach())
+        return;
+    if (!library_load(why, sizeof why)) {
+        agent_notice(why);
+        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+        return;
+    }
+    describe_library();
+    if (!buffers_init() || !launches_init() || !records_init()) {
+        agent_notice("CUDA work is not recorded: there is no memory for CUPTI's buffers");
+        channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
+        return;
+    }
+    shapes_register(agent.channel);
+    if (!subscribe(why, sizeof why)) {
+        agent_notice(why);
+        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+        return;
+    }
+    control_start();
+}
+
+// Called by the driver within the program's first cuInit. What it returns is no matter to the program.
+AGENT_EXPORT int InitializeInjection(void);
+AGENT_EXPORT int InitializeInjection(void) {
+    pthread_once(&injected, inject);
+    return 1;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h; states: buffers.h.
+#include "buffers.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "library.h"
+#include "records.h"
+
+enum { POOL = 64, POOL_BYTES = 1 << 20, EXTRA_MAX = 192, EXTRA_BYTES = 1 << 20 };
+
+static uint8_t *pool;
+static _Atomic uint64_t given; // a bit per buffer of the pool
+static _Atomic uint32_t extra; // given beyond the pool
+static _Atomic uint64_t refused, returned;
+
+bool buffers_init(void) {
+    void *at = mmap(NULL, (size_t)POOL * POOL_BYTES, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return false;
+    pool = at;
+    return true;
+}
+
+// The lowest that is free, so that the same few are used over and over.
+static uint8_t *take(void) {
+    uint64_t now = atomic_load_explicit(&given, memory_order_relaxed);
+    while (~now) {
+        const int bit = __builtin_ctzll(~now);
+        if (atomic_compare_exchange_weak_explicit(&given, &now, now | UINT64_C(1) << bit,
+                                                  memory_order_acquire, memory_order_relaxed))
+            return pool + (size_t)bit * POOL_BYTES;
+    }
+    return NULL;
+}
+
+static uint8_t *make_extra(void) {
+    const bool refusable = cupti_has(CUPTI_12_9);
+    if (atomic_fetch_add_explicit(&extra, 1, memory_order_relaxed) >= EXTRA_MAX && refusable) {
+        atomic_fetch_sub_explicit(&extra, 1, memory_order_relaxed);
+        return NULL;
+    }
+    void *at = mmap(NULL, EXTRA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED)
+        return at;
+    atomic_fetch_sub_explicit(&extra, 1, memory_order_relaxed);
+    return NULL;
+}
+
+void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
+    uint8_t *at = take();
+    *size = at ? POOL_BYTES : EXTRA_BYTES;
+    *records = 0; // as many as fit
+    if (!at)
+        at = make_extra();
+    if (!at) {
+        *size = 0;
+        atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
+    }
+    *buffer = at;
+}
+
+// What is not ours, or was handed back already, is left alone.
+static bool is_ours(const uint8_t *buffer, size_t *bit) {
+    *bit = POOL;
+    if (buffer < pool || buffer >= pool + (size_t)POOL * POOL_BYTES)
+        return atomic_load_explicit(&extra, memory_order_relaxed) > 0;
+    *bit = (size_t)(buffer - pool) / POOL_BYTES;
+    return (atomic_load_explicit(&given, memory_order_relaxed) & UINT64_C(1) << *bit) != 0;
+}
+
+static void read_and_free(void *context, uint32_t stream, uint8_t *buffer, size_t valid) {
+    size_t bit;
+    if (!buffer || !is_ours(buffer, &bit))
+        return;
+    if (agent_recording()) {
+        records_read(buffer, valid < POOL_BYTES ? valid : POOL_BYTES);
+        records_dropped(context, stream);
+    }
+    atomic_fetch_add_explicit(&returned, 1, memory_order_relaxed);
+    if (bit < POOL) {
+        atomic_fetch_and_explicit(&given, ~(UINT64_C(1) << bit), memory_order_release);
+    } else {
+        atomic_fetch_sub_explicit(&extra, 1, memory_order_relaxed);
+        munmap(buffer, EXTRA_BYTES);
+    }
+}
+
+void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
+    (void)size;
+    read_and_free(context, stream, buffer, valid);
+}
+
+void buffers_wanted_v2(uint8_t **buffer, size_t *size, size_t *records, void *info) {
+    (void)info;
+    buffers_wanted(buffer, size, records);
+}
+
+void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info) {
+    (void)info;
+    (void)size;
+    read_and_free(NULL, 0, buffer, valid);
+}
+
+uint64_t buffers_refused(void) {
+    return atomic_load_explicit(&refused, memory_order_relaxed);
+}
+
+uint64_t buffers_returned(void) {
+    return atomic_load_explicit(&returned, memory_order_relaxed);
+}

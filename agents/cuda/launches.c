@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h; states: launches.h. The table is direct-mapped by correlation id: CUPTI counts them up, so a place is
+// used again only half a million calls later. A launch that is still open then is given up for lost.
+#include "launches.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "library.h"
+
+enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
+
+#define OPEN (UINT64_C(1) << 31)
+
+// word: correlation id (32 bits) | OPEN | track (31 bits). Time and stack are of that id while the word is.
+static _Atomic uint64_t *words;
+static _Atomic int64_t *times;
+static _Atomic uint64_t begun, ended_all;
+
+enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_WAIT };
+static uint8_t classes[2][NAMES]; // by domain - 1
+
+// The launch or wait that the thread is in: a call of the runtime makes calls of the driver.
+static __thread struct {
+    uint32_t correlation;
+    uint32_t depth;
+    uint32_t track; // of the thread, asked for at its first launch
+} here __attribute__((tls_model("initial-exec")));
+
+static void *map(size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+bool launches_init(void) {
+    words = map(PLACES * sizeof *words);
+    times = map(PLACES * sizeof *times);
+    return words && times;
+}
+
+// ---- which calls
+
+// The length of a call's name without the version that it ends in ("_v7000", "_v2", "_ptsz").
+static size_t base_length(const char *name) {
+    const char *version = strstr(name, "_v");
+    while (version && (version[2] < '0' || version[2] > '9'))
+        version = strstr(version + 1, "_v");
+    size_t length = version ? (size_t)(version - name) : strlen(name);
+    if (length > 5 &&
+        (strncmp(name + length - 5, "_ptsz", 5) == 0 || strncmp(name + length - 5, "_ptds", 5) == 0))
+        length -= 5;
+    return length;
+}
+
+static enum call_class classify(const char *name) {
+    static const char *const launches[] = {
+        "cuLaunchKernel",     "cuLaunchKernelEx",    "cuLaunchCooperativeKernel",
+        "cuLaunch",           "cuLaunchGrid",        "cuLaunchGridAsync",
+        "cuGraphLaunch",      "cudaLaunch",          "cudaLaunchKernel",
+        "__cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel",
+        "cudaGraphLaunch"};
+    static const char *const waits[] = {
+        "cuCtxSynchronize",      "cuStreamSynchronize",   "cuEventSynchronize",
+        "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
+        "cudaThreadSynchronize", "cuStreamWaitEvent",     "cudaStreamWaitEvent"};
+    const size_t length = base_length(name);
+    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+        if (strlen(launches[i]) == length && memcmp(launches[i], name, length) == 0)
+            return CALL_LAUNCH;
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        if (strlen(waits[i]) == length && memcmp(waits[i], name, length) == 0)
+            return CALL_WAIT;
+    return CALL_OTHER;
+}
+
+// By name, so that what a newer CUDA numbers otherwise, or adds, is found too.
+bool launches_subscribe(int *result) {
+    for (int domain = CUPTI_DOMAIN_DRIVER; domain <= CUPTI_DOMAIN_RUNTIME; domain++) {
+        for (uint32_t id = 1; id < NAMES; id++) {
+            const char *name = NULL;
+            if (cupti.GetCallbackName(domain, id, &name) != CUPTI_OK || !name)
+                continue;
+            classes[domain - 1][id] = (uint8_t)classify(name);
+            if (classes[domain - 1][id] == CALL_OTHER)
+                continue;
+            *result = cupti.EnableCallback(1, cupti.subscriber, domain, id);
+            if (*result != CUPTI_OK)
+                return false;
+        }
+    }
+    return true;
+}
+
+// ---- at the call
+
+// Closes an open launch; false when somebody else did.
+static bool close_launch(size_t at) {
+    if (!(atomic_fetch_and_explicit(&words[at], ~OPEN, memory_order_relaxed) & OPEN))
+        return false;
+    atomic_fetch_add_explicit(&ended_all, 1, memory_order_relaxed);
+    return true;
+}
+
+static void give_up(size_t at) {
+    if (!close_launch(at))
+        return;
+    channel_ended(agent.channel, FLIGHT_SHARED, 1);
+    channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1);
+}
+
+static void enter(enum call_class class, uint32_t correlation) {
+    if (!here.track)
+        here.track = channel_thread_track(agent.channel);
+    if (!correlation || !here.track)
+        return;
+    const size_t at = correlation % PLACES;
+    const uint64_t word = (uint64_t)correlation << 32 | (class == CALL_LAUNCH ? OPEN : 0) | here.track;
+    if (atomic_load_explicit(&words[at], memory_order_relaxed) & OPEN)
+        give_up(at);
+    atomic_store_explicit(&times[at], clock_trace_now(), memory_order_relaxed);
+    atomic_store_explicit(&words[at], word, memory_order_release);
+    here.correlation = correlation;
+    if (class == CALL_LAUNCH) {
+        atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
+        channel_begun(agent.channel, FLIGHT_SHARED, 1);
+    }
+}
+
+void launches_call(int domain, uint32_t id, const struct cupti_callback_data *data) {
+    if (domain < CUPTI_DOMAIN_DRIVER || domain > CUPTI_DOMAIN_RUNTIME || id >= NAMES || !agent_recording())
+        return;
+    const enum call_class class = (enum call_class)classes[domain - 1][id];
+    struct launch launch;
+    uint64_t ended = 0;
+    if (class == CALL_OTHER)
+        return;
+    if (data->site == 0) {
+        if (here.depth++ == 0 && channel_armed(agent.channel))
+            enter(class, data->correlation);
+        return;
+    }
+    here.depth -= here.depth > 0;
+    if (here.depth > 0 || here.correlation != data->correlation)
+        return;
+    here.correlation = 0;
+    // A launch that failed has no record of the device.
+    if (class == CALL_LAUNCH && data->result && *data->result != 0 &&
+        launches_find(data->correlation, LAUNCH_RECORD, &launch, &ended) && ended)
+        channel_ended(agent.channel, FLIGHT_SHARED, ended);
+}
+
+// ---- at the record
+
+bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out, uint64_t *ended) {
+    const size_t at = correlation % PLACES;
+    const uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
+    const uint32_t there = (uint32_t)(word >> 32);
+    *out = (struct launch){.track = 0};
+    if (there != correlation || !correlation)
+        return false;
+    out->track = (uint32_t)(word & (OPEN - 1));
+    out->time = atomic_load_explicit(&times[at], memory_order_relaxed);
+    if (use == LAUNCH_RECORD && (word & OPEN) && close_launch(at))
+        ++*ended;
+    return true;
+}
+
+uint64_t launches_open(void) {
+    const uint64_t ended = atomic_load_explicit(&ended_all, memory_order_relaxed);
+    const uint64_t made = atomic_load_explicit(&begun, memory_order_relaxed);
+    return made > ended ? made - ended : 0;
+}

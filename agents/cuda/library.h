@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The libcupti that is used: which one, and its functions. Found once, while the agent attaches; read only afterwards.
+#ifndef CUDA_LIBRARY_H
+#define CUDA_LIBRARY_H
+
+#include <stdbool.h>
+
+#include "cupti.h"
+
+// X(name, type of the pointer's function): without these there is nothing to be recorded.
+#define CUPTI_FUNCTIONS(X)                                                                                   \
+    X(GetVersion, int(uint32_t *))                                                                           \
+    X(GetTimestamp, int(uint64_t *))                                                                         \
+    X(GetResultString, int(int, const char **))                                                              \
+    X(Subscribe, int(void **, cupti_callback *, void *))                                                     \
+    X(Unsubscribe, int(void *))                                                                              \
+    X(EnableCallback, int(uint32_t, void *, int, uint32_t))                                                  \
+    X(GetCallbackName, int(int, uint32_t, const char **))                                                    \
+    X(GetDeviceId, int(void *, uint32_t *))                                                                  \
+    X(GetContextId, int(void *, uint32_t *))                                                                 \
+    X(GetStreamIdEx, int(void *, void *, uint8_t, uint32_t *))                                               \
+    X(ActivityRegisterCallbacks, int(cupti_buffer_wanted *, cupti_buffer_full *))                            \
+    X(ActivityEnable, int(int))                                                                              \
+    X(ActivityDisable, int(int))                                                                             \
+    X(ActivityFlushAll, int(uint32_t))                                                                       \
+    X(ActivityGetNextRecord, int(uint8_t *, size_t, void **))                                                \
+    X(ActivityGetNumDroppedRecords, int(void *, uint32_t, size_t *))
+
+// Those that not every version has.
+#define CUPTI_LATER_FUNCTIONS(X)                                                                             \
+    X(ActivityConfigureUnifiedMemoryCounter, int(struct cupti_unified_memory_config *, uint32_t))            \
+    X(ActivityEnableCudaEventDeviceTimestamps, int(uint8_t))                                                 \
+    X(Subscribe_v2, int(void **, cupti_callback *, void *, struct cupti_subscriber_params *))                \
+    X(GetTimestamp_v2, int(void *, uint64_t *))                                                              \
+    X(ActivityRegisterCallbacks_v2, int(void *, cupti_buffer_wanted_v2 *, cupti_buffer_full_v2 *))           \
+    X(ActivityEnable_v2, int(void *, int, void *))                                                           \
+    X(ActivityGetNextRecord_v2, int(void *, uint8_t *, size_t, void **))                                     \
+    X(ActivityGetNumDroppedRecords_v2, int(void *, void *, uint32_t, size_t *))
+
+struct cupti {
+#define CUPTI_POINTER(name, ...) __typeof__(__VA_ARGS__) *name;
+    CUPTI_FUNCTIONS(CUPTI_POINTER)
+    CUPTI_LATER_FUNCTIONS(CUPTI_POINTER)
+#undef CUPTI_POINTER
+    uint32_t version;
+    bool shared; // subscribed so that other tools can be subscribed too: the _v2 functions are to be used
+    void *subscriber;
+    char path[1024]; // of the library
+    bool simulated;  // it is a test double
+};
+extern struct cupti cupti;
+
+// Whether records and functions of this version are there.
+static inline bool cupti_has(uint32_t version) {
+    return cupti.version >= version;
+}
+
+// Finds libcupti: the one that the program has, one beside its CUDA runtime, a toolkit's. False: `why` says what is
+// missing and what to do, in one line.
+bool library_load(char *why, size_t size);
+
+// What an error of CUPTI is called. Static storage.
+const char *library_error(int result);
+
+#endif

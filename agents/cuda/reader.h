@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reading a buffer keeps to itself (records.c), for the files that translate kinds of records.
+#ifndef CUDA_READER_H
+#define CUDA_READER_H
+
+#include "cupti.h"
+#include "launches.h"
+#include "timebase.h"
+
+enum { READER_NAMES = 2048 };
+
+// One per thread that reads at the same time; reused, so what it remembers stays warm.
+struct reader {
+    struct ring *ring;
+    struct timebase base;
+    uint32_t device, context, stream, queue; // the queue's track found last
+    uint32_t tid, thread;                    // the thread's
+    uint64_t ended;                          // launches whose first record this was
+    uint64_t untimed, unknown, unlaunched;   // for the ledger, counted per buffer
+    uint64_t kernels;
+    uint32_t generation; // of the names
+    struct {
+        const char *text;
+        uint32_t id;
+    } names[READER_NAMES];
+};
+
+static inline int64_t reader_time(struct reader *reader, uint64_t time) {
+    return timebase_convert(&reader->base, time);
+}
+
+uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t context, uint32_t stream);
+static inline uint32_t reader_queue(struct reader *reader, uint32_t device, uint32_t context,
+                                    uint32_t stream) {
+    if (__builtin_expect(reader->device == device && reader->context == context && reader->stream == stream &&
+                             reader->queue,
+                         1))
+        return reader->queue;
+    return reader_queue_slow(reader, device, context, stream);
+}
+uint32_t reader_thread(struct reader *reader, uint32_t tid);
+// The string id of a kernel's name.
+uint32_t reader_kernel_name(struct reader *reader, const char *name);
+static inline uint64_t reader_correlation(uint32_t correlation) {
+    return correlation ? agent.correlation_base + correlation : 0;
+}
+
+// Room for a record on a track; NULL when it is dropped, which is counted.
+static inline uint64_t *reader_reserve(struct reader *reader, uint16_t shape, uint32_t words,
+                                       uint32_t track) {
+    uint64_t *at = reader->ring && track ? ring_reserve(reader->ring, words) : NULL;
+    if (at)
+        at[0] = record_head(shape, words, track);
+    return at;
+}
+
+// records_device.c
+void record_kernel(struct reader *reader, const struct cupti_kernel *record);
+void record_memcpy(struct reader *reader, const struct cupti_memcpy *record);
+void record_peer_copy(struct reader *reader, const struct cupti_peer_copy *record);
+void record_memset(struct reader *reader, const struct cupti_memset *record);
+void record_graph(struct reader *reader, const struct cupti_graph_trace *record);
+void record_device_graph(struct reader *reader, const struct cupti_device_graph *record);
+void record_decompress(struct reader *reader, const struct cupti_decompress *record);
+void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *record);
+// records_host.c
+void record_call(struct reader *reader, int domain, const struct cupti_api *record);
+void record_synchronization(struct reader *reader, const struct cupti_synchronization *record);
+void record_overhead(struct reader *reader, const struct cupti_overhead *record);
+void record_jit(struct reader *reader, const struct cupti_jit *record);
+void record_external(struct reader *reader, const struct cupti_external *record);
+// records_memory.c
+void record_memory(struct reader *reader, const struct cupti_memory *record);
+void record_pool(struct reader *reader, const struct cupti_memory_pool *record);
+void record_unified_memory(struct reader *reader, const struct cupti_unified_memory *record);
+
+// Strings that are always the same, interned at their first use: names[index], ids[index].
+uint32_t reader_constant(_Atomic uint32_t *id, const char *text);
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h. A buffer is read once, in the order it was filled; nothing is assumed of that order.
+#include "records.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "library.h"
+#include "reader.h"
+#include "tracks.h"
+
+enum { READERS = 16, FLIGHT_SHARED = UINT32_MAX >> 1 };
+
+static struct reader *readers; // READERS of them; a page that is not used is not there
+static _Atomic uint32_t busy;  // a bit per reader
+static _Atomic uint32_t generation = 1;
+static _Atomic uint64_t seen;
+
+bool records_init(void) {
+    void *at = mmap(NULL, READERS * sizeof *readers, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    readers = at == MAP_FAILED ? NULL : at;
+    return readers != NULL;
+}
+
+uint64_t records_seen(void) {
+    return atomic_load_explicit(&seen, memory_order_relaxed);
+}
+
+void records_names_changed(void) {
+    atomic_fetch_add(&generation, 1);
+}
+
+static struct reader *take(void) {
+    uint32_t now = atomic_load_explicit(&busy, memory_order_relaxed);
+    while (now != (1u << READERS) - 1) {
+        const int bit = __builtin_ctz(~now);
+        if (atomic_compare_exchange_weak_explicit(&busy, &now, now | 1u << bit, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return &readers[bit];
+    }
+    return NULL;
+}
+
+static void begin(struct reader *reader) {
+    const uint32_t current = atomic_load(&generation);
+    if (reader->generation != current) {
+        memset(reader->names, 0, sizeof reader->names);
+        reader->generation = current;
+    }
+    reader->base = (struct timebase){.low = 0};
+    reader->ended = reader->untimed = reader->unknown = reader->unlaunched = reader->kernels = 0;
+    reader->ring = channel_ring(agent.channel);
+}
+
+static void end(struct reader *reader) {
+    if (reader->ended)
+        channel_ended(agent.channel, FLIGHT_SHARED, reader->ended);
+    if (reader->untimed)
+        channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, reader->untimed);
+    if (reader->unknown)
+        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, reader->unknown);
+    if (reader->unlaunched)
+        channel_lose(agent.channel, TSMITH_REASON_UNMATCHED, reader->unlaunched);
+    atomic_fetch_add_explicit(&seen, reader->kernels, memory_order_relaxed);
+    atomic_fetch_and_explicit(&busy, ~(1u << (reader - readers)), memory_order_release);
+}
+
+// ---- what readers remember
+
+uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t context, uint32_t stream) {
+    reader->device = device;
+    reader->context = context;
+    reader->stream = stream;
+    reader->queue = tracks_stream(device, context, stream, NULL);
+    return reader->queue;
+}
+
+uint32_t reader_thread(struct reader *reader, uint32_t tid) {
+    if (reader->tid != tid || !reader->thread) {
+        reader->tid = tid;
+        reader->thread = tracks_thread(tid);
+    }
+    return reader->thread;
+}
+
+// CUPTI gives all records of a kernel the same pointer, as long as its module is loaded.
+uint32_t reader_kernel_name(struct reader *reader, const char *name) {
+    const size_t at = ((uintptr_t)name >> 3 ^ (uintptr_t)name >> 14) % READER_NAMES;
+    if (!name)
+        return 0;
+    if (reader->names[at].text != name) {
+        reader->names[at].id = channel_string_cstr(agent.channel, name);
+        reader->names[at].text = reader->names[at].id ? name : NULL;
+    }
+    return reader->names[at].id;
+}
+
+uint32_t reader_constant(_Atomic uint32_t *id, const char *text) {
+    uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
+    if (!known) {
+        known = channel_string_cstr(agent.channel, text);
+        atomic_store_explicit(id, known, memory_order_relaxed);
+    }
+    return known;
+}
+
+// ---- records
+
+// What there are few of.
+static void translate_rare(struct reader *reader, const void *record) {
+    const struct cupti_context *context = record;
+    switch (context->kind) {
+    case CUPTI_KIND_DEVICE:
+        tracks_device(record);
+        break;
+    case CUPTI_KIND_CONTEXT:
+        tracks_default_stream(context->context, context->null_stream);
+        break;
+    case CUPTI_KIND_STREAM:
+    case CUPTI_KIND_NAME:
+        break; // nothing that the callbacks have not said, and with times
+    case CUPTI_KIND_MEMORY_POOL:
+        record_pool(reader, record);
+        break;
+    case CUPTI_KIND_UNIFIED_MEMORY:
+        record_unified_memory(reader, record);
+        break;
+    case CUPTI_KIND_OVERHEAD:
+        record_overhead(reader, record);
+        break;
+    case CUPTI_KIND_JIT:
+        record_jit(reader, record);
+        break;
+    case CUPTI_KIND_DEVICE_GRAPH_TRACE:
+        record_device_graph(reader, record);
+        break;
+    case CUPTI_KIND_MEM_DECOMPRESS:
+        record_decompress(reader, record);
+        break;
+    default:
+        reader->unknown++;
+    }
+}
+
+static void translate(struct reader *reader, const void *record) {
+    switch (*(const uint32_t *)record) {
+    case CUPTI_KIND_CONCURRENT_KERNEL:
+        record_kernel(reader, record);
+        break;
+    case CUPTI_KIND_RUNTIME:
+        record_call(reader, CUPTI_DOMAIN_RUNTIME, record);
+        break;
+    case CUPTI_KIND_DRIVER:
+        record_call(reader, CUPTI_DOMAIN_DRIVER, record);
+        break;
+    case CUPTI_KIND_MEMCPY:
+        record_memcpy(reader, record);
+        break;
+    case CUPTI_KIND_MEMCPY2:
+        record_peer_copy(reader, record);
+        break;
+    case CUPTI_KIND_MEMSET:
+        record_memset(reader, record);
+        break;
+    case CUPTI_KIND_SYNCHRONIZATION:
+        record_synchronization(reader, record);
+        break;
+    case CUPTI_KIND_GRAPH_TRACE:
+        record_graph(reader, record);
+        break;
+    case CUPTI_KIND_MEMORY2:
+        record_memory(reader, record);
+        break;
+    case CUPTI_KIND_EXTERNAL_CORRELATION:
+        record_external(reader, record);
+        break;
+    case CUPTI_KIND_CUDA_EVENT:
+        record_cuda_event(reader, record);
+        break;
+    default:
+        translate_rare(reader, record);
+    }
+}
+
+static int next(uint8_t *buffer, size_t valid, void **record) {
+    return cupti.shared ? cupti.ActivityGetNextRecord_v2(cupti.subscriber, buffer, valid, record)
+                        : cupti.ActivityGetNextRecord(buffer, valid, record);
+}
+
+void records_read(uint8_t *buffer, size_t valid) {
+    struct reader *reader = valid ? take() : NULL;
+    void *record = NULL;
+    if (valid && !reader) {
+        channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
+        return;
+    }
+    if (!reader)
+        return;
+    begin(reader);
+    int result;
+    while ((result = next(buffer, valid, &record)) == CUPTI_OK)
+        // What lies outside the buffer is no record, whatever CUPTI says.
+        if ((uint8_t *)record < buffer || (uint8_t *)record >= buffer + valid)
+            break;
+        else
+            translate(reader, record);
+    // Some version marks the end of a buffer so; anything else is a rest that cannot be read.
+    if (result != CUPTI_LIMIT_REACHED && result != CUPTI_INVALID_KIND)
+        channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);
+    end(reader);
+}
+
+void records_dropped(void *context, uint32_t stream) {
+    size_t dropped = 0;
+    const int result =
+        !cupti.shared ? cupti.ActivityGetNumDroppedRecords(context, stream, &dropped)
+        : cupti.ActivityGetNumDroppedRecords_v2
+            ? cupti.ActivityGetNumDroppedRecords_v2(cupti.subscriber, context, stream, &dropped)
+            : CUPTI_NOT_SUPPORTED;
+    if (result == CUPTI_OK && dropped)
+        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, dropped);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h.
+//
+// CUPTI has one subscriber per process, until 13.3: from then on those that use the second interface and allow it can
+// share. So that one is used where it is there, and whoever came before us keeps what they have.
+//
+// Kernels are recorded as CONCURRENT_KERNEL, which does not serialise them. Graphs are recorded node by node, unless
+// TRACESMITH_CUDA_GRAPHS is "graph" (one event per launch, which costs less). Kinds for kernels are never enabled
+// alone: with graphs, a CUPTI that has only those enabled does not recycle its memory and in the end gives no times.
+#include "subscribe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffers.h"
+#include "launches.h"
+#include "library.h"
+#include "records.h"
+#include "shapes.h"
+#include "timebase.h"
+#include "tracks.h"
+
+// The kinds, and since when they are there. What fails that is not `needed` is left out.
+static const struct {
+    uint32_t kind, since;
+    bool needed;
+} kinds[] = {
+    // Devices and contexts first: CUPTI describes those that there are when it is switched on.
+    {CUPTI_KIND_DEVICE, CUPTI_11_0, false},
+    {CUPTI_KIND_CONTEXT, CUPTI_11_0, false},
+    {CUPTI_KIND_MEMCPY, CUPTI_11_0, false},
+    {CUPTI_KIND_MEMSET, CUPTI_11_0, false},
+    {CUPTI_KIND_MEMCPY2, CUPTI_11_0, false},
+    {CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_11_0, true},
+    {CUPTI_KIND_RUNTIME, CUPTI_11_0, false},
+    {CUPTI_KIND_DRIVER, CUPTI_11_0, false},
+    {CUPTI_KIND_SYNCHRONIZATION, CUPTI_11_0, false},
+    {CUPTI_KIND_OVERHEAD, CUPTI_11_0, false},
+    {CUPTI_KIND_EXTERNAL_CORRELATION, CUPTI_11_0, false},
+    {CUPTI_KIND_MEMORY2, CUPTI_11_1, false},
+    {CUPTI_KIND_MEMORY_POOL, CUPTI_11_1, false},
+    {CUPTI_KIND_JIT, CUPTI_12_0, false},
+    {CUPTI_KIND_CUDA_EVENT, CUPTI_12_8, false},
+    {CUPTI_KIND_MEM_DECOMPRESS, CUPTI_12_9, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+// ---- what CUPTI calls
+
+static uint32_t stream_of(void *context, void *stream) {
+    uint32_t id = 0;
+    return cupti.GetStreamIdEx(context, stream, 0, &id) == CUPTI_OK ? id : 0;
+}
+
+static void object(tsmith_operation operation, uint64_t number, uint64_t parent, uint64_t bytes) {
+    enum { WORDS = 6 };
+    struct ring *ring = channel_armed(agent.channel) ? channel_ring(agent.channel) : NULL;
+    uint64_t *at = ring ? ring_reserve(ring, WORDS) : NULL;
+    if (!at)
+        return;
+    at[0] = record_head(shapes.object, WORDS, ring->owner->thread_track);
+    at[1] = (uint64_t)clock_trace_now();
+    at[2] = operation;
+    at[3] = number;
+    at[4] = parent;
+    at[5] = bytes;
+    ring_commit(ring, WORDS);
+}
+
+// Once a context or stream is made, and before it goes.
+static void resource(uint32_t id, const struct cupti_resource_data *data) {
+    const struct cupti_module_data *module = data->descriptor;
+    uint32_t context = 0;
+    if (cupti.GetContextId(data->context, &context) != CUPTI_OK)
+        context = 0;
+    switch (id) {
+    case CUPTI_RESOURCE_CONTEXT_CREATED:
+        object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
+        break;
+    case CUPTI_RESOURCE_CONTEXT_DESTROY:
+        object(TSMITH_OPERATION_DESTROY_CONTEXT, context, 0, 0);
+        break;
+    case CUPTI_RESOURCE_STREAM_CREATED:
+        object(TSMITH_OPERATION_CREATE_QUEUE, stream_of(data->context, data->stream), context, 0);
+        break;
+    case CUPTI_RESOURCE_STREAM_DESTROY:
+        object(TSMITH_OPERATION_DESTROY_QUEUE, stream_of(data->context, data->stream), context, 0);
+        break;
+    case CUPTI_RESOURCE_MODULE_LOADED:
+        object(TSMITH_OPERATION_CREATE_PROGRAM, module ? module->id : 0, context, module ? module->bytes : 0);
+        break;
+    case CUPTI_RESOURCE_MODULE_UNLOAD:
+        object(TSMITH_OPERATION_DESTROY_PROGRAM, module ? module->id : 0, context,
+               module ? module->bytes : 0);
+        records_names_changed();
+        break;
+    default:
+        break;
+    }
+}
+
+static void state(uint32_t id, const struct cupti_state_data *data) {
+    char text[512];
+    if (id != CUPTI_STATE_FATAL_ERROR)
+        return;
+    snprintf(text, sizeof text,
+             "CUPTI stopped recording: %s%s%s; what was recorded before is in the trace (a newer CUPTI may "
+             "help: set "
+             "TRACESMITH_CUPTI)",
+             library_error(data->result), data->message ? ", " : "", data->message ? data->message : "");
+    agent_notice(text);
+    channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
+}
+
+static void callback(void *unused, int domain, uint32_t id, const void *data) {
+    (void)unused;
+    if (!data || !agent_recording())
+        return;
+    if (domain == CUPTI_DOMAIN_RESOURCE)
+        resource(id, data);
+    else if (domain == CUPTI_DOMAIN_STATE)
+        state(id, data);
+    else
+        launches_call(domain, id, data);
+}
+
+// ---- subscribing
+
+static bool may_share(void) {
+    return cupti_has(CUPTI_13_3) && cupti.Subscribe_v2 && cupti.GetTimestamp_v2 &&
+           cupti.ActivityRegisterCallbacks_v2 && cupti.ActivityEnable_v2 && cupti.ActivityGetNextRecord_v2;
+}
+
+static int take_subscription(char *holder, size_t size) {
+    struct cupti_subscriber_params params = {.size = sizeof params,
+                                             .name = "TraceSmith",
+                                             .old_name = holder,
+                                             .old_size = size,
+                                             .allow_multiple = 1};
+    if (may_share()) {
+        const int result = cupti.Subscribe_v2(&cupti.subscriber, callback, NULL, &params);
+        cupti.shared = result == CUPTI_OK;
+        // A driver that is too old for sharing says so in its own way; a holder is a holder.
+        if (result == CUPTI_OK || result == CUPTI_MULTIPLE_SUBSCRIBERS)
+            return result;
+    }
+    return cupti.Subscribe(&cupti.subscriber, callback, NULL);
+}
+
+static int enable(uint32_t kind) {
+    return cupti.shared ? cupti.ActivityEnable_v2(cupti.subscriber, (int)kind, NULL)
+                        : cupti.ActivityEnable((int)kind);
+}
+
+static int enable_callbacks(void) {
+    static const struct {
+        int domain;
+        uint32_t first, last;
+    } wanted[] = {{CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_RESOURCE_STREAM_DESTROY},
+                  {CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED, CUPTI_RESOURCE_MODULE_UNLOAD},
+                  {CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, CUPTI_STATE_FATAL_ERROR}};
+    int result = CUPTI_OK;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        for (uint32_t id = wanted[i].first; id <= wanted[i].last; id++)
+            cupti.EnableCallback(1, cupti.subscriber, wanted[i].domain, id);
+    launches_subscribe(&result);
+    return result;
+}
+
+static int enable_graphs(void) {
+    const char *graphs = secure_getenv("TRACESMITH_CUDA_GRAPHS");
+    if (!graphs || strcmp(graphs, "graph") != 0 || !cupti_has(CUPTI_11_6))
+        return CUPTI_OK;
+    enable(CUPTI_KIND_DEVICE_GRAPH_TRACE);
+    return enable(CUPTI_KIND_GRAPH_TRACE);
+}
+
+// Costs more than the rest where pages move a lot; where it is not supported nothing is said.
+static void enable_unified_memory(void) {
+    enum { PROCESS_ONE_DEVICE = 1, COUNTERS = 4 };
+    struct cupti_unified_memory_config config[COUNTERS];
+    if (!cupti.ActivityConfigureUnifiedMemoryCounter)
+        return;
+    for (uint32_t i = 0; i < COUNTERS; i++)
+        config[i] = (struct cupti_unified_memory_config){
+            .scope = PROCESS_ONE_DEVICE, .counter = i + 1, .device = 0, .enable = 1};
+    if (cupti.ActivityConfigureUnifiedMemoryCounter(config, COUNTERS) == CUPTI_OK)
+        enable(CUPTI_KIND_UNIFIED_MEMORY);
+}
+
+static int enable_all(void) {
+    int result = cupti.shared ? cupti.ActivityRegisterCallbacks_v2(cupti.subscriber, buffers_wanted_v2,
+                                                                   buffers_full_v2)
+                              : cupti.ActivityRegisterCallbacks(buffers_wanted, buffers_full);
+    for (size_t i = 0; i < KINDS && result == CUPTI_OK; i++) {
+        if (!cupti_has(kinds[i].since))
+            continue;
+        if (kinds[i].kind == CUPTI_KIND_CUDA_EVENT && (!cupti.ActivityEnableCudaEventDeviceTimestamps ||
+                                                       cupti.ActivityEnableCudaEventDeviceTimestamps(1)))
+            continue;
+        const int enabled = enable(kinds[i].kind);
+        result = kinds[i].needed ? enabled : CUPTI_OK;
+    }
+    if (result == CUPTI_OK)
+        result = enable_graphs();
+    if (result == CUPTI_OK)
+        enable_unified_memory();
+    return result == CUPTI_OK ? enable_callbacks() : result;
+}
+
+// ---- what is in the way
+
+static const char *advice(int result) {
+    switch (result) {
+    case CUPTI_MULTIPLE_SUBSCRIBERS:
+        return "another tool has CUPTI in this process (a profiler, or the program's own use of it), and "
+               "keeps it; "
+               "run without it, or with CUDA 13.3 or newer where both can be subscribed";
+    case CUPTI_PRIVILEGES:
+    case CUPTI_VIRTUALIZED_PRIVILEGES:
+        return "this user may not profile; the administrator can allow it "
+               "(NVreg_RestrictProfilingToAdminUsers=0), or give the container CAP_SYS_ADMIN";
+    case CUPTI_VIRTUALIZED:
+        return "this virtual GPU does not allow profiling; it is switched on in the hypervisor";
+    case CUPTI_MIG:
+        return "this MIG device cannot be profiled; use a whole GPU";
+    case CUPTI_CONFIDENTIAL:
+        return "confidential computing does not allow profiling";
+    case CUPTI_WSL:
+        return "this GPU cannot be profiled under WSL";
+    case CUPTI_LEGACY_PROFILER:
+    case CUPTI_NOT_COMPATIBLE:
+        return "libcupti and the driver do not go together; install the CUPTI of the driver's CUDA version, "
+               "or set "
+               "TRACESMITH_CUPTI to its path";
+    default:
+        return "see that the driver works (nvidia-smi), and that libcupti is of its CUDA version (set "
+               "TRACESMITH_CUPTI to its path)";
+    }
+}
+
+bool subscribe(char *why, size_t size) {
+    char holder[64] = "";
+    const char *step = "subscribing";
+    int result = take_subscription(holder, sizeof holder);
+    if (result == CUPTI_OK) {
+        step = "switching on";
+        if (!timebase_compare())
+            result = CUPTI_UNKNOWN;
+        if (result == CUPTI_OK)
+            result = enable_all();
+        if (result != CUPTI_OK)
+            cupti.Unsubscribe(cupti.subscriber);
+    }
+    if (result == CUPTI_OK)
+        return true;
+    holder[sizeof holder - 1] = '\0';
+    snprintf(why, size, "CUDA work is not recorded: CUPTI (%s) says %s (%d) at %s%s%s%s: %s", cupti.path,
+             library_error(result), result, step, holder[0] ? ", held by \"" : "", holder,
+             holder[0] ? "\"" : "", advice(result));
+    return false;
+}
+
+void subscribe_end(void) {
+    // In 13.0 a kind that is switched off while the program launches can hang it.
+    for (size_t i = 0; i < KINDS && cupti.version != CUPTI_13_0 && !cupti.shared; i++)
+        if (cupti_has(kinds[i].since))
+            cupti.ActivityDisable((int)kinds[i].kind);
+    cupti.Unsubscribe(cupti.subscriber);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of CUPTI.
+#ifndef CUDA_SUBSCRIBE_H
+#define CUDA_SUBSCRIBE_H
+
+#include "agent.h"
+
+// Subscribes and switches on what is to be recorded. False: nothing is recorded and nothing is left switched on; `why`
+// says what is in the way and what to do, in one line.
+bool subscribe(char *why, size_t size);
+// Switches everything off again: the session is over, the program goes on.
+void subscribe_end(void);
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h. One table of tracks by key: it only grows, is read without a lock, and added to under one; nothing
+// calls CUPTI while the lock is held.
+#include "tracks.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "library.h"
+
+enum { PLACES = 1 << 14, DEVICES = 64, CONTEXTS = 64 };
+
+struct key {
+    uint32_t device, context, stream;
+    uint32_t what; // string id, or 0; THREAD: stream is a thread id
+};
+static const uint32_t THREAD = UINT32_MAX;
+
+struct place {
+    struct key key;
+    _Atomic uint32_t track; // 0: the place is empty; written last
+};
+static struct place places[PLACES];
+static uint32_t used;
+static uint32_t devices[DEVICES];                                       // ids in the channel
+static struct { uint32_t context, stream, device; } contexts[CONTEXTS]; // the newest, round and round
+static uint32_t context_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool same(const struct key *a, const struct key *b) {
+    return a->device == b->device && a->context == b->context && a->stream == b->stream && a->what == b->what;
+}
+
+static struct place *find(const struct key *key) {
+    uint64_t hash = key->device * UINT64_C(0x9e3779b97f4a7c15) + key->context;
+    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + key->stream;
+    hash = (hash ^ hash >> 31) * UINT64_C(0x94d049bb133111eb) + key->what;
+    hash ^= hash >> 30;
+    for (uint32_t at = (uint32_t)hash % PLACES, looks = 0; looks < PLACES; looks++, at = (at + 1) % PLACES)
+        if (atomic_load_explicit(&places[at].track, memory_order_acquire) == 0 || same(&places[at].key, key))
+            return &places[at];
+    return NULL;
+}
+
+// ---- devices. Under the lock.
+
+static uint32_t add_device(uint32_t id, const struct cupti_device *record) {
+    char name[64];
+    snprintf(name, sizeof name, "CUDA device %u", id);
+    tsmith_device device = {
+        .name = channel_string_cstr(agent.channel, record && record->name ? record->name : name),
+        .vendor = channel_string_cstr(agent.channel, "NVIDIA"),
+        .api = channel_string_cstr(agent.channel, AGENT_API),
+        .type = channel_string_cstr(agent.channel, "gpu"),
+    };
+    if (record) {
+        device.memory_bytes = record->memory_bytes;
+        device.compute_units = record->multiprocessors;
+        device.clock_mhz = record->clock_khz / 1000;
+    }
+    return channel_device(agent.channel, &device);
+}
+
+static uint32_t device_of(uint32_t id) {
+    if (id >= DEVICES)
+        return 0;
+    if (!devices[id])
+        devices[id] = add_device(id, NULL);
+    return devices[id];
+}
+
+static void describe(const struct cupti_device *record) {
+    char key[32], text[512];
+    snprintf(key, sizeof key, "cuda.device.%u", record->id);
+    snprintf(
+        text, sizeof text,
+        "%s, compute %u.%u, %u SMs, %u MHz, %llu bytes, %llu kB/s, L2 %u bytes, %u copy engines, ECC %s%s",
+        record->name ? record->name : "", record->capability_major, record->capability_minor,
+        record->multiprocessors, record->clock_khz / 1000, (unsigned long long)record->memory_bytes,
+        (unsigned long long)record->memory_bandwidth, record->l2_bytes, record->copy_engines,
+        record->ecc ? "on" : "off", cupti_has(CUPTI_11_1) && record->mig ? ", MIG" : "");
+    channel_attribute(agent.channel, key, text);
+}
+
+void tracks_device(const struct cupti_device *record) {
+    pthread_mutex_lock(&lock);
+    const bool is_new = record->id < DEVICES && !devices[record->id];
+    if (is_new)
+        devices[record->id] = add_device(record->id, record);
+    pthread_mutex_unlock(&lock);
+    if (record->id < DEVICES)
+        describe(record);
+}
+
+// ---- tracks
+
+void tracks_default_stream(uint32_t context, uint32_t stream) {
+    pthread_mutex_lock(&lock);
+    contexts[context_count % CONTEXTS].context = context;
+    contexts[context_count++ % CONTEXTS].stream = stream;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_default(uint32_t context, uint32_t stream) {
+    for (uint32_t i = 0; i < CONTEXTS && i < context_count; i++)
+        if (contexts[i].context == context && contexts[i].stream == stream)
+            return true;
+    return false;
+}
+
+static uint32_t add_stream(const struct key *key, const char *what) {
+    char name[96];
+    if (what)
+        snprintf(name, sizeof name, "%s", what);
+    else
+        snprintf(name, sizeof name, "%sstream %u", is_default(key->context, key->stream) ? "default " : "",
+                 key->stream);
+    const tsmith_track track = {
+        .kind = what ? TSMITH_TRACK_CUSTOM : TSMITH_TRACK_QUEUE,
+        .flags = cupti.simulated ? TSMITH_TRACK_SIMULATED : 0,
+        .name = channel_string_cstr(agent.channel, name),
+        .device = device_of(key->device),
+        .context = key->context == CUPTI_NONE ? 0 : key->context,
+        .queue = key->stream == CUPTI_NONE ? 0 : key->stream,
+    };
+    return channel_track(agent.channel, &track);
+}
+
+static uint32_t add(const struct key *key, const char *what) {
+    pthread_mutex_lock(&lock);
+    struct place *place = find(key);
+    uint32_t track = place ? atomic_load_explicit(&place->track, memory_order_relaxed) : 0;
+    // A table that is nearly full would be slow to search.
+    if (place && !track && used < PLACES / 4 * 3) {
+        track = key->what == THREAD ? channel_thread(agent.channel, key->stream) : add_stream(key, what);
+        place->key = *key;
+        used += track != 0;
+        atomic_store_explicit(&place->track, track, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!track)
+        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+    return track;
+}
+
+static uint32_t find_or_add(const struct key *key, const char *what) {
+    const struct place *place = find(key);
+    const uint32_t track = place ? atomic_load_explicit(&place->track, memory_order_acquire) : 0;
+    return track ? track : add(key, what);
+}
+
+uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const char *what) {
+    const struct key key = {device, context, stream, what ? channel_string_cstr(agent.channel, what) : 0};
+    return find_or_add(&key, what);
+}
+
+uint32_t tracks_known_stream(uint32_t context, uint32_t stream) {
+    for (uint32_t device = 0; device < DEVICES; device++) {
+        const struct key key = {device, context, stream, 0};
+        const struct place *place = devices[device] ? find(&key) : NULL;
+        const uint32_t track = place ? atomic_load_explicit(&place->track, memory_order_acquire) : 0;
+        if (track)
+            return track;
+    }
+    return 0;
+}
+
+uint32_t tracks_thread(uint32_t tid) {
+    const struct key key = {0, 0, tid, THREAD};
+    return find_or_add(&key, NULL);
+}

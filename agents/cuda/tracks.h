@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tracks that records lie on: a stream of a context of a device, a thread, and the device as a whole.
+#ifndef CUDA_TRACKS_H
+#define CUDA_TRACKS_H
+
+#include "agent.h"
+
+struct cupti_device;
+
+// A device as CUPTI describes it; what comes later of the same one changes nothing. Devices that nothing was said of
+// when a track needed them are made without a name.
+void tracks_device(const struct cupti_device *record);
+// The stream that a context's default stream is.
+void tracks_default_stream(uint32_t context, uint32_t stream);
+
+// The track of a stream. CUPTI_NONE as the stream: of the device as a whole ("unified memory", ...), told apart by
+// `what`, which is NULL otherwise. 0 when the table is full.
+uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const char *what);
+// A stream of a context whose device is not said in the record; 0 when it was never heard of.
+uint32_t tracks_known_stream(uint32_t context, uint32_t stream);
+uint32_t tracks_thread(uint32_t tid);
+
+#endif

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+// A double of libcuda.so.1: the part of the driver API that the tests' programs use. Commands take simulated time on
+// their stream and do nothing, except that copies copy and sets set: device memory is host memory.
+//
+//     DOUBLE_DEVICES=N        devices (1)
+//     DOUBLE_KERNEL_NS=N      how long a kernel runs (2000)
+//     DOUBLE_CUDA_FAIL=N      cuInit returns this error
+#include "double.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, BAD_HANDLE = 400 };
+
+int tracesmith_simulated = 1;
+
+struct stream {
+    uint32_t id;
+    struct context *context;
+    _Atomic uint64_t busy_until;
+};
+struct context {
+    uint32_t id, device;
+    struct stream null;
+};
+struct module {
+    uint32_t id;
+    uint64_t bytes;
+};
+struct function {
+    struct module *module;
+    char name[64];
+};
+struct graph {
+    uint32_t id, kernels;
+};
+
+static const struct hooks *_Atomic hooks;
+static _Atomic uint32_t correlations, contexts, streams = 6, modules, graphs;
+static atomic_int initialised;
+static __thread struct context *current;
+static struct context *_Atomic first_context;
+static __thread uint32_t outer; // the correlation id of the call of the runtime that this thread is in
+
+void double_hook(const struct hooks *theirs) {
+    atomic_store(&hooks, theirs);
+}
+uint32_t double_context_id(void *context) {
+    return context ? ((struct context *)context)->id : 0;
+}
+uint32_t double_stream_id(void *context, void *stream) {
+    return stream ? ((struct stream *)stream)->id : context ? ((struct context *)context)->null.id : 0;
+}
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static long setting(const char *name, long otherwise) {
+    const char *value = getenv(name);
+    return value && *value ? atol(value) : otherwise;
+}
+
+// ---- calls
+
+struct call {
+    int domain;
+    uint32_t id, correlation;
+    const char *name;
+    uint64_t start;
+    const struct hooks *hooks;
+};
+
+static struct call begin(int domain, uint32_t id, const char *name) {
+    struct call call = {.domain = domain, .id = id, .name = name, .hooks = atomic_load(&hooks)};
+    call.correlation = outer ? outer : atomic_fetch_add(&correlations, 1) + 1;
+    if (call.hooks)
+        call.hooks->call(0, domain, id, name, call.correlation, NULL, current);
+    call.start = now();
+    return call;
+}
+
+static int end(struct call *call, int result) {
+    const uint64_t at = now();
+    if (call->hooks) {
+        call->hooks->called(call->domain, call->id, call->start, at, call->correlation, result);
+        call->hooks->call(1, call->domain, call->id, call->name, call->correlation, &result, current);
+    }
+    return result;
+}
+
+enum {
+#define CALL_ID(domain, number, name) ID_##name = number,
+    DOUBLE_CALLS(CALL_ID)
+#undef CALL_ID
+};
+#define BEGIN(name) struct call call = begin(1, ID_##name, #name)
+
+// For the double of the runtime.
+void double_runtime_begin(uint32_t id, const char *name, struct call *call);
+int double_runtime_end(struct call *call, int result);
+void double_runtime_begin(uint32_t id, const char *name, struct call *call) {
+    *call = begin(2, id, name);
+    outer = call->correlation;
+}
+int double_runtime_end(struct call *call, int result) {
+    outer = 0;
+    return end(call, result);
+}
+
+// ---- the device
+
+static struct stream *stream_of(void *stream) {
+    return stream ? stream : current ? &current->null : NULL;
+}
+
+static void run(struct stream *stream, struct operation *operation, uint64_t nanoseconds) {
+    const struct hooks *told = atomic_load(&hooks);
+    const uint64_t earliest = now() + 1000;
+    uint64_t busy = atomic_load(&stream->busy_until), start;
+    do {
+        start = busy > earliest ? busy : earliest;
+    } while (!atomic_compare_exchange_weak(&stream->busy_until, &busy, start + nanoseconds));
+    operation->device = stream->context->device;
+    operation->context = stream->context->id;
+    operation->stream = stream->id;
+    operation->start = start;
+    operation->end = start + nanoseconds;
+    if (told)
+        told->operated(operation);
+}
+
+static void drain(const struct stream *stream) {
+    while (now() < atomic_load(&stream->busy_until)) {
+        const struct timespec moment = {.tv_nsec = 1000};
+        nanosleep(&moment, NULL);
+    }
+}
+
+static int wait_for(struct call *call, uint32_t type, struct stream *stream) {
+    const uint64_t from = now();
+    drain(stream);
+    if (call->hooks)
+        call->hooks->waited(type, from, now(), call->correlation, stream->context->id, stream->id);
+    return OK;
+}
+
+// ---- the API
+
+int cuInit(unsigned flags);
+int cuInit(unsigned flags) {
+    const int fails = (int)setting("DOUBLE_CUDA_FAIL", 0);
+    if (flags)
+        return INVALID;
+    if (fails)
+        return fails;
+    if (atomic_exchange(&initialised, 1))
+        return OK;
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *library = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    int (*initialize)(void) = NULL;
+    if (library)
+        *(void **)&initialize = dlsym(library, "InitializeInjection");
+    if (initialize)
+        initialize();
+    BEGIN(cuInit);
+    return end(&call, OK);
+}
+
+int cuDriverGetVersion(int *version);
+int cuDriverGetVersion(int *version) {
+    *version = 13000;
+    return OK;
+}
+
+int cuDeviceGetCount(int *count);
+int cuDeviceGetCount(int *count) {
+    *count = (int)setting("DOUBLE_DEVICES", 1);
+    return atomic_load(&initialised) ? OK : NOT_INITIALIZED;
+}
+
+int cuDeviceGet(int *device, int ordinal);
+int cuDeviceGet(int *device, int ordinal) {
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < setting("DOUBLE_DEVICES", 1) ? OK : NO_DEVICE;
+}
+
+int cuCtxCreate_v2(struct context **out, unsigned flags, int device);
+int cuCtxCreate_v2(struct context **out, unsigned flags, int device) {
+    (void)flags;
+    BEGIN(cuCtxCreate_v2);
+    struct context *context = calloc(1, sizeof *context);
+    if (!context || device < 0 || device >= setting("DOUBLE_DEVICES", 1)) {
+        free(context);
+        return end(&call, NO_DEVICE);
+    }
+    context->id = atomic_fetch_add(&contexts, 1) + 1;
+    context->device = (uint32_t)device;
+    context->null.id = atomic_fetch_add(&streams, 1) + 1;
+    context->null.context = context;
+    current = *out = context;
+    struct context *none = NULL;
+    atomic_compare_exchange_strong(&first_context, &none, context);
+    if (call.hooks)
+        call.hooks->resource(CUPTI_RESOURCE_CONTEXT_CREATED, context, NULL, 0, 0);
+    return end(&call, OK);
+}
+
+int cuCtxSetCurrent(struct context *context);
+int cuCtxSetCurrent(struct context *context) {
+    current = context;
+    return OK;
+}
+
+int cuCtxDestroy_v2(struct context *context);
+int cuCtxDestroy_v2(struct context *context) {
+    BEGIN(cuCtxDestroy_v2);
+    if (call.hooks)
+        call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, context, NULL, 0, 0);
+    drain(&context->null);
+    current = NULL;
+    return end(&call, OK); // kept: records speak of it
+}
+
+int cuCtxSynchronize(void);
+int cuCtxSynchronize(void) {
+    BEGIN(cuCtxSynchronize);
+    return end(&call, current ? wait_for(&call, 4, &current->null) : NOT_INITIALIZED);
+}
+
+int cuStreamCreate(struct stream **out, unsigned flags);
+int cuStreamCreate(struct stream **out, unsigned flags) {
+    (void)flags;
+    BEGIN(cuStreamCreate);
+    struct stream *stream = current ? calloc(1, sizeof *stream) : NULL;
+    if (!stream)
+        return end(&call, NO_MEMORY);
+    stream->id = atomic_fetch_add(&streams, 1) + 1;
+    stream->context = current;
+    *out = stream;
+    if (call.hooks)
+        call.hooks->resource(CUPTI_RESOURCE_STREAM_CREATED, current, stream, 0, 0);
+    return end(&call, OK);
+}
+
+int cuStreamDestroy_v2(struct stream *stream);
+int cuStreamDestroy_v2(struct stream *stream) {
+    BEGIN(cuStreamDestroy_v2);
+    drain(stream);
+    if (call.hooks)
+        call.hooks->resource(CUPTI_RESOURCE_STREAM_DESTROY, stream->context, stream, 0, 0);
+    return end(&call, OK);
+}
+
+int cuStreamSynchronize(void *stream);
+int cuStreamSynchronize(void *stream) {
+    BEGIN(cuStreamSynchronize);
+    struct stream *at = stream_of(stream);
+    return end(&call, at ? wait_for(&call, 3, at) : NOT_INITIALIZED);
+}
+
+int cuMemAlloc_v2(uint64_t *address, size_t bytes);
+int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+    BEGIN(cuMemAlloc_v2);
+    size_t *memory = bytes < (size_t)1 << 40 ? malloc(bytes + 16) : NULL;
+    if (!memory || !current)
+        return end(&call, NO_MEMORY);
+    *memory = bytes;
+    *address = (uint64_t)(uintptr_t)memory + 16;
+    if (call.hooks)
+        call.hooks->memory(1, *address, bytes, call.correlation, current->device, current->id, CUPTI_NONE, 0);
+    return end(&call, OK);
+}
+
+int cuMemFree_v2(uint64_t address);
+int cuMemFree_v2(uint64_t address) {
+    BEGIN(cuMemFree_v2);
+    size_t *memory = (size_t *)(uintptr_t)(address - 16);
+    if (current)
+        drain(&current->null);
+    if (call.hooks && current)
+        call.hooks->memory(2, address, *memory, call.correlation, current->device, current->id, CUPTI_NONE,
+                           0);
+    free(memory);
+    return end(&call, OK);
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+    BEGIN(cuMemcpyHtoDAsync_v2);
+    struct operation operation = {
+        .kind = OPERATION_COPY, .correlation = call.correlation, .bytes = bytes, .copy_kind = 1};
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    run(stream_of(stream), &operation, 500 + bytes / 16);
+    return end(&call, OK);
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
+    BEGIN(cuMemcpyDtoH_v2);
+    struct operation operation = {
+        .kind = OPERATION_COPY, .correlation = call.correlation, .bytes = bytes, .copy_kind = 2};
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    run(&current->null, &operation, 500 + bytes / 16);
+    drain(&current->null);
+    return end(&call, OK);
+}
+
+int cuMemcpyPeerAsync(uint64_t to, struct context *there, uint64_t from, struct context *here, size_t bytes,
+                      void *stream);
+int cuMemcpyPeerAsync(uint64_t to, struct context *there, uint64_t from, struct context *here, size_t bytes,
+                      void *stream) {
+    (void)here;
+    BEGIN(cuMemcpyPeerAsync);
+    struct operation operation = {
+        .kind = OPERATION_PEER, .correlation = call.correlation, .bytes = bytes, .peer = there->device};
+    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    run(stream_of(stream), &operation, 500 + bytes / 8);
+    return end(&call, OK);
+}
+
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream);
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream) {
+    BEGIN(cuMemsetD8Async);
+    struct operation operation = {
+        .kind = OPERATION_SET, .correlation = call.correlation, .bytes = bytes, .value = value};
+    memset((void *)(uintptr_t)to, value, bytes);
+    run(stream_of(stream), &operation, 500 + bytes / 32);
+    return end(&call, OK);
+}
+
+// A module is made of no code at all: any text. Every function is in it.
+int cuModuleLoadData(struct module **out, const void *image);
+int cuModuleLoadData(struct module **out, const void *image) {
+    BEGIN(cuModuleLoadData);
+    struct module *module = calloc(1, sizeof *module);
+    if (!module || !image)
+        return end(&call, INVALID);
+    module->id = atomic_fetch_add(&modules, 1) + 1;
+    module->bytes = strlen(image);
+    *out = module;
+    if (call.hooks)
+        call.hooks->resource(CUPTI_RESOURCE_MODULE_LOADED, current, NULL, module->id, module->bytes);
+    return end(&call, OK);
+}
+
+int cuModuleUnload(struct module *module);
+int cuModuleUnload(struct module *module) {
+    BEGIN(cuModuleUnload);
+    if (call.hooks)
+        call.hooks->resource(CUPTI_RESOURCE_MODULE_UNLOAD, current, NULL, module->id, module->bytes);
+    return end(&call, OK);
+}
+
+int cuModuleGetFunction(struct function **out, struct module *module, const char *name);
+int cuModuleGetFunction(struct function **out, struct module *module, const char *name) {
+    BEGIN(cuModuleGetFunction);
+    struct function *function = calloc(1, sizeof *function);
+    if (!function || strlen(name) >= sizeof function->name)
+        return end(&call, INVALID);
+    function->module = module;
+    memcpy(function->name, name, strlen(name) + 1);
+    *out = function;
+    return end(&call, OK);
+}
+
+int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void *stream, void **arguments, void **extra);
+int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void *stream, void **arguments, void **extra) {
+    (void)arguments;
+    (void)extra;
+    BEGIN(cuLaunchKernel);
+    struct stream *at = stream_of(stream);
+    if (!at || !gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024)
+        return end(&call, INVALID);
+    struct operation operation = {.kind = OPERATION_KERNEL,
+                                  .correlation = call.correlation,
+                                  .grid = {gx, gy, gz},
+                                  .block = {bx, by, bz},
+                                  .shared = shared,
+                                  .name = function->name};
+    run(at, &operation, (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
+    return end(&call, OK);
+}
+
+// A graph of so many kernels: what instantiation would give.
+int double_graph(struct graph **out, uint32_t kernels);
+int double_graph(struct graph **out, uint32_t kernels) {
+    struct graph *graph = calloc(1, sizeof *graph);
+    graph->id = atomic_fetch_add(&graphs, 1) + 1;
+    graph->kernels = kernels;
+    *out = graph;
+    return OK;
+}
+
+int cuGraphLaunch(struct graph *graph, void *stream);
+int cuGraphLaunch(struct graph *graph, void *stream) {
+    BEGIN(cuGraphLaunch);
+    struct stream *at = stream_of(stream);
+    struct operation whole = {.kind = OPERATION_GRAPH, .correlation = call.correlation, .graph = graph->id};
+    for (uint32_t i = 0; i < graph->kernels; i++) {
+        struct operation operation = {.kind = OPERATION_KERNEL,
+                                      .correlation = call.correlation,
+                                      .grid = {1, 1, 1},
+                                      .block = {32, 1, 1},
+                                      .graph = graph->id,
+                                      .graph_node = (uint64_t)graph->id << 32 | (i + 1),
+                                      .name = "graph_node_kernel"};
+        run(at, &operation, 1000);
+        whole.start = whole.start ? whole.start : operation.start;
+        whole.end = operation.end;
+    }
+    whole.device = at->context->device;
+    whole.context = at->context->id;
+    whole.stream = at->id;
+    if (call.hooks && graph->kernels)
+        call.hooks->operated(&whole);
+    return end(&call, OK);
+}

@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: Apache-2.0
+// A double of libcupti: the activity and callback interfaces as the tests need them, with the manners of the real one
+// and some worse ones. What it does is in DOUBLE_CUPTI, a list of words:
+//
+//     version=N     cuptiGetVersion says N, and records have the layout of that version (130001)
+//     late          buffers come back only when CUPTI is flushed
+//     unordered     records are written in an order of its own
+//     threads       each thread has a buffer of its own, and hands it back itself
+//     partial       a buffer is handed back when it is half full
+//     nothing       buffers come back with no record in them too
+//     drop=N        every Nth record is dropped, and counted
+//     zero=N        every Nth kernel has no times
+//     wrong=N       every Nth kernel has times from before its launch
+//     silent        kernels are not recorded (a library that is older than the device)
+//     held          somebody else is subscribed already
+//     denied=N      subscribing gives error N
+//     unshared      the second interface is there and does not work (an old driver)
+//     twice         a buffer is handed back twice
+//     torn          a buffer ends in a record that cannot be read
+//     strange       records of a kind that nobody knows
+#include "double.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int tracesmith_simulated = 1;
+
+enum { KIND_LIMIT = 64, PENDING = 1 << 16, RECORD_MAX = 256 };
+
+static cupti_callback *subscriber;
+static void *subscriber_context;
+static int subscribed; // handed out as the handle
+static bool subscribed_v2;
+static cupti_buffer_wanted *wanted;
+static cupti_buffer_full *full;
+static cupti_buffer_wanted_v2 *wanted_v2;
+static cupti_buffer_full_v2 *full_v2;
+static _Atomic uint64_t enabled;
+static _Atomic uint8_t call_enabled[3][2048];
+static _Atomic uint64_t dropped, written, kernels;
+static _Atomic uint32_t timestamp_callbacks;
+
+static bool has(const char *word) {
+    const char *list = getenv("DOUBLE_CUPTI");
+    const size_t length = strlen(word);
+    while (list && *list) {
+        if (strncmp(list, word, length) == 0 && (list[length] == ',' || list[length] == '=' || !list[length]))
+            return true;
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    return false;
+}
+
+static uint32_t value(const char *word, uint32_t otherwise) {
+    const char *list = getenv("DOUBLE_CUPTI");
+    const size_t length = strlen(word);
+    while (list && *list) {
+        if (strncmp(list, word, length) == 0 && list[length] == '=')
+            return (uint32_t)atol(list + length + 1);
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    return otherwise;
+}
+
+static struct {
+    uint32_t version, drop, zero, wrong;
+    bool late, unordered, threads, partial, nothing, silent, twice, torn, strange;
+} how;
+
+__attribute__((constructor)) static void read_how(void) {
+    how.version = value("version", 130001);
+    how.drop = value("drop", 0);
+    how.zero = value("zero", 0);
+    how.wrong = value("wrong", 0);
+    how.late = has("late");
+    how.unordered = has("unordered");
+    how.threads = has("threads");
+    how.partial = has("partial");
+    how.nothing = has("nothing");
+    how.silent = has("silent");
+    how.twice = has("twice");
+    how.torn = has("torn");
+    how.strange = has("strange");
+}
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+// ---- layouts: how long a record is in a version of CUPTI. From the headers of CUDA 11.0 to 13.0: the sizes of
+// CUpti_ActivityKernel5 to 10, Memcpy4 to 6, MemcpyPtoP2 to 4, Memset2 to 4.
+
+static const struct {
+    uint32_t kind, since;
+    size_t bytes;
+} layouts[] = {
+    {CUPTI_KIND_CONCURRENT_KERNEL, 13, 160},
+    {CUPTI_KIND_CONCURRENT_KERNEL, 14, 168},
+    {CUPTI_KIND_CONCURRENT_KERNEL, 17, 176},
+    {CUPTI_KIND_CONCURRENT_KERNEL, 18, 200},
+    {CUPTI_KIND_CONCURRENT_KERNEL, 19, 208},
+    {CUPTI_KIND_CONCURRENT_KERNEL, 130000, 216},
+    {CUPTI_KIND_MEMCPY, 13, 72},
+    {CUPTI_KIND_MEMCPY, 14, 80},
+    {CUPTI_KIND_MEMCPY, 17, 88},
+    {CUPTI_KIND_MEMCPY, 26, 96},
+    {CUPTI_KIND_MEMCPY2, 13, 80},
+    {CUPTI_KIND_MEMCPY2, 14, 88},
+    {CUPTI_KIND_MEMCPY2, 17, 96},
+    {CUPTI_KIND_MEMSET, 13, 72},
+    {CUPTI_KIND_MEMSET, 14, 80},
+    {CUPTI_KIND_MEMSET, 17, 88},
+    {CUPTI_KIND_DRIVER, 13, 40},
+    {CUPTI_KIND_RUNTIME, 13, 40},
+    {CUPTI_KIND_SYNCHRONIZATION, 13, 40},
+    {CUPTI_KIND_SYNCHRONIZATION, 26, 56},
+    {CUPTI_KIND_MEMORY2, 14, 120},
+    {CUPTI_KIND_MEMORY2, 17, 128},
+    {CUPTI_KIND_GRAPH_TRACE, 17, 48},
+    {CUPTI_KIND_GRAPH_TRACE, 130000, 56},
+    {CUPTI_KIND_DEVICE, 13, 184},
+    {CUPTI_KIND_CONTEXT, 13, 16},
+    {CUPTI_KIND_OVERHEAD, 13, 40},
+    {CUPTI_KIND_OVERHEAD, 20, 56},
+    {CUPTI_KIND_EXTERNAL_CORRELATION, 13, 24},
+    {CUPTI_KIND_JIT, 19, 72},
+    {CUPTI_KIND_UNIFIED_MEMORY, 13, 64},
+};
+
+static size_t bytes_of(uint32_t kind) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].kind == kind && layouts[i].since <= how.version)
+            bytes = layouts[i].bytes;
+    return kind >= KIND_LIMIT ? 16 : bytes;
+}
+
+// ---- buffers
+
+struct buffer {
+    uint8_t *at;
+    size_t size, used;
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of all below; never held while a client is called
+static struct buffer shared;
+static __thread struct buffer own;
+static struct buffer done[4096];
+static size_t done_count;
+// Records whose commands have not ended yet.
+static struct pending {
+    uint64_t end;
+    size_t bytes;
+    uint8_t record[RECORD_MAX];
+} * waiting;
+static size_t waiting_count;
+
+static void deliver(struct buffer buffer) {
+    if (!buffer.at)
+        return;
+    if (how.torn && buffer.used + 8 <= buffer.size) {
+        memset(buffer.at + buffer.used, 0xff, 8);
+        buffer.used += 8;
+    }
+    for (int i = 0; i < (how.twice ? 2 : 1); i++)
+        if (subscribed_v2)
+            full_v2(buffer.at, buffer.size, buffer.used, NULL);
+        else
+            full(NULL, 0, buffer.at, buffer.size, buffer.used);
+}
+
+static struct buffer ask(void) {
+    struct buffer buffer = {NULL, 0, 0};
+    size_t records = 0;
+    if (subscribed_v2)
+        wanted_v2(&buffer.at, &buffer.size, &records, NULL);
+    else if (wanted)
+        wanted(&buffer.at, &buffer.size, &records);
+    return buffer;
+}
+
+static void drop_one(void) {
+    atomic_fetch_add(&dropped, 1);
+}
+
+// Puts a record into a buffer, and hands buffers over. Called without the lock.
+static void put(const void *record, size_t bytes) {
+    struct buffer finished = {NULL, 0, 0};
+    const uint64_t number = atomic_fetch_add(&written, 1) + 1;
+    if (how.drop && number % how.drop == 0) {
+        drop_one();
+        return;
+    }
+    if (!how.threads)
+        pthread_mutex_lock(&lock);
+    struct buffer *buffer = how.threads ? &own : &shared;
+    const size_t limit = how.partial ? buffer->size / 2 : buffer->size - (how.torn ? 8 : 0);
+    if (buffer->at && buffer->used + bytes > limit) {
+        finished = *buffer;
+        *buffer = (struct buffer){NULL, 0, 0};
+    }
+    if (!buffer->at) {
+        if (!how.threads)
+            pthread_mutex_unlock(&lock);
+        struct buffer fresh = ask();
+        if (!how.threads)
+            pthread_mutex_lock(&lock);
+        if (!buffer->at)
+            *buffer = fresh;
+        else if (fresh.at) { // somebody else was faster: it goes back empty
+            done[done_count++] = fresh;
+        }
+    }
+    if (buffer->at && buffer->used + bytes <= buffer->size) {
+        memcpy(buffer->at + buffer->used, record, bytes);
+        buffer->used += bytes;
+    } else {
+        drop_one();
+    }
+    if (finished.at && !how.threads && how.late && done_count < sizeof done / sizeof *done) {
+        done[done_count++] = finished;
+        finished.at = NULL;
+    }
+    if (!how.threads)
+        pthread_mutex_unlock(&lock);
+    deliver(finished);
+}
+
+static bool is_enabled(uint32_t kind) {
+    return kind < KIND_LIMIT && (atomic_load_explicit(&enabled, memory_order_relaxed) >> kind & 1);
+}
+
+static void write_now(const void *record, uint32_t kind) {
+    uint8_t copy[RECORD_MAX] = {0};
+    const size_t bytes = bytes_of(kind);
+    memcpy(copy, record, bytes);
+    put(copy, bytes);
+}
+
+// Those whose commands have ended, or all.
+static void settle(bool all) {
+    static uint32_t seed = 1;
+    for (;;) {
+        uint8_t record[RECORD_MAX];
+        size_t bytes = 0;
+        pthread_mutex_lock(&lock);
+        const uint64_t time = now();
+        const size_t from =
+            how.unordered && waiting_count ? (seed = seed * 1664525u + 1013904223u) % waiting_count : 0;
+        for (size_t i = 0; i < waiting_count && !bytes; i++) {
+            const size_t at = (from + i) % waiting_count;
+            if (!all && waiting[at].end > time)
+                continue;
+            bytes = waiting[at].bytes;
+            memcpy(record, waiting[at].record, bytes);
+            if (how.unordered)
+                waiting[at] = waiting[--waiting_count];
+            else
+                memmove(&waiting[at], &waiting[at + 1], (--waiting_count - at) * sizeof *waiting);
+        }
+        pthread_mutex_unlock(&lock);
+        if (!bytes)
+            return;
+        put(record, bytes);
+    }
+}
+
+static void write_at(const void *record, uint32_t kind, uint64_t end) {
+    size_t count;
+    pthread_mutex_lock(&lock);
+    if (!waiting)
+        waiting = malloc(PENDING * sizeof *waiting);
+    struct pending *place = waiting_count < PENDING ? &waiting[waiting_count++] : NULL;
+    if (place) {
+        place->end = end;
+        place->bytes = bytes_of(kind);
+        memcpy(place->record, record, place->bytes);
+    }
+    count = waiting_count;
+    pthread_mutex_unlock(&lock);
+    if (!place)
+        drop_one();
+    if (count >= 64)
+        settle(count == PENDING);
+}
+
+// ---- what the driver tells
+
+static void on_call(int site, int domain, uint32_t id, const char *name, uint32_t correlation,
+                    const int *result, void *context) {
+    struct cupti_callback_data data = {.site = site,
+                                       .function = name,
+                                       .result = result,
+                                       .context = context,
+                                       .context_uid = double_context_id(context),
+                                       .correlation = correlation};
+    if (subscriber && id < 2048 && call_enabled[domain - 1][id])
+        subscriber(subscriber_context, domain, id, &data);
+}
+
+static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uint32_t correlation,
+                      int result) {
+    const uint32_t kind = domain == 1 ? CUPTI_KIND_DRIVER : CUPTI_KIND_RUNTIME;
+    const struct cupti_api record = {.kind = kind,
+                                     .cbid = id,
+                                     .start = start,
+                                     .end = end,
+                                     .process = (uint32_t)getpid(),
+                                     .thread = (uint32_t)syscall(SYS_gettid),
+                                     .correlation = correlation,
+                                     .result = (uint32_t)result};
+    if (is_enabled(kind))
+        write_now(&record, kind);
+    if (how.strange) {
+        const uint32_t odd[4] = {KIND_LIMIT + 9, 0, 0, 0};
+        write_now(odd, KIND_LIMIT + 9);
+    }
+}
+
+static void on_kernel(const struct operation *operation) {
+    struct cupti_kernel record = {.kind = CUPTI_KIND_CONCURRENT_KERNEL,
+                                  .registers = 24,
+                                  .start = operation->start,
+                                  .end = operation->end,
+                                  .device = operation->device,
+                                  .context = operation->context,
+                                  .stream = operation->stream,
+                                  .dynamic_shared = (int32_t)operation->shared,
+                                  .correlation = operation->correlation,
+                                  .name = operation->name,
+                                  .graph_node = operation->graph_node,
+                                  .graph = operation->graph};
+    const uint64_t number = atomic_fetch_add(&kernels, 1) + 1;
+    for (int i = 0; i < 3; i++) {
+        record.grid[i] = (int32_t)operation->grid[i];
+        record.block[i] = (int32_t)operation->block[i];
+    }
+    if (how.zero && number % how.zero == 0)
+        record.start = record.end = 0;
+    if (how.wrong && number % how.wrong == 0) {
+        record.start -= 3600000000000u;
+        record.end -= 3600000000000u;
+    }
+    if (is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) && !how.silent &&
+        !(operation->graph && is_enabled(CUPTI_KIND_GRAPH_TRACE)))
+        write_at(&record, record.kind, operation->end);
+}
+
+static void on_operated(const struct operation *o) {
+    const struct cupti_memcpy copy = {.kind = CUPTI_KIND_MEMCPY,
+                                      .copy_kind = (uint8_t)o->copy_kind,
+                                      .source_kind = o->copy_kind == 1 ? 1 : 3,
+                                      .destination_kind = o->copy_kind == 1 ? 3 : 1,
+                                      .bytes = o->bytes,
+                                      .start = o->start,
+                                      .end = o->end,
+                                      .device = o->device,
+                                      .context = o->context,
+                                      .stream = o->stream,
+                                      .correlation = o->correlation};
+    const struct cupti_peer_copy peer = {.kind = CUPTI_KIND_MEMCPY2,
+                                         .copy_kind = 10,
+                                         .source_kind = 3,
+                                         .destination_kind = 3,
+                                         .bytes = o->bytes,
+                                         .start = o->start,
+                                         .end = o->end,
+                                         .device = o->device,
+                                         .context = o->context,
+                                         .stream = o->stream,
+                                         .source_device = o->device,
+                                         .destination_device = o->peer,
+                                         .correlation = o->correlation};
+    const struct cupti_memset set = {.kind = CUPTI_KIND_MEMSET,
+                                     .value = o->value,
+                                     .bytes = o->bytes,
+                                     .start = o->start,
+                                     .end = o->end,
+                                     .device = o->device,
+                                     .context = o->context,
+                                     .stream = o->stream,
+                                     .correlation = o->correlation};
+    const struct cupti_graph_trace graph = {.kind = CUPTI_KIND_GRAPH_TRACE,
+                                            .correlation = o->correlation,
+                                            .start = o->start,
+                                            .end = o->end,
+                                            .device = o->device,
+                                            .graph = o->graph,
+                                            .context = o->context,
+                                            .stream = o->stream};
+    const void *const records[] = {NULL, &copy, &set, &peer, &graph};
+    if (o->kind == OPERATION_KERNEL)
+        on_kernel(o);
+    else if (is_enabled(*(const uint32_t *)records[o->kind]))
+        write_at(records[o->kind], *(const uint32_t *)records[o->kind], o->end);
+}
+
+static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,
+                      uint32_t stream) {
+    const struct cupti_synchronization record = {.kind = CUPTI_KIND_SYNCHRONIZATION,
+                                                 .type = type,
+                                                 .start = start,
+                                                 .end = end,
+                                                 .correlation = correlation,
+                                                 .context = context,
+                                                 .stream = type == 4 ? CUPTI_NONE : stream,
+                                                 .event = CUPTI_NONE};
+    if (is_enabled(record.kind))
+        write_now(&record, record.kind);
+}
+
+static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
+                      uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous) {
+    const struct cupti_memory record = {.kind = CUPTI_KIND_MEMORY2,
+                                        .operation = operation,
+                                        .memory_kind = 3,
+                                        .correlation = correlation,
+                                        .address = address,
+                                        .bytes = bytes,
+                                        .timestamp = now(),
+                                        .process = (uint32_t)getpid(),
+                                        .device = device,
+                                        .context = context,
+                                        .stream = stream,
+                                        .is_async = asynchronous};
+    uint8_t padded[RECORD_MAX] = {0};
+    memcpy(padded, &record, sizeof record);
+    if (is_enabled(record.kind))
+        write_now(padded, record.kind);
+}
+
+static void on_resource(uint32_t id, void *context, void *stream, uint32_t module, uint64_t bytes) {
+    struct cupti_module_data loaded = {.id = module, .bytes = bytes};
+    struct cupti_resource_data data = {.context = context, .stream = stream, .descriptor = &loaded};
+    const struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
+                                         .context = double_context_id(context),
+                                         .null_stream = (uint16_t)double_stream_id(context, NULL)};
+    if (id == CUPTI_RESOURCE_CONTEXT_CREATED && is_enabled(record.kind))
+        write_now(&record, record.kind);
+    if (subscriber && call_enabled[2][id])
+        subscriber(subscriber_context, CUPTI_DOMAIN_RESOURCE, id, &data);
+}
+
+static const struct hooks ours = {.call = on_call,
+                                  .called = on_called,
+                                  .operated = on_operated,
+                                  .waited = on_waited,
+                                  .memory = on_memory,
+                                  .resource = on_resource};
+
+// ---- the interface
+
+#define API(name, ...)                                                                                       \
+    int cupti##name(__VA_ARGS__);                                                                            \
+    int cupti##name(__VA_ARGS__)
+
+API(GetVersion, uint32_t *version) {
+    *version = how.version;
+    return CUPTI_OK;
+}
+
+API(GetTimestamp, uint64_t *time) {
+    *time = now();
+    return subscribed_v2 ? CUPTI_NOT_COMPATIBLE : CUPTI_OK;
+}
+
+API(GetTimestamp_v2, void *handle, uint64_t *time) {
+    *time = now();
+    return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
+}
+
+API(GetResultString, int result, const char **text) {
+    *text = result == CUPTI_MULTIPLE_SUBSCRIBERS ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+            : result == CUPTI_PRIVILEGES         ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+                                                 : "CUPTI_ERROR_OF_THE_DOUBLE";
+    return CUPTI_OK;
+}
+
+static int take(void **handle, cupti_callback *callback, void *context) {
+    if (has("held") || subscribed)
+        return CUPTI_MULTIPLE_SUBSCRIBERS;
+    if (has("denied"))
+        return (int)value("denied", CUPTI_PRIVILEGES);
+    subscribed = 1;
+    subscriber = callback;
+    subscriber_context = context;
+    *handle = &subscribed;
+    double_hook(&ours);
+    return CUPTI_OK;
+}
+
+API(Subscribe, void **handle, cupti_callback *callback, void *context) {
+    return take(handle, callback, context);
+}
+
+API(Subscribe_v2, void **handle, cupti_callback *callback, void *context,
+    struct cupti_subscriber_params *params) {
+    if (how.version < 130200 || has("unshared"))
+        return CUPTI_NOT_SUPPORTED;
+    if (has("held") && params->old_name && params->old_size >= 64)
+        strcpy(params->old_name, "the double's other tool");
+    const int result = take(handle, callback, context);
+    subscribed_v2 = result == CUPTI_OK;
+    return result;
+}
+
+API(Unsubscribe, void *handle) {
+    (void)handle;
+    subscriber = NULL;
+    subscribed = 0;
+    return CUPTI_OK;
+}
+
+API(EnableCallback, uint32_t enable, void *handle, int domain, uint32_t id) {
+    (void)handle;
+    if (domain >= 1 && domain <= 3 && id < 2048)
+        call_enabled[domain - 1][id] = (uint8_t)enable;
+    return CUPTI_OK;
+}
+
+API(GetCallbackName, int domain, uint32_t id, const char **name) {
+#define CALL_NAME(d, number, text)                                                                           \
+    if (domain == d && id == number) {                                                                       \
+        *name = #text;                                                                                       \
+        return CUPTI_OK;                                                                                     \
+    }
+    DOUBLE_CALLS(CALL_NAME)
+#undef CALL_NAME
+    return 1;
+}
+
+API(GetDeviceId, void *context, uint32_t *id) {
+    (void)context;
+    *id = 0;
+    return CUPTI_OK;
+}
+
+API(GetContextId, void *context, uint32_t *id) {
+    *id = double_context_id(context);
+    return context ? CUPTI_OK : 3;
+}
+
+API(GetStreamIdEx, void *context, void *stream, uint8_t per_thread, uint32_t *id) {
+    (void)per_thread;
+    *id = double_stream_id(context, stream);
+    return CUPTI_OK;
+}
+
+API(ActivityRegisterCallbacks, cupti_buffer_wanted *asks, cupti_buffer_full *gives) {
+    wanted = asks;
+    full = gives;
+    return CUPTI_OK;
+}
+
+API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cupti_buffer_full_v2 *gives) {
+    wanted_v2 = asks;
+    full_v2 = gives;
+    return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
+}
+
+API(ActivityEnable, int kind) {
+    static const char name[] = "Double GPU";
+    if (kind >= KIND_LIMIT || !bytes_of((uint32_t)kind))
+        return CUPTI_INVALID_KIND;
+    atomic_fetch_or(&enabled, UINT64_C(1) << kind);
+    for (long i = 0;
+         kind == CUPTI_KIND_DEVICE && i < (getenv("DOUBLE_DEVICES") ? atol(getenv("DOUBLE_DEVICES")) : 1);
+         i++) {
+        const struct cupti_device record = {.kind = CUPTI_KIND_DEVICE,
+                                            .memory_bytes = UINT64_C(8) << 30,
+                                            .clock_khz = 1500000,
+                                            .multiprocessors = 40,
+                                            .capability_major = 9,
+                                            .id = (uint32_t)i,
+                                            .name = name};
+        write_now(&record, CUPTI_KIND_DEVICE);
+    }
+    return CUPTI_OK;
+}
+
+API(ActivityEnable_v2, void *handle, int kind, void *config) {
+    return handle && !config ? cuptiActivityEnable(kind) : CUPTI_NOT_COMPATIBLE;
+}
+
+API(ActivityDisable, int kind) {
+    if (kind < KIND_LIMIT)
+        atomic_fetch_and(&enabled, ~(UINT64_C(1) << kind));
+    return CUPTI_OK;
+}
+
+API(ActivityFlushAll, uint32_t flags) {
+    struct buffer mine[64];
+    settle(flags & 1);
+    if (how.threads)
+        deliver(own), own = (struct buffer){NULL, 0, 0};
+    for (;;) {
+        size_t count = 0;
+        pthread_mutex_lock(&lock);
+        if (shared.at && (shared.used || how.nothing)) {
+            done[done_count++] = shared;
+            shared = (struct buffer){NULL, 0, 0};
+        }
+        while (done_count && count < 64)
+            mine[count++] = done[--done_count];
+        pthread_mutex_unlock(&lock);
+        for (size_t i = 0; i < count; i++)
+            deliver(mine[i]);
+        if (!count)
+            return CUPTI_OK;
+    }
+}
+
+API(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record) {
+    uint8_t *at = *record;
+    at = at ? at + bytes_of(*(const uint32_t *)(const void *)at) : buffer;
+    if (at >= buffer + valid)
+        return CUPTI_LIMIT_REACHED;
+    if (*(const uint32_t *)(const void *)at == UINT32_MAX)
+        return 1; // torn
+    *record = at;
+    return CUPTI_OK;
+}
+
+API(ActivityGetNextRecord_v2, void *handle, uint8_t *buffer, size_t valid, void **record) {
+    return handle ? cuptiActivityGetNextRecord(buffer, valid, record) : CUPTI_NOT_COMPATIBLE;
+}
+
+API(ActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *count) {
+    (void)context;
+    (void)stream;
+    *count = atomic_exchange(&dropped, 0);
+    return CUPTI_OK;
+}
+
+API(ActivityGetNumDroppedRecords_v2, void *handle, void *context, uint32_t stream, size_t *count) {
+    return handle ? cuptiActivityGetNumDroppedRecords(context, stream, count) : CUPTI_NOT_COMPATIBLE;
+}
+
+API(ActivityRegisterTimestampCallback, uint64_t (*callback)(void)) {
+    (void)callback;
+    fprintf(stderr, "the double: a timestamp callback was registered (%u)\n",
+            atomic_fetch_add(&timestamp_callbacks, 1) + 1);
+    return CUPTI_OK;
+}

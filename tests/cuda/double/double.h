@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Test doubles of NVIDIA's driver and of CUPTI: what passes between the two. They are written by us from the public
+// headers and documents, run no kernel, and say "simulated" in every trace they make.
+#ifndef DOUBLE_H
+#define DOUBLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../../agents/cuda/cupti.h"
+
+enum operation_kind { OPERATION_KERNEL, OPERATION_COPY, OPERATION_SET, OPERATION_PEER, OPERATION_GRAPH };
+
+// A command of the simulated device. Times are of CLOCK_REALTIME, which is CUPTI's own.
+struct operation {
+    enum operation_kind kind;
+    uint32_t device, context, stream, correlation;
+    uint64_t start, end, bytes;
+    uint32_t copy_kind, value, peer;
+    uint32_t grid[3], block[3], shared;
+    uint32_t graph;
+    uint64_t graph_node;
+    const char *name;
+};
+
+// What the driver tells CUPTI, once it has hooked itself in.
+struct hooks {
+    void (*call)(int site, int domain, uint32_t id, const char *name, uint32_t correlation, const int *result,
+                 void *context);
+    void (*called)(int domain, uint32_t id, uint64_t start, uint64_t end, uint32_t correlation, int result);
+    void (*operated)(const struct operation *operation);
+    void (*waited)(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,
+                   uint32_t stream);
+    void (*memory)(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
+                   uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous);
+    void (*resource)(uint32_t id, void *context, void *stream, uint32_t module, uint64_t bytes);
+};
+// libcuda exports it.
+void double_hook(const struct hooks *hooks);
+uint32_t double_context_id(void *context);
+uint32_t double_stream_id(void *context, void *stream);
+
+// Functions of the API by number, for both doubles. X(domain, number, name)
+#define DOUBLE_CALLS(X)                                                                                      \
+    X(1, 1, cuInit)                                                                                          \
+    X(1, 2, cuCtxCreate_v2)                                                                                  \
+    X(1, 3, cuCtxDestroy_v2)                                                                                 \
+    X(1, 4, cuCtxSynchronize)                                                                                \
+    X(1, 5, cuMemAlloc_v2)                                                                                   \
+    X(1, 6, cuMemFree_v2)                                                                                    \
+    X(1, 7, cuMemcpyHtoDAsync_v2)                                                                            \
+    X(1, 8, cuMemcpyDtoH_v2)                                                                                 \
+    X(1, 9, cuMemsetD8Async)                                                                                 \
+    X(1, 10, cuStreamCreate)                                                                                 \
+    X(1, 11, cuStreamDestroy_v2)                                                                             \
+    X(1, 12, cuStreamSynchronize)                                                                            \
+    X(1, 13, cuModuleLoadData)                                                                               \
+    X(1, 14, cuModuleUnload)                                                                                 \
+    X(1, 15, cuModuleGetFunction)                                                                            \
+    X(1, 16, cuGraphLaunch)                                                                                  \
+    X(1, 17, cuMemcpyPeerAsync)                                                                              \
+    X(1, 307, cuLaunchKernel)                                                                                \
+    X(2, 20, cudaMalloc_v3020)                                                                               \
+    X(2, 22, cudaFree_v3020)                                                                                 \
+    X(2, 31, cudaMemcpy_v3020)                                                                               \
+    X(2, 165, cudaDeviceSynchronize_v3020)                                                                   \
+    X(2, 211, cudaLaunchKernel_v7000)
+
+#endif

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Everything that a CUDA program counts itself is in the trace, with names, sizes, threads and order.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+
+record plain -- "$programs/cu_work" launches=1000
+record threads -- "$programs/cu_work" launches=500 threads=4 streams=3 bad=2
+record graphs -- "$programs/cu_work" launches=10 graphs=20
+python3 - "$work" <<'PY'
+import sys
+from trace import Run
+
+plain = Run(sys.argv[1], "plain")
+plain.expect(plain.truth["launches"] == 1000, "the program did not do its work")
+for run in (plain, Run(sys.argv[1], "threads"), Run(sys.argv[1], "graphs")):
+    run.check_everything()
+    run.expect(not run.lost, f"lost {run.lost}")
+plain.check_sizes()
+plain.expect([(d["name"], d["compute_units"], d["memory_bytes"]) for d in plain.devices] == [("Double GPU", 40, 8 << 30)],
+             f"devices {plain.devices}")
+graphs = [k for k in Run(sys.argv[1], "graphs").of("kernel") if k["name"] == "graph_node_kernel"]
+plain.expect(len({k["correlation"] for k in graphs}) == 20, "nodes belong to the launch of their graph")
+plain.expect(sorted({k["args"]["graphNodeId"] & 0xffffffff for k in graphs}) == [1, 2, 3, 4, 5], "nodes")
+PY

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# A trace of cu_work, and what the program itself says that it did.
+import json
+import sys
+from collections import Counter
+
+
+def expect(right, message):
+    if not right:
+        print("FAILED:", message, file=sys.stderr)
+        sys.exit(1)
+
+
+class Run:
+    """A run by name, in the folder of the test."""
+
+    def __init__(self, folder, name):
+        self.name = name
+        with open(f"{folder}/{name}.json", encoding="utf-8", errors="surrogateescape") as file:
+            whole = json.load(file)
+        with open(f"{folder}/{name}.info", encoding="utf-8", errors="surrogateescape") as file:
+            info = json.load(file)
+        with open(f"{folder}/{name}.out", encoding="utf-8") as file:
+            self.truths = []
+            for line in file:
+                words = line.split()
+                self.truths.append({words[i]: int(words[i + 1]) for i in range(0, len(words), 2)})
+        with open(f"{folder}/{name}.err", encoding="utf-8") as file:
+            self.said = file.read()
+        self.truth = self.truths[0] if self.truths else {}
+        self.events = whole["events"]
+        self.tracks = {track["id"]: track for track in whole["tracks"]}
+        self.processes = {process["id"]: process for process in whole["processes"]}
+        self.devices = whole["devices"]
+        self.lost = whole["lost"]["by_reason"] if whole["lost"]["total"] else {}
+        self.attributes = {a["key"]: a["value"] for a in info["attributes"]}
+
+    def expect(self, right, message):
+        expect(right, f"{self.name}: {message}")
+
+    def of(self, kind):
+        return [event for event in self.events if event["kind"] == kind]
+
+    def calls(self, name):
+        return [event for event in self.of("api") if event.get("name") == name]
+
+    def pid(self, event):
+        return self.processes[self.tracks[event["track"]]["process"]]["pid"]
+
+    def missing(self, *reasons):
+        return sum(self.lost.get(reason, 0) for reason in reasons)
+
+    def check_simulated(self):
+        self.expect("test double" in self.attributes.get("simulated", ""), "the trace does not say that it is simulated")
+        for event in self.of("kernel"):
+            self.expect(self.tracks[event["track"]]["simulated"], "a track does not say that it is simulated")
+
+    # Every kernel that has times: after its call began, on a queue, after the one before it in the same stream.
+    def check_order(self, tolerance=1000):
+        calls = {}
+        for call in self.of("api"):
+            if "correlation" in call:
+                calls[self.pid(call), call["correlation"]] = call
+        ends = {}
+        for kernel in sorted((k for k in self.of("kernel") if "duration" in k), key=lambda k: k["start"]):
+            call = calls.get((self.pid(kernel), kernel["correlation"]))
+            self.expect(call, "a kernel without its call")
+            self.expect(kernel["start"] >= call["start"] - tolerance, "a kernel before its call")
+            self.expect(kernel["start"] >= ends.get(kernel["track"], 0) - tolerance, "kernels of a stream overlap")
+            ends[kernel["track"]] = kernel["start"] + kernel["duration"]
+            self.expect(kernel["host_track"] == call["track"], "the thread that launched is another")
+
+    # All that the program did, by its own count, and nothing is lost.
+    def check_everything(self):
+        truth = self.truth
+        names = Counter(kernel["name"] for kernel in self.of("kernel"))
+        second = truth["launches"] - truth["first"]
+        self.expect(names["first"] == truth["first"], f"{names['first']} kernels of {truth['first']}")
+        self.expect(names["second"] == second, f"{names['second']} kernels of {second}")
+        self.expect(names["graph_node_kernel"] == 5 * truth["graphs"], f"{names} of {truth['graphs']} graphs")
+        self.expect(len(self.calls("cuLaunchKernel")) == truth["launches"] + truth["bad"], "calls of cuLaunchKernel")
+        failed = [call for call in self.calls("cuLaunchKernel") if call["result"] != 0]
+        self.expect(len(failed) == truth["bad"], f"{len(failed)} failed launches of {truth['bad']}")
+        self.expect(len(self.of("memcpy")) == truth["copies"], "copies")
+        self.expect({copy["direction"] for copy in self.of("memcpy")} == {"h2d", "d2h"}, "directions of copies")
+        self.expect({copy["bytes"] for copy in self.of("memcpy")} == {4096}, "bytes of copies")
+        self.expect([fill["bytes"] for fill in self.of("memset")] == [2048] * truth["sets"], "sets")
+        self.expect(len(self.of("alloc")) == truth["allocs"] and len(self.of("free")) == truth["frees"], "memory")
+        self.expect({e["object"] for e in self.of("alloc")} == {e["object"] for e in self.of("free")}, "addresses")
+        self.expect(len(self.of("sync")) == truth["waits"], f"{len(self.of('sync'))} waits of {truth['waits']}")
+        made = [e for e in self.of("object") if e["operation"] == "create_queue"]
+        self.expect(len(made) == truth["streams"], "streams made")
+        self.check_order()
+        self.check_simulated()
+
+    def check_sizes(self):
+        for kernel in self.of("kernel"):
+            size = [kernel.get(f"global_{d}") for d in "xyz"] + [kernel.get(f"local_{d}") for d in "xyz"]
+            if kernel["name"] == "first":
+                self.expect(size == [1024, None, None, 64, None, None], f"sizes {size}")
+                self.expect(kernel["args"]["dynamicSharedMemory"] == 128, "shared memory")
+            elif kernel["name"] == "second":
+                self.expect(size == [32, 8, 1, 8, 4, 1], f"sizes {size}")
+            self.expect(kernel["args"]["registersPerThread"] == 24, "registers")
