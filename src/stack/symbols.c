@@ -11,18 +11,11 @@
 #include "stack/symbols_map.h"
 
 struct symbols {
-    int module, debug, alternate; // descriptors, -1: none; libdw reads them until the end
     struct elf_symbols functions;
     struct dwarf_lines *lines;
     struct symbols_map map;
+    bool unread; // there are lines, and no way to them
 };
-
-static struct symbols *create(void) {
-    struct symbols *made = calloc(1, sizeof *made);
-    if (made)
-        made->module = made->debug = made->alternate = -1;
-    return made;
-}
 
 void symbols_close(struct symbols *symbols) {
     if (!symbols)
@@ -30,10 +23,6 @@ void symbols_close(struct symbols *symbols) {
     dwarf_lines_close(symbols->lines);
     elf_symbols_finish(&symbols->functions);
     symbols_map_finish(&symbols->map);
-    int descriptors[] = {symbols->module, symbols->debug, symbols->alternate};
-    for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
-        if (descriptors[i] >= 0)
-            (void)close(descriptors[i]);
     free(symbols);
 }
 
@@ -41,12 +30,30 @@ static bool has_lines(const struct elf_file *file) {
     return elf_file_section(file, ".debug_info") || elf_file_section(file, ".zdebug_info");
 }
 
-// What one file, of which `path` may be empty, tells.
+// What the file shares with others stands in one that has to be there, or there is no reading of it.
+static struct dwarf_lines *open_lines(const struct elf_file *file, const char *path) {
+    struct elf_file alternate;
+    int fd;
+    if (!symbols_files_alternate(path, file, &fd))
+        return NULL;
+    if (fd < 0)
+        return dwarf_lines_open(file, NULL);
+    struct dwarf_lines *lines = NULL;
+    if (elf_file_open(&alternate, fd)) {
+        lines = dwarf_lines_open(file, &alternate);
+        elf_file_close(&alternate);
+    }
+    (void)close(fd);
+    return lines;
+}
+
 static bool add_file(struct symbols *symbols, const struct elf_file *file, const char *path) {
     if (!elf_symbols_add(&symbols->functions, file))
         return false;
-    if (!symbols->lines && has_lines(file) && symbols_files_alternate(path, file, &symbols->alternate))
-        symbols->lines = dwarf_lines_open(file, symbols->alternate);
+    if (!symbols->lines && has_lines(file)) {
+        symbols->lines = open_lines(file, path);
+        symbols->unread = !symbols->lines;
+    }
     return true;
 }
 
@@ -54,41 +61,48 @@ static bool add_debug_file(struct symbols *symbols, const char *path, const char
                            const struct elf_file *module) {
     struct elf_file debug;
     bool ok = true;
-    symbols->debug = symbols_files_debug(path, build_id, module);
-    if (symbols->debug >= 0 && elf_file_open(&debug, symbols->debug)) {
+    int fd = symbols_files_debug(path, build_id, module);
+    if (fd >= 0 && elf_file_open(&debug, fd)) {
         ok = add_file(symbols, &debug, path);
         elf_file_close(&debug);
     }
+    if (fd >= 0)
+        (void)close(fd);
     return ok;
 }
 
+// The module's own file, when it is the right one: true, and to be closed. Its build id is put into `build_id`.
+static bool open_module(int fd, const char *expected, struct elf_file *module, char *build_id,
+                        enum symbols_state *state) {
+    if (fd < 0 || !elf_file_open(module, fd)) {
+        *state = fd < 0 ? SYMBOLS_GONE : SYMBOLS_DAMAGED;
+        return false;
+    }
+    elf_file_build_id(module, build_id);
+    *state = expected && strcmp(build_id, expected) != 0 ? SYMBOLS_OTHER : SYMBOLS_FOUND;
+    if (*state == SYMBOLS_OTHER)
+        elf_file_close(module);
+    return *state == SYMBOLS_FOUND;
+}
+
 struct symbols *symbols_open(const char *path, const char *build_id, enum symbols_state *state) {
-    struct symbols *symbols = create();
+    struct symbols *symbols = calloc(1, sizeof *symbols);
     struct elf_file module;
     char own[2 * ELF_BUILD_ID_MAX + 1] = "";
-    bool ok = symbols != NULL, opened = false;
-    *state = SYMBOLS_GONE;
-    if (!ok)
-        return NULL;
-    symbols->module = symbols_files_open(path);
-    if (symbols->module >= 0) {
-        opened = elf_file_open(&module, symbols->module);
-        *state = opened ? SYMBOLS_FOUND : SYMBOLS_DAMAGED;
-    }
-    if (opened) {
-        elf_file_build_id(&module, own);
-        if (build_id && strcmp(own, build_id) != 0) {
-            *state = SYMBOLS_OTHER;
-            elf_file_close(&module);
-            opened = false;
-        }
-    }
-    if (opened)
+    int fd = symbols_files_open(path);
+    bool opened = open_module(fd, build_id, &module, own, state), ok = symbols != NULL;
+    if (ok && opened)
         ok = add_file(symbols, &module, path);
     if (ok && !symbols->lines)
-        ok = add_debug_file(symbols, path, build_id ? build_id : *own ? own : NULL, opened ? &module : NULL);
+        ok = add_debug_file(symbols, path,
+                            build_id         ? build_id
+                            : opened && *own ? own
+                                             : NULL,
+                            opened ? &module : NULL);
     if (opened)
         elf_file_close(&module);
+    if (fd >= 0)
+        (void)close(fd);
     if (ok && elf_symbols_sort(&symbols->functions)) {
         // Its debug file alone has all the names there are.
         if (!opened && (symbols->lines || symbols_count(symbols)))
@@ -100,14 +114,14 @@ struct symbols *symbols_open(const char *path, const char *build_id, enum symbol
 }
 
 struct symbols *symbols_open_fd(int fd, enum symbols_state *state) {
-    struct symbols *symbols = create();
+    struct symbols *symbols = calloc(1, sizeof *symbols);
     struct elf_file module;
     *state = SYMBOLS_DAMAGED;
     if (!symbols || !elf_file_open(&module, fd))
         return symbols;
     bool ok = elf_symbols_add(&symbols->functions, &module) && elf_symbols_sort(&symbols->functions);
     if (ok && has_lines(&module) && !elf_file_section(&module, ".gnu_debugaltlink"))
-        symbols->lines = dwarf_lines_open(&module, -1);
+        symbols->lines = dwarf_lines_open(&module, NULL);
     elf_file_close(&module);
     *state = SYMBOLS_FOUND;
     if (ok)
@@ -117,7 +131,7 @@ struct symbols *symbols_open_fd(int fd, enum symbols_state *state) {
 }
 
 struct symbols *symbols_open_map(const char *path, enum symbols_state *state) {
-    struct symbols *symbols = create();
+    struct symbols *symbols = calloc(1, sizeof *symbols);
     if (!symbols)
         return NULL;
     int fd = symbols_files_open(path);
@@ -158,5 +172,5 @@ bool symbols_have_lines(const struct symbols *symbols) {
 }
 
 bool symbols_damaged(const struct symbols *symbols) {
-    return symbols->map.damaged || (symbols->lines && dwarf_lines_damaged(symbols->lines));
+    return symbols->map.damaged || symbols->unread || (symbols->lines && dwarf_lines_damaged(symbols->lines));
 }

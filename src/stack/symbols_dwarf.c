@@ -6,14 +6,14 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "stack/symbols_image.h"
 
-enum { DEPTH_MAX = 256, BUDGET_FIRST = 1 << 16, BUDGET_PER_BYTE = 16, EXTENTS = 8 };
+enum { DEPTH_MAX = 256, BUDGET_FIRST = 1 << 16, BUDGET_PER_BYTE = 16 };
 
 // A function at a place: out of line (call_line 0 and no parent), or inlined into its parent at the call's line.
 struct node {
@@ -37,15 +37,15 @@ struct unit {
     struct symbols_segments functions; // value: node
 };
 
-// A section that strings lie in.
-struct extent {
-    uintptr_t start;
-    size_t size;
+// A file as libdw has it.
+struct opened {
+    struct symbols_image image;
+    Elf *elf;
+    Dwarf *dwarf;
 };
 
 struct dwarf_lines {
-    Elf *elf, *alternate_elf;
-    Dwarf *dwarf, *alternate;
+    struct opened own, shared;
     uint64_t code_start, code_end;
     struct unit *units;
     size_t unit_count, unit_capacity;
@@ -53,8 +53,6 @@ struct dwarf_lines {
     struct node *nodes;
     size_t node_count, node_capacity;
     struct arena paths;
-    struct extent extents[EXTENTS];
-    size_t extent_count;
     uint64_t budget;
     bool damaged;
 };
@@ -66,41 +64,6 @@ static bool spend(struct dwarf_lines *lines) {
     }
     lines->budget--;
     return true;
-}
-
-// ---- strings
-
-static void note_extents(struct dwarf_lines *lines, Elf *elf) {
-    static const char *const NAMES[] = {".debug_info", ".zdebug_info", ".debug_str", ".zdebug_str"};
-    size_t names;
-    Elf_Scn *section = NULL;
-    if (elf_getshdrstrndx(elf, &names) != 0)
-        return;
-    while ((section = elf_nextscn(elf, section)) && lines->extent_count < EXTENTS) {
-        GElf_Shdr header;
-        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        for (size_t i = 0; name && i < sizeof NAMES / sizeof *NAMES; i++) {
-            const Elf_Data *data = strcmp(name, NAMES[i]) == 0 ? elf_rawdata(section, NULL) : NULL;
-            if (data && data->d_buf)
-                lines->extents[lines->extent_count++] = (struct extent){(uintptr_t)data->d_buf, data->d_size};
-        }
-    }
-}
-
-// A string among the entries need not end before its section does; libdw does not look.
-static const char *text_of(struct dwarf_lines *lines, Dwarf_Attribute *attribute) {
-    const char *text = dwarf_formstring(attribute);
-    for (size_t i = 0; text && i < lines->extent_count; i++) {
-        const struct extent *extent = &lines->extents[i];
-        uintptr_t at = (uintptr_t)text - extent->start;
-        if (at >= extent->size)
-            continue;
-        if (memchr(text, 0, extent->size - at))
-            return text;
-        lines->damaged = true;
-        return NULL;
-    }
-    return text;
 }
 
 // ---- ranges
@@ -139,7 +102,7 @@ static bool find_units(struct dwarf_lines *lines) {
     bool ok = true;
     // Without the last argument libdw leaves files with split DWARF alone.
     while (ok && spend(lines) &&
-           (got = dwarf_get_units(lines->dwarf, unit, &unit, &version, &type, &die, NULL)) == 0)
+           (got = dwarf_get_units(lines->own.dwarf, unit, &unit, &version, &type, &die, NULL)) == 0)
         if (type == DW_UT_compile || type == DW_UT_skeleton)
             ok = add_unit(lines, &die, &ranges);
     if (got < 0)
@@ -179,8 +142,7 @@ static bool name_files(struct walk *walk, Dwarf_Die *unit) {
     if (dwarf_getsrcfiles(unit, &files, &count) != 0 || count > walk->lines->budget)
         return true;
     walk->lines->budget -= count;
-    const char *folder =
-        dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? text_of(walk->lines, &attribute) : NULL;
+    const char *folder = dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? dwarf_formstring(&attribute) : NULL;
     walk->files = calloc(count + 1, sizeof *walk->files);
     if (!walk->files)
         return false;
@@ -194,12 +156,12 @@ static const char *file_of(const struct walk *walk, size_t number) {
     return number < walk->file_count ? walk->files[number] : NULL;
 }
 
-static const char *name_of(struct dwarf_lines *lines, Dwarf_Die *die) {
+static const char *name_of(Dwarf_Die *die) {
     static const unsigned NAMES[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         Dwarf_Attribute attribute;
         const char *name =
-            dwarf_attr_integrate(die, NAMES[i], &attribute) ? text_of(lines, &attribute) : NULL;
+            dwarf_attr_integrate(die, NAMES[i], &attribute) ? dwarf_formstring(&attribute) : NULL;
         if (name && *name)
             return name;
     }
@@ -230,7 +192,7 @@ static bool add_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, uin
         !array_reserve(&nodes, &lines->node_capacity, lines->node_count + 1, sizeof *lines->nodes))
         return false;
     lines->nodes = nodes;
-    struct node made = {.name = name_of(lines, die)};
+    struct node made = {.name = name_of(die)};
     if (inlined) {
         made.parent = parent;
         made.call_line = number_of(die, DW_AT_call_line);
@@ -359,7 +321,7 @@ static void load_unit(struct dwarf_lines *lines, struct unit *unit) {
     struct walk walk = {.lines = lines};
     Dwarf_Die die;
     unit->loaded = true;
-    if (!dwarf_offdie(lines->dwarf, unit->offset, &die)) {
+    if (!dwarf_offdie(lines->own.dwarf, unit->offset, &die)) {
         lines->damaged = true;
         return;
     }
@@ -372,7 +334,22 @@ static void load_unit(struct dwarf_lines *lines, struct unit *unit) {
 
 // ---- the file
 
-struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, int alternate) {
+static bool open_image(struct opened *opened, const struct elf_file *file) {
+    opened->image = symbols_image_make(file);
+    opened->elf = opened->image.bytes ? elf_memory(opened->image.bytes, opened->image.size) : NULL;
+    opened->dwarf = opened->elf ? dwarf_begin_elf(opened->elf, DWARF_C_READ, NULL) : NULL;
+    return opened->dwarf != NULL;
+}
+
+static void close_image(struct opened *opened) {
+    if (opened->dwarf)
+        dwarf_end(opened->dwarf);
+    if (opened->elf)
+        elf_end(opened->elf);
+    free(opened->image.bytes);
+}
+
+struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct elf_file *alternate) {
     struct dwarf_lines *lines = calloc(1, sizeof *lines);
     if (!lines || elf_version(EV_CURRENT) == EV_NONE) {
         free(lines);
@@ -380,24 +357,13 @@ struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, int alternate)
     }
     lines->code_start = file->code_start;
     lines->code_end = file->code_end;
-    lines->budget = file->size > (UINT64_MAX - BUDGET_FIRST) / BUDGET_PER_BYTE
-                        ? UINT64_MAX
-                        : BUDGET_FIRST + file->size * BUDGET_PER_BYTE;
-    lines->elf = elf_begin(file->fd, ELF_C_READ, NULL);
-    lines->dwarf = lines->elf ? dwarf_begin_elf(lines->elf, DWARF_C_READ, NULL) : NULL;
-    if (alternate >= 0 && lines->dwarf) {
-        lines->alternate_elf = elf_begin(alternate, ELF_C_READ, NULL);
-        lines->alternate =
-            lines->alternate_elf ? dwarf_begin_elf(lines->alternate_elf, DWARF_C_READ, NULL) : NULL;
-        dwarf_setalt(lines->dwarf, lines->alternate);
-    }
-    if (lines->dwarf)
-        note_extents(lines, lines->elf);
-    if (lines->alternate)
-        note_extents(lines, lines->alternate_elf);
+    bool ok = open_image(&lines->own, file) && (!alternate || open_image(&lines->shared, alternate));
+    if (ok && alternate)
+        dwarf_setalt(lines->own.dwarf, lines->shared.dwarf);
+    size_t size = lines->own.image.size + lines->shared.image.size;
+    lines->budget = BUDGET_FIRST + (uint64_t)size * BUDGET_PER_BYTE;
     void *nodes = NULL;
-    if (lines->dwarf && (alternate < 0 || lines->alternate) &&
-        array_reserve(&nodes, &lines->node_capacity, 1, sizeof *lines->nodes)) {
+    if (ok && array_reserve(&nodes, &lines->node_capacity, 1, sizeof *lines->nodes)) {
         lines->nodes = nodes;
         lines->nodes[0] = (struct node){0};
         lines->node_count = 1;
@@ -419,14 +385,8 @@ void dwarf_lines_close(struct dwarf_lines *lines) {
     free(lines->nodes);
     symbols_segments_finish(&lines->by_address);
     arena_finish(&lines->paths);
-    if (lines->dwarf)
-        dwarf_end(lines->dwarf);
-    if (lines->elf)
-        elf_end(lines->elf);
-    if (lines->alternate)
-        dwarf_end(lines->alternate);
-    if (lines->alternate_elf)
-        elf_end(lines->alternate_elf);
+    close_image(&lines->own);
+    close_image(&lines->shared);
     free(lines);
 }
 

@@ -2,8 +2,8 @@
 // Lines and inlined functions, from DWARF by libdw. The ranges of all units are read when it is opened, what is in a unit
 // when the first address of it is asked for, each once, into flat tables that are searched by halving.
 //
-// libdw reads files that nobody trusts: it is asked for no file but the one it is given (what that refers to is looked up
-// by us, see symbols_files.h), and for as many entries as the file can have, not for as many as it claims.
+// libdw reads bytes that nobody trusts. It is given no file, and none is looked for by it, but memory that is made for it
+// (symbols_image.h); and it is asked for as many entries as the bytes can hold, not for as many as they claim.
 #ifndef STACK_SYMBOLS_DWARF_H
 #define STACK_SYMBOLS_DWARF_H
 
@@ -16,9 +16,9 @@
 
 struct dwarf_lines;
 
-// `alternate`: what the file's .gnu_debugaltlink names, or -1. Both stay the caller's and are read until it is closed.
-// NULL: there is no DWARF in it, or no memory.
-struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, int alternate);
+// `alternate`: what the file's .gnu_debugaltlink names, or NULL. Neither is needed afterwards. NULL: there is no DWARF in it,
+// or no memory.
+struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct elf_file *alternate);
 void dwarf_lines_close(struct dwarf_lines *lines);
 // The functions at the address, innermost first; how many. `place` is where it is, also when there is no function.
 size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t address, struct symbols_frame *frames,

@@ -75,6 +75,7 @@ bool elf_file_open(struct elf_file *file, int fd) {
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
         head.e_shentsize != sizeof(Elf64_Shdr))
         return false;
+    file->machine = head.e_machine;
     count_sections(file, &head, &count, &names);
     if (!count || count > file->size / sizeof(Elf64_Shdr) || names >= count)
         return false;

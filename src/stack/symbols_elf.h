@@ -22,6 +22,7 @@ struct elf_file {
     char *names; // of the sections, with a NUL behind them
     size_t names_size;
     uint64_t code_start, code_end; // of all sections with code
+    uint16_t machine;
 };
 
 // False: it is no ELF file of 64 bits, or has no sections that can be read.

@@ -18,7 +18,7 @@ unset DEBUGINFOD_URLS
 sanitize=${TRACESMITH_SANITIZE:+-fsanitize=$TRACESMITH_SANITIZE}
 # shellcheck disable=SC2086 # no word where there is no sanitizer
 "$CC" -O2 -D_GNU_SOURCE $sanitize -I"$TRACESMITH_SOURCE_DIR/include" -I"$TRACESMITH_SOURCE_DIR/src" \
-    -o "$work/names" "$modules/names.c" "$TRACESMITH_BUILD_DIR/lib/libtracesmith_core.a" -ldw -lelf -llzma -liberty -lz
+    -o "$work/names" "$modules/names.c" "$TRACESMITH_BUILD_DIR/lib/libtracesmith_core.a" -ldw -lelf -llzma -liberty -lz -lzstd
 fail() {
     echo "test_symbols: $*" >&2
     exit 1
