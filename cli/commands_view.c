@@ -32,6 +32,9 @@ static const struct option view_options[] = {
     FROM_OPTION,
     TO_OPTION,
     BINARY_OPTION,
+    {.name = "stacks",
+     .doc = "With each event the call stack that made it, innermost function first, inlined functions and "
+            "Python's among them"},
     {.name = "stats",
      .doc = "Show totals instead: kernels, transfers, API calls, how busy each device was, what the "
             "host waited for"},
@@ -42,6 +45,7 @@ static const struct example view_examples[] = {
     {"tracesmith view trace.sbt --timeline", "Who was busy when"},
     {"tracesmith view trace.sbt --stats", "Where the time went"},
     {"tracesmith view trace.sbt -t kernel,memcpy -n 20", "The first 20 kernels and transfers"},
+    {"tracesmith view trace.sbt -t api --stacks", "Who made each call"},
     {"tracesmith view trace.sbt -f json | jq '.events[] | select(.kind == \"kernel\") | .duration'",
      "Every event for another program"},
     {NULL, NULL}};
@@ -60,6 +64,14 @@ const struct command view_entry = {
         "of "
         "several such fields of one name an event shows the first. Names that are not UTF-8 have "
         "U+FFFD in place of the bytes that are not.\n\n"
+        "With --stacks, events that a call stack was recorded for (`tracesmith profile --stacks`) show it: "
+        "in text a "
+        "line per function, in JSON the array frames, innermost first, and in CSV the column call_path, the "
+        "names "
+        "from the outermost to the innermost with semicolons between them. Names are looked up where the "
+        "trace "
+        "has none, in files that have the build id that was loaded; what has no name is the module and the "
+        "offset in it.\n\n"
         "What the trace has lost, and damage of the file, is said on stderr.",
     .operands_least = 1,
     .operands_most = 1,

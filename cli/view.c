@@ -27,6 +27,13 @@ static bool read_options(const struct invocation *invocation, struct view *view)
         complain("--stats and --timeline are two answers: ask for one");
         return false;
     }
+    view->with_stacks = invocation_flag(invocation, "stacks");
+    if (view->with_stacks &&
+        (invocation_flag(invocation, "stats") || invocation_flag(invocation, "timeline"))) {
+        complain(
+            "--stacks is for lists of events; `tracesmith analyze callsites` adds up what call paths cost");
+        return false;
+    }
     if (count && (invocation_flag(invocation, "stats") || invocation_flag(invocation, "timeline"))) {
         complain("--count is for lists of events: --from and --to choose what --stats and --timeline cover");
         return false;
@@ -61,10 +68,12 @@ int command_view(const struct invocation *invocation) {
     if (code != EXIT_DONE)
         return code;
     window_place(&view.window, view.trace.summary.first_start, &view.query.from, &view.query.to);
-    code = answer(invocation, &view);
+    code = !view.with_stacks || stacks_open(&view.stacks, &view.trace) ? answer(invocation, &view)
+                                                                       : EXIT_LACKING;
     // Nothing is said about losses when the reader of the answer has gone, or the question was wrong.
     if (code == EXIT_DONE && output_flush())
         code = trace_report(&view.trace);
+    stacks_close(&view.stacks);
     trace_close(&view.trace);
     return code;
 }

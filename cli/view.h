@@ -4,6 +4,7 @@
 #define CLI_VIEW_H
 
 #include "order.h"
+#include "stacks.h"
 #include "window.h"
 
 struct view {
@@ -12,6 +13,8 @@ struct view {
     struct order_query query; // of the window
     struct progress progress;
     uint64_t limit; // events to show, UINT64_MAX: all
+    bool with_stacks;
+    struct stacks stacks; // open when they are wanted
 };
 
 // Each writes its whole answer to standard output and gives the exit code.

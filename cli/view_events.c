@@ -167,12 +167,29 @@ static bool is_first_of_name(struct writer *writer, const struct own_field *own)
     return is_first;
 }
 
+// The stack of an event, where stacks are wanted.
+static bool stack_of(const struct writer *writer, uint32_t row, uint64_t *stack) {
+    for (uint32_t i = 0; writer->view->with_stacks && i < writer->column_count; i++) {
+        const tsmith_column *column = &writer->columns[i];
+        if (!column->values || column->field != TSMITH_FIELD_STACK || !tsmith_column_has(column, row))
+            continue;
+        *stack = view_element(column->type, column->values, row);
+        return *stack != 0;
+    }
+    return false;
+}
+
 static void json_collect(void *context, uint32_t row, struct text *record) {
     struct writer *writer = context;
     bool in_args = false;
+    uint64_t stack;
     writer->event++;
     text_add_cstr(record, "{\"track\":");
     text_add_u64(record, writer->track);
+    if (stack_of(writer, row, &stack)) {
+        text_add_cstr(record, ",\"frames\":");
+        stacks_add_json(&writer->view->stacks, record, (uint32_t)stack);
+    }
     for (uint32_t i = 0; i < writer->column_count; i++) { // the trace's own come last
         const tsmith_column *column = &writer->columns[i];
         const struct own_field *own = own_field(writer, column->field);
@@ -308,6 +325,17 @@ static void add_csv_value(struct text *record, const struct writer *writer, cons
         add_number(record, column->type, bits);
 }
 
+static void add_csv_path(struct text *record, const struct writer *writer, uint32_t row) {
+    uint64_t stack;
+    struct text path = {0};
+    text_add_char(record, ',');
+    if (stack_of(writer, row, &stack)) {
+        stacks_add_path(&writer->view->stacks, &path, (uint32_t)stack);
+        add_csv_text(record, (tsmith_string){text_cstr(&path), path.length});
+    }
+    text_finish(&path);
+}
+
 static void csv_collect(void *context, uint32_t row, struct text *record) {
     struct writer *writer = context;
     text_add_u64(record, writer->track);
@@ -323,6 +351,8 @@ static void csv_collect(void *context, uint32_t row, struct text *record) {
         if (csv_has(writer, at, row))
             add_csv_value(record, writer, &writer->columns[at], row);
     }
+    if (writer->view->with_stacks)
+        add_csv_path(record, writer, row);
     text_add_cstr(record, "\r\n");
 }
 
@@ -350,7 +380,7 @@ int view_csv(struct view *view) {
         text_add_cstr(&name, writer.infos[i].name);
         text_add_csv(&head, (tsmith_string){text_cstr(&name), name.length});
     }
-    text_add_cstr(&head, "\r\n");
+    text_add_cstr(&head, view->with_stacks ? ",call_path\r\n" : "\r\n");
     output_text(&head);
     int code = visit(view, &writer, &visitor);
     text_finish(&name);

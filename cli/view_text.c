@@ -36,7 +36,7 @@ enum {
     X(GLOBAL_Z)                                                                                              \
     X(LOCAL_X)                                                                                               \
     X(LOCAL_Y)                                                                                               \
-    X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED)
+    X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED) X(STACK)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -239,6 +239,9 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
     if (lines->line_columns)
         text_cut(record, line, lines->line_columns);
     text_add_char(record, '\n');
+    uint64_t stack;
+    if (lines->view->with_stacks && get(lines, AT_STACK, row, &stack))
+        stacks_add_text(&lines->view->stacks, record, (uint32_t)stack, lines->line_columns);
 }
 
 static bool lines_emit(void *context, const char *record, size_t length) {

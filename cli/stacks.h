@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call stacks of events, for people and for programs.
+#ifndef CLI_STACKS_H
+#define CLI_STACKS_H
+
+#include "text.h"
+#include "trace.h"
+#include "tracesmith/stacks.h"
+
+struct stacks {
+    const tsmith_dictionary *dictionary;
+    tsmith_stack_names *names;
+    tsmith_stack_line *lines;
+    size_t capacity;
+};
+
+// Looks for the names of frames that the trace has none of, and says what could not be found. False when memory is
+// exhausted (complained about). Before events are read.
+bool stacks_open(struct stacks *stacks, struct trace *trace);
+void stacks_close(struct stacks *stacks);
+
+// A line per function, innermost first, `columns` wide at most (0: any); nothing for stack 0.
+//     #0  launch_blur (inlined) at src/blur.c:41
+void stacks_add_text(struct stacks *stacks, struct text *text, uint32_t stack, size_t columns);
+// An array of objects, innermost first.
+void stacks_add_json(struct stacks *stacks, struct text *text, uint32_t stack);
+// One word for it all, as flame graphs have it: main;frame;launch_blur. Bytes as they are in the trace.
+void stacks_add_path(struct stacks *stacks, struct text *text, uint32_t stack);
+
+#endif

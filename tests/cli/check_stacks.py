@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Call stacks in every answer: view, analyze callsites, query, info and the exports, of made traces."""
+import collections
+import csv
+import io
+import json
+import os
+import random
+import tempfile
+
+from made_stacks import GUESSED, PYTHON, Made
+from support import check, run
+
+
+def check_view(made, path):
+    shown = {(e["kind"], e["start"]): e for e in json.loads(run("view", "-f", "json", "--stacks", path).stdout)["events"]}
+    check(len(shown) == len(made.events), "events")
+    for event in made.events:
+        frames = shown[event[0], event[2]].get("frames")
+        lines = made.lines(event[5])
+        check((frames is None) == (not lines), event)
+        for frame, (name, file, line, at, inlined) in zip(frames or [], lines, strict=True):
+            check((frame.get("function"), frame.get("file", ""), frame.get("line", 0), frame["inlined"]) ==
+                  (name, file, line, inlined), (frame, name, file, line, inlined))
+            module = made.modules_of[at]
+            check(frame.get("module") == (made.modules[module - 1][0] if module else None), frame)
+            check(frame.get("address") == (None if made.flags[at] & PYTHON else made.addresses[at]), frame)
+            check(frame.get("python", False) == bool(made.flags[at] & PYTHON), frame)
+            check(frame.get("guessed", False) == bool(made.flags[at] & GUESSED), frame)
+    check('"frames":' not in run("view", "-f", "json", path).stdout.decode(), "stacks that nobody asked for")
+    rows = csv.DictReader(io.StringIO(run("view", "-f", "csv", "--stacks", path).stdout.decode(), newline=""))
+    paths = {(row["kind"], int(row["start"])): row["call_path"] for row in rows}
+    for event in made.events:
+        wanted = ";".join(made.text(line).replace(";", ":") for line in reversed(made.lines(event[5])))
+        check(paths[event[0], event[2]] == wanted, (paths[event[0], event[2]], wanted))
+
+
+def check_view_text(made, path):
+    text = run("view", "--stacks", path).stdout.decode()
+    blocks, block = [], None
+    for line in text.splitlines()[1:]:
+        if line.startswith(" " * 11 + "#"):
+            block.append(line.split(None, 1)[1])
+        else:
+            block = []
+            blocks.append(block)
+    events = sorted(made.events, key=lambda e: e[2])
+    check(len(blocks) == len(events), (len(blocks), len(events)))
+    for event, block in zip(events, blocks):
+        lines = made.lines(event[5])
+        check(len(block) == len(lines), (event, block))
+        for shown, line in zip(block, lines):
+            name = made.text(line).replace("\n", "\\n")
+            check(shown.startswith(name), (shown, name))
+            check(("(inlined)" in shown) == line[4], shown)
+            check(("(Python)" in shown) == bool(made.flags[line[3]] & PYTHON), shown)
+            place = line[1] + (":%d" % line[2] if line[2] else "")
+            check(not line[1] or shown.endswith(" at " + place), (shown, place))
+
+
+def callsites(made):
+    """By the definitions of docs/analyses.md, command by command."""
+    total, self_time, count, sites = (collections.Counter() for _ in range(4))
+    tree = collections.Counter()
+    own = collections.defaultdict(lambda: [0, 0])
+    for event in made.work():
+        lines = [(line[0] if line[0] is not None else (line[3],), line) for line in reversed(made.lines(made.stack_of(event)))]
+        if not lines:
+            continue
+        duration, keys = event[3], [key for key, _ in lines]
+        for key in set(keys):
+            total[key] += duration
+        self_time[keys[-1]] += duration
+        count[keys[-1]] += 1
+        for depth in range(1, len(keys) + 1):
+            tree[tuple(keys[:depth])] += duration
+        own[tuple(keys)][0] += duration
+        own[tuple(keys)][1] += 1
+        name, file, line = lines[-1][1][:3]
+        sites[made.text(lines[-1][1]), file, line] += duration
+    return total, self_time, count, tree, own, sites
+
+
+def check_callsites(made, path):
+    answer = json.loads(run("analyze", path, "callsites", "--json").stdout)["traces"][0]["reports"][0]
+    total, self_time, count, tree, own, sites = callsites(made)
+    text = {line[0] if line[0] is not None else (line[3],): made.text(line)
+            for stack in range(1, len(made.stacks)) for line in made.lines(stack)}
+    everything = sum(event[3] for event in made.work())
+    rows = answer["tables"]["functions"]
+    wanted = sorted((text[key], total[key], self_time[key], count[key]) for key in total)
+    check(sorted((r["function"], r["total_ns"], r["self_ns"], r["commands"]) for r in rows) == wanted, "functions")
+    check([r["total_ns"] for r in rows] == sorted((r["total_ns"] for r in rows), reverse=True), "order of functions")
+    check(all(abs(r["share"] - r["total_ns"] / everything) < 1e-6 for r in rows), "shares")
+    shown, at = [], []
+    for row in answer["tables"]["paths"]:
+        at = at[:row["depth"]] + [row["function"].lstrip(" ")]
+        check(row["function"] == " " * min(2 * row["depth"], 60) + at[-1], row)
+        shown.append((tuple(at), row["total_ns"], row["self_ns"], row["commands"]))
+    wanted = [(tuple(text[key] for key in keys), time, *own.get(keys, (0, 0))) for keys, time in tree.items()]
+    check(sorted(shown) == sorted(wanted), "paths")
+    rows = [((r["function"], r["file"], r["line"] or 0), r["total_ns"]) for r in answer["tables"]["sites"]]
+    check(sorted(rows) == sorted(sites.items()), "sites")
+    without = sum(1 for event in made.work() if not made.lines(made.stack_of(event)))
+    check(not without or any("%d of %d commands" % (without, len(made.work())) in note for note in answer["notes"]), answer["notes"])
+    top = max(sites.values())
+    check(any(name in answer["finding"] for (name, _, _), time in sites.items() if time == top), answer["finding"])
+
+
+def main():
+    rng = random.Random(11)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "made.sbt")
+        for stacks, events in ((1, 3), (6, 30), (60, 200), (400, 600)):
+            made = Made(rng, stacks, events)
+            made.write(path)
+            check_view(made, path)
+            check_view_text(made, path)
+            check_callsites(made, path)
+        none = Made(rng, 1, 5)
+        none.events = [event[:5] + (0,) for event in none.events]
+        none.write(path)
+        answer = json.loads(run("analyze", path, "callsites", "--json").stdout)["traces"][0]["reports"][0]
+        check("profile --stacks" in answer["finding"] and not answer["tables"]["paths"], answer)
+
+
+main()

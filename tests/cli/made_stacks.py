@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trace with call stacks of which everything is known: functions inlined into one another, of Python, without a name, that
+call themselves; work whose stack is its own, its call's, or nobody's."""
+import os
+import subprocess
+
+from support import KIND, SBT_MAKE, TRACK_KIND, check, word
+
+NAMES = ["main", "step", "std::vector<int, std::allocator<int> >::push_back(int&&)", "a;b", "<script>&\"'", "größe", "x\ny",
+         "launch", "forward", "backward"]
+PYTHON, GUESSED, TRUNCATED = 2, 1, 8
+
+
+class Made:
+    """frames: per frame the functions, innermost first, as (name or None, file, line); stacks: per stack (parent, frame)."""
+
+    def __init__(self, rng, stacks, events):
+        self.rng = rng
+        self.modules = [("/usr/lib/libwork.so.1", "ab" * 20), ("/opt/app", ""), ("/tmp/perf-1.map", "")]
+        self.frames, self.flags, self.modules_of, self.addresses = [None], [0], [0], [0]
+        for _ in range(max(stacks // 4, 8)):
+            self.add_frame()
+        self.stacks = [None]
+        for i in range(1, stacks + 1):
+            parent = rng.randrange(i) if rng.random() < 0.9 else 0
+            self.stacks.append((parent, rng.randrange(1, len(self.frames))))
+        self.events = []
+        for i in range(1, events + 1):
+            self.add_work(i)
+
+    def add_frame(self):
+        rng, kind = self.rng, self.rng.random()
+        module = 0 if kind < 0.1 else rng.randrange(1, len(self.modules) + 1)
+        self.flags.append(PYTHON if kind > 0.9 else rng.choice([0, 0, 0, GUESSED]))
+        self.modules_of.append(0 if kind > 0.9 else module)
+        self.addresses.append(rng.randrange(1, 1 << 40))
+        count = 1 if kind > 0.9 else 0 if kind < 0.25 else rng.choice([1, 1, 2, 4])
+        self.frames.append([(rng.choice(NAMES), rng.choice(["", "/src/a.c", "b.py"]), rng.randrange(3)) for _ in range(count)])
+
+    def add_work(self, i):
+        """(kind, track, start, duration, correlation, stack): a call on the thread and what it launched."""
+        rng, at = self.rng, i * 1000
+        stack = rng.randrange(1, len(self.stacks)) if rng.random() < 0.8 else 0
+        own = rng.randrange(1, len(self.stacks)) if rng.random() < 0.2 else 0
+        correlation = i if rng.random() < 0.95 else 0
+        if rng.random() < 0.95:
+            self.events.append(("api", 1 + i % 2, at, 50, correlation, stack))
+        else:
+            stack = 0
+        self.events.append((rng.choice(["kernel", "kernel", "memcpy"]), 3, at + 100, rng.randrange(1, 500), correlation, own))
+
+    def lines(self, stack):
+        """(function or None, file, line, frame, inlined), innermost first."""
+        found = []
+        while stack:
+            stack, frame = self.stacks[stack]
+            names = self.frames[frame] or [(None, "", 0)]
+            found += [(n, f, line, frame, i + 1 < len(names)) for i, (n, f, line) in enumerate(names)]
+        return found
+
+    def text(self, line):
+        """What a function without a name is called: by its module, or by its address."""
+        name, _, _, frame, _ = line
+        if name is not None:
+            return name
+        module = self.modules_of[frame]
+        address = "%x" % self.addresses[frame]
+        return "%s[+%s]" % (os.path.basename(self.modules[module - 1][0]), address) if module else "[%s]" % address
+
+    def stack_of(self, event):
+        """The stack of a command: its own, or its call's."""
+        if event[5]:
+            return event[5]
+        calls = [e for e in self.events if e[0] == "api" and e[4] == event[4]] if event[4] else []
+        return calls[0][5] if calls else 0
+
+    def work(self):
+        return [event for event in self.events if event[0] != "api"]
+
+    def write(self, path):
+        lines = ["process 7 app", "device GPU test gpu"]
+        lines += ["track %d %s 1 0" % (TRACK_KIND["thread"], name) for name in ("first", "second")]
+        lines.append("track %d queue 1 1" % TRACK_KIND["queue"])
+        lines += ["module %s %s 1 0" % (word(p), word(b)) for p, b in self.modules]
+        for i in range(1, len(self.frames)):
+            lines.append("frame %d %d %d" % (self.modules_of[i], self.flags[i], self.addresses[i]))
+        lines += ["stack %d %d" % stack for stack in self.stacks[1:]]
+        for i, names in enumerate(self.frames[1:], 1):
+            lines += ["symbol %d %s %s %d" % (i, word(n), word(f), line) for n, f, line in names]
+        for kind, track, start, duration, correlation, stack in self.events:
+            lines.append("event %d %d %d duration=%d name=%s%s%s" % (
+                track, KIND[kind], start, duration, "enqueue" if kind == "api" else "blur",
+                " correlation=%d" % correlation if correlation else "", " stack=%d" % stack if stack else ""))
+        done = subprocess.run([SBT_MAKE, path], input="\n".join(lines).encode() + b"\n", stderr=subprocess.PIPE)
+        check(done.returncode == 0, done.stderr)
