@@ -15,6 +15,7 @@
 #include "progress.h"
 #include "quantity.h"
 #include "terminal.h"
+#include "tracesmith/stacks.h"
 #include "window.h"
 
 enum { NAMES_MAX = 64 };
@@ -325,6 +326,15 @@ static bool place_window(const struct analyze *analyze, const struct trace *trac
     return false;
 }
 
+// Names of the frames of call stacks, where they are asked about and the trace has none.
+static void find_names(const struct analyze *analyze, const struct trace *trace) {
+    bool wanted = analyze->name_count == 0;
+    for (size_t i = 0; i < analyze->name_count; i++)
+        wanted = wanted || strcmp(analyze->names[i], "callsites") == 0;
+    if (wanted && trace->opened && tsmith_dictionary_stack_count(trace->dictionary) > 1)
+        (void)tsmith_trace_symbolize(trace->opened, NULL, NULL); // without it they are modules and offsets
+}
+
 static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
     tsmith_analysis_options options = {.size = sizeof options,
                                        .names = analyze->name_count ? analyze->names : NULL,
@@ -333,6 +343,7 @@ static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
     tsmith_error error;
     if (!place_window(analyze, trace, &options))
         return EXIT_USAGE;
+    find_names(analyze, trace);
     tsmith_status status = tsmith_analysis_create(&options, &analysis, &error);
     if (status == TSMITH_OK)
         status = fill(analyze, trace, analysis, &error);

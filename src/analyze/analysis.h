@@ -51,6 +51,7 @@ struct analysis_kind {
     X(sequences)                                                                                             \
     X(critical_path)                                                                                         \
     X(launches)                                                                                              \
+    X(callsites)                                                                                             \
     X(graphs)                                                                                                \
     X(queue_length)                                                                                          \
     X(sync)                                                                                                  \

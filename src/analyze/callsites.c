@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which code of the program causes the work of the devices: the time of commands, added up by the call path that launched
+// them. A command's path is its own stack, or else that of the call which launched it.
+//
+// Functions are told apart by name; those without one by their place in the module. Tree and functions are made from the
+// stacks that commands have, each once, not from the commands. Memory: 24 bytes per event with a stack.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/tally.h"
+#include "base/array.h"
+#include "tracesmith/stacks.h"
+
+enum { ROWS_MAX = 100000, INDENT_MAX = 60, INLINED_MAX = 256, NAME_SIZE = 4096 };
+
+// An event that has a stack.
+struct seen {
+    int64_t start;
+    uint64_t correlation;
+    uint32_t track, stack;
+};
+
+struct amount {
+    int64_t time;
+    uint64_t count;
+};
+
+struct function {
+    tsmith_stack_line line; // one of its lines: for its name
+    struct amount self, total;
+    uint32_t open; // how often it is on the path that is being walked
+};
+
+// A function on a call path; [0] is what all paths come from.
+struct node {
+    uint32_t parent, function;
+    uint32_t first_child, next; // siblings by time; 0: none
+    struct amount self, total;
+};
+
+struct site {
+    uint32_t function;
+    uint32_t file, line;
+    struct amount self;
+};
+
+struct callsites {
+    struct seen *seen;
+    size_t count, capacity;
+    struct amount *by_stack;
+    uint32_t *node_of_stack;
+    uint32_t stack_count;
+    tsmith_stack_names *names;
+    struct tally function_numbers, node_numbers, file_numbers, site_numbers;
+    struct function *functions;
+    size_t function_capacity;
+    struct node *nodes;
+    size_t node_capacity;
+    struct site *sites;
+    size_t site_capacity;
+    struct amount with, without; // commands that have a stack, and those that have none
+    int64_t unnamed;
+};
+
+static void add(struct amount *to, struct amount more) {
+    to->time = sweep_add(to->time, more.time);
+    to->count += more.count;
+}
+
+// ---- events
+
+static tsmith_status write_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                 const tsmith_interval *window) {
+    struct callsites *sites = state;
+    tsmith_column start, stack, correlation;
+    (void)dictionary, (void)window; // a call before the window may launch what is in it
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_STACK, &stack) ||
+        !tsmith_batch_column(batch, TSMITH_FIELD_START, &start))
+        return TSMITH_OK;
+    bool correlated = tsmith_batch_column(batch, TSMITH_FIELD_CORRELATION, &correlation);
+    void *seen = sites->seen;
+    if (!array_reserve(&seen, &sites->capacity, sites->count + start.count, sizeof *sites->seen))
+        return TSMITH_ERROR_NO_MEMORY;
+    sites->seen = seen;
+    for (uint32_t row = 0; row < start.count; row++) {
+        uint32_t id = ((const uint32_t *)stack.values)[row];
+        if (!tsmith_column_has(&stack, row) || !id)
+            continue;
+        bool known = correlated && tsmith_column_has(&correlation, row);
+        sites->seen[sites->count++] = (struct seen){((const int64_t *)start.values)[row],
+                                                    known ? ((const uint64_t *)correlation.values)[row] : 0,
+                                                    tsmith_batch_track(batch), id};
+    }
+    return TSMITH_OK;
+}
+
+static int by_place(const void *left, const void *right) {
+    const struct seen *a = left, *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation ? -1 : 1;
+    return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static uint32_t find_stack(const struct callsites *sites, uint32_t track, int64_t start,
+                           uint64_t correlation) {
+    const struct seen key = {start, correlation, track, 0};
+    size_t low = 0, high = sites->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_place(&sites->seen[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct seen *found = &sites->seen[low];
+    return low < sites->count && found->track == track && found->start == start &&
+                   found->correlation == correlation
+               ? found->stack
+               : 0;
+}
+
+static uint32_t stack_of(const struct callsites *sites, const tsmith_timeline *timeline,
+                         const tsmith_command *command) {
+    uint32_t stack =
+        find_stack(sites, timeline->rows[command->row].track, command->start, command->correlation);
+    if (stack || command->call == TSMITH_INDEX_NONE)
+        return stack;
+    const tsmith_call *call = &timeline->calls[command->call];
+    return find_stack(sites, timeline->threads[call->thread].track, call->start, call->correlation);
+}
+
+static bool add_commands(struct callsites *sites, const struct analysis_context *context) {
+    const tsmith_timeline *timeline = context->timeline;
+    sites->stack_count = tsmith_dictionary_stack_count(context->dictionary);
+    sites->by_stack = calloc(sites->stack_count + (size_t)1, sizeof *sites->by_stack);
+    if (!sites->by_stack)
+        return false;
+    if (sites->count)
+        qsort(sites->seen, sites->count, sizeof *sites->seen, by_place);
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        const tsmith_command *command = &timeline->commands[i];
+        if (!timeline_runs(command) || command->start < context->window.from ||
+            command->start >= context->window.to)
+            continue;
+        struct amount one = {command->end - command->start, 1};
+        uint32_t stack = stack_of(sites, timeline, command);
+        if (stack && stack < sites->stack_count)
+            add(&sites->by_stack[stack], one);
+        add(stack && stack < sites->stack_count ? &sites->with : &sites->without, one);
+    }
+    return true;
+}
+
+// ---- functions, paths and sites
+
+static uint32_t function_of(struct callsites *sites, const tsmith_stack_line *line) {
+    size_t had = sites->function_numbers.count;
+    uint64_t key = line->function ? line->function : UINT64_C(1) << 40 | line->frame;
+    uint32_t number = tally_number(&sites->function_numbers, key);
+    void *functions = sites->functions;
+    if (number == UINT32_MAX ||
+        !array_reserve(&functions, &sites->function_capacity, had + 1, sizeof *sites->functions))
+        return UINT32_MAX;
+    sites->functions = functions;
+    if (number == had)
+        sites->functions[number] = (struct function){.line = *line};
+    return number;
+}
+
+static uint32_t child_of(struct callsites *sites, uint32_t parent, uint32_t function) {
+    size_t had = sites->node_numbers.count;
+    uint32_t number = tally_number(&sites->node_numbers, (uint64_t)parent << 32 | function);
+    void *nodes = sites->nodes;
+    if (number == UINT32_MAX || !array_reserve(&nodes, &sites->node_capacity, had + 2, sizeof *sites->nodes))
+        return UINT32_MAX;
+    sites->nodes = nodes;
+    if (number == had)
+        sites->nodes[number + 1] = (struct node){.parent = parent, .function = function};
+    return number + 1;
+}
+
+static bool add_site(struct callsites *sites, const tsmith_stack_line *line, uint32_t function,
+                     struct amount amount) {
+    size_t had = sites->site_numbers.count;
+    uint32_t file = tally_number(&sites->file_numbers, (uint64_t)function << 32 | line->file);
+    uint32_t number =
+        file == UINT32_MAX ? file : tally_number(&sites->site_numbers, (uint64_t)file << 32 | line->line);
+    void *all = sites->sites;
+    if (number == UINT32_MAX || !array_reserve(&all, &sites->site_capacity, had + 1, sizeof *sites->sites))
+        return false;
+    sites->sites = all;
+    if (number == had)
+        sites->sites[number] = (struct site){.function = function, .file = line->file, .line = line->line};
+    add(&sites->sites[number].self, amount);
+    return true;
+}
+
+// Descends from the path of the stack's parent by what its frame is, the outermost function of it first.
+static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictionary, uint32_t id) {
+    tsmith_stack_line lines[INLINED_MAX];
+    const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
+    size_t count = tsmith_frame_lines(sites->names, stack->frame, lines, INLINED_MAX);
+    uint32_t node = sites->node_of_stack[stack->parent], function = 0;
+    for (size_t i = count < INLINED_MAX ? count : INLINED_MAX; i-- > 0;) {
+        function = function_of(sites, &lines[i]);
+        node = function == UINT32_MAX ? function : child_of(sites, node, function);
+        if (node == UINT32_MAX)
+            return false;
+    }
+    sites->node_of_stack[id] = node;
+    const struct amount self = sites->by_stack[id];
+    if (!self.count || !count)
+        return true;
+    add(&sites->nodes[node].self, self);
+    add(&sites->functions[function].self, self);
+    if (!lines[0].function)
+        sites->unnamed = sweep_add(sites->unnamed, self.time);
+    return add_site(sites, &lines[0], function, self);
+}
+
+static bool build(struct callsites *sites, const tsmith_dictionary *dictionary) {
+    uint8_t *needed = calloc(sites->stack_count + (size_t)1, 1);
+    sites->node_of_stack = calloc(sites->stack_count + (size_t)1, sizeof *sites->node_of_stack);
+    sites->nodes = calloc(1, sizeof *sites->nodes);
+    sites->node_capacity = 1;
+    bool ok = needed && sites->node_of_stack && sites->nodes &&
+              tsmith_stack_names_create(dictionary, &sites->names) == TSMITH_OK;
+    for (uint32_t id = sites->stack_count; ok && id-- > 1;) { // a parent is before its stacks
+        needed[id] |= sites->by_stack[id].count != 0;
+        if (needed[id])
+            needed[tsmith_dictionary_stack(dictionary, id)->parent] = 1;
+    }
+    for (uint32_t id = 1; ok && id < sites->stack_count; id++)
+        ok = !needed[id] || add_stack(sites, dictionary, id);
+    free(needed);
+    return ok;
+}
+
+// ---- totals
+
+struct order {
+    int64_t time;
+    uint32_t parent, node;
+};
+
+static int by_parent(const void *left, const void *right) {
+    const struct order *a = left, *b = right;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    if (a->time != b->time)
+        return a->time > b->time ? -1 : 1;
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+// What a path costs with all beyond it, and the order in which its branches are told.
+static bool link_nodes(struct callsites *sites) {
+    size_t count = sites->node_numbers.count + 1;
+    struct order *order = malloc(count * sizeof *order);
+    if (!order)
+        return false;
+    for (size_t i = count; i-- > 0;) { // a child is behind its parent
+        struct node *node = &sites->nodes[i];
+        add(&node->total, node->self);
+        if (i)
+            add(&sites->nodes[node->parent].total, node->total);
+        order[i] = (struct order){node->total.time, node->parent, (uint32_t)i};
+    }
+    qsort(order + 1, count - 1, sizeof *order, by_parent);
+    for (size_t i = count; i-- > 1;) {
+        struct node *parent = &sites->nodes[order[i].parent];
+        sites->nodes[order[i].node].next = parent->first_child;
+        parent->first_child = order[i].node;
+    }
+    free(order);
+    return true;
+}
+
+// The least time that a path must have to be told, so that there are not too many.
+static int64_t least_shown(const struct callsites *sites) {
+    size_t count = sites->node_numbers.count + 1, shown = count;
+    int64_t least = 0;
+    while (shown > ROWS_MAX) {
+        least = least ? least * 2 : sites->with.time / 1000000 + 1;
+        shown = 0;
+        for (size_t i = 1; i < count; i++)
+            shown += sites->nodes[i].total.time >= least;
+    }
+    return least;
+}
+
+// ---- the report
+
+static void write_function(const struct callsites *sites, const struct analysis_context *context,
+                           struct report *report, struct report_table *table, uint32_t function,
+                           size_t depth) {
+    char name[NAME_SIZE + INDENT_MAX];
+    size_t indent = 2 * depth < INDENT_MAX ? 2 * depth : INDENT_MAX;
+    memset(name, ' ', indent);
+    size_t length = tsmith_stack_line_text(context->dictionary, &sites->functions[function].line,
+                                           name + indent, NAME_SIZE);
+    length = length < NAME_SIZE ? length : NAME_SIZE - 1;
+    report_text(report, table, (tsmith_string){name, indent + length});
+}
+
+static void write_amounts(const struct callsites *sites, struct report *report, struct report_table *table,
+                          struct amount self, struct amount total) {
+    report_integer(report, table, total.time);
+    report_share(report, table, total.time, sweep_add(sites->with.time, sites->without.time));
+    report_integer(report, table, self.time);
+    report_integer(report, table, (int64_t)self.count);
+}
+
+static void enter(struct callsites *sites, uint32_t at) {
+    const struct node *node = &sites->nodes[at];
+    struct function *function = &sites->functions[node->function];
+    if (function->open++ == 0) // one that calls itself has what the outermost call has
+        add(&function->total, node->total);
+}
+
+// The tree, outermost functions first; on the way, what each function has in all.
+static void write_paths(struct callsites *sites, const struct analysis_context *context,
+                        struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"function", TSMITH_CELL_TEXT}, {"depth", TSMITH_CELL_COUNT},   {"total", TSMITH_CELL_DURATION},
+        {"share", TSMITH_CELL_SHARE},   {"self", TSMITH_CELL_DURATION}, {"commands", TSMITH_CELL_COUNT}};
+    struct report_table *table =
+        REPORT_TABLE(report, "paths",
+                     "call paths as a tree, outermost function first, names set in by their depth; self and "
+                     "commands are what the function itself launched",
+                     COLUMNS);
+    int64_t least = least_shown(sites);
+    size_t depth = 0, left_out = 0;
+    for (uint32_t at = sites->nodes[0].first_child; at;) {
+        const struct node *node = &sites->nodes[at];
+        enter(sites, at);
+        if (node->total.time >= least) {
+            write_function(sites, context, report, table, node->function, depth);
+            report_integer(report, table, (int64_t)depth);
+            write_amounts(sites, report, table, node->self, node->total);
+        } else {
+            left_out++;
+        }
+        if (node->first_child) {
+            at = node->first_child;
+            depth++;
+            continue;
+        }
+        while (at && !sites->nodes[at].next) {
+            sites->functions[sites->nodes[at].function].open--;
+            at = sites->nodes[at].parent;
+            depth -= at != 0;
+        }
+        if (at) {
+            sites->functions[sites->nodes[at].function].open--;
+            at = sites->nodes[at].next;
+        }
+    }
+    if (left_out)
+        report_note(report, "%zu call paths with less than %lld ns each are left out of the tree.", left_out,
+                    (long long)least);
+}
+
+static int functions_by_total(const void *left, const void *right) {
+    const struct function *a = left, *b = right;
+    if (a->total.time != b->total.time)
+        return a->total.time > b->total.time ? -1 : 1;
+    if (a->self.time != b->self.time)
+        return a->self.time > b->self.time ? -1 : 1;
+    return (a->line.frame > b->line.frame) - (a->line.frame < b->line.frame);
+}
+
+static int sites_by_time(const void *left, const void *right) {
+    const struct site *a = left, *b = right;
+    if (a->self.time != b->self.time)
+        return a->self.time > b->self.time ? -1 : 1;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    return a->line != b->line ? a->line < b->line ? -1 : 1 : (a->file > b->file) - (a->file < b->file);
+}
+
+static void write_sites(struct callsites *sites, const struct analysis_context *context,
+                        struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"function", TSMITH_CELL_TEXT},  {"file", TSMITH_CELL_TEXT},   {"line", TSMITH_CELL_COUNT},
+        {"total", TSMITH_CELL_DURATION}, {"share", TSMITH_CELL_SHARE}, {"commands", TSMITH_CELL_COUNT}};
+    struct report_table *table =
+        REPORT_TABLE(report, "sites", "the places that launch work, innermost function and line", COLUMNS);
+    if (sites->site_numbers.count)
+        qsort(sites->sites, sites->site_numbers.count, sizeof *sites->sites, sites_by_time);
+    for (size_t i = 0; i < sites->site_numbers.count; i++) {
+        const struct site *site = &sites->sites[i];
+        write_function(sites, context, report, table, site->function, 0);
+        report_text(report, table, tsmith_dictionary_string(context->dictionary, site->file));
+        if (site->line)
+            report_integer(report, table, site->line);
+        else
+            report_unknown(report, table);
+        report_integer(report, table, site->self.time);
+        report_share(report, table, site->self.time, sweep_add(sites->with.time, sites->without.time));
+        report_integer(report, table, (int64_t)site->self.count);
+    }
+}
+
+static void write_functions(struct callsites *sites, const struct analysis_context *context,
+                            struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"function", TSMITH_CELL_TEXT},
+                                                   {"total", TSMITH_CELL_DURATION},
+                                                   {"share", TSMITH_CELL_SHARE},
+                                                   {"self", TSMITH_CELL_DURATION},
+                                                   {"commands", TSMITH_CELL_COUNT}};
+    struct report_table *table = REPORT_TABLE(
+        report, "functions", "what each function launched, itself (self, commands) or through what it called",
+        COLUMNS);
+    size_t count = sites->function_numbers.count;
+    if (count)
+        qsort(sites->functions, count, sizeof *sites->functions, functions_by_total);
+    for (uint32_t i = 0; i < count; i++) {
+        write_function(sites, context, report, table, i, 0);
+        write_amounts(sites, report, table, sites->functions[i].self, sites->functions[i].total);
+    }
+}
+
+static void write_finding(const struct callsites *sites, const struct analysis_context *context,
+                          struct report *report) {
+    enum { SHOWN = 200 };
+    int64_t all = sweep_add(sites->with.time, sites->without.time);
+    char time[REPORT_TEXT], name[SHOWN];
+    if (!sites->with.count) {
+        report_finding(report,
+                       "No command of the trace has a call stack: `tracesmith profile --stacks` records "
+                       "them.");
+        return;
+    }
+    const struct site *top = &sites->sites[0];
+    tsmith_string file = tsmith_dictionary_string(context->dictionary, top->file);
+    (void)tsmith_stack_line_text(context->dictionary, &sites->functions[top->function].line, name,
+                                 sizeof name);
+    char line[16] = "";
+    if (top->line)
+        (void)snprintf(line, sizeof line, ":%u", top->line);
+    report_finding(report, "%s%s%.*s%s launches most: %s, %.1f%% of the time of all commands.", name,
+                   file.length ? " at " : "", analysis_shown(file), file.bytes, line,
+                   report_duration(time, top->self.time), report_percent(top->self.time, all));
+    if (sites->without.count)
+        report_note(report, "%llu of %llu commands, %.1f%% of the time, have no call stack.",
+                    (unsigned long long)sites->without.count,
+                    (unsigned long long)(sites->with.count + sites->without.count),
+                    report_percent(sites->without.time, all));
+    if (sites->unnamed)
+        report_note(report, "%.1f%% of the time was launched from code without a name here.",
+                    report_percent(sites->unnamed, all));
+}
+
+static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
+    struct callsites *sites = state;
+    if (!add_commands(sites, context) || !build(sites, context->dictionary) || !link_nodes(sites))
+        return TSMITH_ERROR_NO_MEMORY;
+    write_paths(sites, context, report);
+    write_sites(sites, context, report);
+    write_finding(sites, context, report);
+    write_functions(sites, context, report); // last: it puts them in another order
+    return TSMITH_OK;
+}
+
+static void release(void *state) {
+    struct callsites *sites = state;
+    tsmith_stack_names_destroy(sites->names);
+    tally_finish(&sites->function_numbers);
+    tally_finish(&sites->node_numbers);
+    tally_finish(&sites->file_numbers);
+    tally_finish(&sites->site_numbers);
+    free(sites->seen);
+    free(sites->by_stack);
+    free(sites->node_of_stack);
+    free(sites->functions);
+    free(sites->nodes);
+    free(sites->sites);
+}
+
+const struct analysis_kind analysis_callsites = {
+    .name = "callsites",
+    .question = "Which code of the program launches the work?",
+    .needs = NEEDS_TIMELINE,
+    .state_size = sizeof(struct callsites),
+    .write = write_batch,
+    .finish = finish,
+    .release = release,
+};
