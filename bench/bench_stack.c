@@ -147,10 +147,10 @@ static void arrived_for_all(void) {
 
 static void measure_readiness(const char *when) {
     int64_t begun = clock_now(CLOCK_THREAD_CPUTIME_ID);
-    unwind_table_refresh();
+    unwind_table_refresh(NULL);
     int64_t middle = clock_now(CLOCK_THREAD_CPUTIME_ID);
     for (int i = 0; i < 1000; i++)
-        unwind_table_refresh();
+        unwind_table_refresh(NULL);
     int64_t end = clock_now(CLOCK_THREAD_CPUTIME_ID);
     printf("%-14s ready in %.1f us; where nothing is new: %.3f us; for a thread %zu bytes\n", when,
            (double)(middle - begun) / 1e3, (double)(end - middle) / 1e6, sizeof thread);

@@ -78,6 +78,9 @@ static const struct option profile_options[] = {
      .word = wait_word,
      .word_doc = wait_doc,
      .doc = "How long to record; all when not given"},
+    {.name = "stacks",
+     .doc =
+         "Record the call stack of every call that enqueues a command, builds a program, allocates or waits"},
     {.name = "capture",
      .doc = "Record commands and data too, so that 'tracesmith replay' can run them again (OpenCL); it costs "
             "time "

@@ -45,6 +45,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         return false;
     }
     options->buffer_bytes = (size_t)bytes;
+    options->stacks = invocation_flag(invocation, "stacks");
     options->recording = invocation_flag(invocation, "capture") ? "all" : NULL;
     options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)

@@ -13,19 +13,21 @@ static uint64_t result_word(cl_int result) {
 
 static void call_write(const struct call *call, cl_int result, enum blocking blocking) {
     struct ring *ring = channel_ring(agent.channel);
-    const uint32_t words = blocking == BLOCKING_NEVER ? 6 : 7;
+    const bool blocks = blocking != BLOCKING_NEVER, has_stack = call->stack != 0;
+    const uint32_t words = 6u + blocks + has_stack;
     uint64_t *at = ring ? ring_reserve(ring, words) : NULL;
     if (!at)
         return;
-    at[0] = record_head(blocking == BLOCKING_NEVER ? shapes.call : shapes.call_blocking, words,
-                        agent_call_name(call->function));
+    at[0] = record_head(shapes.call[blocks][has_stack], words, agent_call_name(call->function));
     at[1] = call->start;
     at[2] = call->end;
     at[3] = call->correlation;
     at[4] = call->queue ? call->queue->queue.track : 0;
     at[5] = result_word(result);
-    if (blocking != BLOCKING_NEVER)
-        at[6] = blocking == BLOCKING_YES;
+    if (has_stack)
+        at[6] = call->stack;
+    if (blocks)
+        at[words - 1] = blocking == BLOCKING_YES;
     ring_commit(ring, words);
 }
 
@@ -39,7 +41,7 @@ bool command_begin(struct command *command, enum call_id function, cl_command_qu
                    enum blocking blocking, cl_event *event) {
     if (!agent_on())
         return false;
-    command->call = call_begin(function);
+    command->call = call_begin_with_stack(function);
     command->call.queue = object_find(OBJECT_QUEUE, queue);
     command->own = NULL;
     command->event = event ? event : &command->own;
@@ -128,8 +130,8 @@ cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, c
 cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wait_count,
                              const cl_event *waits) {
     struct call *call = &command->call;
-    const bool listed = waits && wait_count;
-    const uint32_t fixed = 1 + UNTIMED_WORDS + command->body_words;
+    const bool listed = waits && wait_count, has_stack = call->stack != 0;
+    const uint32_t before = 1u + UNTIMED_WORDS + has_stack, fixed = before + command->body_words;
     call->correlation = agent_correlation();
     call_write(call, result, command->blocking);
     if (result != CL_SUCCESS || !call->queue)
@@ -141,11 +143,13 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
         return result;
     body_finish(command);
     const uint32_t words = fixed + (listed ? events_list(at + fixed, wait_count, waits) : 0);
-    at[0] = record_head(shapes.untimed[command->class][listed], words, call->queue->queue.track);
+    at[0] = record_head(shapes.untimed[command->class][listed][has_stack], words, call->queue->queue.track);
     at[1] = call->end;
     at[2] = 0;
     at[3] = 1;
-    memcpy(at + 1 + UNTIMED_WORDS, command->body, command->body_words * 8);
+    if (has_stack)
+        at[4] = call->stack;
+    memcpy(at + before, command->body, command->body_words * 8);
     ring_commit(ring, words);
     return result;
 }

@@ -14,6 +14,7 @@
 #define OPENCL_COMMAND_H
 
 #include "agent.h"
+#include "capture/stacks.h"
 #include "objects.h"
 #include "shapes.h"
 
@@ -21,12 +22,19 @@ struct call {
     uint64_t start;
     uint64_t end;
     uint64_t correlation; // 0: none
+    uint32_t stack;       // 0: none
     struct object *queue; // or NULL
     enum call_id function;
 };
 
 static inline struct call call_begin(enum call_id function) {
     return (struct call){.function = function, .start = agent_tick()};
+}
+
+// The same of a call that is worth its stack: one that enqueues, builds or allocates.
+__attribute__((always_inline)) static inline struct call call_begin_with_stack(enum call_id function) {
+    const uint32_t stack = stacks_capture();
+    return (struct call){.function = function, .stack = stack, .start = agent_tick()};
 }
 
 // The API event of a call that has returned (sets call->end if it is not yet).

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/stacks.h"
 #include "pending.h"
 
 enum control_state { CONTROL_NONE, CONTROL_RUNNING, CONTROL_STOPPING, CONTROL_STOPPED };
@@ -41,6 +42,7 @@ static void *control_main(void *unused) {
     while (atomic_load(&state) == CONTROL_RUNNING) {
         wait_while(CONTROL_RUNNING, PERIOD_MS);
         pending_reap_neglected();
+        stacks_refresh();
     }
     pending_reap_all(true);
     state_set(CONTROL_STOPPED);

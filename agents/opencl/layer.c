@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/stacks.h"
 #include "events.h"
 #include "objects.h"
 #include "pending.h"
@@ -77,6 +78,7 @@ static bool attach(void) {
         return false;
     agent.tsc = channel_tick_is_tsc(channel);
     shapes_register(channel);
+    (void)stacks_start(channel);
     agent.channel = channel;
     pthread_atfork(NULL, NULL, after_fork_child);
     return true;

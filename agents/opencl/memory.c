@@ -96,7 +96,7 @@ static void image_created(struct call *call, cl_mem image, cl_int result, cl_mem
 }
 
 cl_mem layer_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateBuffer);
+    struct call call = call_begin_with_stack(CALL_clCreateBuffer);
     cl_int result = CL_SUCCESS;
     cl_mem buffer = agent.next.clCreateBuffer(context, flags, size, host, &result);
     buffer_created(&call, buffer, result, flags, size);
@@ -107,7 +107,7 @@ cl_mem layer_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
 
 cl_mem layer_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
                                           cl_mem_flags flags, size_t size, void *host, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateBufferWithProperties);
+    struct call call = call_begin_with_stack(CALL_clCreateBufferWithProperties);
     cl_int result = CL_SUCCESS;
     cl_mem buffer = agent.next.clCreateBufferWithProperties(context, properties, flags, size, host, &result);
     buffer_created(&call, buffer, result, flags, size);
@@ -118,7 +118,7 @@ cl_mem layer_clCreateBufferWithProperties(cl_context context, const cl_mem_prope
 
 cl_mem layer_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
                                const void *info, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateSubBuffer);
+    struct call call = call_begin_with_stack(CALL_clCreateSubBuffer);
     cl_int result = CL_SUCCESS;
     cl_mem part = agent.next.clCreateSubBuffer(buffer, flags, type, info, &result);
     call.end = agent_tick();
@@ -132,7 +132,7 @@ cl_mem layer_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_crea
 
 cl_mem layer_clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                            const cl_image_desc *description, void *host, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateImage);
+    struct call call = call_begin_with_stack(CALL_clCreateImage);
     cl_int result = CL_SUCCESS;
     cl_mem image = agent.next.clCreateImage(context, flags, format, description, host, &result);
     image_created(&call, image, result, flags);
@@ -144,7 +144,7 @@ cl_mem layer_clCreateImage(cl_context context, cl_mem_flags flags, const cl_imag
 cl_mem layer_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
                                          cl_mem_flags flags, const cl_image_format *format,
                                          const cl_image_desc *description, void *host, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateImageWithProperties);
+    struct call call = call_begin_with_stack(CALL_clCreateImageWithProperties);
     cl_int result = CL_SUCCESS;
     cl_mem image = agent.next.clCreateImageWithProperties(context, properties, flags, format, description,
                                                           host, &result);
@@ -156,7 +156,7 @@ cl_mem layer_clCreateImageWithProperties(cl_context context, const cl_mem_proper
 
 cl_mem layer_clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                              size_t width, size_t height, size_t row, void *host, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateImage2D);
+    struct call call = call_begin_with_stack(CALL_clCreateImage2D);
     cl_int result = CL_SUCCESS;
     cl_mem image = agent.next.clCreateImage2D(context, flags, format, width, height, row, host, &result);
     image_created(&call, image, result, flags);
@@ -168,7 +168,7 @@ cl_mem layer_clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_im
 cl_mem layer_clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                              size_t width, size_t height, size_t depth, size_t row, size_t slice, void *host,
                              cl_int *error) {
-    struct call call = call_begin(CALL_clCreateImage3D);
+    struct call call = call_begin_with_stack(CALL_clCreateImage3D);
     cl_int result = CL_SUCCESS;
     cl_mem image =
         agent.next.clCreateImage3D(context, flags, format, width, height, depth, row, slice, host, &result);
@@ -180,7 +180,7 @@ cl_mem layer_clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_im
 
 cl_mem layer_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint packets,
                           const cl_pipe_properties *properties, cl_int *error) {
-    struct call call = call_begin(CALL_clCreatePipe);
+    struct call call = call_begin_with_stack(CALL_clCreatePipe);
     cl_int result = CL_SUCCESS;
     cl_mem pipe = agent.next.clCreatePipe(context, flags, packet_size, packets, properties, &result);
     call.end = agent_tick();

@@ -30,6 +30,7 @@ struct entry {
     bool has_waits;
     bool calibrates; // brings the host's times beside the device's
     uint32_t track;  // of its queue
+    uint32_t stack;  // of its call; 0: none
     cl_event event;
     struct object *queue;
     uint64_t not_before;
@@ -208,12 +209,14 @@ static void write_first_launch(struct ring *ring, const struct entry *entry, con
 
 static void write_timed(struct ring *ring, const struct entry *entry, const struct times *times) {
     const uint32_t body = entry->words - ENTRY_WORDS;
-    const uint32_t fixed = 1 + TIMED_WORDS + (entry->calibrates ? CALIBRATION_WORDS : 0);
+    const bool has_stack = entry->stack != 0;
+    const uint32_t fixed = 1u + TIMED_WORDS + (entry->calibrates ? CALIBRATION_WORDS : 0) + has_stack;
     const uint32_t words = fixed + body;
     uint64_t *at = ring_reserve(ring, words);
     if (!at)
         return;
-    at[0] = record_head(shapes.timed[entry->class][entry->has_waits][entry->calibrates], words, entry->track);
+    at[0] = record_head(shapes.timed[entry->class][entry->has_waits][entry->calibrates][has_stack], words,
+                        entry->track);
     at[1] = times->start;
     at[2] = times->end;
     at[3] = times->queued;
@@ -223,21 +226,26 @@ static void write_timed(struct ring *ring, const struct entry *entry, const stru
         at[6] = entry->not_before;
         at[7] = entry->not_after;
     }
+    if (has_stack)
+        at[fixed - 1] = entry->stack;
     body_copy(at + fixed, entry->body, body);
     ring_commit(ring, words);
 }
 
 static void write_untimed(struct ring *ring, const struct entry *entry, cl_int status) {
     const uint32_t body = entry->words - ENTRY_WORDS;
-    const uint32_t words = 1 + UNTIMED_WORDS + body;
+    const bool has_stack = entry->stack != 0;
+    const uint32_t fixed = 1u + UNTIMED_WORDS + has_stack, words = fixed + body;
     uint64_t *at = ring_reserve(ring, words);
     if (!at)
         return;
-    at[0] = record_head(shapes.untimed[entry->class][entry->has_waits], words, entry->track);
+    at[0] = record_head(shapes.untimed[entry->class][entry->has_waits][has_stack], words, entry->track);
     at[1] = entry->not_after;
     at[2] = (uint64_t)(int64_t)status;
     at[3] = 1;
-    body_copy(at + 4, entry->body, body);
+    if (has_stack)
+        at[fixed - 1] = entry->stack;
+    body_copy(at + fixed, entry->body, body);
     ring_commit(ring, words);
 }
 
@@ -485,6 +493,7 @@ bool pending_push(const struct command *command, cl_event event, bool held, uint
     entry->event = event;
     entry->queue = command->call.queue;
     entry->track = command->call.queue->queue.track;
+    entry->stack = command->call.stack;
     entry->not_before = command->call.start;
     entry->not_after = command->call.end;
     channel_begun(agent.channel, list->number, 1);

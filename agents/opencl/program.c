@@ -172,7 +172,7 @@ cl_int layer_clBuildProgram(cl_program program, cl_uint count, const cl_device_i
                             const char *options, notify_function notify, void *user_data) {
     if (!agent_on())
         return agent.next.clBuildProgram(program, count, devices, options, notify, user_data);
-    struct call call = call_begin(CALL_clBuildProgram);
+    struct call call = call_begin_with_stack(CALL_clBuildProgram);
     const uint32_t text = options_string(options);
     struct build *build = notify ? build_take(notify, user_data, &call, TSMITH_OPERATION_BUILD, text) : NULL;
     const cl_int result = agent.next.clBuildProgram(
@@ -188,7 +188,7 @@ cl_int layer_clCompileProgram(cl_program program, cl_uint count, const cl_device
     if (!agent_on())
         return agent.next.clCompileProgram(program, count, devices, options, header_count, headers, names,
                                            notify, user_data);
-    struct call call = call_begin(CALL_clCompileProgram);
+    struct call call = call_begin_with_stack(CALL_clCompileProgram);
     const uint32_t text = options_string(options);
     struct build *build =
         notify ? build_take(notify, user_data, &call, TSMITH_OPERATION_COMPILE, text) : NULL;
@@ -203,7 +203,7 @@ cl_int layer_clCompileProgram(cl_program program, cl_uint count, const cl_device
 cl_program layer_clLinkProgram(cl_context context, cl_uint count, const cl_device_id *devices,
                                const char *options, cl_uint program_count, const cl_program *programs,
                                notify_function notify, void *user_data, cl_int *error) {
-    struct call call = call_begin(CALL_clLinkProgram);
+    struct call call = call_begin_with_stack(CALL_clLinkProgram);
     const uint32_t text = agent_on() ? options_string(options) : 0;
     struct build *build =
         notify && agent_on() ? build_take(notify, user_data, &call, TSMITH_OPERATION_LINK, text) : NULL;

@@ -68,7 +68,7 @@ static void add_class(struct record_shape *shape, enum device_class class) {
 }
 
 static uint16_t device_shape(struct channel *channel, enum device_class class, bool timed, bool waits,
-                             bool calibrates) {
+                             bool calibrates, bool stack) {
     static const uint8_t kinds[CLASS_LIMIT] = {
         [CLASS_KERNEL_1D] = TSMITH_KIND_KERNEL,    [CLASS_KERNEL] = TSMITH_KIND_KERNEL,
         [CLASS_COPY] = TSMITH_KIND_MEMCPY,         [CLASS_FILL] = TSMITH_KIND_MEMSET,
@@ -80,6 +80,8 @@ static uint16_t device_shape(struct channel *channel, enum device_class class, b
         add_times(&shape, calibrates);
     else
         add_no_times(&shape);
+    if (stack)
+        add(&shape, TSMITH_FIELD_STACK, RECORD_STACK);
     add_class(&shape, class);
     if (waits)
         add(&shape, TSMITH_FIELD_WAITS, RECORD_LIST);
@@ -91,9 +93,14 @@ static void register_calls(struct channel *channel) {
     add(&shape, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE));
     add(&shape, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK));
     add(&shape, TSMITH_FIELD_RESULT, RECORD_VALUE);
-    shapes.call = channel_shape(channel, &shape);
-    add(&shape, TSMITH_FIELD_BLOCKING, RECORD_VALUE);
-    shapes.call_blocking = channel_shape(channel, &shape);
+    for (int stack = 0; stack < 2; stack++) {
+        if (stack)
+            add(&shape, TSMITH_FIELD_STACK, RECORD_STACK);
+        shapes.call[0][stack] = channel_shape(channel, &shape);
+        struct record_shape blocking = shape;
+        add(&blocking, TSMITH_FIELD_BLOCKING, RECORD_VALUE);
+        shapes.call[1][stack] = channel_shape(channel, &blocking);
+    }
 
     shape = begin_call(TSMITH_KIND_SYNC);
     add(&shape, TSMITH_FIELD_OPERATION, RECORD_VALUE);
@@ -147,11 +154,13 @@ static void register_objects(struct channel *channel) {
 void shapes_register(struct channel *channel) {
     for (int class = 0; class < CLASS_LIMIT; class ++) {
         for (int waits = 0; waits < 2; waits++) {
-            for (int calibrates = 0; calibrates < 2; calibrates++)
-                shapes.timed[class][waits][calibrates] =
-                    device_shape(channel, (enum device_class) class, true, waits, calibrates);
-            shapes.untimed[class][waits] =
-                device_shape(channel, (enum device_class) class, false, waits, false);
+            for (int stack = 0; stack < 2; stack++) {
+                for (int calibrates = 0; calibrates < 2; calibrates++)
+                    shapes.timed[class][waits][calibrates][stack] =
+                        device_shape(channel, (enum device_class) class, true, waits, calibrates, stack);
+                shapes.untimed[class][waits][stack] =
+                    device_shape(channel, (enum device_class) class, false, waits, false, stack);
+            }
         }
     }
     register_calls(channel);

@@ -2,8 +2,8 @@
 // The shapes of the agent's records: which word of a record is which field. Rules: agent.h.
 //
 // A device record is head, the times, and the body that the wrapper built when it enqueued the command:
-//   timed:   START END QUEUED SUBMITTED COMPLETED (NOT_BEFORE NOT_AFTER) | body
-//   untimed: START (the call's end)  RESULT INFERRED                   | body
+//   timed:   START END QUEUED SUBMITTED COMPLETED (NOT_BEFORE NOT_AFTER) (STACK) | body
+//   untimed: START (the call's end)  RESULT INFERRED                   (STACK) | body
 // and the body is CORRELATION HOST_TRACK NAME OPERATION, the words of its class, and (with waits) the list.
 #ifndef OPENCL_SHAPES_H
 #define OPENCL_SHAPES_H
@@ -32,15 +32,15 @@ enum {
 };
 
 struct shapes {
-    uint16_t timed[CLASS_LIMIT][2][2]; // [1]: with a wait list; [][1]: with NOT_BEFORE and NOT_AFTER
-    uint16_t untimed[CLASS_LIMIT][2];
-    uint16_t call;          // START END CORRELATION QUEUE_TRACK RESULT
-    uint16_t call_blocking; // the same and BLOCKING
-    uint16_t sync[2];       // START END OPERATION QUEUE_TRACK CORRELATION; [1]: and WAITS
-    uint16_t memory[2];     // START END OPERATION BYTES FLAGS OBJECT PARENT LIVE_BYTES; [0] ALLOC, [1] FREE
-    uint16_t object;        // START END OPERATION OBJECT PARENT QUEUE_TRACK FLAGS TEXT
-    uint16_t compile[2];    // START END OPERATION OBJECT TEXT; [1]: and RESULT
-    uint16_t first_launch;  // START END OPERATION NAME CORRELATION HOST_TRACK INFERRED, on the queue's track
+    // [1]: with a wait list; [][1]: with NOT_BEFORE and NOT_AFTER; the last index 1: with the STACK of the call
+    uint16_t timed[CLASS_LIMIT][2][2][2];
+    uint16_t untimed[CLASS_LIMIT][2][2];
+    uint16_t call[2][2];   // START END CORRELATION QUEUE_TRACK RESULT; [][1]: and STACK; [1]: and BLOCKING
+    uint16_t sync[2];      // START END OPERATION QUEUE_TRACK CORRELATION; [1]: and WAITS
+    uint16_t memory[2];    // START END OPERATION BYTES FLAGS OBJECT PARENT LIVE_BYTES; [0] ALLOC, [1] FREE
+    uint16_t object;       // START END OPERATION OBJECT PARENT QUEUE_TRACK FLAGS TEXT
+    uint16_t compile[2];   // START END OPERATION OBJECT TEXT; [1]: and RESULT
+    uint16_t first_launch; // START END OPERATION NAME CORRELATION HOST_TRACK INFERRED, on the queue's track
 };
 extern struct shapes shapes;
 

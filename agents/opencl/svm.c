@@ -15,7 +15,7 @@ static void command_svm_migrate(struct command *command, cl_uint count, const si
 }
 
 void *layer_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
-    struct call call = call_begin(CALL_clSVMAlloc);
+    struct call call = call_begin_with_stack(CALL_clSVMAlloc);
     void *pointer = agent.next.clSVMAlloc(context, flags, size, alignment);
     memory_created(&call, TSMITH_OPERATION_SVM, pointer,
                    pointer ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE, NULL,

@@ -11,7 +11,7 @@
 cl_int layer_clFinish(cl_command_queue queue) {
     if (!agent_on())
         return agent.next.clFinish(queue);
-    struct call call = call_begin(CALL_clFinish);
+    struct call call = call_begin_with_stack(CALL_clFinish);
     call.queue = object_find(OBJECT_QUEUE, queue);
     const bool busy = call.queue && atomic_exchange(&call.queue->queue.busy, false);
     // What is complete already is recorded while the device does the rest: the wait is as long without it. The flush,
@@ -43,7 +43,7 @@ static bool any_unfinished(cl_uint count, const cl_event *events) {
 cl_int layer_clWaitForEvents(cl_uint count, const cl_event *events) {
     if (!agent_on())
         return agent.next.clWaitForEvents(count, events);
-    struct call call = call_begin(CALL_clWaitForEvents);
+    struct call call = call_begin_with_stack(CALL_clWaitForEvents);
     const bool waits = any_unfinished(count, events);
     const cl_int result = agent.next.clWaitForEvents(count, events);
     call_record(&call, result);

@@ -42,6 +42,7 @@ typedef struct tsmith_capture_options {
     const char *
         output; // the file that every batch is written to before the next one is asked for, if there is one: then
                 // a recording that is killed is recovered into one whole trace (tsmith_capture_complete)
+    int stacks; // every call that puts something into a queue, or builds a program, gets its call stack
     const char
         *recording; // "all": record commands, objects and data too, so that tsmith_replay_run can run them
                     // again (tracesmith/replay.h); NULL: only what happened when

@@ -124,7 +124,8 @@ typedef struct tsmith_dynamic_field {
 
 enum {                                 // tsmith_module.flags
     TSMITH_MODULE_GENERATED = 1u << 0, // code made while the program ran; path is of the map that names it
-    TSMITH_MODULE_KERNEL = 1u << 1     // the operating system's
+    TSMITH_MODULE_KERNEL = 1u << 1,    // the operating system's
+    TSMITH_MODULE_PYTHON = 1u << 2,    // a file of Python source
 };
 
 // Code that was loaded in a process, from when it was loaded until it was not.
@@ -148,7 +149,7 @@ typedef struct tsmith_frame {
     uint32_t flags;  // TSMITH_FRAME_...
     // In a module: the ELF virtual address (program counter - load bias); in generated code and in no module: the
     // program counter. A frame that waits for a call has its return address - 1, which lies in the call
-    // instruction. PYTHON: the line number.
+    // instruction. PYTHON: the line, and in the upper 32 bits the function's name (a string).
     uint64_t address;
 } tsmith_frame;
 

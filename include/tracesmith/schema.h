@@ -229,14 +229,17 @@ typedef enum tsmith_direction {
     X(VENDOR_DROPPED, 10, "vendor_dropped", "the vendor's own tracing dropped records")                      \
     X(STILL_RUNNING, 11, "still_running", "the process was still running when the recording ended")          \
     X(DISK_FULL, 12, "disk_full", "the trace could not be written any further")                              \
-    X(UNMATCHED, 13, "unmatched", "a range was begun and not ended, or ended and not begun")
+    X(UNMATCHED, 13, "unmatched", "a range was begun and not ended, or ended and not begun")                 \
+    X(NO_STACK, 14, "no_stack", "a call was recorded without its call stack: there was no room for it")      \
+    X(PARTIAL_STACK, 15, "partial_stack",                                                                    \
+      "a call stack does not reach the outermost function: code that nothing describes, or another stack")
 
 typedef enum tsmith_reason {
     TSMITH_REASON_NONE = 0,
 #define TSMITH_REASON_ENUM(NAME, number, name, doc) TSMITH_REASON_##NAME = number,
     TSMITH_REASON_TABLE(TSMITH_REASON_ENUM)
 #undef TSMITH_REASON_ENUM
-        TSMITH_REASON_LIMIT = 14
+        TSMITH_REASON_LIMIT = 16
 } tsmith_reason;
 
 // One row of the field table (a dynamic field is described by the dictionary in the same form).

@@ -277,6 +277,8 @@ static void remove_files(const struct collector *collector, const struct collect
     char path[512];
     snprintf(path, sizeof path, "%s" LAYOUT_RINGS_SUFFIX, channel->name);
     unlinkat(collector->directory, path, 0);
+    snprintf(path, sizeof path, "%s" LAYOUT_STACKS_SUFFIX, channel->name);
+    unlinkat(collector->directory, path, 0);
     snprintf(path, sizeof path, "%s" LAYOUT_CHANNEL_SUFFIX, channel->name);
     unlinkat(collector->directory, path, 0);
 }

@@ -78,6 +78,16 @@ struct collect_ids {
     uint32_t count; // ids there are, 0 included
 };
 
+// A module that the process told of, and a stack of its file; with their ids in the dictionary.
+struct collect_module {
+    uint64_t begin, end, bias, epoch;
+    uint32_t id;
+};
+struct collect_stack {
+    uint32_t number; // 0: an empty place
+    uint32_t id;
+};
+
 enum collect_channel_state { COLLECT_LIVE, COLLECT_GONE, COLLECT_DONE };
 
 // One process and API.
@@ -108,6 +118,13 @@ struct collect_channel {
     struct collect_ids strings, tracks, devices, fields;
     struct collect_plan *plans; // by shape id; [0] unused
     uint32_t plan_count;
+    int stacks_fd;                  // -1: not opened, or there is none
+    struct collect_module *modules; // in the order they were told
+    size_t module_capacity;
+    uint32_t module_count;
+    uint32_t generated;           // the module of code that the process made itself; 0: not known
+    struct collect_stack *stacks; // by number, a power of two places
+    uint32_t stack_places, stack_count;
     struct collect_ring *ring_states; // by slot
     size_t ring_capacity;
     uint32_t ring_count;

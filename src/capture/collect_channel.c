@@ -194,6 +194,9 @@ static bool make_step(const struct collector *collector, const struct collect_ch
     if (step->field == 0 || !tsmith_dictionary_describe_field(collector->dictionary, step->field, &info))
         return false;
     step->type = info.type;
+    // No other number of a stack means anything.
+    if (step->field == TSMITH_FIELD_STACK && encoding == RECORD_VALUE)
+        step->encoding = encoding = RECORD_STACK;
     switch (encoding) {
     case RECORD_VALUE:
         return info.type != TSMITH_TYPE_LIST && info.type != TSMITH_TYPE_STRING &&
@@ -206,6 +209,8 @@ static bool make_step(const struct collector *collector, const struct collect_ch
         return step->field == TSMITH_FIELD_DURATION;
     case RECORD_STRING:
         return info.type == TSMITH_TYPE_STRING;
+    case RECORD_STACK:
+        return step->field == TSMITH_FIELD_STACK;
     case RECORD_TRACK:
         return info.type == TSMITH_TYPE_TRACK;
     case RECORD_DYNAMIC:
@@ -291,6 +296,8 @@ static bool read_entry(struct collector *collector, struct collect_channel *chan
         return read_shape(collector, channel, payload, bytes);
     case LAYOUT_ENTRY_ATTRIBUTE:
         return read_attribute(collector, channel, payload, bytes);
+    case LAYOUT_ENTRY_MODULE:
+        return collect_read_module(collector, channel, payload, bytes);
     default:
         return false;
     }
@@ -352,7 +359,7 @@ void collect_channel_read_table(struct collector *collector, struct collect_chan
 
 // ---- opening
 
-static int open_file(int directory, const char *name, const char *suffix, uint64_t least) {
+int collect_open_file(int directory, const char *name, const char *suffix, uint64_t least) {
     char path[512];
     struct stat status;
     if ((size_t)snprintf(path, sizeof path, "%s%s", name, suffix) >= sizeof path)
@@ -400,8 +407,10 @@ static void *map_head(const struct collector *collector, int fd, size_t bytes) {
 
 static bool map_files(const struct collector *collector, struct collect_channel *channel) {
     struct stat status;
-    channel->table_fd = open_file(collector->directory, channel->name, LAYOUT_CHANNEL_SUFFIX, LAYOUT_PAGE);
-    channel->rings_fd = open_file(collector->directory, channel->name, LAYOUT_RINGS_SUFFIX, LAYOUT_DATA_AT);
+    channel->table_fd =
+        collect_open_file(collector->directory, channel->name, LAYOUT_CHANNEL_SUFFIX, LAYOUT_PAGE);
+    channel->rings_fd =
+        collect_open_file(collector->directory, channel->name, LAYOUT_RINGS_SUFFIX, LAYOUT_DATA_AT);
     if (channel->table_fd < 0 || channel->rings_fd < 0)
         return false;
     channel->head = map_head(collector, channel->table_fd, LAYOUT_PAGE);
@@ -420,7 +429,7 @@ tsmith_status collect_channel_open(struct collector *collector, const char *name
     struct collect_channel *channel = calloc(1, sizeof *channel);
     if (!channel)
         return status;
-    channel->table_fd = channel->rings_fd = -1;
+    channel->table_fd = channel->rings_fd = channel->stacks_fd = -1;
     channel->name = strdup(name);
     channel->plans = calloc(RECORD_MAX_SHAPES, sizeof *channel->plans);
     if (!channel->name || !channel->plans)
@@ -464,9 +473,11 @@ void collect_channel_release(struct collect_channel *channel) {
         close(channel->table_fd);
     if (channel->rings_fd >= 0)
         close(channel->rings_fd);
+    if (channel->stacks_fd >= 0)
+        close(channel->stacks_fd);
     channel->head = NULL;
     channel->rings = NULL;
-    channel->table_fd = channel->rings_fd = -1;
+    channel->table_fd = channel->rings_fd = channel->stacks_fd = -1;
 }
 
 void collect_channel_close(struct collect_channel *channel) {
@@ -477,6 +488,8 @@ void collect_channel_close(struct collect_channel *channel) {
     free(channel->fields.items);
     free(channel->plans);
     free(channel->ring_states);
+    free(channel->modules);
+    free(channel->stacks);
     free(channel->name);
     free(channel);
 }

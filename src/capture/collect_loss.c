@@ -26,8 +26,9 @@ static bool add_to_last(struct builder *builder, tsmith_reason reason, uint64_t 
                         uint32_t thread) {
     uint16_t start = builder->column_of[TSMITH_FIELD_START], lost = builder->column_of[TSMITH_FIELD_LOST];
     uint16_t why = builder->column_of[TSMITH_FIELD_REASON], who = builder->column_of[TSMITH_FIELD_HOST_TRACK];
-    if ((reason != TSMITH_REASON_CORRUPT && reason != TSMITH_REASON_UNMATCHED) || builder->rows == 0 ||
-        !start || !lost || !why || !who || !thread)
+    if ((reason != TSMITH_REASON_CORRUPT && reason != TSMITH_REASON_UNMATCHED &&
+         reason != TSMITH_REASON_NO_STACK) ||
+        builder->rows == 0 || !start || !lost || !why || !who || !thread)
         return false;
     uint32_t row = builder->rows - 1;
     int64_t from = (int64_t)builder->columns[start - 1].values[row];
@@ -39,12 +40,17 @@ static bool add_to_last(struct builder *builder, tsmith_reason reason, uint64_t 
                        builder->columns[lost - 1].values[row] + count);
 }
 
+// Whether a loss of this reason is an event that was not recorded. What is unmatched, or has no stack, was.
+static bool is_event(tsmith_reason reason) {
+    return reason != TSMITH_REASON_UNMATCHED && reason != TSMITH_REASON_NO_STACK &&
+           reason != TSMITH_REASON_PARTIAL_STACK;
+}
+
 void collect_lose(struct collector *collector, struct collect_channel *channel, tsmith_reason reason,
                   uint64_t count, int64_t from, int64_t to, uint32_t thread) {
     if (channel->final_losses)
         return;
-    // Unmatched records were read; everything else was not.
-    if (reason != TSMITH_REASON_UNMATCHED)
+    if (is_event(reason))
         collector->totals.dropped += count;
     struct builder *last = channel->loss_track ? collect_builder(collector, channel->loss_track) : NULL;
     if (last && add_to_last(last, reason, count, to, thread))
@@ -72,7 +78,8 @@ void collect_reported_losses(struct collector *collector, struct collect_channel
     for (uint32_t reason = 1; reason < TSMITH_REASON_LIMIT; reason++) {
         uint64_t lost = atomic_load_explicit(&channel->head->lost[reason], memory_order_relaxed);
         if (lost > channel->lost_seen[reason]) {
-            collector->totals.asked += lost - channel->lost_seen[reason];
+            collector->totals.asked +=
+                is_event((tsmith_reason)reason) ? lost - channel->lost_seen[reason] : 0;
             collect_lose(collector, channel, (tsmith_reason)reason, lost - channel->lost_seen[reason], from,
                          to, 0);
         }

@@ -101,7 +101,16 @@ void collect_channel_release(struct collect_channel *channel);
 void collect_channel_close(struct collect_channel *channel);
 // Takes in the entries that were added.
 void collect_channel_read_table(struct collector *collector, struct collect_channel *channel);
+// A file of the channel; -1 when there is none of at least that many bytes.
+int collect_open_file(int directory, const char *name, const char *suffix, uint64_t least);
 bool collect_process_alive(uint64_t pid, uint64_t start_time);
+
+// ---- collect_stacks.c
+// An entry of the table. False: it is damaged, or there is no memory.
+bool collect_read_module(struct collector *collector, struct collect_channel *channel, const char *payload,
+                         size_t bytes);
+// The dictionary's id of a stack, by the number that a record has; 0: there is none.
+uint32_t collect_stack(struct collector *collector, struct collect_channel *channel, uint64_t word);
 
 // ---- collect_ring.c
 // Finds what there is to read in a channel, in order, into collector->found.

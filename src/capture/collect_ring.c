@@ -395,6 +395,14 @@ struct device_bracket {
     bool has_queued, has_before, has_after;
 };
 
+static bool lose_stack(struct collector *collector, uint64_t tick) {
+    const struct collect_work *work = &collector->work;
+    int64_t at = session_clock_convert(&collector->clock, work->head.opened ? work->head.opened : tick);
+    collect_lose(collector, work->channel, TSMITH_REASON_NO_STACK, 1, at, at,
+                 work->channel->ring_states[work->slot].thread);
+    return true;
+}
+
 static bool set_value(struct collector *collector, struct builder *builder, const struct collect_step *step,
                       uint64_t word, const uint64_t *start, struct device_bracket *bracket) {
     switch (step->encoding) {
@@ -432,6 +440,10 @@ static bool set_value(struct collector *collector, struct builder *builder, cons
     case RECORD_TRACK: {
         uint32_t id = map_id(&collector->work.channel->tracks, word);
         return !id || builder_set(builder, step->field, step->type, id);
+    }
+    case RECORD_STACK: {
+        uint32_t id = collect_stack(collector, collector->work.channel, word);
+        return id ? builder_set(builder, step->field, step->type, id) : lose_stack(collector, *start);
     }
     case RECORD_NOT_BEFORE:
         bracket->not_before = word;

@@ -7,6 +7,7 @@
 //     <pid>-<start>-<api>-<n>.channel  one per process and API: who it is, its strings, tracks, devices,
 //                                      shapes (append only)
 //     <pid>-<start>-<api>-<n>.rings    its sub-buffers, each written by one thread at a time (ring.h)
+//     <pid>-<start>-<api>-<n>.stacks   its call stacks, when they are wanted: a page, then segments (stacks.h)
 //     journal                          the collector's own: what of the rings is in the output file (journal.h)
 //
 // The files are in the machine's own byte order and only mean something on the machine that made them. The
@@ -27,11 +28,13 @@
 #define LAYOUT_JOURNAL_NAME "journal"
 #define LAYOUT_CHANNEL_SUFFIX ".channel"
 #define LAYOUT_RINGS_SUFFIX ".rings"
+#define LAYOUT_STACKS_SUFFIX ".stacks"
 #define LAYOUT_UNRECORDED_SUFFIX ".unrecorded" // a folder <pid>.unrecorded: this process could not attach
 
 #define LAYOUT_CONTROL_MAGIC 0x314c52544e4f4354ull // "TCONTRL1"
 #define LAYOUT_CHANNEL_MAGIC 0x314e4e4148435354ull // "TSCHANN1"
 #define LAYOUT_RINGS_MAGIC 0x3153474e49525354ull   // "TSRINGS1"
+#define LAYOUT_STACKS_MAGIC 0x314b434154535354ull  // "TSSTACK1"
 #define LAYOUT_JOURNAL_MAGIC 0x314e525543534a54ull // "TJSCURN1"
 
 // ---- control
@@ -70,6 +73,7 @@ struct layout_control {
     int64_t started;           // trace time
     int64_t started_realtime;  // CLOCK_REALTIME at that moment, for people
     char boot_id[40];
+    uint32_t stacks; // every call that puts something into a queue gets its call stack
     _Alignas(64) _Atomic uint32_t state;
     _Atomic uint32_t armed;
     _Atomic uint32_t generation;           // grows when a process has added a file
@@ -202,6 +206,16 @@ enum layout_entry_type {
     LAYOUT_ENTRY_SHAPE = 5,     // the head of record_shape and its fields
     LAYOUT_ENTRY_NAME = 6,      // u32 track, u32 string: the track is called so from now on
     LAYOUT_ENTRY_ATTRIBUTE = 7, // u32 key, u32 value: strings
+    LAYOUT_ENTRY_MODULE = 8,    // layout_module
+};
+
+// Code that was loaded: from this epoch on its addresses mean it.
+struct layout_module {
+    uint64_t begin, end; // from its first code to its last
+    uint64_t bias;       // what it was moved by
+    uint64_t epoch;
+    uint32_t path, build_id; // strings of this channel
+    uint64_t reserved;
 };
 
 struct layout_entry {
@@ -211,6 +225,16 @@ struct layout_entry {
 
 #define LAYOUT_ENTRIES_AT LAYOUT_PAGE
 #define LAYOUT_ENTRIES_MAX (1ull << 32) // bytes of entries of one channel
+
+// ---- stacks
+
+// The first page. A stack is a word that says how many follow (stack/stack_table.h), and those; its number is where it
+// lies in the file, in words.
+struct layout_stacks {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t reserved;
+};
 
 // ---- rings
 

@@ -47,6 +47,7 @@ enum record_encoding {
     RECORD_NOT_BEFORE =
         10, // no field: a host tick at or before the QUEUED of this record, a RECORD_DEVICE_TIME
     RECORD_NOT_AFTER = 11,      // no field: a host tick at or after it. The two calibrate the device's clock
+    RECORD_STACK = 12,          // a number of the channel's stacks (stacks.h)
     RECORD_ZERO_IS_NONE = 0x80, // flag: the word 0 means that the event has no such value
 };
 

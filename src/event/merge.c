@@ -133,6 +133,8 @@ static void translate_frame(const struct merge *merge, const tsmith_frame *from,
     to->module = ID(module, from->module);
     to->flags = from->flags;
     to->address = from->address;
+    if (from->flags & TSMITH_FRAME_PYTHON)
+        to->address = (uint64_t)ID(string, (uint32_t)(from->address >> 32)) << 32 | (uint32_t)from->address;
 }
 
 static void translate_stack(const struct merge *merge, const tsmith_stack *from, tsmith_stack *to) {

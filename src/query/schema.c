@@ -15,7 +15,8 @@
 #define ALWAYS (F(START) | F(NAME))
 #define CALLED (F(CORRELATION) | F(HOST_TRACK))
 #define COMMAND                                                                                              \
-    (F(DURATION) | CALLED | F(QUEUED) | F(SUBMITTED) | F(COMPLETED) | F(OPERATION) | F(WAITS) | F(INFERRED))
+    (F(DURATION) | CALLED | F(QUEUED) | F(SUBMITTED) | F(COMPLETED) | F(OPERATION) | F(WAITS) |              \
+     F(INFERRED) | F(STACK))
 #define SIZES                                                                                                \
     (F(GLOBAL_X) | F(GLOBAL_Y) | F(GLOBAL_Z) | F(LOCAL_X) | F(LOCAL_Y) | F(LOCAL_Z) | F(OFFSET_X) |          \
      F(OFFSET_Y) | F(OFFSET_Z))

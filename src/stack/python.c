@@ -231,9 +231,9 @@ static uint32_t merge(struct python_thread *thread, uint64_t *frames, uint32_t c
     struct merged merged = {.frames = frames, .capacity = capacity};
     memcpy(thread->native, frames, native_count * sizeof *frames);
     for (uint32_t i = 0; i < native_count && !merged.cut; i++) {
-        uint64_t pc = thread->native[i];
+        uint64_t pc = thread->native[i] & ~PYTHON_TOP;
         if (pc <= interpreter->loop_begin || pc > interpreter->loop_end || group == thread->groups) {
-            append(&merged, &pc, 1, 1);
+            append(&merged, &thread->native[i], 1, 1);
             continue;
         }
         append(&merged, thread->words + from, thread->ends[group] - from, 2);

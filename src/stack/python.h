@@ -20,6 +20,7 @@
 // to 31 are what `intern` gave for the name and for the file. No program counter has these top bytes.
 #define PYTHON_CODE (UINT64_C(0xfe) << 56)
 #define PYTHON_FILE (UINT64_C(0xfd) << 56)
+#define PYTHON_TOP (UINT64_C(0xff) << 56) // of a word that is a program counter: the caller's own marks
 #define PYTHON_WORD(word) ((word) >> 56)
 #define PYTHON_LINE(word) ((uint32_t)((word) >> 32 & 0xffffff))
 

@@ -8,7 +8,7 @@ struct stack_table {
     uint64_t slots; // a power of two
     uint64_t words; // in all, from the beginning of the table
     _Atomic uint64_t next;
-    _Atomic uint64_t lost;
+    uint64_t reserved;
     _Atomic uint64_t slot[];
 };
 
@@ -72,12 +72,8 @@ static uint32_t append(struct stack_table *table, uint64_t head, const uint64_t 
     return (uint32_t)at;
 }
 
-static uint32_t lose(struct stack_table *table) {
-    atomic_fetch_add_explicit(&table->lost, 1, memory_order_relaxed);
-    return 0;
-}
-
-uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags) {
+static uint32_t look_up(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags,
+                        bool may_add) {
     if (!count || count > STACK_TABLE_FRAMES_MAX)
         return 0;
     uint64_t hash = hash_frames(frames, count, flags), mask = table->slots - 1;
@@ -88,10 +84,10 @@ uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint
         _Atomic uint64_t *slot = &table->slot[(hash + probe) & mask];
         uint64_t found = atomic_load_explicit(slot, memory_order_acquire);
         if (!found) {
-            if (!mine)
+            if (!mine && may_add)
                 mine = append(table, head, frames, count);
             if (!mine)
-                return lose(table);
+                return 0;
             if (atomic_compare_exchange_strong_explicit(slot, &found, tag | mine, memory_order_acq_rel,
                                                         memory_order_acquire))
                 return mine;
@@ -99,7 +95,21 @@ uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint
         if ((found & 0xffffffff00000000u) == tag && is_same(table, (uint32_t)found, head, frames, count))
             return (uint32_t)found;
     }
-    return lose(table);
+    return 0;
+}
+
+uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags) {
+    return look_up(table, frames, count, flags, true);
+}
+
+uint32_t stack_table_find(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags) {
+    return look_up(table, frames, count, flags, false);
+}
+
+bool stack_table_head(uint64_t word, uint32_t *count, uint32_t *flags) {
+    *count = word & ((1u << COUNT_BITS) - 1);
+    *flags = word >> COUNT_BITS & ((1u << FLAGS_BITS) - 1);
+    return *count && *count <= STACK_TABLE_FRAMES_MAX;
 }
 
 bool stack_table_get(const struct stack_table *table, size_t bytes, uint32_t id, struct stack_view *stack) {
@@ -108,14 +118,6 @@ bool stack_table_get(const struct stack_table *table, size_t bytes, uint32_t id,
         return false;
     const _Atomic uint64_t *at = (const _Atomic uint64_t *)table + id;
     uint64_t head = atomic_load_explicit(at, memory_order_acquire);
-    uint32_t count = head & ((1u << COUNT_BITS) - 1);
-    if (!count || count > STACK_TABLE_FRAMES_MAX || count > words - id - 1)
-        return false;
-    *stack = (struct stack_view){(const uint64_t *)(uintptr_t)(at + 1), count,
-                                 head >> COUNT_BITS & ((1u << FLAGS_BITS) - 1)};
-    return true;
-}
-
-uint64_t stack_table_lost(const struct stack_table *table) {
-    return atomic_load_explicit(&table->lost, memory_order_relaxed);
+    stack->frames = (const uint64_t *)(uintptr_t)(at + 1);
+    return stack_table_head(head, &stack->count, &stack->flags) && stack->count <= words - id - 1;
 }

@@ -6,7 +6,7 @@
 // who loses a race finds the winner's number. The number is where the stack lies (in units of 8 bytes), so it can be
 // looked up without any index, and once handed out it is whole whatever happens to its process.
 //
-// When there is no more room, stacks get the number 0 ("none") and are counted.
+// When there is no more room, stacks get the number 0 ("none").
 #ifndef STACK_STACK_TABLE_H
 #define STACK_STACK_TABLE_H
 
@@ -35,14 +35,17 @@ struct stack_table;
 // caller's and aligned to 8. NULL: it cannot be one.
 struct stack_table *stack_table_init(void *memory, size_t bytes);
 
-// The number of these frames; 0: there is no room (counted), or no frame, or more than STACK_TABLE_FRAMES_MAX. No lock,
+// The number of these frames; 0: there is no room, or no frame, or more than STACK_TABLE_FRAMES_MAX. No lock,
 // allocation or system call.
 uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags);
 
+// The same for stacks that are in the table already; 0: it is not.
+uint32_t stack_table_find(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags);
+
+// What the word where a stack lies says: its frames follow. False: no stack begins so.
+bool stack_table_head(uint64_t word, uint32_t *count, uint32_t *flags);
+
 // A stack of a table that may be another process's: `bytes` is how much memory there is. False: no stack has that number.
 bool stack_table_get(const struct stack_table *table, size_t bytes, uint32_t id, struct stack_view *stack);
-
-// How many calls of stack_table_add found no room.
-uint64_t stack_table_lost(const struct stack_table *table);
 
 #endif

@@ -340,7 +340,11 @@ static void walk_full(const struct span *own, const struct span *current,
 #else
     full.frame.known = UINT64_C(1) << CFI_FRAME_POINTER | UINT64_C(1) << CFI_RETURN;
 #endif
-    while (add_frame(walk, full.frame.registers[CFI_RETURN]) && step_full(walk, &full)) {
+    while (add_frame(walk, full.frame.registers[CFI_RETURN])) {
+        if (full.is_exact && walk->result.count > 1 && walk->result.struck_count < UNWIND_STRUCK_MAX)
+            walk->result.struck[walk->result.struck_count++] = walk->result.count - 1;
+        if (!step_full(walk, &full))
+            break;
     }
 }
 

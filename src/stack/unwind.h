@@ -47,10 +47,16 @@ enum unwind_end {
     UNWIND_ELSEWHERE, // the stack pointer is on no stack that is known to be the thread's (a coroutine's)
 };
 
+enum { UNWIND_STRUCK_MAX = 4 };
+
 struct unwind_result {
     uint32_t count;
     uint32_t exact; // so many are by CFI; the frames from there on rest on a frame pointer
     enum unwind_end end;
+    // Frames that a signal struck: their program counter is where they stopped, and no return address. Of more than
+    // UNWIND_STRUCK_MAX the innermost.
+    uint32_t struck_count;
+    uint32_t struck[UNWIND_STRUCK_MAX];
 };
 
 // Registers to start from.

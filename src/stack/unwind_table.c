@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 enum { WORDS = sizeof(struct unwind_module) / sizeof(uint64_t), CAPACITY_FIRST = 256, RETRIES = 3 };
 
 // Words, not structures: a late reader may read while the writer writes, and throws away what it read.
@@ -31,6 +33,7 @@ static struct {
 
 struct gathering {
     struct copy *copy;
+    const struct unwind_visitor *visitor;
     uint64_t count;
     bool is_first, unchanged, failed;
 };
@@ -96,6 +99,46 @@ static void find_frames(const struct dl_phdr_info *info, struct unwind_module *m
     }
 }
 
+// The build id, a note of a segment that is mapped.
+static void find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * notes,
+                          struct unwind_object *object) {
+    enum { HEADER = 12, NAME = 4 }; // sizes of name and content, type; "GNU"
+    const uint8_t *at = (const uint8_t *)(uintptr_t)(info->dlpi_addr + notes->p_vaddr);
+    uint64_t left = notes->p_filesz;
+    while (left >= HEADER) {
+        uint64_t name = ((uint64_t)bytes_get_u32(at) + 3) & ~UINT64_C(3);
+        uint64_t size = bytes_get_u32(at + 4), content = (size + 3) & ~UINT64_C(3);
+        if (name > left - HEADER || content > left - HEADER - name)
+            return;
+        if (bytes_get_u32(at + 8) == NT_GNU_BUILD_ID && name == NAME && !memcmp(at + HEADER, "GNU", NAME)) {
+            object->build_id = at + HEADER + NAME;
+            object->build_id_bytes = size;
+            return;
+        }
+        at += HEADER + name + content;
+        left -= HEADER + name + content;
+    }
+}
+
+static void visit(const struct unwind_visitor *visitor, const struct dl_phdr_info *info) {
+    struct unwind_object object = {
+        .name = info->dlpi_name ? info->dlpi_name : "", .bias = info->dlpi_addr, .begin = UINT64_MAX};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uint64_t begin = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X) {
+            object.begin = begin < object.begin ? begin : object.begin;
+            object.end = begin + segment->p_memsz > object.end ? begin + segment->p_memsz : object.end;
+        }
+        for (int j = 0; segment->p_type == PT_NOTE && !object.build_id && j < info->dlpi_phnum; j++)
+            if (holds(info, &info->dlpi_phdr[j], begin) &&
+                holds(info, &info->dlpi_phdr[j], begin + segment->p_filesz - 1))
+                find_build_id(info, segment, &object);
+    }
+    if (object.begin < object.end)
+        visitor->object(visitor->context, &object);
+}
+
 static int gather(struct dl_phdr_info *info, size_t size, void *context) {
     struct gathering *gathering = context;
     if (gathering->is_first && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
@@ -107,6 +150,8 @@ static int gather(struct dl_phdr_info *info, size_t size, void *context) {
         table.removed = info->dlpi_subs;
     }
     gathering->is_first = false;
+    if (gathering->visitor)
+        visit(gathering->visitor, info);
     struct unwind_module module = {0};
     find_frames(info, &module);
     for (int i = 0; i < info->dlpi_phnum && !gathering->failed; i++) {
@@ -131,16 +176,19 @@ static void lock_table(void) {
     }
 }
 
-bool unwind_table_refresh(void) {
+bool unwind_table_refresh(const struct unwind_visitor *visitor) {
     lock_table();
     uint64_t version = unwind_table_version();
-    struct gathering gathering = {.copy = &table.copies[(version + 1) & 1], .is_first = true};
+    struct gathering gathering = {
+        .copy = &table.copies[(version + 1) & 1], .visitor = visitor, .is_first = true};
     // Whoever finds a word written from here on finds the version that sent it elsewhere, too.
     atomic_thread_fence(memory_order_seq_cst);
     dl_iterate_phdr(gather, &gathering);
     if (gathering.failed) {
         table.added = 0; // the next refresh looks again
     } else if (!gathering.unchanged) {
+        if (visitor)
+            visitor->all_seen(visitor->context);
         atomic_store_explicit(&gathering.copy->count, gathering.count, memory_order_release);
         atomic_store_explicit(&table.version, version + 1, memory_order_seq_cst);
     }

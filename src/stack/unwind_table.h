@@ -30,10 +30,28 @@ struct unwind_module {
     uint64_t frame_header; // the header, from frame_begin
 };
 
+// A module as the dynamic linker tells of it; for the time of the visit.
+struct unwind_object {
+    const char *name;    // as the linker knows it: "" for the program itself
+    uint64_t bias;       // what it was moved by
+    uint64_t begin, end; // from its first code to its last
+    const uint8_t *build_id;
+    size_t build_id_bytes; // 0: it has none
+};
+
+// Who wants to know of every module, before any thread can find it in the table. `object` is called under the linker's
+// lock and must neither allocate nor lock; `all_seen` after that, when something has changed.
+struct unwind_visitor {
+    void (*object)(void *context, const struct unwind_object *object);
+    void (*all_seen)(void *context);
+    void *context;
+};
+
 // Looks at what is loaded and publishes it if that has changed since the last time. Takes the dynamic linker's lock, and
 // waits for another refresh: for a helper thread, or for a program's thread when it has just come from dlopen; never
-// on the event path, never in a signal handler. False: there was no memory, and what was published before still holds.
-bool unwind_table_refresh(void);
+// on the event path, never in a signal handler. `visitor` may be NULL. False: there was no memory, and what was published
+// before still holds.
+bool unwind_table_refresh(const struct unwind_visitor *visitor);
 
 // Changes whenever what is published does. 0: nothing has been yet.
 uint64_t unwind_table_version(void);

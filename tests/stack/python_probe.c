@@ -30,7 +30,7 @@ unsigned long probe_interned(void);
 int probe_stack(char *out, size_t size);
 
 int probe_look(void) {
-    return python_look() && unwind_table_refresh();
+    return python_look() && unwind_table_refresh(NULL);
 }
 
 unsigned long probe_interned(void) {

@@ -17,7 +17,7 @@ enum { FRAMES_MAX = 128, SMASHED = 200000 };
 static struct unwind_thread thread;
 
 static void prepare(void) {
-    assert_true(unwind_table_refresh());
+    assert_true(unwind_table_refresh(NULL));
     assert_true(unwind_thread_init(&thread));
 }
 

@@ -257,7 +257,7 @@ __attribute__((noinline)) static void go(void) {
 }
 
 static void prepare(void) {
-    assert_true(unwind_table_refresh());
+    assert_true(unwind_table_refresh(NULL));
     assert_true(unwind_thread_init(&thread));
 }
 

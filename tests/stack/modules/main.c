@@ -76,9 +76,9 @@ static void *open_and_close(void *name) {
     while (!atomic_load(&is_over)) {
         void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
         require(handle != NULL, "a thread's module does not load");
-        unwind_table_refresh();
+        unwind_table_refresh(NULL);
         dlclose(handle);
-        unwind_table_refresh();
+        unwind_table_refresh(NULL);
     }
     return NULL;
 }
@@ -89,12 +89,12 @@ int main(int argc, char **argv) {
     const void *last = NULL;
     require(argc == 4, "usage: main PLUGIN PLUGIN MODULE");
     table = stack_table_init(calloc(1, TABLE_BYTES), TABLE_BYTES);
-    require(table && unwind_table_refresh() && unwind_thread_init(&thread), "cannot begin");
+    require(table && unwind_table_refresh(NULL) && unwind_thread_init(&thread), "cannot begin");
     require(pthread_create(&other, NULL, open_and_close, argv[3]) == 0, "no thread");
     for (int round = 0; round < ROUNDS; round++) {
         void *handle = dlopen(argv[1 + round % 2], RTLD_NOW | RTLD_LOCAL);
         require(handle != NULL, "a plugin does not load");
-        unwind_table_refresh();
+        unwind_table_refresh(NULL);
         path_function *const *plugin = dlsym(handle, "functions");
         same_place += plugin == last;
         last = plugin;
@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
     }
     atomic_store(&is_over, true);
     pthread_join(other, NULL);
-    printf("%u stacks, %u lost, the plugins in the same place %u times (%llu)\n", compared,
-           (unsigned)stack_table_lost(table), same_place, (unsigned long long)sum);
-    return compared != ROUNDS * PATHS || stack_table_lost(table) != 0;
+    printf("%u stacks, the plugins in the same place %u times (%llu)\n", compared, same_place,
+           (unsigned long long)sum);
+    return compared != ROUNDS * PATHS;
 }

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calling thread's part: what it keeps between its stacks, and one stack.
+//
+// A thread's state is made at its first call and left to the next thread that begins when it ends. A signal handler that
+// interrupts a capture of its own thread works on its own stack alone, with less room and without Python's functions.
+#include "capture/stacks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "capture/channel_private.h"
+#include "capture/stacks_private.h"
+#include "stack/python.h"
+#include "stack/stack_table.h"
+
+enum { WORDS_MAX = STACK_TABLE_FRAMES_MAX - 1, NESTED_MAX = 160, BACKOFF = 1024 }; // 1: the epoch
+
+struct thread {
+    struct thread *next; // of those that nobody has
+    bool is_busy;
+    uint64_t words[STACK_TABLE_FRAMES_MAX];
+    struct unwind_thread unwind;
+    struct python_thread python;
+};
+
+bool stacks_on;
+static struct channel *channel;
+static struct thread *idle;
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+static __thread struct thread *here __attribute__((tls_model("initial-exec")));
+static __thread uint32_t backoff __attribute__((tls_model("initial-exec")));
+
+static void before_fork(void) {
+    pthread_mutex_lock(&idle_lock);
+}
+
+static void after_fork(void) {
+    pthread_mutex_unlock(&idle_lock);
+}
+
+static void thread_end(void *thread) {
+    here = NULL;
+    pthread_mutex_lock(&idle_lock);
+    ((struct thread *)thread)->next = idle;
+    idle = thread;
+    pthread_mutex_unlock(&idle_lock);
+}
+
+static struct thread *take_idle(void) {
+    pthread_mutex_lock(&idle_lock);
+    struct thread *thread = idle;
+    if (thread)
+        idle = thread->next;
+    pthread_mutex_unlock(&idle_lock);
+    if (thread)
+        return thread;
+    void *at = mmap(NULL, sizeof *thread, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+// Once per thread, and again after a fork.
+static bool make_ready(void) {
+    int saved = errno;
+    struct thread *thread = here;
+    if (!stacks_file_current(channel) && !stacks_file_open(channel))
+        goto fail;
+    if (!thread) {
+        thread = take_idle();
+        if (!thread)
+            goto fail;
+        memset(&thread->python, 0, sizeof thread->python);
+        if (!unwind_thread_init(&thread->unwind) || pthread_setspecific(key, thread)) {
+            thread_end(thread);
+            goto fail;
+        }
+        here = thread;
+    }
+    errno = saved;
+    return true;
+fail:
+    backoff = BACKOFF;
+    errno = saved;
+    return false;
+}
+
+static uint32_t intern_text(void *unused, const char *bytes, size_t length) {
+    (void)unused;
+    return channel_string(channel, bytes, length);
+}
+
+// Leaves our own frames out, marks the others. Returns how many are left.
+static uint32_t mark(uint64_t *words, const struct unwind_result *result) {
+    uint32_t ours = 0, count = result->count;
+    while (ours < count && stacks_modules_ours(words[ours]))
+        ours++;
+    for (uint32_t i = 0; i < result->struck_count; i++)
+        words[result->struck[i]] |= STACKS_STRUCK;
+    for (uint32_t i = result->exact; i < count; i++)
+        words[i] |= STACKS_GUESSED;
+    memmove(words, words + ours, (count - ours) * sizeof *words);
+    return count - ours;
+}
+
+static uint32_t keep(uint64_t *words, uint32_t count, bool partial, bool guessed) {
+    uint64_t epoch = stacks_modules_epoch();
+    uint32_t flags = (partial ? STACK_PARTIAL : 0) | (guessed ? STACK_GUESSED : 0);
+    if (epoch)
+        words[count++] = STACKS_EPOCH | epoch;
+    uint32_t stack = stacks_file_add(words, count, flags);
+    if (!stack)
+        channel_lose(channel, TSMITH_REASON_NO_STACK, 1);
+    else if (partial)
+        channel_lose(channel, TSMITH_REASON_PARTIAL_STACK, 1);
+    return stack;
+}
+
+// A signal struck while this thread was at it.
+static __attribute__((noinline)) uint32_t take_nested(struct thread *thread,
+                                                      const struct unwind_registers *registers) {
+    uint64_t words[NESTED_MAX + 1];
+    struct unwind_result result = unwind_walk(&thread->unwind, registers, words, NESTED_MAX);
+    uint32_t count = mark(words, &result);
+    return keep(words, count, result.end != UNWIND_OUTERMOST, result.exact < result.count);
+}
+
+uint32_t stacks_take(const struct unwind_registers *registers) {
+    if (__builtin_expect(!here || !stacks_file_current(channel), 0)) {
+        if (backoff > 0 ? backoff-- : !make_ready()) {
+            channel_lose(channel, TSMITH_REASON_NO_STACK, 1);
+            return 0;
+        }
+    }
+    struct thread *thread = here;
+    if (__builtin_expect(thread->is_busy, 0))
+        return take_nested(thread, registers);
+    thread->is_busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    struct unwind_result result = unwind_walk(&thread->unwind, registers, thread->words, WORDS_MAX);
+    uint32_t count = mark(thread->words, &result);
+    const struct python_intern intern = {.function = intern_text};
+    bool cut = false;
+    count = python_merge(&thread->python, thread->words, count, WORDS_MAX, &intern, &cut);
+    uint32_t stack =
+        keep(thread->words, count, cut || result.end != UNWIND_OUTERMOST, result.exact < result.count);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->is_busy = false;
+    return stack;
+}
+
+void stacks_refresh(void) {
+    if (!stacks_on)
+        return;
+    stacks_modules_refresh(channel);
+    (void)python_look();
+}
+
+bool stacks_start(struct channel *of) {
+    if (stacks_on || !of->control->stacks || pthread_key_create(&key, thread_end))
+        return false;
+    pthread_atfork(before_fork, after_fork, after_fork);
+    channel = of;
+    stacks_on = true;
+    stacks_refresh();
+    return true;
+}

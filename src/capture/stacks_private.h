@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stacks.c, stacks_file.c and stacks_modules.c share.
+#ifndef CAPTURE_STACKS_PRIVATE_H
+#define CAPTURE_STACKS_PRIVATE_H
+
+#include "capture/stacks.h"
+
+// ---- stacks_file.c
+
+// The channel whose files are in use; 0 and closed channels are none.
+bool stacks_file_current(const struct channel *channel);
+// Makes the file of the channel as it is now (after a fork: the child's). False: there is none to be had.
+bool stacks_file_open(struct channel *channel);
+// The number of these words; 0: there is no room and no more is to be had.
+uint32_t stacks_file_add(const uint64_t *words, uint32_t count, uint32_t flags);
+
+// ---- stacks_modules.c
+
+// Publishes what is loaded, for walks and in the channel's table. Not on the event path.
+void stacks_modules_refresh(struct channel *channel);
+// How often code has taken the place of other code.
+uint64_t stacks_modules_epoch(void);
+// Whether this is code of one of our own libraries.
+bool stacks_modules_ours(uint64_t pc);
+
+#endif
