@@ -88,6 +88,11 @@ static const struct option profile_options[] = {
     {.name = "xray",
      .doc = "Record the functions that clang -fxray-instrument put into the program too, on the same clock "
             "(docs/sources.md)"},
+    {.name = "gpu-counters",
+     .argument = "HZ",
+     .doc = "Sample power, clocks, memory, utilisation, NVLink and PCIe of NVIDIA GPUs so often per second "
+            "(through NVML, "
+            "outside the program)"},
     {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {

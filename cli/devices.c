@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith devices`: what there is to profile on.
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 #include "terminal.h"
 #include "trace.h"
 #include "tracesmith/capture.h"
+
+// What is known beyond the entry: attributes "device.ID.KEY".
+static void write_facts(struct text *line, const struct trace *trace, uint32_t id) {
+    char start[32];
+    const size_t length = (size_t)snprintf(start, sizeof start, "device.%" PRIu32 ".", id);
+    for (uint32_t at = 1; at < tsmith_dictionary_attribute_count(trace->dictionary); at++) {
+        const tsmith_attribute *fact = tsmith_dictionary_attribute(trace->dictionary, at);
+        tsmith_string key = trace_string(trace, fact->key);
+        if (key.length <= length || memcmp(key.bytes, start, length) != 0)
+            continue;
+        text_add_cstr(line, "     ");
+        text_add_safe(line, (tsmith_string){key.bytes + length, key.length - length}, 0);
+        text_add_cstr(line, ": ");
+        text_add_safe(line, trace_string(trace, fact->value), 0);
+        text_add_char(line, '\n');
+    }
+}
 
 static void write_device(const struct trace *trace, uint32_t id) {
     const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, id);
@@ -29,13 +48,43 @@ static void write_device(const struct trace *trace, uint32_t id) {
     text_add_cstr(&line, ", driver ");
     text_add_safe(&line, trace_string(trace, device->driver), 0);
     text_add_char(&line, '\n');
+    write_facts(&line, trace, id);
     output_text(&line);
     text_finish(&line);
 }
 
+static void write_json(const struct trace *trace) {
+    struct text json = {0};
+    bool any = false;
+    text_add_char(&json, '{');
+    trace_add_json_devices(&json, trace);
+    text_add_cstr(&json, ",\n\"facts\":[");
+    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(trace->dictionary); id++) {
+        const tsmith_attribute *fact = tsmith_dictionary_attribute(trace->dictionary, id);
+        text_add_cstr(&json, any ? ",\n" : "\n");
+        text_add_cstr(&json, "{\"of\":");
+        text_add_json(&json, trace_string(trace, fact->key));
+        text_add_cstr(&json, ",\"text\":");
+        text_add_json(&json, trace_string(trace, fact->value));
+        text_add_char(&json, '}');
+        any = true;
+    }
+    text_add_cstr(&json, "]}\n");
+    output_text(&json);
+    text_finish(&json);
+}
+
+static void say_problems(const struct trace *trace) {
+    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(trace->dictionary); id++) {
+        const tsmith_attribute *fact = tsmith_dictionary_attribute(trace->dictionary, id);
+        tsmith_string key = trace_string(trace, fact->key), value = trace_string(trace, fact->value);
+        if (key.length > 8 && memcmp(key.bytes, "problem.", 8) == 0)
+            complain("%s: %s", key.bytes + 8, value.bytes);
+    }
+}
+
 int command_devices(const struct invocation *invocation) {
     struct trace trace = {.path = ""}; // no file: only its dictionary is used
-    struct text json = {0};
     tsmith_dictionary *dictionary = NULL;
     tsmith_error error;
     int code = EXIT_LACKING;
@@ -47,21 +96,18 @@ int command_devices(const struct invocation *invocation) {
     trace.dictionary = dictionary;
     uint32_t count = tsmith_dictionary_device_count(dictionary);
     if (invocation_flag(invocation, "json")) {
-        text_add_char(&json, '{');
-        trace_add_json_devices(&json, &trace);
-        text_add_cstr(&json, "}\n");
-        output_text(&json);
+        write_json(&trace);
     } else {
         for (uint32_t id = 1; id < count; id++)
             write_device(&trace, id);
     }
+    say_problems(&trace);
     if (status < 0)
         complain("%s", error.message);
     else if (count <= 1)
         complain("no device was found: a CPU can be one (Debian: apt install pocl-opencl-icd)");
     else
         code = EXIT_DONE;
-    text_finish(&json);
     tsmith_dictionary_destroy(dictionary);
     return code;
 }

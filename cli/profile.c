@@ -32,6 +32,20 @@ static void add_api(void *context, size_t index) {
         apis->names[apis->count++] = apis->option->word(index);
 }
 
+static bool read_rate(const struct invocation *invocation, uint32_t *out) {
+    const char *text = invocation_value(invocation, "gpu-counters");
+    char *end = NULL;
+    if (!text)
+        return true;
+    const unsigned long rate = strtoul(text, &end, 10);
+    if (*end || end == text || rate < 1 || rate > 1000) {
+        complain("--gpu-counters: '%s' is no rate: write how often per second, 1 to 1000", text);
+        return false;
+    }
+    *out = (uint32_t)rate;
+    return true;
+}
+
 static bool read_options(const struct invocation *invocation, tsmith_capture_options *options,
                          struct apis *apis) {
     const char *buffer = invocation_value(invocation, "buffer");
@@ -44,6 +58,8 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         complain("--buffer: '%s' is no size: write 512K, 4M or 1G", buffer);
         return false;
     }
+    if (!read_rate(invocation, &options->gpu_counter_rate))
+        return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");
     options->recording = invocation_flag(invocation, "capture") ? "all" : NULL;
@@ -164,6 +180,8 @@ static void say_what_went_wrong(const struct summary *summary) {
     if (WIFSIGNALED(result->wait_status))
         complain("the program was ended by signal %d (%s)", WTERMSIG(result->wait_status),
                  strsignal(WTERMSIG(result->wait_status)));
+    if (result->note[0])
+        complain("%s", result->note);
     if (result->left_running)
         complain("%u process%s of the program still ran when the recording ended: what came later is not in "
                  "the trace",

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -90,7 +91,7 @@ static bool was_used(const tsmith_capture *capture) {
     const char *name;
     uint32_t processes = 0;
     for (size_t i = 0; tsmith_capture_api_seen(capture, i, &name, &processes); i++)
-        if (processes)
+        if (processes && strcmp(name, "nvml") != 0) // the sampler is no program's
             return true;
     return false;
 }
@@ -119,6 +120,7 @@ void record_run(const struct record_request *request, struct record_result *out)
     out->status = tsmith_capture_start(capture, request->argv, &out->error);
     if (out->status >= 0) {
         out->stage = RECORD_RUN;
+        snprintf(out->note, sizeof out->note, "%s", tsmith_capture_note(capture));
         pump(capture, writer.sink, out);
         out->wait_status = tsmith_capture_wait_status(capture);
         out->left_running = tsmith_capture_left_running(capture);

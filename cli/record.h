@@ -26,6 +26,7 @@ struct record_result {
     uint64_t unwritten;      // events that came after the file could not be written any more
     uint32_t left_running;   // processes of the program that had not ended when the recording did
     uint32_t unrecorded;     // processes that could not be recorded
+    char note[512];          // what was asked for and could not be done
     bool used_api;           // an agent saw its API in use
     tsmith_status status;    // why the program did not run, or the trace is not whole
     tsmith_error error;

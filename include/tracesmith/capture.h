@@ -48,6 +48,8 @@ typedef struct tsmith_capture_options {
                     // again (tracesmith/replay.h); NULL: only what happened when
     const char *const
         *environment; // "NAME=VALUE", NULL after the last: set for the program; NULL: nothing more
+    uint32_t
+        gpu_counter_rate; // sample NVIDIA GPUs' counters so often per second, in a process of our own; 0: not
 } tsmith_capture_options;
 
 // Makes the session directory (0700, unpredictable name). `options` may be NULL.
@@ -84,6 +86,8 @@ TSMITH_API int tsmith_capture_wait_status(const tsmith_capture *capture);
 // Which APIs were seen in use by name, and by how many processes; false past the last index.
 TSMITH_API int tsmith_capture_api_seen(const tsmith_capture *capture, size_t index, const char **name,
                                        uint32_t *processes);
+// After the start: what was asked for and could not be done, though the program runs; "" when there is nothing to say.
+TSMITH_API const char *tsmith_capture_note(const tsmith_capture *capture);
 TSMITH_API const char *tsmith_capture_directory(const tsmith_capture *capture);
 // Ends the recording; the session directory is removed when everything in it was delivered, else kept for
 // recover.
@@ -139,8 +143,9 @@ TSMITH_API int tsmith_overflow_find(const char *name, tsmith_overflow *out);
 
 // ---- devices
 
-// Calls `each` for every device an agent finds, described in `dictionary` terms. MISSING when no API is
-// there, with how to get one in the error. Queries run in this process through the agents' own loaders.
+// Adds every device an agent finds to the dictionary. What is known of one beyond its entry is an attribute, for people:
+// "device.2.uuid" (by the entry's number); why an API gives no device, or not all of this, is "problem.cuda". When there is
+// no device the error says how to get one (MISSING when the API is not there). Drivers are asked in a child process.
 TSMITH_API tsmith_status tsmith_devices_enumerate(const char *agent_directory, tsmith_dictionary *into,
                                                   tsmith_error *error);
 

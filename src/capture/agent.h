@@ -3,7 +3,14 @@
 #ifndef CAPTURE_AGENT_H
 #define CAPTURE_AGENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+// Something more that is known of a device, for people: "uuid", "nvlink".
+struct agent_fact {
+    const char *key;
+    const char *text;
+};
 
 // A device of the agent's API. Strings live until `each` returns; "" when the API does not tell.
 struct agent_device {
@@ -16,6 +23,8 @@ struct agent_device {
     uint64_t memory_bytes;
     uint32_t compute_units;
     uint32_t clock_mhz;
+    const struct agent_fact *facts; // up to one without a key; NULL: none
+    const char *problem;            // not a device: why the API gives none, or not all that is known of them
 };
 
 // Calls `each` for every device of the API on this machine, loading the API's own loader into the calling
@@ -25,5 +34,12 @@ struct agent_device {
 #define AGENT_DEVICES_NO_LOADER (-1)
 typedef int agent_devices_function(void (*each)(void *context, const struct agent_device *device),
                                    void *context);
+
+// Samples counters of devices into the session in `directory`, `rate` times a second, until `stop` can be read or its other
+// end is closed. Calls `ready` once: with NULL when sampling begins, else with why it cannot (then returns false).
+// Called in a process of the collector's own.
+#define AGENT_SAMPLE_SYMBOL "tracesmith_agent_sample"
+typedef bool agent_sample_function(const char *directory, uint32_t rate, int stop,
+                                   void (*ready)(void *context, const char *why), void *context);
 
 #endif

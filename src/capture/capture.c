@@ -23,6 +23,7 @@
 #include "capture/joined.h"
 #include "capture/launch.h"
 #include "capture/recovery.h"
+#include "capture/sampler.h"
 #include "capture/session_directory.h"
 #include "capture/session_processes.h"
 #include "tracesmith/version.h"
@@ -62,6 +63,9 @@ struct tsmith_capture {
         void *context;
     } endings[ENDINGS_MOST];
     size_t ending_count;
+    struct sampler sampler;
+    char agent_directory[4096];
+    char note[1024];
 };
 
 const char *tsmith_overflow_name(tsmith_overflow overflow) {
@@ -121,8 +125,10 @@ static bool others_run(struct tsmith_capture *capture) {
 }
 
 static bool time_to_close(struct tsmith_capture *capture) {
-    return capture->ended && !others_run(capture) &&
-           (collector_live_processes(capture->collector) == 0 ||
+    if (!capture->ended || others_run(capture))
+        return false;
+    sampler_stop(&capture->sampler);
+    return (collector_live_processes(capture->collector) == 0 ||
             clock_trace_now() - capture->ended_at > LINGER);
 }
 
@@ -229,6 +235,11 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     status = launch_environment(&capture->options, capture->directory.path, &capture->environment, error);
     if (status)
         goto fail_directory;
+    if (capture->options.gpu_counter_rate)
+        status = launch_agent_directory(capture->options.agent_directory, capture->agent_directory,
+                                        sizeof capture->agent_directory, error);
+    if (status)
+        goto fail_directory;
     capture->options.apis = NULL;
     capture->options.agent_directory = NULL;
     capture->options.session_root = NULL;
@@ -265,6 +276,22 @@ static void describe_command(struct tsmith_capture *capture, char *const *argv) 
     free(text);
 }
 
+// Counters are something more: the program runs without them too.
+static void start_counters(struct tsmith_capture *capture) {
+    char why[768], text[sizeof why + 8];
+    const uint32_t rate = capture->options.gpu_counter_rate;
+    if (!rate)
+        return;
+    if (sampler_start(&capture->sampler, capture->agent_directory, capture->directory.path, rate, why,
+                      sizeof why)) {
+        snprintf(text, sizeof text, "%u", rate);
+    } else {
+        snprintf(text, sizeof text, "none: %s", why);
+        snprintf(capture->note, sizeof capture->note, "GPU counters cannot be sampled: %s", why);
+    }
+    tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "gpu_counters.rate", text);
+}
+
 tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, tsmith_error *error) {
     pid_t pid = 0;
     if (!argv || !argv[0])
@@ -272,6 +299,7 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
     if (capture->started)
         return status_set(error, TSMITH_ERROR_STATE, "a capture starts one program");
     describe_command(capture, argv);
+    start_counters(capture);
     tsmith_status status = launch_start(argv, capture->environment, &capture->signals, &pid, error);
     if (status)
         return status;
@@ -279,6 +307,10 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
     collector_program_started(capture->collector, (uint64_t)pid);
     capture->started = true;
     return TSMITH_OK;
+}
+
+const char *tsmith_capture_note(const tsmith_capture *capture) {
+    return capture->note;
 }
 
 tsmith_source *tsmith_capture_source(tsmith_capture *capture) {
@@ -332,6 +364,7 @@ const char *tsmith_capture_directory(const tsmith_capture *capture) {
 void tsmith_capture_destroy(tsmith_capture *capture) {
     if (!capture)
         return;
+    sampler_stop(&capture->sampler);
     session_directory_end(&capture->directory);
     bool keep = !collector_delivered(capture->collector) && capture->started;
     tsmith_source_destroy(capture->source);

@@ -19,7 +19,7 @@
 #include "capture/launch_agents.h"
 #include "tracesmith/capture.h"
 
-static const char *const apis[] = {"opencl"};
+static const char *const apis[] = {"opencl", "nvml"};
 static const int64_t PATIENCE = 60000000000; // ns: a driver may compile its own kernels first
 enum {
     TEXTS = 6,
@@ -27,7 +27,9 @@ enum {
     MESSAGE_DEVICE = 1,
     MESSAGE_NO_LOADER = 2,
     MESSAGE_DONE = 3,
-    MESSAGE_BAD_AGENT = 4
+    MESSAGE_BAD_AGENT = 4,
+    MESSAGE_FACT = 5,   // of the device before it: key and text
+    MESSAGE_PROBLEM = 6 // API and text
 };
 
 struct message {
@@ -53,8 +55,20 @@ static void put(int fd, const void *bytes, size_t length) {
     }
 }
 
+static void put_pair(int fd, uint32_t type, const char *first, const char *second) {
+    struct message message = {
+        .type = type, .lengths = {(uint32_t)strnlen(first, TEXT_MAX), (uint32_t)strnlen(second, TEXT_MAX)}};
+    put(fd, &message, sizeof message);
+    put(fd, first, message.lengths[0]);
+    put(fd, second, message.lengths[1]);
+}
+
 static void put_device(void *context, const struct agent_device *device) {
     int fd = *(const int *)context;
+    if (device->problem) {
+        put_pair(fd, MESSAGE_PROBLEM, device->api, device->problem);
+        return;
+    }
     const char *texts[TEXTS] = {device->api,    device->platform, device->name,
                                 device->vendor, device->driver,   device->type};
     struct message message = {.type = MESSAGE_DEVICE,
@@ -66,6 +80,8 @@ static void put_device(void *context, const struct agent_device *device) {
     put(fd, &message, sizeof message);
     for (int i = 0; i < TEXTS; i++)
         put(fd, texts[i] ? texts[i] : "", message.lengths[i]);
+    for (const struct agent_fact *fact = device->facts; fact && fact->key; fact++)
+        put_pair(fd, MESSAGE_FACT, fact->key, fact->text);
 }
 
 static void ask_agent(const char *path, int fd) {
@@ -130,11 +146,32 @@ static bool get_device(int fd, const struct message *message, tsmith_dictionary 
     return true;
 }
 
+// Kept as attributes: "device.3.uuid", "problem.cuda".
+static bool get_pair(int fd, const struct message *message, tsmith_dictionary *into, int64_t deadline) {
+    char texts[2][TEXT_MAX + 1], key[TEXT_MAX + 32];
+    for (int i = 0; i < 2; i++) {
+        if (message->lengths[i] > TEXT_MAX || !get(fd, texts[i], message->lengths[i], deadline))
+            return false;
+        texts[i][message->lengths[i]] = '\0';
+    }
+    if (message->type == MESSAGE_PROBLEM)
+        snprintf(key, sizeof key, "problem.%s", texts[0]);
+    else
+        snprintf(key, sizeof key, "device.%u.%s", tsmith_dictionary_device_count(into) - 1, texts[0]);
+    tsmith_dictionary_set_attribute(into, key, texts[1]);
+    return true;
+}
+
 // How it ended: MESSAGE_DONE, MESSAGE_NO_LOADER, MESSAGE_BAD_AGENT; 0 when the child died or hung.
 static uint32_t listen(int fd, tsmith_dictionary *into) {
     int64_t deadline = clock_trace_now() + PATIENCE;
     struct message message;
     while (get(fd, &message, sizeof message, deadline)) {
+        if (message.type == MESSAGE_FACT || message.type == MESSAGE_PROBLEM) {
+            if (!get_pair(fd, &message, into, deadline))
+                return 0;
+            continue;
+        }
         if (message.type != MESSAGE_DEVICE)
             return message.type;
         if (!get_device(fd, &message, into, deadline))
@@ -170,9 +207,11 @@ static tsmith_status enumerate(const char *api, const char *path, tsmith_diction
     case MESSAGE_DONE:
         return TSMITH_OK;
     case MESSAGE_NO_LOADER:
-        return status_set(error, TSMITH_ERROR_MISSING,
-                          "OpenCL is not installed: libOpenCL.so.1 was not found (Debian: apt install "
-                          "ocl-icd-libopencl1, and a driver: pocl-opencl-icd runs on any processor)");
+        return strcmp(api, "opencl") != 0
+                   ? status_set(error, TSMITH_ERROR_MISSING, "the driver that %s asks is not installed", api)
+                   : status_set(error, TSMITH_ERROR_MISSING,
+                                "OpenCL is not installed: libOpenCL.so.1 was not found (Debian: apt install "
+                                "ocl-icd-libopencl1, and a driver: pocl-opencl-icd runs on any processor)");
     case MESSAGE_BAD_AGENT:
         return status_set(error, TSMITH_ERROR_MISSING, "%s is not an agent of this version", path);
     default:
@@ -184,20 +223,27 @@ static tsmith_status enumerate(const char *api, const char *path, tsmith_diction
     }
 }
 
+// The first API that fails is the one that is told of, and only when no other has a device.
 tsmith_status tsmith_devices_enumerate(const char *agent_directory, tsmith_dictionary *into,
                                        tsmith_error *error) {
     char directory[4096], path[4096];
     bool any = false;
+    tsmith_error one;
     tsmith_status status = launch_agent_directory(agent_directory, directory, sizeof directory, error);
-    for (size_t i = 0; !status && i < sizeof apis / sizeof apis[0]; i++) {
+    if (status)
+        return status;
+    for (size_t i = 0; i < sizeof apis / sizeof apis[0]; i++) {
         if (!launch_agent_path(directory, apis[i], path, sizeof path))
             continue;
+        tsmith_status failure = enumerate(apis[i], path, into, &one);
+        if (failure && !status && error)
+            *error = one;
+        status = status ? status : failure;
         any = true;
-        status = enumerate(apis[i], path, into, error);
     }
-    if (!status && !any)
-        status =
-            status_set(error, TSMITH_ERROR_MISSING,
-                       "no agent is installed in %s (set TRACESMITH_AGENT_DIR to where they are)", directory);
-    return status;
+    if (!any)
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "no agent is installed in %s (set TRACESMITH_AGENT_DIR to where they are)",
+                          directory);
+    return tsmith_dictionary_device_count(into) > 1 ? TSMITH_OK : status;
 }

@@ -55,6 +55,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-opencl*.so) entry='cl[A-Z][A-Za-z0-9]*|tracesmith_agent_devices' ;;
     libtracesmith-nccl.so) entry='ncclProfiler_v[1-6]' ;;
     libtracesmith-cuda.so) entry='InitializeInjection' ;;
+    libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;
     libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)' ;;
 
     # No agent: Oclgrind loads it into our own process, and it needs Oclgrind.
