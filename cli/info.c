@@ -194,6 +194,17 @@ static void write_import(const struct trace *trace) {
     text_finish(&line);
 }
 
+static void write_notices(const struct trace *trace) {
+    struct text line = {0};
+    tsmith_string notice;
+    for (uint32_t at = 0; trace_notice(trace->dictionary, &at, &notice);) {
+        label(&line, "notice");
+        text_add_safe(&line, notice, 0);
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
 static void write_started(const struct trace *trace) {
     struct text line = {0};
     tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, "wall_clock_start_ns");
@@ -456,6 +467,8 @@ static int write_text(struct trace *trace, bool quick) {
     write_file(trace);
     write_fact(trace, "command", "command", "");
     write_fact(trace, "host", "host", "");
+    write_fact(trace, "simulated", "simulated", "");
+    write_notices(trace);
     write_started(trace);
     write_fact(trace, "recorded by", "tool.version", "TraceSmith ");
     if (!trace_is_foreign(trace))

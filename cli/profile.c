@@ -191,9 +191,10 @@ static void say_what_went_wrong(const struct summary *summary) {
                  " process%s could not be recorded: no file descriptor, memory or space was left for it",
                  result->unrecorded, result->unrecorded == 1 ? "" : "es");
     else if (!result->used_api)
-        complain("no use of a GPU API that TraceSmith records (OpenCL) was seen: the trace has no device "
-                 "work. What "
-                 "brings an OpenCL library of its own before the system's, as oclgrind does, is not seen");
+        complain(
+            "no use of a GPU API that TraceSmith records (OpenCL, CUDA) was seen: the trace has no device "
+            "work. What "
+            "brings an OpenCL library of its own before the system's, as oclgrind does, is not seen");
     if (result->written)
         return;
     complain("the trace is not whole: %s", result->error.message);
@@ -201,6 +202,20 @@ static void say_what_went_wrong(const struct summary *summary) {
         complain("%" PRIu64 " events came after that and could not be written", result->unwritten);
     complain("what was written before is readable; 'tracesmith recover %s -o FILE' completes it",
              summary->path);
+}
+
+static void say_notices(const struct summary *summary) {
+    const tsmith_dictionary *dictionary = NULL;
+    struct text line = {0};
+    tsmith_string notice;
+    if (!summary->readable || tsmith_sbt_dictionary(summary->trace.file, &dictionary, NULL) < 0)
+        return;
+    for (uint32_t at = 0; trace_notice(dictionary, &at, &notice);) {
+        text_clear(&line);
+        text_add_safe(&line, notice, 0);
+        complain("%s", text_cstr(&line));
+    }
+    text_finish(&line);
 }
 
 static int conclude(const char *path, const struct record_result *result, bool json) {
@@ -217,6 +232,7 @@ static int conclude(const char *path, const struct record_result *result, bool j
         write_json(&summary);
     } else {
         say_what_went_wrong(&summary);
+        say_notices(&summary);
         write_text(&summary);
     }
     trace_close(&summary.trace);

@@ -225,6 +225,22 @@ static void report_lost(const struct trace *trace) {
     losses_complain(&losses, trace->path);
 }
 
+bool trace_notice(const tsmith_dictionary *dictionary, uint32_t *at, tsmith_string *out) {
+    static const char prefix[] = "notice.";
+    while (++*at < tsmith_dictionary_attribute_count(dictionary)) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, *at);
+        tsmith_string key = tsmith_dictionary_string(dictionary, attribute->key);
+        bool again = false; // of another process
+        for (uint32_t i = 1; i < *at && !again; i++)
+            again = tsmith_dictionary_attribute(dictionary, i)->value == attribute->value;
+        *out = tsmith_dictionary_string(dictionary, attribute->value);
+        if (!again && out->length && key.length >= sizeof prefix &&
+            memcmp(key.bytes, prefix, sizeof prefix - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
 void trace_refresh(struct trace *trace) {
     tsmith_sbt_summary summary;
     if (tsmith_sbt_summarize(trace->file, &summary, NULL) < 0)

@@ -32,6 +32,9 @@ bool trace_is_directory(const char *path);
 int trace_open(const char *path, struct trace *out);
 void trace_close(struct trace *trace);
 
+// What the agents had to say to whoever reads the trace, one line each, each once (attributes "notice.<api>"). False past
+// the last; *at begins at 0.
+bool trace_notice(const tsmith_dictionary *dictionary, uint32_t *at, tsmith_string *out);
 // Takes up what reading the events has shown of damage.
 void trace_refresh(struct trace *trace);
 // After the answer: says on stderr what the trace has lost and where the file is damaged, and gives the exit

@@ -36,7 +36,7 @@ record() {
     name=$1
     shift
     status=0
-    "$TRACESMITH" profile -o "$work/$name.sbt" --api cuda "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+    "$TRACESMITH" profile -o "$work/$name.sbt" -b 64M --api cuda "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
     "$TRACESMITH" view -f json "$work/$name.sbt" >"$work/$name.json" ||
         fail "$name: the trace cannot be read: $(cat "$work/$name.err")"
     "$TRACESMITH" info --json "$work/$name.sbt" >"$work/$name.info" || fail "$name: no info"

@@ -153,7 +153,9 @@ struct buffer {
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of all below; never held while a client is called
 static struct buffer shared;
-static __thread struct buffer own;
+static struct buffer owns[256]; // of threads, in the order they came
+static _Atomic uint32_t own_count;
+static __thread struct buffer *own;
 static struct buffer done[4096];
 static size_t done_count;
 // Records whose commands have not ended yet.
@@ -200,20 +202,19 @@ static void put(const void *record, size_t bytes) {
         drop_one();
         return;
     }
-    if (!how.threads)
-        pthread_mutex_lock(&lock);
-    struct buffer *buffer = how.threads ? &own : &shared;
+    if (!own)
+        own = &owns[atomic_fetch_add(&own_count, 1) % 256];
+    pthread_mutex_lock(&lock);
+    struct buffer *buffer = how.threads ? own : &shared;
     const size_t limit = how.partial ? buffer->size / 2 : buffer->size - (how.torn ? 8 : 0);
     if (buffer->at && buffer->used + bytes > limit) {
         finished = *buffer;
         *buffer = (struct buffer){NULL, 0, 0};
     }
     if (!buffer->at) {
-        if (!how.threads)
-            pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&lock);
         struct buffer fresh = ask();
-        if (!how.threads)
-            pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&lock);
         if (!buffer->at)
             *buffer = fresh;
         else if (fresh.at) { // somebody else was faster: it goes back empty
@@ -230,8 +231,7 @@ static void put(const void *record, size_t bytes) {
         done[done_count++] = finished;
         finished.at = NULL;
     }
-    if (!how.threads)
-        pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lock);
     deliver(finished);
 }
 
@@ -600,8 +600,13 @@ API(ActivityDisable, int kind) {
 API(ActivityFlushAll, uint32_t flags) {
     struct buffer mine[64];
     settle(flags & 1);
-    if (how.threads)
-        deliver(own), own = (struct buffer){NULL, 0, 0};
+    for (uint32_t i = 0; i < 256 && i < atomic_load(&own_count); i++) {
+        pthread_mutex_lock(&lock);
+        const struct buffer theirs = owns[i];
+        owns[i] = (struct buffer){NULL, 0, 0};
+        pthread_mutex_unlock(&lock);
+        deliver(theirs);
+    }
     for (;;) {
         size_t count = 0;
         pthread_mutex_lock(&lock);

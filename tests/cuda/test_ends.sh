@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# However a program ends, its result is its own, and every launch is in the trace or counted: one that is killed loses
+# the last tenth of a second at most, and that is said.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+
+end() {
+    name=$1
+    expected=$2
+    shift 2
+    bare=0
+    "$programs/cu_work" launches=3000 "$@" >/dev/null 2>&1 || bare=$?
+    record "$name" -- "$programs/cu_work" launches=3000 "$@"
+    [ "$bare" -eq "$expected" ] || fail "$name: $bare without the profiler, not $expected"
+    [ "$status" -eq "$expected" ] || fail "$name: $status under the profiler, $expected without"
+}
+end return 0 end=return
+end exit 0 end=exit
+end close 0 close
+end fork 0 fork
+end _exit 0 end=_exit
+end abort 134 end=abort
+end kill 137 end=kill
+# Children, of a shell that does not use CUDA itself.
+record children -- sh -c "'$programs/cu_work' launches=700 & '$programs/cu_work' launches=500; wait"
+
+python3 - "$work" <<'PY'
+import sys
+from trace import Run
+
+for name in "return", "exit", "close", "fork":
+    run = Run(sys.argv[1], name)
+    run.check_everything()
+    run.expect(not run.lost, f"lost {run.lost}")
+for name in "_exit", "abort", "kill":
+    run = Run(sys.argv[1], name)
+    kernels = len(run.of("kernel"))
+    run.expect(kernels + run.missing("no_completion") == run.truth["launches"], f"{kernels} kernels and {run.lost}")
+    run.check_order()
+    print(f"{name}: {kernels} kernels, {run.lost} lost")
+
+run = Run(sys.argv[1], "children")
+run.expect(len(run.truths) == 2 and not run.lost, f"lost {run.lost}")
+for truth in run.truths:
+    mine = [k for k in run.of("kernel") if run.pid(k) == truth["pid"]]
+    run.expect(len(mine) == truth["launches"], f"process {truth['pid']}: {len(mine)} kernels of {truth['launches']}")
+run.check_order()
+PY

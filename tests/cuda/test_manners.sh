@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Whatever manners CUPTI has with its buffers, everything that was recorded is in the trace once, and what was not is
+# counted.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+
+# Nothing is lost, however buffers come and whatever version wrote them.
+for how in late unordered threads partial nothing twice late,unordered,nothing threads,unordered,partial \
+    version=13 version=14 version=16 version=17 version=18 version=19 version=20 version=24 version=26 version=28 \
+    version=130000 version=130100 version=130300 version=130300,unordered,partial version=130400,unshared; do
+    DOUBLE_CUPTI=$how
+    export DOUBLE_CUPTI
+    record "whole-$how" -- "$programs/cu_work" launches=20000 threads=2 streams=3 bad=1
+    [ "$status" -eq 0 ] || fail "$how: exit status $status"
+done
+
+lacking() {
+    DOUBLE_CUPTI=$1
+    export DOUBLE_CUPTI
+    record "$1" -- "$programs/cu_work" launches=1000
+    [ "$status" -eq 0 ] || fail "$1: exit status $status"
+}
+for how in drop=10 zero=7 wrong=9 silent torn strange; do
+    lacking "$how"
+done
+
+python3 - "$work" <<'PY'
+import glob
+import sys
+from trace import Run
+
+folder = sys.argv[1]
+whole = sorted(glob.glob(folder + "/whole-*.json"))
+for path in whole:
+    run = Run(folder, path[len(folder) + 1:-5])
+    version = int(run.name.split("version=")[1].split(",")[0]) if "version=" in run.name else 130001
+    if version == 13:  # MEMORY2 came with 11.1
+        run.truth["allocs"] = run.truth["frees"] = 0
+    run.check_everything()
+    run.expect(not run.lost, f"lost {run.lost}")
+    run.expect(str(version) in run.attributes["cuda.cupti"], run.attributes["cuda.cupti"])
+assert len(whole) == 23, whole
+
+run = Run(folder, "drop=10")
+events = sum(len(run.of(kind)) for kind in ("kernel", "api", "memcpy", "memset", "alloc", "free", "sync"))
+written = 2 * run.truth["launches"] + 3 + 2 + run.truth["waits"]  # kernels and their calls, copies, memory, waits
+kernels = len(run.of("kernel"))
+run.expect(run.missing("vendor_dropped") > 0, f"lost {run.lost}")
+run.expect(run.missing("no_completion") == run.truth["launches"] - kernels, f"{kernels} kernels, lost {run.lost}")
+# Every tenth record is dropped, and all that is not here was counted: the other calls are few.
+total = events + run.missing("vendor_dropped")
+run.expect(written < total < written + 40, f"{events} events and {run.lost}, {written} were to come")
+
+run = Run(folder, "zero=7")
+untimed = [k for k in run.of("kernel") if "duration" not in k]
+run.expect(len(run.of("kernel")) == 1000 and len(untimed) == 1000 // 7, f"{len(untimed)} without times")
+run.expect(run.lost == {"no_timing": 1000 // 7}, f"lost {run.lost}")
+run.expect(all(k["inferred"] for k in untimed), "that a time is not CUPTI's is not said")
+run.check_order()
+
+run = Run(folder, "wrong=9")
+untimed = [k for k in run.of("kernel") if "duration" not in k]
+run.expect(len(run.of("kernel")) == 1000 and len(untimed) == 1000 // 9, f"{len(untimed)} without times")
+run.expect(run.lost == {"no_timing": 1000 // 9}, f"lost {run.lost}")
+run.check_order()
+
+run = Run(folder, "silent")
+run.expect(not run.of("kernel") and run.lost == {"no_completion": 1000}, f"lost {run.lost}")
+run.expect("no record of any of 1000 launches" in run.said and "TRACESMITH_CUPTI" in run.said, f"said {run.said!r}")
+
+run = Run(folder, "torn")
+run.expect(set(run.lost) == {"corrupt"}, f"lost {run.lost}")
+run.expect(len(run.of("kernel")) == 1000, "kernels before the rest that cannot be read")
+
+run = Run(folder, "strange")
+run.expect(set(run.lost) == {"untraced"} and run.lost["untraced"] >= 1000, f"lost {run.lost}")
+run.expect(len(run.of("kernel")) == 1000, "kernels among records of unknown kinds")
+PY

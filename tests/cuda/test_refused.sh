@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Where CUDA work cannot be recorded, the program runs as ever, and one line says what is in the way and what to do.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+
+# Another tool, injected by the user's own variable: it takes CUPTI for itself, and must be called, first.
+cat >"$work/other.c" <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+static void callback(void *context, int domain, unsigned id, const void *data) {
+    (void)context, (void)domain, (void)id, (void)data;
+}
+int InitializeInjection(void);
+int InitializeInjection(void) {
+    void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL), *subscriber;
+    int (*subscribe)(void **, void (*)(void *, int, unsigned, const void *), void *);
+    *(void **)&subscribe = dlsym(library, "cuptiSubscribe");
+    fprintf(stderr, "the other tool has %d\n", subscribe(&subscriber, callback, NULL));
+    return 1;
+}
+C
+${CC:-cc} -fPIC -shared -o "$work/other.so" "$work/other.c" -ldl
+
+# refused NAME WORDS...: the run says these words (a pattern), and is otherwise as without the profiler.
+refused() {
+    name=$1
+    said=$2
+    record "$name" -- "$programs/cu_work" launches=50
+    bare=0
+    "$programs/cu_work" launches=50 >"$work/bare" 2>"$work/bare.err" || bare=$?
+    [ "$status" -eq "$bare" ] || fail "$name: exit status $status, $bare without the profiler"
+    sed 's/ pid .*//' "$work/bare" >"$work/bare.counts"
+    sed 's/ pid .*//' "$work/$name.out" | cmp -s - "$work/bare.counts" || fail "$name: the program says otherwise"
+    lines=$(grep -c 'CUDA work is not recorded' "$work/$name.err") || :
+    [ "$lines" -eq 1 ] || fail "$name: $lines lines say it: $(cat "$work/$name.err")"
+    grep -Eq "CUDA work is not recorded: .*($said)" "$work/$name.err" || fail "$name: $(cat "$work/$name.err")"
+    "$TRACESMITH" info "$work/$name.sbt" 2>&1 | grep -q '^notice .*CUDA work is not recorded' || fail "$name: info"
+}
+
+TRACESMITH_CUPTI=$work/none.so
+export TRACESMITH_CUPTI
+refused missing 'not found as .*none.so; install CUPTI.*set TRACESMITH_CUPTI'
+TRACESMITH_CUPTI=$doubles/libcuda.so.1
+refused wrong 'is not whole, or too old; CUPTI of CUDA 11.0 or newer is needed'
+unset TRACESMITH_CUPTI
+export DOUBLE_CUPTI=version=12
+refused old 'too old; CUPTI of CUDA 11.0 or newer'
+export DOUBLE_CUPTI=held
+refused held 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*another tool has CUPTI in this process.*keeps it'
+export DOUBLE_CUPTI=held,version=130300
+refused held_by 'held by "the double.s other tool": another tool'
+export DOUBLE_CUPTI=denied=35
+refused privileges 'this user may not profile; the administrator can allow it'
+export DOUBLE_CUPTI=denied=43
+refused mig 'MIG device cannot be profiled'
+export DOUBLE_CUPTI=denied=999
+refused unknown 'nvidia-smi'
+unset DOUBLE_CUPTI
+export CUDA_INJECTION64_PATH="$work/other.so"
+refused chained 'another tool has CUPTI'
+grep -q 'the other tool has 0' "$work/chained.err" || fail "the other tool was not called, or not first"
+unset CUDA_INJECTION64_PATH
+
+# No device, no driver: nothing to record, and nothing of ours is in the way.
+export DOUBLE_CUDA_FAIL=100
+record no_device -- "$programs/cu_work"
+[ "$status" -eq 4 ] || fail "no device: exit status $status"
+unset DOUBLE_CUDA_FAIL
+LD_LIBRARY_PATH=$work
+record no_driver -- "$programs/cu_work"
+[ "$status" -eq 4 ] || fail "no driver: exit status $status"
