@@ -99,12 +99,12 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         report_integer(report, times, (int64_t)((double)window / BUCKETS * (double)i));
         report_number(report, times, buckets[i] / ((double)window / BUCKETS) * 1e9);
     }
-    char text[REPORT_TEXT];
+    char text[REPORT_TEXT], rate[REPORT_TEXT];
     if (!time)
         report_finding(report, "No copy of known size is in the trace.");
     else
-        report_finding(report, "%s were moved, at %.2f GB/s while copies ran.", report_bytes(text, bytes),
-                       bytes / (double)time);
+        report_finding(report, "%s were moved, at %s while copies ran.", report_bytes(text, bytes),
+                       report_rate(rate, bytes / (double)time * 1e9));
     if (pageable)
         report_note(
             report,

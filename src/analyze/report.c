@@ -133,6 +133,15 @@ const char *report_bytes(char out[REPORT_TEXT], double bytes) {
     return out;
 }
 
+const char *report_rate(char out[REPORT_TEXT], double bytes_per_s) {
+    static const char *const UNITS[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+    size_t unit = 0;
+    for (; bytes_per_s >= 1000 && unit + 1 < sizeof UNITS / sizeof *UNITS; unit++)
+        bytes_per_s /= 1000;
+    (void)snprintf(out, REPORT_TEXT, unit == 0 ? "%.0f %s" : "%.2f %s", bytes_per_s, UNITS[unit]);
+    return out;
+}
+
 double report_percent(int64_t part, int64_t whole) {
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }

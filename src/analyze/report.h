@@ -56,6 +56,7 @@ tsmith_status report_written(FILE *out, tsmith_error *error);
 // A duration, a number of bytes for people: "1.23 ms", "4.00 GiB". Writes into `out` and returns it.
 const char *report_duration(char out[REPORT_TEXT], int64_t ns);
 const char *report_bytes(char out[REPORT_TEXT], double bytes);
+const char *report_rate(char out[REPORT_TEXT], double bytes_per_s);
 double report_percent(int64_t part, int64_t whole); // 0 when whole is 0
 
 #endif

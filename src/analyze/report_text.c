@@ -33,7 +33,7 @@ static void format_number(char text[CELL], const tsmith_cell *cell, tsmith_cell_
         (void)snprintf(text, CELL, "%s", report_bytes(part, (double)cell->value.integer));
         break;
     case TSMITH_CELL_RATE:
-        (void)snprintf(text, CELL, "%.2f GB/s", cell->value.number / 1e9);
+        (void)snprintf(text, CELL, "%s", report_rate(part, cell->value.number));
         break;
     case TSMITH_CELL_NUMBER:
         (void)snprintf(text, CELL, "%.*f", decimals, cell->value.number);

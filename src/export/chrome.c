@@ -16,6 +16,7 @@
 #include "event/batch.h"
 #include "export/formats.h"
 #include "export/json_out.h"
+#include "export/origin.h"
 
 enum place {
     PLACE_NOWHERE,  // printed by itself, or not at all
@@ -36,7 +37,8 @@ struct plan {
 struct chrome {
     struct output output;
     struct json_out json;
-    bool started, any, imported;
+    bool started, any;
+    struct origin origin;
     char separator; // before the next key of the event being written
     char **tracks;  // by id: `"pid":1,"tid":2`, or NULL
     size_t track_capacity;
@@ -86,14 +88,14 @@ static void put_ident(struct chrome *chrome, struct output *output, const char *
         json_out_u64(output, number);
     else if (text.bytes[0] == '=')
         json_out_string(output, text.bytes + 1, text.length - 1);
-    else if (chrome->imported)
+    else if (chrome->origin.chrome)
         output_bytes(output, text.bytes, text.length);
 }
 
 // Chrome knows processes and threads. A queue or counter of ours becomes a thread with a number that no thread
 // has.
 static uint64_t thread_number(const struct chrome *chrome, uint32_t id, const tsmith_track *track) {
-    if (chrome->imported || track->kind == TSMITH_TRACK_THREAD)
+    if (chrome->origin.chrome || track->kind == TSMITH_TRACK_THREAD)
         return track->tid;
     return ((uint64_t)1 << 40) + id;
 }
@@ -123,8 +125,8 @@ static const char *track_text(struct chrome *chrome, uint32_t id) {
     const tsmith_process *process = tsmith_dictionary_process(chrome->dictionary, track->process);
     tsmith_string none = {NULL, 0};
     tsmith_string pid =
-        chrome->imported ? checked(attribute_of(chrome, "process", track->process, "pid")) : none;
-    tsmith_string tid = chrome->imported ? checked(attribute_of(chrome, "track", id, "tid")) : none;
+        chrome->origin.chrome ? checked(attribute_of(chrome, "process", track->process, "pid")) : none;
+    tsmith_string tid = chrome->origin.chrome ? checked(attribute_of(chrome, "track", id, "tid")) : none;
     // A buffer of its own: identifiers may be as long as they like.
     struct output text = {.buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE)};
     if (!text.buffer || pid.length + tid.length > OUTPUT_SIZE / 8) {
@@ -182,12 +184,23 @@ static enum place place_of(const char *unit) {
     return PLACE_ARGUMENT;
 }
 
+// What mcTracer calls a field of the schema; NULL: as we do.
+static const char *mctracer_name(uint32_t field) {
+    return field == TSMITH_FIELD_CORRELATION ? "co_id"
+           : field == TSMITH_FIELD_QUEUED    ? "queue_ts"
+           : field == TSMITH_FIELD_SUBMITTED ? "submit_ts"
+           : field == TSMITH_FIELD_COMPLETED ? "complete_ts"
+                                             : NULL;
+}
+
 static bool plan_column(struct chrome *chrome, tsmith_column column) {
     tsmith_string name, unit = {"", 0};
     enum place place = PLACE_ARGUMENT;
     const tsmith_field_info *info = tsmith_field_describe(column.field);
     if (info) {
-        name = (tsmith_string){info->name, strlen(info->name)};
+        const char *own = chrome->origin.mctracer ? mctracer_name(column.field) : NULL;
+        own = own ? own : info->name;
+        name = (tsmith_string){own, strlen(own)};
         if (column.field <= TSMITH_FIELD_NAME || column.field == TSMITH_FIELD_CATEGORY)
             place = PLACE_NOWHERE;
     } else {
@@ -199,7 +212,7 @@ static bool plan_column(struct chrome *chrome, tsmith_column column) {
             return true; // a field that nobody described has no name to print
         name = tsmith_dictionary_string(chrome->dictionary, field->name);
         unit = tsmith_dictionary_string(chrome->dictionary, field->unit);
-        if (chrome->imported)
+        if (chrome->origin.chrome)
             place = place_of(unit.bytes);
     }
     return add_plan(chrome, column, place, name, unit.bytes);
@@ -271,7 +284,7 @@ static void assign(struct chrome *chrome, struct plan *plan) {
         chrome->local[field - TSMITH_FIELD_LOCAL_X] = plan;
         break;
     default:
-        if (field > TSMITH_FIELD_DYNAMIC && chrome->imported)
+        if (field > TSMITH_FIELD_DYNAMIC && chrome->origin.chrome)
             assign_dynamic(chrome, plan);
     }
 }
@@ -329,7 +342,10 @@ static void put_value(struct chrome *chrome, const struct plan *plan, uint32_t r
     }
     switch (plan->column.type) {
     case TSMITH_TYPE_TIME:
-        json_out_us(output, (int64_t)bits, 0);
+        if (chrome->origin.mctracer)
+            json_out_i64(output, (int64_t)bits); // its times are ns
+        else
+            json_out_us(output, (int64_t)bits, 0);
         break;
     case TSMITH_TYPE_I64:
         json_out_i64(output, (int64_t)bits);
@@ -415,7 +431,7 @@ static char natural_ph(const struct chrome *chrome, uint32_t row) {
     tsmith_kind kind = kind_at(chrome, row);
     if (kind == TSMITH_KIND_COUNTER)
         return 'C';
-    if (kind == TSMITH_KIND_MARKER || (!chrome->imported && !has(chrome->duration, row)))
+    if (kind == TSMITH_KIND_MARKER || (!chrome->origin.chrome && !has(chrome->duration, row)))
         return 'i';
     return 'X';
 }
@@ -441,12 +457,13 @@ static unsigned grid_of(const struct chrome *chrome, uint32_t row, uint64_t *gri
     return count;
 }
 
-static void put_sizes(struct output *output, const uint64_t *sizes, unsigned count) {
+static void put_sizes(struct chrome *chrome, const uint64_t *sizes, unsigned count) {
+    static const char *const axes[] = {"{\"x\":", ",\"y\":", ",\"z\":"};
     for (unsigned i = 0; i < count; i++) {
-        output_char(output, i ? ',' : '[');
-        json_out_u64(output, sizes[i]);
+        output_text(&chrome->output, chrome->origin.mctracer ? axes[i] : i ? "," : "[");
+        json_out_u64(&chrome->output, sizes[i]);
     }
-    output_char(output, ']');
+    output_char(&chrome->output, chrome->origin.mctracer ? '}' : ']');
 }
 
 // The arguments of one place, or keys of the event.
@@ -464,9 +481,9 @@ static void put_columns(struct chrome *chrome, enum place place, uint32_t row) {
     }
     if (sizes) {
         put_key(chrome, "\"grid\":");
-        put_sizes(&chrome->output, grid, sizes);
+        put_sizes(chrome, grid, sizes);
         put_key(chrome, "\"block\":");
-        put_sizes(&chrome->output, block, sizes);
+        put_sizes(chrome, block, sizes);
     }
 }
 
@@ -492,7 +509,7 @@ static void put_head(struct chrome *chrome, tsmith_string ph, bool category, boo
     struct output *output = &chrome->output;
     tsmith_kind kind = kind_at(chrome, row);
     const char *kind_name = tsmith_kind_name(kind);
-    bool own = !chrome->imported || kind == TSMITH_KIND_LOSS;
+    bool own = !chrome->origin.chrome || kind == TSMITH_KIND_LOSS;
     if (!kind_name)
         kind_name = "event";
     if (ph.length) {
@@ -598,14 +615,14 @@ static void put_row(struct chrome *chrome, uint32_t row) {
     if (has(chrome->duration, row))
         put_moment(chrome, "\"dur\":", (int64_t)value_at(chrome->duration, row), chrome->duration_rest,
                    chrome->duration_text, row);
-    if (!chrome->imported && letter == 'i')
+    if (!chrome->origin.chrome && letter == 'i')
         put_key(chrome, "\"s\":\"t\"");
     put_columns(chrome, PLACE_EVENT, row);
     put_args(chrome, PLACE_ARGUMENT, row);
     end(chrome);
     if (has(chrome->flow, row))
         put_attached_flow(chrome, row);
-    else if (!chrome->imported && has(chrome->correlation, row))
+    else if (!chrome->origin.chrome && has(chrome->correlation, row))
         put_own_flow(chrome, row);
 }
 
@@ -614,9 +631,7 @@ static void start(struct chrome *chrome, const tsmith_dictionary *dictionary) {
     if (chrome->started)
         return;
     chrome->started = true;
-    tsmith_string format = tsmith_dictionary_find_attribute(dictionary, "import.format");
-    chrome->imported = format.bytes && (strcmp(format.bytes, "chrome-json") == 0 ||
-                                        strcmp(format.bytes, "rocprofv3-json") == 0);
+    chrome->origin = origin_of(dictionary);
     output_text(&chrome->output, "{\"traceEvents\":[");
 }
 
@@ -721,12 +736,12 @@ static void put_other_data(struct chrome *chrome) {
 static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
     struct chrome *chrome = self;
     start(chrome, dictionary);
-    if (chrome->imported)
+    if (chrome->origin.chrome)
         put_metadata_events(chrome);
     else
         put_names(chrome);
     output_text(&chrome->output, "\n]");
-    if (chrome->imported)
+    if (chrome->origin.chrome)
         put_top_keys(chrome);
     else
         put_other_data(chrome);

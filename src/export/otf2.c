@@ -149,13 +149,9 @@ static void plan_column(struct plan *plan, tsmith_column column) {
     size_t field = is_told ? 0 : otf2_field(otf2, column.field, column.type);
     if (field == SIZE_MAX || !tsmith_dictionary_describe_field(otf2->dictionary, column.field, &info))
         return; // a field that nobody described has no name
-    bool number =
-        column.type == TSMITH_TYPE_I64 || column.type == TSMITH_TYPE_U64 || column.type == TSMITH_TYPE_F64;
     struct plan_column *it = &plan->columns[plan->count++];
-    *it = (struct plan_column){
-        column, field, column.field <= TSMITH_FIELD_NAME,
-        column.field == TSMITH_FIELD_VALUE ||
-            (column.field > TSMITH_FIELD_DYNAMIC && number && otf2->chrome && *info.unit == '\0')};
+    *it = (struct plan_column){column, field, column.field <= TSMITH_FIELD_NAME,
+                               origin_is_series(otf2->origin, &column, &info)};
     if (column.field == TSMITH_FIELD_START)
         plan->start = it;
     else if (column.field == TSMITH_FIELD_DURATION)
@@ -185,9 +181,8 @@ static tsmith_status outcome(const struct otf2 *otf2, tsmith_error *error) {
 }
 
 static void begin(struct otf2 *otf2, const tsmith_dictionary *dictionary) {
-    const char *format = tsmith_dictionary_find_attribute(dictionary, "import.format").bytes;
     otf2->dictionary = dictionary;
-    otf2->chrome = format && (strcmp(format, "chrome-json") == 0 || strcmp(format, "rocprofv3-json") == 0);
+    otf2->origin = origin_of(dictionary);
 }
 
 static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,

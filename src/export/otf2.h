@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "export/order.h"
+#include "export/origin.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/dictionary.h"
 
@@ -65,7 +66,8 @@ struct otf2 {
     const tsmith_dictionary *dictionary; // of the call
     tsmith_status status;                // the first failure; what comes after it is dropped
     tsmith_error error;
-    bool finished, chrome;
+    bool finished;
+    struct origin origin;
     struct otf2_track **tracks; // by track id
     size_t track_capacity;
     uint64_t locations;

@@ -277,7 +277,7 @@ static bool is_counter(const struct plan *plan, tsmith_kind kind, uint32_t row) 
 // Name and category. What they do not say themselves is left in *exceptions, a bit per field.
 static uint8_t *put_head(struct plan *plan, uint8_t *at, tsmith_kind kind, tsmith_kind natural, uint32_t row,
                          uint32_t *exceptions) {
-    bool own = !plan->perfetto->verbatim || kind == TSMITH_KIND_LOSS;
+    bool own = !plan->perfetto->origin.verbatim || kind == TSMITH_KIND_LOSS;
     tsmith_kind said = natural;
     if (has(plan->category, row) || own) {
         uint64_t key = has(plan->category, row) ? value_at(plan->category, row) : UINT64_MAX - (uint64_t)kind;
@@ -405,9 +405,9 @@ static void put_row(struct plan *plan, uint32_t row) {
                   row, &exceptions);
     if (has(plan->correlation, row))
         at = proto_uint(at, EVENT_CORRELATION, value_at(plan->correlation, row));
-    if (plan->perfetto->chrome)
+    if (plan->perfetto->origin.chrome)
         at = put_imported_flow(plan, at, kind, row);
-    else if (!plan->perfetto->verbatim)
+    else if (!plan->perfetto->origin.verbatim)
         at = put_own_flow(plan, at, kind, row);
     if (!put_columns(plan, at, counter, row))
         return;
@@ -420,18 +420,13 @@ static void put_row(struct plan *plan, uint32_t row) {
 
 static enum role role_of(const struct perfetto *perfetto, const tsmith_column *column,
                          const tsmith_field_info *info) {
-    bool number =
-        column->type == TSMITH_TYPE_I64 || column->type == TSMITH_TYPE_U64 || column->type == TSMITH_TYPE_F64;
-    if (column->field < TSMITH_FIELD_DYNAMIC) {
-        if (column->field <= TSMITH_FIELD_CORRELATION || column->field == TSMITH_FIELD_CATEGORY)
-            return ROLE_SILENT;
-        return column->field == TSMITH_FIELD_VALUE ? ROLE_COUNTER : ROLE_ANNOTATION;
-    }
-    if (column->type == TSMITH_TYPE_LIST && strcmp(info->unit, "flow") == 0 && perfetto->verbatim)
+    if (column->field <= TSMITH_FIELD_CORRELATION || column->field == TSMITH_FIELD_CATEGORY)
+        return ROLE_SILENT;
+    if (column->type == TSMITH_TYPE_LIST && strcmp(info->unit, "flow") == 0 && perfetto->origin.verbatim)
         return strcmp(info->name, "flow_ids") == 0               ? ROLE_FLOWS
                : strcmp(info->name, "terminating_flow_ids") == 0 ? ROLE_ENDING_FLOWS
                                                                  : ROLE_ANNOTATION;
-    return number && perfetto->chrome && *info->unit == '\0' ? ROLE_COUNTER : ROLE_ANNOTATION;
+    return origin_is_series(perfetto->origin, column, info) ? ROLE_COUNTER : ROLE_ANNOTATION;
 }
 
 // The columns that a Chrome trace had for what we name otherwise.

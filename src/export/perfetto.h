@@ -5,6 +5,7 @@
 #define EXPORT_PERFETTO_H
 
 #include "export/order.h"
+#include "export/origin.h"
 #include "export/output.h"
 #include "export/proto_out.h"
 #include "tracesmith/batch.h"
@@ -116,9 +117,7 @@ struct perfetto {
     struct output output;
     const tsmith_dictionary *dictionary; // of the call
     bool started, failed;
-    bool imported; // from another profiler's file
-    bool chrome;   // from Chrome JSON: what has no name or category had none, and flows are fields
-    bool verbatim; // from Chrome JSON or Perfetto
+    struct origin origin;
     uint32_t next_uuid;
     uint32_t attributes_written;   // of the dictionary
     uint32_t *processes, *devices; // uuids by id; 0: not described

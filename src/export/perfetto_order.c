@@ -31,7 +31,7 @@ struct place {
 };
 
 static uint64_t own_clock(const struct perfetto *perfetto) {
-    return perfetto->imported ? CLOCK_BOOTTIME_ID : CLOCK_MONOTONIC_RAW_ID;
+    return perfetto->origin.imported ? CLOCK_BOOTTIME_ID : CLOCK_MONOTONIC_RAW_ID;
 }
 
 static void put_clock(struct place place, int64_t time) {

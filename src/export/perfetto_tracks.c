@@ -102,14 +102,10 @@ static void put_calendar(struct perfetto *perfetto) {
 
 void perfetto_start(struct perfetto *perfetto) {
     static const char key[] = "tracesmith.export", value[] = "1";
-    const char *format = tsmith_dictionary_find_attribute(perfetto->dictionary, "import.format").bytes;
-    perfetto->imported = format != NULL;
-    perfetto->chrome =
-        format && (strcmp(format, "chrome-json") == 0 || strcmp(format, "rocprofv3-json") == 0);
-    perfetto->verbatim = perfetto->chrome || (format && strcmp(format, "perfetto") == 0);
+    perfetto->origin = origin_of(perfetto->dictionary);
     put_attribute(perfetto, key, sizeof key - 1, value, sizeof value - 1);
     perfetto_put_attributes(perfetto);
-    if (!perfetto->imported)
+    if (!perfetto->origin.imported)
         put_calendar(perfetto);
 }
 

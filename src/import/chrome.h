@@ -45,7 +45,12 @@ enum place { PLACE_EVENT, PLACE_ARGUMENT, PLACE_END, PLACE_COUNT };
     X(BYTES, PLACE_ARGUMENT, "bytes")                                                                        \
     X(GRID, PLACE_ARGUMENT, "grid")                                                                          \
     X(BLOCK, PLACE_ARGUMENT, "block")                                                                        \
-    X(BANDWIDTH, PLACE_ARGUMENT, "memory bandwidth (GB/s)")
+    X(BANDWIDTH, PLACE_ARGUMENT, "memory bandwidth (GB/s)")                                                  \
+    X(CO_ID, PLACE_ARGUMENT, "co_id")                                                                        \
+    X(QUEUE_TS, PLACE_ARGUMENT, "queue_ts")                                                                  \
+    X(SUBMIT_TS, PLACE_ARGUMENT, "submit_ts")                                                                \
+    X(COMPLETE_TS, PLACE_ARGUMENT, "complete_ts")                                                            \
+    X(DEVICE_ID, PLACE_ARGUMENT, "device_id")
 
 enum role {
     ROLE_NONE,
@@ -112,6 +117,8 @@ struct chrome {
     struct texts texts;
     struct reader *reader;
     struct rows *rows;
+    bool has_unit, in_ns; // of times (chrome_times.c)
+    bool by_mctracer;     // written by mcTracer (chrome_kinds.c)
 };
 
 // ---- reader

@@ -23,10 +23,32 @@ static tsmith_kind kind_of_task(tsmith_string name) {
     return TSMITH_KIND_KERNEL;
 }
 
+// mcTracer (MetaX) writes neither categories nor names of processes that say it: what was launched has a grid, copies of
+// the device begin with a small letter, and what has a number besides was a call ("mcMemcpyAsync").
+static const struct value *value_of(const struct chrome *chrome, const struct event *event, uint8_t role) {
+    for (size_t i = 0; i < event->count; i++)
+        if (reader_key(chrome->reader, event->values[i].key)->role == role)
+            return &event->values[i];
+    return NULL;
+}
+
+static tsmith_kind kind_of_mctracer(const struct chrome *chrome, const struct event *event) {
+    tsmith_string name = tsmith_dictionary_string(chrome->dictionary, event->name);
+    if (value_of(chrome, event, ROLE_GRID))
+        return TSMITH_KIND_KERNEL;
+    if (name.length >= 6 && memcmp(name.bytes, "memcpy", 6) == 0)
+        return TSMITH_KIND_MEMCPY;
+    if (name.length >= 6 && memcmp(name.bytes, "memset", 6) == 0)
+        return TSMITH_KIND_MEMSET;
+    return value_of(chrome, event, ROLE_CO_ID) ? TSMITH_KIND_API : TSMITH_KIND_RANGE;
+}
+
 tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event) {
     switch (event->ph) {
     case 'X':
     case 'B':
+        if (chrome->by_mctracer)
+            return kind_of_mctracer(chrome, event);
         if (track->by_name)
             return kind_of_task(tsmith_dictionary_string(chrome->dictionary, event->name));
         if (track->is_runtime)
@@ -46,12 +68,52 @@ tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track,
     }
 }
 
+// The device of that number, which the only process with a name is called after.
+static uint32_t mctracer_device(struct chrome *chrome, uint64_t number) {
+    struct rows *rows = chrome->rows;
+    tsmith_dictionary *dictionary = chrome->dictionary;
+    tsmith_device device = {.vendor = tsmith_dictionary_intern_cstr(dictionary, "MetaX"),
+                            .api = tsmith_dictionary_intern_cstr(dictionary, "maca"),
+                            .type = tsmith_dictionary_intern_cstr(dictionary, "gpu")};
+    for (size_t i = 0; i < rows->process_count && !device.name; i++)
+        device.name = rows->processes[i].name;
+    uint32_t *slot = tracks_device(rows, number);
+    if (slot && !*slot)
+        *slot = tsmith_dictionary_add_device(dictionary, &device);
+    return slot ? *slot : 0;
+}
+
+static void learn_mctracer(struct chrome *chrome, struct row_track *track, const struct event *event) {
+    const struct value *number = value_of(chrome, event, ROLE_DEVICE_ID);
+    track->by_name = true;
+    if (!number || number->form != FORM_I64)
+        return;
+    track->device_id = mctracer_device(chrome, number->bits);
+    track->device = track->device_id != 0;
+    track->queue = track->tid.form == FORM_I64 ? track->tid.bits : 0;
+}
+
+// Whether mcTracer wrote the file is told by its first event: nanoseconds, and the number that it gives each call.
+static void find_writer(struct chrome *chrome, const struct event *event) {
+    if (chrome->rows->track_count != 1 || !chrome->in_ns || !value_of(chrome, event, ROLE_CO_ID))
+        return;
+    tsmith_attribute attribute = {tsmith_dictionary_intern_cstr(chrome->dictionary, "import.writer"),
+                                  tsmith_dictionary_intern_cstr(chrome->dictionary, "mcTracer")};
+    (void)tsmith_dictionary_add_attribute(chrome->dictionary, &attribute);
+    chrome->by_mctracer = true;
+}
+
 // A process says what it is called before its first event, as msprof has it; later is too late.
-void kinds_learn(struct chrome *chrome, struct row_track *track) {
+void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event) {
     tsmith_dictionary *dictionary = chrome->dictionary;
     struct row_process *process = &chrome->rows->processes[track->process];
     tsmith_string name = tsmith_dictionary_string(dictionary, process->name);
-    if (track->groups || !name.length)
+    if (track->groups)
+        return;
+    find_writer(chrome, event);
+    if (chrome->by_mctracer)
+        learn_mctracer(chrome, track, event);
+    if (chrome->by_mctracer || !name.length)
         return;
     track->is_runtime = strcmp(name.bytes, "CANN") == 0;
     track->by_name = strcmp(name.bytes, "Ascend Hardware") == 0;

@@ -70,33 +70,6 @@ static void add_value(struct chrome *chrome, uint32_t key, uint32_t form, uint64
     event->values[event->count++] = (struct value){key, form, bits};
 }
 
-// A time that is more or less than an int64 of ns: as near as it gets, and its text.
-static void odd_moment(struct chrome *chrome, struct moment *moment, double us, const char *text,
-                       size_t length) {
-    enum text_form form;
-    double ns = us * 1000.0;
-    moment->ns = isnan(ns)       ? 0
-                 : ns >= 0x1p62  ? (int64_t)1 << 62
-                 : ns <= -0x1p62 ? -((int64_t)1 << 62)
-                                 : (int64_t)ns;
-    moment->odd = true;
-    moment->rest = 0;
-    moment->text = texts_json_once(&chrome->texts, text, length, &form);
-    chrome->problems.counts[PROBLEM_ODD_TIME]++;
-}
-
-static void set_moment(struct chrome *chrome, struct moment *moment, const struct json_number *number,
-                       const char *text, size_t length) {
-    moment->there = true;
-    moment->odd = false;
-    if (!json_number_ns(number, &moment->ns, &moment->rest))
-        odd_moment(chrome, moment, json_number_double(number, text, length), text, length);
-}
-
-static struct moment *moment_of(struct event *event, uint8_t role) {
-    return role == ROLE_TIME ? &event->start : role == ROLE_DURATION ? &event->duration : NULL;
-}
-
 static struct ident *ident_of(struct event *event, uint8_t role) {
     switch (role) {
     case ROLE_PID:
@@ -210,13 +183,13 @@ static enum result read_string(struct chrome *chrome, uint32_t index, const char
         return quote ? BAD : MORE;
     size_t length = (size_t)(quote - content);
     *at = quote + 1;
-    struct moment *moment = moment_of(&chrome->reader->event, key->role);
+    struct moment *moment = times_of(&chrome->reader->event, key->role);
     if (moment) { // a number in quotes
         struct json_number number;
         const char *after = json_number_read(content, quote, &number);
         moment->there = true;
-        odd_moment(chrome, moment, after == quote ? json_number_double(&number, content, length) : 0,
-                   content - 1, length + 2);
+        times_odd(chrome, moment, after == quote ? json_number_double(&number, content, length) : 0,
+                  content - 1, length + 2);
         if (after == quote && number.exact)
             (void)json_number_ns(&number, &moment->ns, &moment->rest);
         moment->rest = 0;
@@ -284,9 +257,9 @@ static uint64_t double_bits(double value) {
 static void put_number(struct chrome *chrome, uint32_t index, const struct json_number *number,
                        const char *text, size_t length) {
     uint8_t role = chrome->reader->keys[index].role;
-    struct moment *moment = moment_of(&chrome->reader->event, role);
+    struct moment *moment = times_of(&chrome->reader->event, role);
     if (moment) {
-        set_moment(chrome, moment, number, text, length);
+        times_read(chrome, moment, number, text, length);
         return;
     }
     if (number->integral && number->exact && number->mantissa <= (uint64_t)INT64_MAX) {

@@ -144,7 +144,7 @@ static struct group *find_group(struct chrome *chrome, const struct event *event
         rows->failed = true;
         return NULL;
     }
-    kinds_learn(chrome, track);
+    kinds_learn(chrome, track, event);
     *group = (struct group){.next = track->groups,
                             .track = track,
                             .category = event->category,
@@ -194,16 +194,16 @@ static void set_dynamic(struct rows *rows, tsmith_batch *batch, uint32_t field, 
     rows->failed |= tsmith_batch_set_dynamic(batch, field, type, bits) != TSMITH_OK;
 }
 
-// "[1, 2, 3]" as JSON without spaces: how many, or 0 when it is anything else (also a leading zero, so that it
-// can be written back the same).
-static unsigned list_of_sizes(tsmith_string text, uint64_t *sizes) {
+// "[1,2,3]", or {"x":1,"y":2,"z":3} as mcTracer has it, without spaces: how many, or 0 when it is anything else (also a
+// leading zero, so that it can be written back the same).
+static unsigned list_of_sizes(tsmith_string text, bool object, uint64_t *sizes) {
+    static const char *const before[2][3] = {{"[", ",", ","}, {"{\"x\":", ",\"y\":", ",\"z\":"}};
     const char *at = text.bytes;
     unsigned count = 0;
-    if (*at++ != '[')
-        return 0;
-    do {
+    while (count < 3 && strncmp(at, before[object][count], strlen(before[object][count])) == 0) {
         uint64_t value = 0;
-        if (count == 3 || *at < '1' || *at > '9')
+        at += strlen(before[object][count]);
+        if (*at < '1' || *at > '9')
             return 0;
         for (; *at >= '0' && *at <= '9'; at++) {
             if (value > UINT32_MAX)
@@ -211,8 +211,9 @@ static unsigned list_of_sizes(tsmith_string text, uint64_t *sizes) {
             value = value * 10 + (uint64_t)(*at - '0');
         }
         sizes[count++] = value;
-    } while (*at++ == ',');
-    return at[-1] == ']' && at == text.bytes + text.length ? count : 0;
+    }
+    bool whole = at == text.bytes + text.length - 1 && *at == (object ? '}' : ']');
+    return whole && (count == 3 || !object) ? count : 0;
 }
 
 // Grid and block of a kernel launch become global and local size, when they come back from those exactly.
@@ -221,10 +222,11 @@ static bool set_sizes(struct chrome *chrome, tsmith_batch *batch, const struct v
     uint64_t blocks[3], local[3];
     if (grid->form != FORM_JSON || block->form != FORM_JSON)
         return false;
-    unsigned count =
-        list_of_sizes(tsmith_dictionary_string(chrome->dictionary, (uint32_t)grid->bits), blocks);
-    if (!count ||
-        list_of_sizes(tsmith_dictionary_string(chrome->dictionary, (uint32_t)block->bits), local) != count)
+    const tsmith_dictionary *dictionary = chrome->dictionary;
+    unsigned count = list_of_sizes(tsmith_dictionary_string(dictionary, (uint32_t)grid->bits),
+                                   chrome->by_mctracer, blocks);
+    if (!count || list_of_sizes(tsmith_dictionary_string(dictionary, (uint32_t)block->bits),
+                                chrome->by_mctracer, local) != count)
         return false;
     for (unsigned i = 0; i < count; i++) {
         set(chrome->rows, batch, TSMITH_FIELD_GLOBAL_X + i, blocks[i] * local[i]);
@@ -243,9 +245,23 @@ static bool is_natural(const struct value *value) {
 }
 
 // A value into the field of the vocabulary it belongs to, or aside; false when it has none or does not fit.
-static bool set_known(struct rows *rows, tsmith_batch *batch, uint8_t role, const struct value *value,
-                      struct known_values *known) {
+static bool set_known(const struct chrome *chrome, tsmith_batch *batch, uint8_t role,
+                      const struct value *value, struct known_values *known) {
+    struct rows *rows = chrome->rows;
     switch (role) {
+    case ROLE_CO_ID:
+    case ROLE_QUEUE_TS:
+    case ROLE_SUBMIT_TS:
+    case ROLE_COMPLETE_TS:
+        if (!chrome->by_mctracer || value->form != FORM_I64 || (int64_t)value->bits < 0)
+            return false;
+        set(rows, batch,
+            role == ROLE_CO_ID       ? TSMITH_FIELD_CORRELATION
+            : role == ROLE_QUEUE_TS  ? TSMITH_FIELD_QUEUED
+            : role == ROLE_SUBMIT_TS ? TSMITH_FIELD_SUBMITTED
+                                     : TSMITH_FIELD_COMPLETED,
+            value->bits);
+        return true;
     case ROLE_CORRELATION:
     case ROLE_BYTES:
         if (!is_natural(value))
@@ -297,7 +313,7 @@ static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct 
     for (size_t i = 0; i < event->count; i++) {
         const struct value *value = &event->values[i];
         uint8_t role = reader_key(chrome->reader, value->key)->role;
-        if (role <= ROLE_ARGS || end || !set_known(chrome->rows, batch, role, value, &known))
+        if (role <= ROLE_ARGS || end || !set_known(chrome, batch, role, value, &known))
             set_value(chrome, batch, value, end);
     }
     if (known.bandwidth && !set_bandwidth(chrome, batch, event, &known))

@@ -3,11 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "import/json_scan.h"
 #include "import/rows.h"
-
-enum { DEVICES_MAX = 4096 };
 
 // The value of a member of the object text[0 .. length), which has no spaces; NULL when there is none. Members of
 // nested objects are not told apart: deviceProperties has none.
@@ -29,16 +26,9 @@ static void add_device(struct chrome *chrome, const char *text, size_t length) {
     struct rows *rows = chrome->rows;
     tsmith_dictionary *dictionary = chrome->dictionary;
     uint64_t id = member_number(text, length, "\"id\":");
-    if (id >= DEVICES_MAX)
+    uint32_t *slot = tracks_device(rows, id);
+    if (!slot)
         return;
-    void *devices = rows->devices;
-    size_t had = rows->device_capacity;
-    if (!array_reserve(&devices, &rows->device_capacity, (size_t)id + 1, sizeof *rows->devices)) {
-        rows->failed = true;
-        return;
-    }
-    rows->devices = devices;
-    memset(rows->devices + had, 0, (rows->device_capacity - had) * sizeof *rows->devices);
     const char *name = member(text, length, "\"name\":\""), *quote = NULL;
     bool plain = true;
     if (name)
@@ -50,8 +40,8 @@ static void add_device(struct chrome *chrome, const char *text, size_t length) {
         .memory_bytes = member_number(text, length, "\"totalGlobalMem\":"),
         .compute_units = units <= UINT32_MAX ? (uint32_t)units : 0,
     };
-    if (!rows->devices[id])
-        rows->devices[id] = tsmith_dictionary_add_device(dictionary, &device);
+    if (!*slot)
+        *slot = tsmith_dictionary_add_device(dictionary, &device);
 }
 
 // The objects of the array, one by one.

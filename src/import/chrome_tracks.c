@@ -11,7 +11,7 @@
 #include "import/json_scan.h"
 #include "import/rows.h"
 
-enum { METADATA_BYTES_MAX = 64 << 20 };
+enum { METADATA_BYTES_MAX = 64 << 20, DEVICES_MAX = 4096 };
 
 static uint64_t hash_idents(struct ident pid, struct ident tid) {
     uint64_t hash = (pid.bits + pid.form) * 0x9e3779b97f4a7c15u;
@@ -201,26 +201,34 @@ static bool is_stream(const struct chrome *chrome, struct ident tid) {
     return name.length >= sizeof prefix && memcmp(name.bytes, prefix, sizeof prefix - 1) == 0;
 }
 
+uint32_t *tracks_device(struct rows *rows, uint64_t number) {
+    void *devices = rows->devices;
+    size_t had = rows->device_capacity;
+    if (number >= DEVICES_MAX ||
+        !array_reserve(&devices, &rows->device_capacity, (size_t)number + 1, sizeof *rows->devices))
+        return NULL;
+    rows->devices = devices;
+    memset(rows->devices + had, 0, (rows->device_capacity - had) * sizeof *rows->devices);
+    return &rows->devices[number];
+}
+
 // The device that a process of Kineto stands for: its pid is the number of the GPU.
 static uint32_t device_of(struct chrome *chrome, const struct row_track *track) {
     struct rows *rows = chrome->rows;
     uint64_t pid = ident_number(track->pid);
-    if (!track->device || track->pid.form != FORM_I64 || pid >= 4096 || !is_stream(chrome, track->tid))
+    if (!track->device || track->pid.form != FORM_I64 || !is_stream(chrome, track->tid))
         return 0;
-    if (pid >= rows->device_capacity || !rows->devices[pid]) {
+    uint32_t *slot = tracks_device(rows, pid);
+    if (!slot)
+        return 0;
+    if (!*slot) {
         char name[32];
         (void)snprintf(name, sizeof name, "GPU %u", (unsigned)pid);
         tsmith_device device = {.name = tsmith_dictionary_intern_cstr(chrome->dictionary, name),
                                 .type = tsmith_dictionary_intern_cstr(chrome->dictionary, "gpu")};
-        void *devices = rows->devices;
-        size_t had = rows->device_capacity;
-        if (!array_reserve(&devices, &rows->device_capacity, (size_t)pid + 1, sizeof *rows->devices))
-            return 0;
-        rows->devices = devices;
-        memset(rows->devices + had, 0, (rows->device_capacity - had) * sizeof *rows->devices);
-        rows->devices[pid] = tsmith_dictionary_add_device(chrome->dictionary, &device);
+        *slot = tsmith_dictionary_add_device(chrome->dictionary, &device);
     }
-    return rows->devices[pid];
+    return *slot;
 }
 
 static void write_process(struct chrome *chrome, size_t index) {

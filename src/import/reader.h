@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "import/chrome.h"
+#include "import/json_scan.h"
 
 enum {
     TRANSITION_TEXT = 112,
@@ -69,6 +70,16 @@ uint32_t reader_find_key(struct chrome *chrome, const char *raw, size_t length, 
 // From the key `from` on, text[0 .. length) leads to what `seen` says.
 void reader_remember(struct reader *reader, uint32_t from, const struct transition *seen, const char *text,
                      size_t length);
+
+// ---- chrome_times.c
+
+// Where a value of this role goes when it is a time of the event; NULL when it is none.
+struct moment *times_of(struct event *event, uint8_t role);
+// Text[0 .. length) is the number.
+void times_read(struct chrome *chrome, struct moment *moment, const struct json_number *number,
+                const char *text, size_t length);
+// A time that is more or less than an int64 of ns: as near as it gets, and its text.
+void times_odd(struct chrome *chrome, struct moment *moment, double us, const char *text, size_t length);
 
 static inline bool reader_same_bytes(const char *a, const char *b, size_t length) {
     if (length < 8)

@@ -99,7 +99,7 @@ struct rows {
     bool any;
     tsmith_status device_status;
     uint32_t devices_text; // string id of deviceProperties, 0: none yet
-    uint32_t *devices;     // by pid: device id
+    uint32_t *devices;     // by number (the pid, in Kineto): device id
     size_t device_capacity;
     size_t metadata_bytes;
     bool ended, failed;
@@ -108,8 +108,8 @@ struct rows {
 // ---- chrome_kinds.c
 
 tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event);
-// Before the first event of a track: what the name of its process says about all of them.
-void kinds_learn(struct chrome *chrome, struct row_track *track);
+// Before the first event of a track: what that and the name of its process say about all of them.
+void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
 
 // ---- chrome_tracks.c
 
@@ -119,6 +119,8 @@ struct row_track *tracks_find(struct chrome *chrome, struct ident pid, struct id
 void tracks_write(struct chrome *chrome);
 // A metadata event: process_name, thread_name and the like.
 void tracks_metadata(struct chrome *chrome, const struct event *event, const char *text, size_t length);
+// Where the id of the device of that number is, 0 when it has none yet; NULL when there are too many.
+uint32_t *tracks_device(struct rows *rows, uint64_t number);
 void tracks_finish(struct rows *rows);
 
 #endif

@@ -38,7 +38,7 @@ static bool starts_with(tsmith_string name, const char *prefix) {
     return name.length >= length && memcmp(name.bytes, prefix, length) == 0;
 }
 
-// CUPTI's and Kineto's names of copies: "Memcpy HtoD (Pageable -> Device)".
+// CUPTI's and Kineto's names of copies: "Memcpy HtoD (Pageable -> Device)"; mcTracer's: "memcpy HTOD(pinned,device)".
 static uint16_t classify_copy(tsmith_string name) {
     static const struct {
         const char *text;
@@ -50,9 +50,9 @@ static uint16_t classify_copy(tsmith_string name) {
                       {"PtoP", TSMITH_DIRECTION_PEER_TO_PEER}};
     uint16_t class = NAME_SEEN;
     for (size_t i = 0; i < sizeof DIRECTIONS / sizeof *DIRECTIONS; i++)
-        if (memmem(name.bytes, name.length, DIRECTIONS[i].text, 4))
+        if (strcasestr(name.bytes, DIRECTIONS[i].text))
             class |= (uint16_t)(DIRECTIONS[i].direction << NAME_DIRECTION_SHIFT);
-    if (memmem(name.bytes, name.length, "Pageable", 8))
+    if (strcasestr(name.bytes, "Pageable"))
         class |= NAME_PAGEABLE;
     return class;
 }
@@ -74,7 +74,7 @@ uint16_t names_classify(tsmith_string name) {
     for (size_t i = 0; i < sizeof COMMUNICATION / sizeof *COMMUNICATION; i++)
         if (starts_with(name, COMMUNICATION[i]))
             return class | NAME_COMMUNICATION;
-    if (starts_with(name, "Memcpy "))
+    if (starts_with(name, "Memcpy ") || starts_with(name, "memcpy "))
         return classify_copy(name);
     size_t prefix = api_prefix(name);
     if (!prefix)
