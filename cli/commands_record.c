@@ -93,12 +93,20 @@ static const struct option profile_options[] = {
      .doc = "Sample power, clocks, memory, utilisation, NVLink and PCIe of NVIDIA GPUs so often per second "
             "(through NVML, "
             "outside the program)"},
+    {.name = "nsys",
+     .doc = "Let Nsight Systems record instead (nsys, where it is installed), and import its report into the "
+            "trace"},
+    {.name = "nsys-args",
+     .argument = "OPTIONS",
+     .doc = "The same, with OPTIONS for nsys profile: words between blanks; quotes keep blanks together"},
     {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {
     {"tracesmith profile -- ./program --its-own options", "Record a program into trace.sbt"},
     {"tracesmith profile -o run.sbt -b 16M python3 train.py", "Larger rings, another file"},
     {"tracesmith profile --capture -o run.sbt ./program", "With all that is needed to replay it"},
+    {"tracesmith profile --nsys-args \"-t cuda,nvtx\" -o run.sbt ./program",
+     "By Nsight Systems, into the same format"},
     {NULL, NULL}};
 
 const struct command profile_entry = {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "nsys.h"
 #include "quantity.h"
 #include "record.h"
 #include "sources.h"
@@ -265,6 +266,10 @@ int command_profile(const struct invocation *invocation) {
     struct text program = {0};
     struct sources sources = {0};
     int code = check_program(invocation->operands[0], &program);
+    if (code == EXIT_DONE && nsys_wanted(invocation)) {
+        text_finish(&program);
+        return nsys_profile(invocation, path);
+    }
     if (code == EXIT_DONE && !trace_may_replace(path))
         code = EXIT_USAGE;
     if (code == EXIT_DONE)
