@@ -25,6 +25,7 @@ struct option {
     const char *argument; // what --help calls the value; NULL: a flag
     const char *doc;      // one sentence without its end
     enum value_kind kind;
+    bool optional;                         // the value may be left out; given, it is attached with '='
     bool list;                             // several words, separated by commas
     bool repeated;                         // may be given several times: invocation_next has them all
     const char *(*word)(size_t index);     // the words allowed, NULL after the last; NULL: any value

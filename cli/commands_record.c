@@ -82,9 +82,17 @@ static const struct option profile_options[] = {
      .doc =
          "Record the call stack of every call that enqueues a command, builds a program, allocates or waits"},
     {.name = "capture",
-     .doc = "Record commands and data too, so that 'tracesmith replay' can run them again (OpenCL); it costs "
-            "time "
-            "and space for all that is written and computed"},
+     .argument = "RANGE",
+     .optional = true,
+     .doc =
+         "Record commands and data too, so that 'tracesmith replay' can run them again (OpenCL): of "
+         "everything, or of a range (below); it costs time and space for all that is written and computed"},
+    {.name = "no-payload",
+     .doc = "With --capture: keep hashes of data, not the data, so that the file can be given away; a "
+            "replay can compare what depends on none of it"},
+    {.name = "capture-hashes",
+     .doc = "With --capture: keep hashes of what every single command wrote, so that a replay names the "
+            "first that goes wrong; each then waits for a copy"},
     {.name = "xray",
      .doc = "Record the functions that clang -fxray-instrument put into the program too, on the same clock "
             "(docs/sources.md)"},
@@ -105,6 +113,8 @@ static const struct example profile_examples[] = {
     {"tracesmith profile -- ./program --its-own options", "Record a program into trace.sbt"},
     {"tracesmith profile -o run.sbt -b 16M python3 train.py", "Larger rings, another file"},
     {"tracesmith profile --capture -o run.sbt ./program", "With all that is needed to replay it"},
+    {"tracesmith profile --capture=kernel:blur:3+1 ./program",
+     "Its third launch of blur, and what that reads"},
     {"tracesmith profile --nsys-args \"-t cuda,nvtx\" -o run.sbt ./program",
      "By Nsight Systems, into the same format"},
     {NULL, NULL}};
@@ -120,7 +130,14 @@ const struct command profile_entry = {
         "when it could not be run. Only when the program succeeded and its trace could not be written is it "
         "4. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are handed on to the program. "
         "Processes that outlive it are recorded until they end, or until one of these signals.\n\n"
-        "A file that is there already is replaced if it is a trace; any other file is left alone.",
+        "A file that is there already is replaced if it is a trace; any other file is left alone.\n\n"
+        "The RANGE of --capture is one of:\n"
+#define RANGE(name, argument, doc) "  " name argument ": " doc "\n"
+    TSMITH_CAPTURE_RANGE_TABLE(RANGE)
+#undef RANGE
+        "What memory holds that a range reads first is copied then; a range is never larger than the whole. "
+        "With "
+        "'signal', SIGUSR1 to tracesmith begins and ends recording, and is not handed on.",
     .operands_least = 1,
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_PROGRAM,

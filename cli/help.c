@@ -74,7 +74,7 @@ static void add_option(struct text *text, const struct option *option) {
         text_add_cstr(text, "    ");
     text_add_format(text, "--%s", option->name);
     if (option->argument)
-        text_add_format(text, " %s", option->argument);
+        text_add_format(text, option->optional ? "[=%s]" : " %s", option->argument);
     size_t column = text->length - from;
     if (column + 2 > OPTION_COLUMNS) {
         text_add_char(text, '\n');

@@ -44,7 +44,7 @@ static void add_roff_options(struct text *text, const struct option *options) {
         add_roff_cstr(text, options->name);
         text_add_cstr(text, "\\fR");
         if (options->argument)
-            text_add_format(text, " \\fI%s\\fR", options->argument);
+            text_add_format(text, options->optional ? "[=\\fI%s\\fR]" : " \\fI%s\\fR", options->argument);
         text_add_char(text, '\n');
         add_roff_cstr(text, options->doc);
         text_add_cstr(text, ".\n");
@@ -148,7 +148,7 @@ static void add_markdown_option(struct text *text, const struct option *option) 
         text_add_format(text, "`-%c`, ", option->letter);
     text_add_format(text, "`--%s", option->name);
     if (option->argument)
-        text_add_format(text, " %s", option->argument);
+        text_add_format(text, option->optional ? "[=%s]" : " %s", option->argument);
     text_add_cstr(text, "` | ");
     add_cell(text, option->doc);
     text_add_char(text, '.');

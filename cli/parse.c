@@ -147,6 +147,8 @@ static bool parse_option(const char *word, const char *next, struct invocation *
         apply_global(global, out);
         return true;
     }
+    if (option->optional && !attached)
+        attached = "";
     if (option->argument && !attached) {
         attached = next;
         *took_next = true;
@@ -168,7 +170,7 @@ static bool parse_option(const char *word, const char *next, struct invocation *
         out->repeated[out->repeated_count++].value = attached;
     }
     out->values[option - parsing->options] = option->argument ? attached : "";
-    return !option->argument || check_words(option, attached);
+    return !option->argument || (option->optional && !*attached) || check_words(option, attached);
 }
 
 static bool check_operands(const struct invocation *out) {

@@ -63,7 +63,14 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");
-    options->recording = invocation_flag(invocation, "capture") ? "all" : NULL;
+    const char *range = invocation_value(invocation, "capture");
+    options->recording = range && !*range ? "all" : range;
+    options->recording_hashes_only = invocation_flag(invocation, "no-payload");
+    options->recording_every_command = invocation_flag(invocation, "capture-hashes");
+    if (!range && (options->recording_hashes_only || options->recording_every_command)) {
+        complain("--no-payload and --capture-hashes say how --capture records: give that too");
+        return false;
+    }
     options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)
         tsmith_overflow_find(overflow, &options->overflow);

@@ -19,6 +19,7 @@ static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUS
 enum { FORWARDED_COUNT = sizeof forwarded / sizeof forwarded[0] };
 
 static tsmith_capture *volatile current; // for the handler; one recording at a time
+static volatile sig_atomic_t triggers;   // SIGUSR1 is for us: it begins and ends a recording
 
 // A signal typed at the terminal reaches the program by itself (it is in the same process group) and comes
 // from the kernel; one that was sent to us is for the program. When the program has ended, and only processes it left
@@ -27,6 +28,8 @@ static void hand_on(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     if (current && tsmith_capture_left_running(current))
         tsmith_capture_stop(current);
+    else if (current && triggers && signal_number == SIGUSR1)
+        tsmith_capture_trigger(current);
     else if (current && info->si_code <= 0)
         tsmith_capture_signal(current, signal_number);
 }
@@ -115,6 +118,8 @@ void record_run(const struct record_request *request, struct record_result *out)
     if (out->status < 0)
         goto done;
     out->stage = RECORD_START;
+    triggers =
+        request->options && request->options->recording && strcmp(request->options->recording, "signal") == 0;
     current = capture;
     catch_signals(before);
     out->status = tsmith_capture_start(capture, request->argv, &out->error);

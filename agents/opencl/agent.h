@@ -78,12 +78,16 @@ static inline uint64_t agent_tick(void) {
 }
 
 // A correlation id, of the thread's own store: threads do not meet over it.
-static inline uint64_t agent_correlation(void) {
+static inline uint64_t agent_correlation_next(void) {
     enum { STORE = 256 };
     if (__builtin_expect(agent_thread.correlation == agent_thread.correlation_end, 0)) {
         agent_thread.correlation = channel_correlations(agent.channel, STORE);
         agent_thread.correlation_end = agent_thread.correlation + STORE;
     }
+    return agent_thread.correlation;
+}
+static inline uint64_t agent_correlation(void) {
+    agent_correlation_next();
     return agent_thread.correlation++;
 }
 
@@ -93,6 +97,11 @@ uint32_t agent_operation_name(tsmith_operation operation);
 
 // "gpu", "accelerator", "cpu" or "".
 const char *agent_device_type(cl_device_type type);
+
+// For entry/entry.c, which makes a layer of it.
+extern const char entry_name[];
+extern cl_icd_dispatch entry_table;
+void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
 
 // The wrappers, of the driver's own types.
 #define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) layer_##name;

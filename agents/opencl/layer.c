@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layer's entry points, for both loaders there are, and the attachment to a session. Rules: agent.h.
-//
-// ocl-icd calls clGetLayerInfo and clInitLayer once, before the program's first call goes on, and nothing at
-// the end. The Khronos loader prefers clInitLayerWithProperties and calls clDeinitLayer when it unloads its
-// layers. A loader without layers is served by preload/preload.c, which calls clInitLayer itself.
+// The layer's table, and the attachment to a session. Rules: agent.h.
 //
 // Without a session the table handed out is empty: the loader then calls the driver directly, and we cost
 // nothing.
 #include "agent.h"
-
-#include <CL/cl_layer.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -22,14 +16,11 @@
 #include "pending.h"
 #include "shapes.h"
 
-#define LAYER_EXPORT __attribute__((visibility("default")))
-#define LAYER_NAME "TraceSmith"
-
 struct agent agent;
 __thread struct agent_thread agent_thread;
 
-static cl_icd_dispatch layer;
-static atomic_bool initialised;
+const char entry_name[] = "TraceSmith";
+cl_icd_dispatch entry_table;
 
 static uint32_t intern_once(_Atomic uint32_t *id, const char *text) {
     uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
@@ -88,7 +79,7 @@ static bool attach(void) {
 static void fill(void) {
 #define CALL_FILL(name)                                                                                      \
     if (agent.next.name)                                                                                     \
-        layer.name = layer_##name;
+        entry_table.name = layer_##name;
     OPENCL_CALLS(CALL_FILL)
 #undef CALL_FILL
 }
@@ -101,65 +92,16 @@ static void keep_loaded(const cl_icd_dispatch *target) {
         dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-static cl_int init(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_out,
-                   const cl_icd_dispatch **out) {
-    const size_t known = sizeof layer / sizeof(void *);
-    const size_t bytes = (count < known ? count : known) * sizeof(void *);
-    if (!target || !count_out || !out)
-        return CL_INVALID_VALUE;
-    // A loader that was closed and is opened again comes here again, with its functions in a new place.
-    const bool again = atomic_exchange(&initialised, true);
+void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again) {
     memcpy(&agent.next, target, bytes);
     if (!again && attach()) {
         keep_loaded(target);
         fill();
     }
-    *count_out = (cl_uint)known;
-    *out = &layer;
-    return CL_SUCCESS;
 }
 
-static cl_int give(const void *from, size_t bytes, size_t size, void *value, size_t *size_ret) {
-    if (value && size < bytes)
-        return CL_INVALID_VALUE;
-    if (value)
-        memcpy(value, from, bytes);
-    if (size_ret)
-        *size_ret = bytes;
-    return CL_SUCCESS;
-}
-
-LAYER_EXPORT cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret) {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    const cl_uint in_use = atomic_load(&initialised);
-    if (what == CL_LAYER_API_VERSION)
-        return give(&version, sizeof version, size, value, size_ret);
-    if (what == CL_LAYER_NAME)
-        return give(LAYER_NAME, sizeof LAYER_NAME, size, value, size_ret);
-    if (what == LAYER_INFO_IN_USE)
-        return give(&in_use, sizeof in_use, size, value, size_ret);
-    return CL_INVALID_VALUE;
-}
-
-LAYER_EXPORT cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_out,
-                                const cl_icd_dispatch **out) {
-    return init(count, target, count_out, out);
-}
-
-// The Khronos loader's; `properties` is a list that ends with 0, and none is known that would concern us.
-LAYER_EXPORT cl_int clInitLayerWithProperties(cl_uint count, const cl_icd_dispatch *target,
-                                              cl_uint *count_out, const cl_icd_dispatch **out,
-                                              const intptr_t *properties);
-LAYER_EXPORT cl_int clInitLayerWithProperties(cl_uint count, const cl_icd_dispatch *target,
-                                              cl_uint *count_out, const cl_icd_dispatch **out,
-                                              const intptr_t *properties) {
-    (void)properties;
-    return init(count, target, count_out, out);
-}
-
-// The loader is about to forget its layers, at the end of the process: control.c's exit handler has been
-// here.
-LAYER_EXPORT cl_int clDeinitLayer(void);
-LAYER_EXPORT cl_int clDeinitLayer(void) {
-    return CL_SUCCESS;
+// For the recorder, a layer below us: the number that the API event of the command this thread is enqueueing gets.
+__attribute__((visibility("default"))) uint64_t tracesmith_opencl_correlation(void);
+uint64_t tracesmith_opencl_correlation(void) {
+    return agent.channel && agent_on() ? agent_correlation_next() : 0;
 }

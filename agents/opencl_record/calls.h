@@ -23,7 +23,9 @@
     X(clCreateProgramWithBinary)                                                                             \
     X(clCreateProgramWithBuiltInKernels)                                                                     \
     X(clCreateProgramWithIL)                                                                                 \
+    X(clSetProgramSpecializationConstant)                                                                    \
     X(clBuildProgram)                                                                                        \
+    X(clCompileProgram)                                                                                      \
     X(clLinkProgram)                                                                                         \
     X(clCreateKernel)                                                                                        \
     X(clCreateKernelsInProgram)                                                                              \
@@ -54,13 +56,13 @@
     X(clFinish)                                                                                              \
     X(clGetEventInfo)                                                                                        \
     X(clSetEventCallback)                                                                                    \
-    /* not to be replayed */                                                                                 \
     X(clCreateImage)                                                                                         \
     X(clCreateImage2D)                                                                                       \
     X(clCreateImage3D)                                                                                       \
     X(clCreateImageWithProperties)                                                                           \
     X(clCreatePipe)                                                                                          \
     X(clSVMAlloc)                                                                                            \
+    X(clSVMFree)                                                                                             \
     X(clEnqueueNativeKernel)                                                                                 \
     X(clEnqueueReadImage)                                                                                    \
     X(clEnqueueWriteImage)                                                                                   \

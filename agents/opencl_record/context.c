@@ -77,7 +77,9 @@ static void note_queue(cl_command_queue queue, cl_context context, cl_device_id 
         return;
     const uint64_t device_object = device_id(device);
     struct recording_writer *writer = record_open(RECORDING_QUEUE);
+    static uint32_t queues;
     struct object *object = object_add(queue, OBJECT_QUEUE);
+    object->number = ++queues;
     object->context = object_find(context, OBJECT_CONTEXT);
     recording_put(writer, RECORDING_KEY_OBJECT, object->id);
     recording_put(writer, RECORDING_KEY_CONTEXT, object_id(context, OBJECT_CONTEXT));

@@ -14,6 +14,7 @@
 #include "recorder.h"
 
 struct recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+struct recorder_wishes wishes;
 
 // With the lock held. A process that writes beyond its limit would be sent a signal.
 static void append(const struct recording_writer *writer) {
@@ -43,6 +44,22 @@ void record_close(void) {
     pthread_mutex_unlock(&recorder.lock);
 }
 
+void record_cancel(void) {
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+struct recording_writer *record_open_inner(enum recording_type type) {
+    recording_begin(&recorder.inner, type);
+    return &recorder.inner;
+}
+
+void record_close_inner(void) {
+    if (recording_end(&recorder.inner))
+        append(&recorder.inner);
+    else
+        atomic_store(&recorder.on, false);
+}
+
 static void after_fork_child(void) {
     atomic_store(&recorder.on, false);
 }
@@ -69,7 +86,10 @@ bool file_begin(const char *directory) {
                          : UINT64_MAX;
     pthread_atfork(NULL, NULL, after_fork_child);
     atomic_store(&recorder.on, true);
-    recording_put(record_open(RECORDING_PROCESS), RECORDING_KEY_PID, (uint64_t)getpid());
+    struct recording_writer *writer = record_open(RECORDING_PROCESS);
+    recording_put(writer, RECORDING_KEY_PID, (uint64_t)getpid());
+    if (wishes.no_payload)
+        recording_put(writer, RECORDING_KEY_FLAGS, RECORDING_HASHES_ONLY);
     record_close();
     return recorder_on();
 }
@@ -80,19 +100,18 @@ static bool keep_chunk(struct chunk_hash hash, const uint8_t *bytes, size_t leng
     pthread_mutex_lock(&recorder.lock);
     bool known = chunk_hash_is_zeros(hash) || chunk_table_find(&recorder.chunks, hash);
     if (!known) {
-        struct recording_writer *writer = &recorder.chunk;
-        recording_begin(writer, RECORDING_CHUNK);
+        struct recording_writer *writer = record_open_inner(RECORDING_CHUNK);
         recording_put_bytes(writer, RECORDING_KEY_HASH, &hash, RECORDING_HASH);
         recording_put_bytes(writer, RECORDING_KEY_DATA, bytes, length);
-        known = recording_end(writer) && chunk_table_add(&recorder.chunks, hash, 1);
+        known = chunk_table_add(&recorder.chunks, hash, 1);
         if (known)
-            append(writer);
+            record_close_inner();
     }
     pthread_mutex_unlock(&recorder.lock);
     return known;
 }
 
-void payload_take(struct payload *payload, const void *bytes, size_t size) {
+static void take(struct payload *payload, const void *bytes, size_t size, bool keep) {
     const uint8_t *at = bytes;
     size_t count = size / RECORDING_CHUNK_BYTES + (size % RECORDING_CHUNK_BYTES != 0);
     *payload = (struct payload){.size = size};
@@ -101,11 +120,23 @@ void payload_take(struct payload *payload, const void *bytes, size_t size) {
     for (size_t left = size; left && !payload->failed; payload->count++) {
         const size_t length = left < RECORDING_CHUNK_BYTES ? left : RECORDING_CHUNK_BYTES;
         const struct chunk_hash hash = chunk_hash_of(at, length);
-        payload->failed = !keep_chunk(hash, at, length);
+        payload->failed = keep && !keep_chunk(hash, at, length);
         payload->hashes[payload->count] = hash;
         at += length;
         left -= length;
     }
+}
+
+void payload_take(struct payload *payload, const void *bytes, size_t size) {
+    take(payload, bytes, size, !wishes.no_payload);
+}
+
+void payload_keep(struct payload *payload, const void *bytes, size_t size) {
+    take(payload, bytes, size, true);
+}
+
+void payload_hash(struct payload *payload, const void *bytes, size_t size) {
+    take(payload, bytes, size, false);
 }
 
 void payload_drop(struct payload *payload) {

@@ -12,61 +12,142 @@ enum { GAP = 32 }; // unchanged bytes between two changes that are not worth a r
 struct mapping {
     struct mapping *next;
     const void *at;
-    cl_mem buffer;
+    const void *memory; // handle of the buffer or image, or the address that was mapped
+    uint64_t object;
     uint64_t id;
-    size_t size;
+    struct rows rows; // as the driver laid them out
     bool writes;
-    uint8_t *before; // NULL: not known
+    uint8_t *before; // one row after the other; NULL: not known
 };
 
 static struct mapping *mappings; // under recorder.lock
 
-static void note_map(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
-                     size_t offset, size_t size, void *at, cl_uint count, const cl_event *waits,
-                     const cl_event *event) {
+static size_t size_of(const struct mapping *mapping) {
+    return mapping->rows.width * mapping->rows.height * mapping->rows.depth;
+}
+
+struct map_call {
+    cl_command_queue queue;
+    cl_bool blocking;
+    cl_map_flags flags;
+    const void *memory;
+    struct object *object;
+    size_t offset;                 // of a buffer, of shared memory
+    const size_t *origin, *region; // of an image
+};
+
+static void touch_map(struct touch *touch, const struct map_call *map, bool whole) {
+    unsigned how = TOUCH_READS;
+    if (map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
+        how |= TOUCH_WRITES;
+    if (whole && (map->flags & CL_MAP_WRITE_INVALIDATE_REGION))
+        how |= TOUCH_WHOLE; // what it held is given up
+    touch_object(touch, map->object, how);
+}
+
+static void note_map(const struct map_call *map, const struct rows *rows, const void *at, cl_uint count,
+                     const cl_event *waits, const cl_event *event) {
     struct mapping *mapping = calloc(1, sizeof *mapping);
-    struct payload payload = {.size = size};
+    struct payload payload = {.size = rows->width * rows->height * rows->depth};
     if (!mapping) {
-        refuse("clEnqueueMapBuffer", "there was no memory to follow the map", &buffer, 1, event);
+        atomic_store(&recorder.on, false); // what is written into it would be missing
         return;
     }
-    *mapping = (struct mapping){.at = at, .buffer = buffer, .size = size};
-    mapping->writes = (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
+    *mapping = (struct mapping){.at = at, .memory = map->memory, .rows = *rows};
+    mapping->writes = (map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
     // Without an invalidation the content is the device's.
-    const bool known = blocking && !(flags & CL_MAP_WRITE_INVALIDATE_REGION);
-    if (known && mapping->writes && (mapping->before = malloc(size ? size : 1)) != NULL)
-        memcpy(mapping->before, at, size);
-    if (known && (flags & CL_MAP_READ))
-        payload_take(&payload, at, size);
-    struct recording_writer *writer = command_open(RECORDING_COMMAND_MAP, queue, count, waits);
-    const struct object *object = object_find_memory(buffer);
+    const bool known = map->blocking && !(map->flags & CL_MAP_WRITE_INVALIDATE_REGION);
+    const bool read = known && (!map->flags || (map->flags & CL_MAP_READ));
+    if (known && (mapping->writes || read))
+        mapping->before = rows_pack(rows, at);
+    if (read && mapping->before)
+        payload_take(&payload, mapping->before, payload.size);
+    struct recording_writer *writer = command_open(RECORDING_COMMAND_MAP, map->queue, count, waits);
+    mapping->object = map->object ? map->object->id : 0;
     mapping->id = ++recorder.last_id;
     mapping->next = mappings;
     mappings = mapping;
     recording_put(writer, RECORDING_KEY_MAPPING, mapping->id);
-    recording_put(writer, RECORDING_KEY_SOURCE, object ? object->id : 0);
-    recording_put(writer, RECORDING_KEY_OFFSET, offset);
-    recording_put(writer, RECORDING_KEY_FLAGS, flags);
-    recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
+    recording_put(writer, RECORDING_KEY_SOURCE, mapping->object);
+    if (map->region) {
+        put_sizes(writer, RECORDING_KEY_SOURCE_ORIGIN, map->origin, RECORDING_DIMENSIONS);
+        put_sizes(writer, RECORDING_KEY_REGION, map->region, RECORDING_DIMENSIONS);
+    } else {
+        recording_put(writer, RECORDING_KEY_OFFSET, map->offset);
+    }
+    recording_put(writer, RECORDING_KEY_FLAGS, map->flags);
+    recording_put(writer, RECORDING_KEY_BLOCKING, map->blocking);
     payload_put(writer, &payload);
     command_close(event);
+}
+
+static struct object *find_memory(cl_mem memory) {
+    pthread_mutex_lock(&recorder.lock);
+    struct object *object = object_find_memory(memory);
+    pthread_mutex_unlock(&recorder.lock);
+    return object;
 }
 
 void *record_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
                                 size_t offset, size_t size, cl_uint count, const cl_event *waits,
                                 cl_event *event, cl_int *status) {
-    void *at = recorder.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, waits,
-                                                event, status);
-    if (recorder_on() && at)
-        note_map(queue, buffer, blocking, flags, offset, size, at, count, waits, event);
+    struct map_call map = {queue, blocking, flags, buffer, NULL, offset, NULL, NULL};
+    const struct rows rows = {size, 1, 1, size, size};
+    struct touch touch;
+    touch_begin(&touch, queue, NULL, count, waits);
+    map.object = touch.on ? find_memory(buffer) : NULL;
+    touch_map(&touch, &map, touch.on && (touch_writes(buffer, offset, size) & TOUCH_WHOLE));
+    void *at = recorder.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, touch.count,
+                                                touch.waits, event, status);
+    if (touch_end(&touch, at ? CL_SUCCESS : CL_INVALID_VALUE, event))
+        note_map(&map, &rows, at, count, waits, event);
     return at;
 }
 
-// The mapping that ends; NULL when it is none of a buffer's.
-static struct mapping *take_mapping(cl_mem buffer, const void *at) {
+void *record_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
+                               const size_t *origin, const size_t *region, size_t *row, size_t *slice,
+                               cl_uint count, const cl_event *waits, cl_event *event, cl_int *status) {
+    struct map_call map = {queue, blocking, flags, image, NULL, 0, origin, region};
+    struct touch touch;
+    touch_begin(&touch, queue, NULL, count, waits);
+    map.object = touch.on ? find_memory(image) : NULL;
+    touch_map(&touch, &map, false);
+    void *at = recorder.next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice,
+                                               touch.count, touch.waits, event, status);
+    if (touch_end(&touch, at ? CL_SUCCESS : CL_INVALID_VALUE, event) && map.object &&
+        map.object->kind == OBJECT_IMAGE) {
+        const struct rows rows = image_rows(map.object->image, region, *row, slice ? *slice : 0);
+        note_map(&map, &rows, at, count, waits, event);
+    }
+    return at;
+}
+
+cl_int record_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory,
+                              size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
+    struct map_call map = {queue, blocking, flags, memory, NULL, 0, NULL, NULL};
+    const struct rows rows = {size, 1, 1, size, size};
+    struct touch touch;
+    touch_begin(&touch, queue, NULL, count, waits);
+    if (touch.on) {
+        pthread_mutex_lock(&recorder.lock);
+        map.object = object_find_shared(memory);
+        pthread_mutex_unlock(&recorder.lock);
+    }
+    touch_map(&touch, &map, map.object && memory == map.object->handle && size == map.object->size);
+    const cl_int status =
+        recorder.next.clEnqueueSVMMap(queue, blocking, flags, memory, size, touch.count, touch.waits, event);
+    if (touch_end(&touch, status, event) && map.object) {
+        map.offset = (size_t)((uintptr_t)memory - (uintptr_t)map.object->handle);
+        note_map(&map, &rows, memory, count, waits, event);
+    }
+    return status;
+}
+
+// The recorded mapping that ends; NULL when there is none.
+static struct mapping *take_mapping(const void *memory, const void *at) {
     pthread_mutex_lock(&recorder.lock);
     struct mapping **link = &mappings;
-    while (*link && ((*link)->buffer != buffer || (*link)->at != at))
+    while (*link && ((*link)->memory != memory || (*link)->at != at))
         link = &(*link)->next;
     struct mapping *mapping = *link;
     if (mapping)
@@ -119,38 +200,83 @@ static void find_changes(struct changes *changes, const uint8_t *before, const u
 }
 
 static void take_changes(struct changes *changes, struct payload *payload, const struct mapping *mapping) {
-    changes->bytes = malloc(mapping->size ? mapping->size : 1);
-    changes->failed = !changes->bytes;
-    if (changes->failed)
-        return;
-    find_changes(changes, mapping->before, mapping->at, mapping->size);
-    payload_take(payload, changes->bytes, changes->length);
+    const size_t size = size_of(mapping);
+    uint8_t *now = rows_pack(&mapping->rows, mapping->at);
+    changes->bytes = malloc(size ? size : 1);
+    changes->failed = !changes->bytes || !now;
+    if (!changes->failed) {
+        find_changes(changes, mapping->before, now, size);
+        payload_take(payload, changes->bytes, changes->length);
+    }
+    free(now);
 }
 
-cl_int record_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem buffer, void *at, cl_uint count,
-                                      const cl_event *waits, cl_event *event) {
-    struct changes changes = {0};
-    struct payload payload = {0};
-    struct mapping *mapping = recorder_on() ? take_mapping(buffer, at) : NULL;
-    if (mapping && mapping->writes)
-        take_changes(&changes, &payload, mapping);
-    const cl_int status = recorder.next.clEnqueueUnmapMemObject(queue, buffer, at, count, waits, event);
-    if (recorder_on() && status == CL_SUCCESS && mapping && !changes.failed) {
+struct unmap {
+    struct mapping *mapping; // NULL: it was not recorded, and so its end is not
+    struct changes changes;
+    struct payload payload;
+    struct touch touch;
+};
+
+static void unmap_begin(struct unmap *unmap, cl_command_queue queue, struct object *object,
+                        const void *memory, const void *at, cl_uint count, const cl_event *waits) {
+    *unmap = (struct unmap){.mapping = NULL};
+    touch_begin(&unmap->touch, queue, NULL, count, waits);
+    if (!unmap->touch.on)
+        return;
+    unmap->mapping = take_mapping(memory, at);
+    unmap->touch.recorded = unmap->mapping != NULL;
+    if (unmap->mapping && unmap->mapping->writes)
+        take_changes(&unmap->changes, &unmap->payload, unmap->mapping);
+    if (!unmap->mapping || unmap->mapping->writes)
+        touch_object(&unmap->touch, object, unmap->mapping ? TOUCH_READS | TOUCH_WRITES : TOUCH_WRITES);
+}
+
+static void unmap_end(struct unmap *unmap, cl_int status, cl_command_queue queue, cl_uint count,
+                      const cl_event *waits, const cl_event *event) {
+    struct mapping *mapping = unmap->mapping;
+    if (touch_end(&unmap->touch, status, event) && !unmap->changes.failed) {
         struct recording_writer *writer = command_open(RECORDING_COMMAND_UNMAP, queue, count, waits);
-        const struct object *object = object_find_memory(buffer);
         recording_put(writer, RECORDING_KEY_MAPPING, mapping->id);
-        recording_put(writer, RECORDING_KEY_TARGET, object ? object->id : 0);
-        recording_put_list(writer, RECORDING_KEY_RANGES, changes.ranges, changes.count);
-        payload_put(writer, &payload);
+        recording_put(writer, RECORDING_KEY_TARGET, mapping->object);
+        recording_put_list(writer, RECORDING_KEY_RANGES, unmap->changes.ranges, unmap->changes.count);
+        payload_put(writer, &unmap->payload);
         command_close(event);
-    } else if (recorder_on() && status == CL_SUCCESS) {
-        refuse("clEnqueueUnmapMemObject", "it is not known what was written into the map", &buffer, 1, event);
+        if (mapping->writes)
+            touch_after(&unmap->touch);
+    } else if (unmap->changes.failed) {
+        atomic_store(&recorder.on, false); // memory ran out, and what was written would be missing
     }
-    payload_drop(&payload);
-    free(changes.ranges);
-    free(changes.bytes);
+    payload_drop(&unmap->payload);
+    free(unmap->changes.ranges);
+    free(unmap->changes.bytes);
     if (mapping)
         free(mapping->before);
     free(mapping);
+}
+
+cl_int record_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *at, cl_uint count,
+                                      const cl_event *waits, cl_event *event) {
+    struct unmap unmap;
+    unmap_begin(&unmap, queue, recorder_on() ? find_memory(memory) : NULL, memory, at, count, waits);
+    const cl_int status =
+        recorder.next.clEnqueueUnmapMemObject(queue, memory, at, unmap.touch.count, unmap.touch.waits, event);
+    unmap_end(&unmap, status, queue, count, waits, event);
+    return status;
+}
+
+cl_int record_clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *waits,
+                                cl_event *event) {
+    struct unmap unmap;
+    struct object *block = NULL;
+    if (recorder_on()) {
+        pthread_mutex_lock(&recorder.lock);
+        block = object_find_shared(memory);
+        pthread_mutex_unlock(&recorder.lock);
+    }
+    unmap_begin(&unmap, queue, block, memory, memory, count, waits);
+    const cl_int status =
+        recorder.next.clEnqueueSVMUnmap(queue, memory, unmap.touch.count, unmap.touch.waits, event);
+    unmap_end(&unmap, status, queue, count, waits, event);
     return status;
 }

@@ -20,10 +20,13 @@ struct object *object_find(const void *handle, enum object_kind kind) {
     return object;
 }
 
+static bool is_memory(enum object_kind kind) {
+    return kind == OBJECT_BUFFER || kind == OBJECT_IMAGE || kind == OBJECT_OPAQUE;
+}
+
 struct object *object_find_memory(const void *handle) {
     struct object *object = handle ? *bucket_of(handle) : NULL;
-    while (object &&
-           (object->handle != handle || (object->kind != OBJECT_BUFFER && object->kind != OBJECT_IMAGE)))
+    while (object && (object->handle != handle || !is_memory(object->kind)))
         object = object->next;
     return object;
 }
@@ -81,15 +84,20 @@ bool object_release(const void *handle, enum object_kind kind) {
     return last;
 }
 
-struct object *object_root(struct object *buffer) {
-    while (buffer->parent)
-        buffer = buffer->parent;
-    return buffer;
+struct object *object_root(struct object *memory) {
+    while (memory->parent)
+        memory = memory->parent;
+    return memory;
 }
 
-void object_written(struct object *memory) {
-    if (memory)
-        object_root(memory)->written = true;
+void object_forget_event(const cl_event *event) {
+    if (!event || !*event)
+        return;
+    pthread_mutex_lock(&recorder.lock);
+    struct object *object = object_find(*event, OBJECT_EVENT);
+    if (object)
+        object->id = 0;
+    pthread_mutex_unlock(&recorder.lock);
 }
 
 // ---- commands
@@ -112,11 +120,27 @@ void put_sizes(struct recording_writer *writer, enum recording_key key, const si
         recording_put_list(writer, key, values, count < RECORDING_DIMENSIONS ? count : RECORDING_DIMENSIONS);
 }
 
+void put_memory(struct recording_writer *writer, enum recording_key key, cl_mem memory) {
+    const struct object *object = object_find_memory(memory);
+    recording_put(writer, key, object ? object->id : 0);
+}
+
+void put_thread(struct recording_writer *writer) {
+    recording_put(writer, RECORDING_KEY_THREAD, range_thread());
+}
+
 struct recording_writer *command_open(enum recording_command command, cl_command_queue queue, cl_uint count,
                                       const cl_event *waits) {
     struct recording_writer *writer = record_open(RECORDING_COMMAND);
+    struct object *object = object_find(queue, OBJECT_QUEUE);
+    const uint64_t correlation = recorder_correlation();
     recording_put(writer, RECORDING_KEY_COMMAND, command);
-    recording_put(writer, RECORDING_KEY_QUEUE, object_id(queue, OBJECT_QUEUE));
+    recording_put(writer, RECORDING_KEY_QUEUE, object ? object->id : 0);
+    put_thread(writer);
+    if (correlation)
+        recording_put(writer, RECORDING_KEY_CORRELATION, correlation);
+    if (object)
+        object->waiting = true;
     put_waits(writer, count, waits);
     return writer;
 }

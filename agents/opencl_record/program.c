@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs, kernels and their arguments. Rules: recorder.h.
+// Programs and kernels. Rules: recorder.h.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 static uint64_t note_program(cl_program program, cl_context context, enum recording_program_form form,
                              const void *bytes, size_t size) {
     struct payload payload;
-    payload_take(&payload, bytes, size);
+    payload_keep(&payload, bytes, size);
     struct recording_writer *writer = record_open(RECORDING_PROGRAM);
     const uint64_t id = object_add(program, OBJECT_PROGRAM)->id;
     recording_put(writer, RECORDING_KEY_OBJECT, id);
@@ -84,32 +84,70 @@ cl_int record_clBuildProgram(cl_program program, cl_uint count, const cl_device_
     return recorder.next.clBuildProgram(program, count, devices, options, notify, user);
 }
 
-// What was linked is kept as its binary: of the sources it was made of, with their headers, nothing else is needed.
+// With the lock held.
+static void put_programs(struct recording_writer *writer, cl_uint count, const cl_program *programs) {
+    uint64_t *ids = count ? malloc(count * sizeof *ids) : NULL;
+    writer->failed |= count && !ids;
+    for (cl_uint i = 0; ids && i < count; i++)
+        ids[i] = object_id(programs[i], OBJECT_PROGRAM);
+    if (ids)
+        recording_put_list(writer, RECORDING_KEY_LIST, ids, count);
+    free(ids);
+}
+
+// Written down before, as a build is: with a callback it goes on after the call has returned.
+cl_int record_clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices,
+                               const char *options, cl_uint headers, const cl_program *header_programs,
+                               const char **names, void(CL_CALLBACK *notify)(cl_program, void *),
+                               void *user) {
+    size_t length = 0;
+    char *joined = NULL;
+    for (cl_uint i = 0; names && i < headers; i++)
+        length += names[i] ? strlen(names[i]) + 1 : 1;
+    if (recorder_on() && (joined = malloc(length + 1)) != NULL) {
+        size_t at = 0;
+        for (cl_uint i = 0; names && i < headers; i++) {
+            const char *name = names[i] ? names[i] : "";
+            memcpy(joined + at, name, strlen(name) + 1);
+            at += strlen(name) + 1;
+        }
+        struct recording_writer *writer = record_open(RECORDING_COMPILE);
+        recording_put(writer, RECORDING_KEY_PROGRAM, object_id(program, OBJECT_PROGRAM));
+        recording_put_text(writer, RECORDING_KEY_TEXT, options);
+        put_programs(writer, header_programs ? headers : 0, header_programs);
+        recording_put_bytes(writer, RECORDING_KEY_DATA, joined, length);
+        record_close();
+    }
+    free(joined);
+    return recorder.next.clCompileProgram(program, count, devices, options, headers, header_programs, names,
+                                          notify, user);
+}
+
 cl_program record_clLinkProgram(cl_context context, cl_uint count, const cl_device_id *devices,
                                 const char *options, cl_uint inputs, const cl_program *programs,
                                 void(CL_CALLBACK *notify)(cl_program, void *), void *user, cl_int *status) {
     cl_program program =
         recorder.next.clLinkProgram(context, count, devices, options, inputs, programs, notify, user, status);
-    size_t sizes[64] = {0}, bytes = 0;
-    unsigned char *binaries[64] = {0};
-    if (!recorder_on() || !program)
-        return program;
-    if (!notify &&
-        recorder.next.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &bytes) ==
-            CL_SUCCESS &&
-        sizes[0])
-        for (size_t i = 0; i < bytes / sizeof *sizes; i++)
-            binaries[i] = malloc(sizes[i] ? sizes[i] : 1);
-    if (binaries[0] && recorder.next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binaries, binaries,
-                                                      NULL) == CL_SUCCESS) {
-        note_program(program, context, RECORDING_PROGRAM_BINARY, binaries[0], sizes[0]);
-        note_build(program, "");
-    } else {
-        refuse("clLinkProgram", "the binary of the linked program could not be had", NULL, 0, NULL);
+    if (recorder_on() && program) {
+        struct recording_writer *writer = record_open(RECORDING_LINK);
+        recording_put(writer, RECORDING_KEY_OBJECT, object_add(program, OBJECT_PROGRAM)->id);
+        recording_put(writer, RECORDING_KEY_CONTEXT, object_id(context, OBJECT_CONTEXT));
+        recording_put_text(writer, RECORDING_KEY_TEXT, options);
+        put_programs(writer, inputs, programs);
+        record_close();
     }
-    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
-        free(binaries[i]);
     return program;
+}
+
+cl_int record_clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size,
+                                                 const void *value) {
+    const cl_int status = recorder.next.clSetProgramSpecializationConstant(program, id, size, value);
+    if (recorder_on() && status == CL_SUCCESS)
+        refuse("clSetProgramSpecializationConstant",
+               "constants of a program in an intermediate language are "
+               "not recorded",
+               NULL, 0, NULL);
+    return status;
 }
 
 // ---- kernels
@@ -131,6 +169,10 @@ static struct argument *ask_arguments(cl_kernel kernel, cl_uint *count) {
         if (recorder.next.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof arguments[i].type,
                                              arguments[i].type, NULL) != CL_SUCCESS)
             arguments[i].type[0] = '\0';
+        cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
+        if (recorder.next.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access,
+                                             &access, NULL) == CL_SUCCESS)
+            arguments[i].constant |= access == CL_KERNEL_ARG_ACCESS_READ_ONLY; // an image
         arguments[i].constant |= space == CL_KERNEL_ARG_ADDRESS_CONSTANT;
     }
     if (!arguments)
@@ -140,19 +182,23 @@ static struct argument *ask_arguments(cl_kernel kernel, cl_uint *count) {
 
 static void note_kernel(cl_kernel kernel, cl_program program, const char *name, cl_kernel cloned) {
     cl_uint count;
-    struct argument *arguments = ask_arguments(kernel, &count);
+    struct kernel *known = calloc(1, sizeof *known);
+    if (!known) {
+        atomic_store(&recorder.on, false);
+        return;
+    }
+    known->arguments = ask_arguments(kernel, &count);
+    known->argument_count = count;
+    known->name = strdup(name);
     struct recording_writer *writer = record_open(RECORDING_KERNEL);
-    const struct object *source = object_find(cloned, OBJECT_KERNEL);
+    struct object *source = object_find(cloned, OBJECT_KERNEL);
     struct object *object = object_add(kernel, OBJECT_KERNEL);
-    object->arguments = arguments;
-    object->argument_count = count;
-    if (source && source->argument_count == count && count)
-        memcpy(arguments, source->arguments, count * sizeof *arguments);
+    object->kernel = known;
+    if (source)
+        kernel_copy_arguments(known, source->kernel);
     recording_put(writer, RECORDING_KEY_OBJECT, object->id);
     recording_put(writer, RECORDING_KEY_PROGRAM, object_id(program, OBJECT_PROGRAM));
     recording_put_text(writer, RECORDING_KEY_NAME, name);
-    if (source)
-        recording_put(writer, RECORDING_KEY_CLONED, source->id);
     record_close();
 }
 
@@ -188,85 +234,4 @@ cl_kernel record_clCloneKernel(cl_kernel source, cl_int *status) {
     if (recorder_on() && kernel)
         note_named(kernel, source);
     return kernel;
-}
-
-// ---- arguments
-
-static bool is_memory(const struct argument *argument) {
-    return argument->space == CL_KERNEL_ARG_ADDRESS_GLOBAL ||
-           argument->space == CL_KERNEL_ARG_ADDRESS_CONSTANT;
-}
-
-// With the lock held. A value of the size of a handle may be one: the driver says so, or it is one that is known.
-static void put_argument(struct recording_writer *writer, struct argument *argument, size_t size,
-                         const void *value) {
-    const void *handle = NULL;
-    if (value && size == sizeof handle)
-        memcpy(&handle, value, sizeof handle);
-    struct object *target =
-        handle && (!argument->space || is_memory(argument)) ? object_find_memory(handle) : NULL;
-    if (!target && handle && !is_memory(argument))
-        target = object_find(handle, OBJECT_SAMPLER);
-    argument->target = target;
-    if (target) {
-        recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_OBJECT);
-        recording_put(writer, RECORDING_KEY_TARGET, target->id);
-        recording_put(writer, RECORDING_KEY_FLAGS, argument->constant ? RECORDING_ARGUMENT_CONSTANT : 0);
-        if (argument->type[0])
-            recording_put_text(writer, RECORDING_KEY_NAME, argument->type);
-    } else if (is_memory(argument) && handle) {
-        recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_REFUSED);
-        recording_put_text(writer, RECORDING_KEY_TEXT, "memory that was not seen being created");
-    } else if (is_memory(argument)) {
-        recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_NULL);
-    } else if (!value) {
-        recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_LOCAL);
-        recording_put(writer, RECORDING_KEY_SIZE, size);
-    } else {
-        recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_VALUE);
-        recording_put_bytes(writer, RECORDING_KEY_DATA, value, size);
-    }
-}
-
-static struct recording_writer *argument_open(cl_kernel kernel, cl_uint index, struct argument **argument) {
-    static struct argument unknown;
-    struct recording_writer *writer = record_open(RECORDING_ARGUMENT);
-    struct object *object = object_find(kernel, OBJECT_KERNEL);
-    unknown = (struct argument){0};
-    *argument = object && index < object->argument_count ? &object->arguments[index] : &unknown;
-    recording_put(writer, RECORDING_KEY_KERNEL, object ? object->id : 0);
-    recording_put(writer, RECORDING_KEY_INDEX, index);
-    return writer;
-}
-
-cl_int record_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
-    const cl_int status = recorder.next.clSetKernelArg(kernel, index, size, value);
-    struct argument *argument;
-    if (!recorder_on() || status != CL_SUCCESS)
-        return status;
-    struct recording_writer *writer = argument_open(kernel, index, &argument);
-    put_argument(writer, argument, size, value);
-    record_close();
-    return status;
-}
-
-cl_int record_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value) {
-    const cl_int status = recorder.next.clSetKernelArgSVMPointer(kernel, index, value);
-    struct argument *argument;
-    if (!recorder_on() || status != CL_SUCCESS)
-        return status;
-    struct recording_writer *writer = argument_open(kernel, index, &argument);
-    argument->target = NULL;
-    recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_REFUSED);
-    recording_put_text(writer, RECORDING_KEY_TEXT, "shared virtual memory is not recorded yet");
-    record_close();
-    return status;
-}
-
-cl_int record_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info what, size_t size,
-                                  const void *value) {
-    const cl_int status = recorder.next.clSetKernelExecInfo(kernel, what, size, value);
-    if (recorder_on() && status == CL_SUCCESS && what == CL_KERNEL_EXEC_INFO_SVM_PTRS)
-        refuse("clSetKernelExecInfo", "shared virtual memory is not recorded yet", NULL, 0, NULL);
-    return status;
 }

@@ -9,14 +9,21 @@
 //      may run the program's callbacks there, which call us again).
 //   3. The program's queues are never drained. A buffer is read through a queue of ours, which waits for a marker in
 //      each of the program's queues; nobody is blocked but the exit handler, and that for a limited time.
-//   4. A marker, and references on a context and its queues while a copy is on its way, are all that is added.
+//   4. A marker, references on a context and its queues while a copy is on its way, and a command that writes what is being
+//      copied waits for the copy by its wait list: that is all that is added.
 //   5. What cannot be recorded is written down as such (REFUSED), with its reason. When the file cannot be written any
 //      more recording ends, and what is in the file stays readable.
 //   6. After fork the child records nothing. Two threads that enqueue into one queue without agreeing on an order are
 //      recorded in the order in which their calls returned.
 //
-// Files: file.c writes records and payload; objects.c knows handles; the wrappers are in context.c, memory.c,
-// program.c, launch.c, transfer.c, mapping.c, sync.c and refused.c; snapshot.c copies buffers.
+// What memory holds is kept when it is first touched: an object is `known` when what the recording says brought it to what
+// it holds. Before a recorded command reads (or writes a part of) one that is not, it is copied (CONTENT); a command that is
+// not recorded makes what it writes unknown again. Before it does, and when the program lets go of it, what recorded
+// commands wrote is copied as well (VERIFY): that is what a replay is compared with.
+//
+// Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c what a
+// command does to memory; snapshot.c copies it. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c,
+// transfer.c, image.c, shared.c, mapping.c, sync.c and refused.c.
 #ifndef OPENCL_RECORD_RECORDER_H
 #define OPENCL_RECORD_RECORDER_H
 
@@ -44,11 +51,40 @@ enum object_kind {
     OBJECT_CONTEXT,
     OBJECT_QUEUE,
     OBJECT_BUFFER,
-    OBJECT_IMAGE, // or a pipe: known, and not to be replayed
+    OBJECT_IMAGE,
+    OBJECT_SHARED, // a block of shared virtual memory: its handle is its address
+    OBJECT_OPAQUE, // a pipe, memory of another API: known, and not to be replayed
     OBJECT_PROGRAM,
     OBJECT_KERNEL,
     OBJECT_SAMPLER,
     OBJECT_EVENT
+};
+
+struct argument {
+    struct object *target; // memory
+    cl_uint space;         // CL_KERNEL_ARG_ADDRESS_*, 0 when the driver does not say
+    bool constant;
+    bool changed; // since it was written down last
+    bool is_set;
+    bool shared;   // `value` is an address
+    char type[32]; // its name in the source, "" when it is not known
+    size_t size, capacity;
+    uint8_t *value; // NULL: local memory, or no object
+};
+
+struct kernel {
+    char *name;
+    cl_uint argument_count;
+    struct argument *arguments;
+    struct object **uses; // shared memory it gets at by pointers
+    size_t use_count;
+    bool uses_changed;
+};
+
+struct image {
+    cl_image_format format;
+    cl_image_desc desc; // pitches and buffer as given
+    size_t element;
 };
 
 // What is known of a handle. Never freed: a handle that is used again gets a new one, which hides the old.
@@ -57,20 +93,26 @@ struct object {
     enum object_kind kind;
     uint64_t id;
     struct object *next; // of the same bucket
-    struct object *context, *parent;
+    struct object *context;
+    struct object *parent; // of what lies in another object's memory
     uint64_t flags;
     size_t size;
-    long references; // the program's own, and those of sub-buffers
-    bool written;    // by a command of the device
-    uint32_t argument_count;
-    struct argument *arguments; // of a kernel
-};
-
-struct argument {
-    struct object *target;
-    cl_uint space; // CL_KERNEL_ARG_ADDRESS_*, 0 when the driver does not say
-    bool constant;
-    char type[32]; // its name in the source, "" when it is not known
+    long references; // the program's own, and those of what lies in it
+    uint32_t number; // of a queue: from 1, as they were made
+    bool waiting;    // of a queue: something recorded is in it that nobody has waited for
+    uint64_t enqueued,
+        finished; // of a queue: commands, and how many of them the program has waited for by clFinish
+    // Of memory that lies in no other:
+    bool known;   // what it holds is what the recording says
+    bool written; // by a recorded command, and not copied since
+    bool many_writers;
+    uint8_t writer_count;
+    struct object *writers[4]; // the queues that may have written it
+    cl_event hold;             // a copy is being made: who writes waits for it
+    union {
+        struct kernel *kernel;
+        struct image *image;
+    };
 };
 
 struct recorder {
@@ -80,7 +122,7 @@ struct recorder {
     int fd;
     uint64_t written, limit; // bytes of the file, and what the process may write
     uint64_t last_id;
-    struct recording_writer writer, chunk;
+    struct recording_writer writer, inner;
     struct chunk_table chunks;
 };
 extern struct recorder recorder;
@@ -89,20 +131,38 @@ static inline bool recorder_on(void) {
     return atomic_load_explicit(&recorder.on, memory_order_relaxed);
 }
 
+// What was asked for besides a range.
+struct recorder_wishes {
+    bool no_payload; // hashes of data only
+    bool hashes;     // of what each command wrote
+};
+extern struct recorder_wishes wishes;
+
+// ---- layer.c
+
+// The number of the API event that the layer before us makes of this call; 0: there is none.
+uint64_t recorder_correlation(void);
+
 // ---- file.c
 
 bool file_begin(const char *directory);
 // Takes the lock and begins a record; record_close writes it and gives the lock back.
 struct recording_writer *record_open(enum recording_type type);
 void record_close(void);
+void record_cancel(void); // gives the lock back, and writes nothing
+// A record while another is being made: with the lock held, written at once.
+struct recording_writer *record_open_inner(enum recording_type type);
+void record_close_inner(void);
 
-// Payload, cut into chunks that are in the file.
+// Payload, cut into chunks that are in the file (their hashes are, when data is not wanted).
 struct payload {
     struct chunk_hash *hashes;
     size_t count, size;
     bool failed;
 };
 void payload_take(struct payload *payload, const void *bytes, size_t size);
+void payload_keep(struct payload *payload, const void *bytes, size_t size); // always with its data: a program
+void payload_hash(struct payload *payload, const void *bytes, size_t size); // never
 // Puts SIZE and CHUNKS, and frees it.
 void payload_put(struct recording_writer *writer, struct payload *payload);
 void payload_drop(struct payload *payload);
@@ -110,15 +170,16 @@ void payload_drop(struct payload *payload);
 // ---- objects.c (with the lock held, where not said otherwise)
 
 struct object *object_find(const void *handle, enum object_kind kind);
-struct object *object_find_memory(const void *handle); // a buffer, an image or a pipe
+struct object *object_find_memory(const void *handle); // what a cl_mem is
+struct object *object_find_shared(const void *at);     // the block that an address lies in
 struct object *object_add(const void *handle, enum object_kind kind);
 uint64_t object_id(const void *handle, enum object_kind kind); // 0 when it is not known
 void object_each(enum object_kind kind, void (*each)(struct object *object, void *context), void *context);
 // One of the program's references is gone; true when it was the last. Takes the lock itself.
 bool object_release(const void *handle, enum object_kind kind);
 void object_retain(const void *handle, enum object_kind kind);
-struct object *object_root(struct object *buffer); // the buffer that a sub-buffer is a part of
-void object_written(struct object *memory);        // by the device
+struct object *object_root(struct object *memory); // what it lies in, or itself
+void object_forget_event(const cl_event *event);   // that no recorded command has; takes the lock itself
 
 // A command: COMMAND, QUEUE and WAITS; takes the lock as record_open does.
 struct recording_writer *command_open(enum recording_command command, cl_command_queue queue, cl_uint count,
@@ -126,6 +187,50 @@ struct recording_writer *command_open(enum recording_command command, cl_command
 void command_close(const cl_event *event);
 void put_waits(struct recording_writer *writer, cl_uint count, const cl_event *waits);
 void put_sizes(struct recording_writer *writer, enum recording_key key, const size_t *sizes, size_t count);
+void put_memory(struct recording_writer *writer, enum recording_key key, cl_mem memory);
+void put_thread(struct recording_writer *writer);
+
+// ---- range.c
+
+// Whether these words (TRACESMITH_CAPTURE) are understood.
+bool range_begin(const char *words, const char *session_directory);
+// With the lock held: whether this command is recorded. `kernel` is NULL for other commands.
+bool range_takes(const struct object *queue, const struct object *kernel);
+bool range_whole(void);      // everything is
+uint32_t range_thread(void); // the number of the calling thread
+
+// ---- touch.c
+
+enum touch_how { TOUCH_READS = 1, TOUCH_WRITES = 2, TOUCH_WHOLE = 4 };
+// A command between the program and the driver: what the driver is to wait for.
+struct touch {
+    cl_uint count;
+    const cl_event *waits;
+    cl_command_queue queue;
+    bool on;       // the recorder is
+    bool recorded; // this command is
+    cl_event *own; // the list, when it is ours
+    cl_uint held;  // events at the end of it
+    struct object *kernel, *whole, *written[2];
+    size_t written_count;
+};
+// `kernel` is NULL for other commands.
+void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, cl_uint count,
+                 const cl_event *waits);
+void touch_object(struct touch *touch, struct object *memory, unsigned how); // may be NULL
+void touch_memory(struct touch *touch, cl_mem memory, unsigned how);
+// TOUCH_WHOLE when so many bytes are all of a buffer's own memory.
+unsigned touch_writes(cl_mem buffer, size_t offset, size_t size);
+// One more event for the driver to wait for, whose reference is taken over. False when memory ran out.
+bool touch_wait(struct touch *touch, cl_event event);
+// What the kernel may read and write by its arguments.
+void touch_arguments(struct touch *touch);
+// After the driver; true when the command is to be written down.
+bool touch_end(struct touch *touch, cl_int status, const cl_event *event);
+// After command_close: what it wrote is copied, when that is asked for of every command.
+void touch_after(struct touch *touch);
+// A command that is not known wrote these: what they hold is not known either.
+void touch_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count);
 
 // ---- refused.c
 
@@ -135,16 +240,45 @@ void refuse(const char *function, const char *why, const cl_mem *written, cl_uin
 
 // ---- snapshot.c
 
-// What a new buffer holds that the program gave no content: whatever it is, a kernel may read it. Nothing else can be
-// using it yet, so this waits for the copy. False when there is none.
-bool snapshot_initial(cl_context context, cl_mem buffer, size_t size, struct payload *payload);
-// Copies a buffer as it is after all that was enqueued so far.
-void snapshot_take(struct object *buffer);
+// Copies memory as it is after all that was enqueued so far that may have written it: for CONTENT, or for a VERIFY.
+void snapshot_take(struct object *memory, enum recording_type type, uint64_t flags);
 // Writes down those that have arrived.
 void snapshot_reap(void);
 void snapshot_at_exit(void);
 // Before the last reference to a queue goes: what is in it is still waited for.
 void snapshot_queue_goes(cl_command_queue queue);
+
+// ---- rows.c
+
+// A box of a picture or a buffer, in bytes.
+struct rows {
+    size_t width, height, depth, row, slice;
+};
+// Its rows one after the other, in memory the caller frees; NULL when there is none.
+uint8_t *rows_pack(const struct rows *rows, const void *from);
+
+// ---- image.c
+
+void image_region(const struct image *image, size_t region[RECORDING_DIMENSIONS]); // all of it
+size_t image_bytes(const struct image *image);                                     // of all of it
+// The host's rows of a region with these pitches.
+struct rows image_rows(const struct image *image, const size_t *region, size_t row, size_t slice);
+
+// ---- shared.c
+
+// The program has waited for all of a queue: what its kernels left in fine-grained memory is taken before the program can
+// write there.
+void shared_waited(cl_command_queue queue);
+
+// ---- argument.c (with the lock held)
+
+void kernel_changes(struct object *kernel); // writes down the arguments that were set since the last launch
+void kernel_copy_arguments(struct kernel *to, const struct kernel *from);
+
+// For ../opencl/entry/entry.c, which makes a layer of it.
+extern const char entry_name[];
+extern cl_icd_dispatch entry_table;
+void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
 
 // The wrappers, of the driver's own types.
 #define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) record_##name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a buffer looks after all that was enqueued: read through a queue of ours that waits for a marker in each of the
-// program's queues of that context. Nobody waits for it: it is written down by a later call, or at exit.
+// What memory holds after all that was enqueued: read through a queue of ours that waits for a marker in each of the
+// program's queues that may have written it. Nobody is blocked by it: commands that write the memory wait for the copy on
+// the device (touch.c), and it is written down by a later call, or at exit.
 // Rules: recorder.h.
 #include <stdlib.h>
 #include <time.h>
@@ -14,8 +15,10 @@ static const int64_t EXIT_PATIENCE = 10000000000; // ns, for all together
 struct snapshot {
     struct snapshot *next;
     uint64_t verify;
+    bool hashes; // are enough
     cl_command_queue queue;
     cl_event done;
+    cl_mem staging; // of what the host may not read
     size_t size;
     uint8_t *bytes;
 };
@@ -30,7 +33,7 @@ static struct {
 static size_t gone_count; // under recorder.lock
 
 struct markers {
-    struct object *context;
+    const struct object *memory;
     cl_command_queue queues[MARKERS_MOST];
     size_t queue_count;
     cl_event events[MARKERS_MOST];
@@ -39,9 +42,16 @@ struct markers {
 };
 
 // With the lock held, so that none goes meanwhile: retaining runs nothing of the program's.
+static bool may_have_written(const struct object *queue, const struct object *memory) {
+    bool writer = memory->many_writers;
+    for (size_t i = 0; i < memory->writer_count; i++)
+        writer |= memory->writers[i] == queue;
+    return writer && queue->context == memory->context && queue->references > 0;
+}
+
 static void add_queue(struct object *object, void *context) {
     struct markers *markers = context;
-    if (object->context != markers->context || object->references <= 0)
+    if (!may_have_written(object, markers->memory))
         return;
     if (markers->queue_count == MARKERS_MOST) {
         markers->too_many = true;
@@ -67,7 +77,8 @@ static void make_markers(struct markers *markers) {
     pthread_mutex_lock(&recorder.lock);
     object_each(OBJECT_QUEUE, add_queue, markers);
     for (size_t i = 0; i < gone_count && markers->event_count < MARKERS_MOST; i++)
-        if (gone[i].context == markers->context && recorder.next.clRetainEvent(gone[i].event) == CL_SUCCESS)
+        if (gone[i].context == markers->memory->context &&
+            recorder.next.clRetainEvent(gone[i].event) == CL_SUCCESS)
             markers->events[markers->event_count++] = gone[i].event;
     pthread_mutex_unlock(&recorder.lock);
     for (size_t i = 0; i < markers->queue_count; i++) {
@@ -90,6 +101,8 @@ static void forget(struct snapshot *snapshot) {
         recorder.next.clReleaseEvent(snapshot->done);
     if (snapshot->queue)
         recorder.next.clReleaseCommandQueue(snapshot->queue);
+    if (snapshot->staging)
+        recorder.next.clReleaseMemObject(snapshot->staging);
     free(snapshot->bytes);
     free(snapshot);
 }
@@ -114,7 +127,10 @@ static void write_down(struct snapshot *snapshot, int status) {
         write_missing(snapshot->verify, "a command before it failed, and so did the copy");
     } else {
         struct payload payload;
-        payload_take(&payload, snapshot->bytes, snapshot->size);
+        if (snapshot->hashes)
+            payload_hash(&payload, snapshot->bytes, snapshot->size);
+        else
+            payload_take(&payload, snapshot->bytes, snapshot->size);
         struct recording_writer *writer = record_open(RECORDING_STATE);
         recording_put(writer, RECORDING_KEY_VERIFY, snapshot->verify);
         payload_put(writer, &payload);
@@ -123,56 +139,93 @@ static void write_down(struct snapshot *snapshot, int status) {
     forget(snapshot);
 }
 
-static uint64_t write_verify(struct object *buffer) {
-    struct recording_writer *writer = record_open(RECORDING_VERIFY);
+static uint64_t write_place(const struct object *memory, enum recording_type type, uint64_t flags) {
+    struct recording_writer *writer = record_open(type);
     const uint64_t verify = ++recorder.last_id;
     recording_put(writer, RECORDING_KEY_VERIFY, verify);
-    recording_put(writer, RECORDING_KEY_OBJECT, buffer->id);
-    recording_put(writer, RECORDING_KEY_SIZE, buffer->size);
+    recording_put(writer, RECORDING_KEY_OBJECT, memory->id);
+    recording_put(writer, RECORDING_KEY_SIZE, memory->size);
+    if (flags)
+        recording_put(writer, RECORDING_KEY_FLAGS, flags);
     record_close();
     return verify;
 }
 
+// The host may not read it: a buffer of ours may be read, and the device copies.
+static cl_int read_staged(struct snapshot *snapshot, cl_context context, cl_mem buffer, cl_uint count,
+                          const cl_event *waits) {
+    cl_int status;
+    cl_event copied = NULL;
+    snapshot->staging =
+        recorder.next.clCreateBuffer(context, CL_MEM_READ_WRITE, snapshot->size, NULL, &status);
+    if (!snapshot->staging)
+        return status;
+    status = recorder.next.clEnqueueCopyBuffer(snapshot->queue, buffer, snapshot->staging, 0, 0,
+                                               snapshot->size, count, waits, &copied);
+    if (status != CL_SUCCESS)
+        return status;
+    status = recorder.next.clEnqueueReadBuffer(snapshot->queue, snapshot->staging, CL_FALSE, 0,
+                                               snapshot->size, snapshot->bytes, 1, &copied, &snapshot->done);
+    recorder.next.clReleaseEvent(copied);
+    return status;
+}
+
+static cl_int read_memory(struct snapshot *snapshot, const struct object *memory, cl_uint count,
+                          const cl_event *waits) {
+    cl_mem handle = (cl_mem)(uintptr_t)memory->handle;
+    size_t origin[RECORDING_DIMENSIONS] = {0}, region[RECORDING_DIMENSIONS];
+    if (memory->kind == OBJECT_SHARED)
+        return recorder.next.clEnqueueSVMMemcpy(snapshot->queue, CL_FALSE, snapshot->bytes, memory->handle,
+                                                memory->size, count, waits, &snapshot->done);
+    if (memory->kind == OBJECT_IMAGE) {
+        image_region(memory->image, region);
+        return recorder.next.clEnqueueReadImage(snapshot->queue, handle, CL_FALSE, origin, region, 0, 0,
+                                                snapshot->bytes, count, waits, &snapshot->done);
+    }
+    if (memory->flags & (CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
+        return read_staged(snapshot, (cl_context)(uintptr_t)memory->context->handle, handle, count, waits);
+    return recorder.next.clEnqueueReadBuffer(snapshot->queue, handle, CL_FALSE, 0, memory->size,
+                                             snapshot->bytes, count, waits, &snapshot->done);
+}
+
 // NULL, or why there is no copy.
-static const char *start(struct snapshot *snapshot, struct object *buffer) {
-    struct markers markers = {.context = buffer->context};
-    cl_device_id device = NULL;
+static const char *start(struct snapshot *snapshot, const struct object *memory) {
+    struct markers markers = {.memory = memory};
     cl_device_id devices[64];
-    if (!buffer->context)
+    if (!memory->context)
         return "its context was not seen being created";
-    if (buffer->flags & (CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
+    if (memory->kind == OBJECT_IMAGE && (memory->flags & (CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY)))
         return "the program created it so that the host may not read it";
-    cl_context context = (cl_context)(uintptr_t)buffer->context->handle;
+    cl_context context = (cl_context)(uintptr_t)memory->context->handle;
     if (recorder.next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL))
         return "its context does not say which devices it has";
-    device = devices[0];
-    snapshot->size = buffer->size;
-    snapshot->bytes = malloc(buffer->size ? buffer->size : 1);
+    snapshot->size = memory->size;
+    snapshot->bytes = malloc(memory->size ? memory->size : 1);
     if (!snapshot->bytes)
         return "there was no memory for a copy";
-    snapshot->queue = recorder.next.clCreateCommandQueue(context, device, 0, NULL);
+    snapshot->queue = recorder.next.clCreateCommandQueue(context, devices[0], 0, NULL);
     if (!snapshot->queue)
         return "the driver gave no queue to copy it with";
     make_markers(&markers);
     cl_int status = CL_OUT_OF_RESOURCES;
     if (!markers.too_many)
-        status = recorder.next.clEnqueueReadBuffer(
-            snapshot->queue, (cl_mem)(uintptr_t)buffer->handle, CL_FALSE, 0, buffer->size, snapshot->bytes,
-            (cl_uint)markers.event_count, markers.event_count ? markers.events : NULL, &snapshot->done);
+        status = read_memory(snapshot, memory, (cl_uint)markers.event_count,
+                             markers.event_count ? markers.events : NULL);
     drop_markers(&markers);
-    if (status != CL_SUCCESS)
+    if (status != CL_SUCCESS || !snapshot->done)
         return "the driver refused to copy it";
     recorder.next.clFlush(snapshot->queue);
     return NULL;
 }
 
 // Makes one that is on its way; NULL after writing down why there is none.
-static struct snapshot *begin(struct object *buffer) {
-    const uint64_t verify = write_verify(buffer);
+static struct snapshot *begin(const struct object *memory, enum recording_type type, uint64_t flags) {
+    const uint64_t verify = write_place(memory, type, flags);
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
-    const char *why = snapshot ? start(snapshot, buffer) : "there was no memory for a copy";
+    const char *why = snapshot ? start(snapshot, memory) : "there was no memory for a copy";
     if (!why) {
         snapshot->verify = verify;
+        snapshot->hashes = flags & RECORDING_VERIFY_COMMAND;
         return snapshot;
     }
     write_missing(verify, why);
@@ -181,14 +234,36 @@ static struct snapshot *begin(struct object *buffer) {
     return NULL;
 }
 
-void snapshot_take(struct object *buffer) {
-    struct snapshot *snapshot = begin(buffer);
+// Whether nothing that may have written it can still run: then its copy waits for nothing, and may be waited for.
+static bool is_idle(const struct object *memory) {
+    pthread_mutex_lock(&recorder.lock);
+    bool idle = !memory->many_writers;
+    for (size_t i = 0; i < memory->writer_count; i++)
+        idle = idle && memory->writers[i]->enqueued == memory->writers[i]->finished;
+    pthread_mutex_unlock(&recorder.lock);
+    return idle;
+}
+
+void snapshot_take(struct object *memory, enum recording_type type, uint64_t flags) {
+    const bool idle = is_idle(memory);
+    struct snapshot *snapshot = begin(memory, type, flags);
     if (!snapshot)
         return;
+    if (idle)
+        recorder.next.clWaitForEvents(1, &snapshot->done);
+    if (look(snapshot) <= 0) {
+        write_down(snapshot, look(snapshot));
+        return;
+    }
+    recorder.next.clRetainEvent(snapshot->done);
     pthread_mutex_lock(&recorder.lock);
+    cl_event before = memory->hold;
+    memory->hold = snapshot->done;
     snapshot->next = pending;
     pending = snapshot;
     pthread_mutex_unlock(&recorder.lock);
+    if (before)
+        recorder.next.clReleaseEvent(before);
 }
 
 static struct snapshot *take_pending(void) {
@@ -256,25 +331,6 @@ void snapshot_queue_goes(cl_command_queue queue) {
         recorder.next.clReleaseEvent(old);
 }
 
-// ---- at creation
-
-bool snapshot_initial(cl_context context, cl_mem buffer, size_t size, struct payload *payload) {
-    cl_device_id devices[64];
-    uint8_t *bytes = NULL;
-    if (recorder.next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL))
-        return false;
-    cl_command_queue queue = recorder.next.clCreateCommandQueue(context, devices[0], 0, NULL);
-    bool taken = queue && (bytes = malloc(size ? size : 1)) != NULL &&
-                 recorder.next.clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, size, bytes, 0, NULL, NULL) ==
-                     CL_SUCCESS;
-    if (taken)
-        payload_take(payload, bytes, size);
-    if (queue)
-        recorder.next.clReleaseCommandQueue(queue);
-    free(bytes);
-    return taken;
-}
-
 // ---- at exit
 
 static int64_t exit_until;
@@ -299,14 +355,15 @@ static void conclude(struct snapshot *snapshot) {
 }
 
 struct left {
-    struct object **buffers;
+    struct object **buffers; // and other memory
     size_t count, capacity;
 };
 
 static void add_left(struct object *object, void *context) {
     struct left *left = context;
-    if (object->parent || !object->written || object->references <= 0)
-        return;
+    if (object->parent || !object->written || object->references <= 0 ||
+        (object->kind == OBJECT_SHARED && (object->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)))
+        return; // of what is fine-grained nobody knows what the host did to it since
     if (left->count == left->capacity) {
         const size_t capacity = left->capacity ? left->capacity * 2 : 64;
         void *buffers = realloc(left->buffers, capacity * sizeof(struct object *));
@@ -336,11 +393,13 @@ void snapshot_at_exit(void) {
     }
     pthread_mutex_lock(&recorder.lock);
     object_each(OBJECT_BUFFER, add_left, &left);
+    object_each(OBJECT_IMAGE, add_left, &left);
+    object_each(OBJECT_SHARED, add_left, &left);
     pthread_mutex_unlock(&recorder.lock);
     if (left.count)
         qsort(left.buffers, left.count, sizeof *left.buffers, by_id);
     for (size_t i = 0; i < left.count; i++) {
-        struct snapshot *snapshot = begin(left.buffers[i]);
+        struct snapshot *snapshot = begin(left.buffers[i], RECORDING_VERIFY, 0);
         if (snapshot)
             conclude(snapshot);
     }

@@ -25,23 +25,55 @@ cl_int record_clSetUserEventStatus(cl_event event, cl_int value) {
     return recorder.next.clSetUserEventStatus(event, value);
 }
 
+// The host waited for these; those that nothing recorded has do not matter.
+static void note_wait(cl_uint count, const cl_event *events) {
+    struct recording_writer *writer = record_open(RECORDING_WAIT);
+    bool any = false;
+    for (cl_uint i = 0; i < count; i++)
+        any |= object_id(events[i], OBJECT_EVENT) != 0;
+    if (!any) {
+        record_cancel();
+        return;
+    }
+    put_thread(writer);
+    put_waits(writer, count, events);
+    record_close();
+}
+
 cl_int record_clWaitForEvents(cl_uint count, const cl_event *events) {
     const cl_int status = recorder.next.clWaitForEvents(count, events);
-    if (recorder_on() && status == CL_SUCCESS) {
-        put_waits(record_open(RECORDING_WAIT), count, events);
-        record_close();
-    }
+    if (recorder_on() && status == CL_SUCCESS)
+        note_wait(count, events);
     return status;
 }
 
+static uint64_t enqueued_in(cl_command_queue queue) {
+    pthread_mutex_lock(&recorder.lock);
+    const struct object *object = object_find(queue, OBJECT_QUEUE);
+    const uint64_t enqueued = object ? object->enqueued : 0;
+    pthread_mutex_unlock(&recorder.lock);
+    return enqueued;
+}
+
 cl_int record_clFinish(cl_command_queue queue) {
+    const uint64_t enqueued = recorder_on() ? enqueued_in(queue) : 0;
     const cl_int status = recorder.next.clFinish(queue);
-    if (recorder_on() && status == CL_SUCCESS) {
-        struct recording_writer *writer = record_open(RECORDING_WAIT);
-        recording_put(writer, RECORDING_KEY_QUEUE, object_id(queue, OBJECT_QUEUE));
+    if (!recorder_on() || status != CL_SUCCESS)
+        return status;
+    struct recording_writer *writer = record_open(RECORDING_WAIT);
+    struct object *object = object_find(queue, OBJECT_QUEUE);
+    if (object)
+        object->finished = enqueued;
+    if (object && object->waiting) {
+        object->waiting = false;
+        recording_put(writer, RECORDING_KEY_QUEUE, object->id);
+        put_thread(writer);
         record_close();
-        snapshot_reap();
+    } else {
+        record_cancel(); // nothing recorded is in it that it waited for
     }
+    snapshot_reap();
+    shared_waited(queue);
     return status;
 }
 
@@ -53,12 +85,13 @@ cl_int record_clGetEventInfo(cl_event event, cl_event_info what, size_t size, vo
         return status;
     struct recording_writer *writer = record_open(RECORDING_WAIT);
     struct object *object = object_find(event, OBJECT_EVENT);
-    if (object && object->flags != object->id) {
+    if (object && object->id && object->flags != object->id) {
         object->flags = object->id; // seen
+        put_thread(writer);
         put_waits(writer, 1, &event);
         record_close();
     } else {
-        pthread_mutex_unlock(&recorder.lock); // nothing to say
+        record_cancel(); // nothing to say
     }
     return status;
 }

@@ -3,7 +3,6 @@
 // name memory that is not there) and before the program can know that it is complete: until then its memory is as it was. What a blocking read gave is hashed afterwards: replay compares it there and then.
 // Rules: recorder.h.
 #include <stdlib.h>
-#include <string.h>
 
 #include "recorder.h"
 
@@ -12,18 +11,16 @@ static void put_host(struct recording_writer *writer, const void *at) {
     recording_put(writer, RECORDING_KEY_HOST, (uint64_t)(uintptr_t)at);
 }
 
-static void put_memory(struct recording_writer *writer, enum recording_key key, cl_mem memory) {
-    const struct object *object = object_find_memory(memory);
-    recording_put(writer, key, object ? object->id : 0);
-}
-
 cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
                                    size_t size, const void *from, cl_uint count, const cl_event *waits,
                                    cl_event *event) {
+    struct touch touch;
     struct payload payload = {0};
-    const cl_int status =
-        recorder.next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, count, waits, event);
-    if (recorder_on() && status == CL_SUCCESS) {
+    touch_begin(&touch, queue, NULL, count, waits);
+    touch_memory(&touch, buffer, touch_writes(buffer, offset, size));
+    const cl_int status = recorder.next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
+                                                             touch.count, touch.waits, event);
+    if (touch_end(&touch, status, event)) {
         payload_take(&payload, from, size);
         struct recording_writer *writer = command_open(RECORDING_COMMAND_WRITE, queue, count, waits);
         put_memory(writer, RECORDING_KEY_TARGET, buffer);
@@ -32,6 +29,7 @@ cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_boo
         put_host(writer, from);
         payload_put(writer, &payload);
         command_close(event);
+        touch_after(&touch);
     }
     return status;
 }
@@ -39,9 +37,12 @@ cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_boo
 cl_int record_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
                                   size_t size, void *to, cl_uint count, const cl_event *waits,
                                   cl_event *event) {
-    const cl_int status =
-        recorder.next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, count, waits, event);
-    if (recorder_on() && status == CL_SUCCESS) {
+    struct touch touch;
+    touch_begin(&touch, queue, NULL, count, waits);
+    touch_memory(&touch, buffer, TOUCH_READS);
+    const cl_int status = recorder.next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to,
+                                                            touch.count, touch.waits, event);
+    if (touch_end(&touch, status, event)) {
         struct payload payload = {.size = size};
         if (blocking)
             payload_take(&payload, to, size);
@@ -59,17 +60,21 @@ cl_int record_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
 cl_int record_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
                                   size_t to_offset, size_t size, cl_uint count, const cl_event *waits,
                                   cl_event *event) {
-    const cl_int status =
-        recorder.next.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size, count, waits, event);
-    if (recorder_on() && status == CL_SUCCESS) {
+    struct touch touch;
+    touch_begin(&touch, queue, NULL, count, waits);
+    touch_memory(&touch, from, TOUCH_READS);
+    touch_memory(&touch, to, touch_writes(to, to_offset, size));
+    const cl_int status = recorder.next.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size,
+                                                            touch.count, touch.waits, event);
+    if (touch_end(&touch, status, event)) {
         struct recording_writer *writer = command_open(RECORDING_COMMAND_COPY, queue, count, waits);
         put_memory(writer, RECORDING_KEY_SOURCE, from);
         put_memory(writer, RECORDING_KEY_TARGET, to);
         put_sizes(writer, RECORDING_KEY_SOURCE_ORIGIN, &from_offset, 1);
         put_sizes(writer, RECORDING_KEY_TARGET_ORIGIN, &to_offset, 1);
         recording_put(writer, RECORDING_KEY_SIZE, size);
-        object_written(object_find_memory(to));
         command_close(event);
+        touch_after(&touch);
     }
     return status;
 }
@@ -77,16 +82,19 @@ cl_int record_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to
 cl_int record_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t length,
                                   size_t offset, size_t size, cl_uint count, const cl_event *waits,
                                   cl_event *event) {
-    const cl_int status =
-        recorder.next.clEnqueueFillBuffer(queue, buffer, pattern, length, offset, size, count, waits, event);
-    if (recorder_on() && status == CL_SUCCESS) {
+    struct touch touch;
+    touch_begin(&touch, queue, NULL, count, waits);
+    touch_memory(&touch, buffer, touch_writes(buffer, offset, size));
+    const cl_int status = recorder.next.clEnqueueFillBuffer(queue, buffer, pattern, length, offset, size,
+                                                            touch.count, touch.waits, event);
+    if (touch_end(&touch, status, event)) {
         struct recording_writer *writer = command_open(RECORDING_COMMAND_FILL, queue, count, waits);
         put_memory(writer, RECORDING_KEY_TARGET, buffer);
         recording_put(writer, RECORDING_KEY_OFFSET, offset);
         recording_put(writer, RECORDING_KEY_SIZE, size);
         recording_put_bytes(writer, RECORDING_KEY_DATA, pattern, length);
-        object_written(object_find_memory(buffer));
         command_close(event);
+        touch_after(&touch);
     }
     return status;
 }
@@ -107,20 +115,13 @@ static size_t slice_of(const struct box *box) {
 }
 
 static bool take_box(struct payload *payload, const struct box *box, const void *host) {
-    const size_t bytes = box->region[0] * box->region[1] * box->region[2];
-    uint8_t *rows = malloc(bytes ? bytes : 1), *at = rows;
-    for (size_t z = 0; rows && z < box->region[2]; z++)
-        for (size_t y = 0; y < box->region[1]; y++) {
-            memcpy(at,
-                   (const uint8_t *)host + box->origin[0] + (box->origin[1] + y) * row_of(box) +
-                       (box->origin[2] + z) * slice_of(box),
-                   box->region[0]);
-            at += box->region[0];
-        }
-    if (rows)
-        payload_take(payload, rows, bytes);
-    free(rows);
-    return rows != NULL;
+    const struct rows rows = {box->region[0], box->region[1], box->region[2], row_of(box), slice_of(box)};
+    uint8_t *packed = rows_pack(&rows, (const uint8_t *)host + box->origin[0] + box->origin[1] * rows.row +
+                                           box->origin[2] * rows.slice);
+    if (packed)
+        payload_take(payload, packed, rows.width * rows.height * rows.depth);
+    free(packed);
+    return packed != NULL;
 }
 
 static void put_box(struct recording_writer *writer, enum recording_key origin, enum recording_key pitch,
@@ -137,12 +138,16 @@ cl_int record_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl
                                        const cl_event *waits, cl_event *event) {
     const struct box host = {host_origin, region, host_row, host_slice},
                      to = {to_origin, region, to_row, to_slice};
+    struct touch touch;
     struct payload payload = {0};
+    touch_begin(&touch, queue, NULL, count, waits);
+    touch_memory(&touch, buffer, TOUCH_WRITES);
     const cl_int status = recorder.next.clEnqueueWriteBufferRect(
         queue, buffer, blocking, to_origin, host_origin, region, to_row, to_slice, host_row, host_slice, from,
-        count, waits, event);
-    const bool taken = recorder_on() && status == CL_SUCCESS && take_box(&payload, &host, from);
-    if (taken) {
+        touch.count, touch.waits, event);
+    if (!touch_end(&touch, status, event))
+        return status;
+    if (take_box(&payload, &host, from)) {
         struct recording_writer *writer = command_open(RECORDING_COMMAND_WRITE_RECT, queue, count, waits);
         put_memory(writer, RECORDING_KEY_TARGET, buffer);
         put_box(writer, RECORDING_KEY_TARGET_ORIGIN, RECORDING_KEY_TARGET_PITCH, &to);
@@ -150,7 +155,8 @@ cl_int record_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl
         recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
         payload_put(writer, &payload);
         command_close(event);
-    } else if (recorder_on() && status == CL_SUCCESS) {
+        touch_after(&touch);
+    } else {
         refuse("clEnqueueWriteBufferRect", "there was no memory to keep what was written", &buffer, 1, event);
     }
     payload_drop(&payload);
@@ -164,10 +170,13 @@ cl_int record_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_
                                       const cl_event *waits, cl_event *event) {
     const struct box host = {host_origin, region, host_row, host_slice},
                      from = {from_origin, region, from_row, from_slice};
+    struct touch touch;
+    touch_begin(&touch, queue, NULL, count, waits);
+    touch_memory(&touch, buffer, TOUCH_READS);
     const cl_int status = recorder.next.clEnqueueReadBufferRect(
         queue, buffer, blocking, from_origin, host_origin, region, from_row, from_slice, host_row, host_slice,
-        to, count, waits, event);
-    if (recorder_on() && status == CL_SUCCESS) {
+        to, touch.count, touch.waits, event);
+    if (touch_end(&touch, status, event)) {
         struct payload payload = {.size = region[0] * region[1] * region[2]};
         if (blocking)
             take_box(&payload, &host, to);
@@ -189,18 +198,22 @@ cl_int record_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_me
                                       cl_event *event) {
     const struct box source = {from_origin, region, from_row, from_slice},
                      target = {to_origin, region, to_row, to_slice};
+    struct touch touch;
+    touch_begin(&touch, queue, NULL, count, waits);
+    touch_memory(&touch, from, TOUCH_READS);
+    touch_memory(&touch, to, TOUCH_WRITES);
     const cl_int status =
         recorder.next.clEnqueueCopyBufferRect(queue, from, to, from_origin, to_origin, region, from_row,
-                                              from_slice, to_row, to_slice, count, waits, event);
-    if (recorder_on() && status == CL_SUCCESS) {
+                                              from_slice, to_row, to_slice, touch.count, touch.waits, event);
+    if (touch_end(&touch, status, event)) {
         struct recording_writer *writer = command_open(RECORDING_COMMAND_COPY_RECT, queue, count, waits);
         put_memory(writer, RECORDING_KEY_SOURCE, from);
         put_memory(writer, RECORDING_KEY_TARGET, to);
         put_box(writer, RECORDING_KEY_SOURCE_ORIGIN, RECORDING_KEY_SOURCE_PITCH, &source);
         put_box(writer, RECORDING_KEY_TARGET_ORIGIN, RECORDING_KEY_TARGET_PITCH, &target);
         put_sizes(writer, RECORDING_KEY_REGION, region, RECORDING_DIMENSIONS);
-        object_written(object_find_memory(to));
         command_close(event);
+        touch_after(&touch);
     }
     return status;
 }

@@ -43,14 +43,26 @@ typedef struct tsmith_capture_options {
         output; // the file that every batch is written to before the next one is asked for, if there is one: then
                 // a recording that is killed is recovered into one whole trace (tsmith_capture_complete)
     int stacks; // every call that puts something into a queue, or builds a program, gets its call stack
-    const char
-        *recording; // "all": record commands, objects and data too, so that tsmith_replay_run can run them
-                    // again (tracesmith/replay.h); NULL: only what happened when
+    const char *
+        recording; // a range (below): record commands, objects and data too, so that tsmith_replay_run can run
+                   // them again (tracesmith/replay.h); NULL: only what happened when
     const char *const
         *environment; // "NAME=VALUE", NULL after the last: set for the program; NULL: nothing more
     uint32_t
         gpu_counter_rate; // sample NVIDIA GPUs' counters so often per second, in a process of our own; 0: not
+    int recording_hashes_only;   // of data; the file can be given away without it
+    int recording_every_command; // hashes of what each command wrote, besides
 } tsmith_capture_options;
+
+// What is recorded to be replayed. X("name", "argument", "which commands")
+#define TSMITH_CAPTURE_RANGE_TABLE(X)                                                                        \
+    X("all", "", "everything")                                                                               \
+    X("kernels", ":M+N", "N launches from the Mth on (the first is 1), and what is between them")            \
+    X("kernel", ":NAME[:M+N]", "the launches of one kernel, or N of them from the Mth on")                   \
+    X("between", ":NAME..NAME", "from a launch of one kernel to the next of another, each time")             \
+    X("queue", ":N", "the commands of the Nth queue that the program makes")                                 \
+    X("thread", ":N", "the commands of the Nth host thread to enqueue one")                                  \
+    X("signal", "", "what lies between one tsmith_capture_trigger and the next")
 
 // Makes the session directory (0700, unpredictable name). `options` may be NULL.
 TSMITH_API tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
@@ -81,6 +93,8 @@ TSMITH_API uint32_t tsmith_capture_left_running(const tsmith_capture *capture);
 TSMITH_API uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture);
 // Hands a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
 TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number);
+// Of a recording with the range "signal": begins to record, or ends it again (async-signal-safe).
+TSMITH_API void tsmith_capture_trigger(tsmith_capture *capture);
 // After END: the program's wait status as waitpid gives it.
 TSMITH_API int tsmith_capture_wait_status(const tsmith_capture *capture);
 // Which APIs were seen in use by name, and by how many processes; false past the last index.

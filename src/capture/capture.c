@@ -348,6 +348,10 @@ void tsmith_capture_signal(tsmith_capture *capture, int signal_number) {
         kill(pid, signal_number);
 }
 
+void tsmith_capture_trigger(tsmith_capture *capture) {
+    atomic_fetch_add(&capture->directory.control->trigger, 1);
+}
+
 int tsmith_capture_wait_status(const tsmith_capture *capture) {
     return capture->wait_status;
 }

@@ -157,6 +157,11 @@ done:
     return control;
 }
 
+const _Atomic uint32_t *channel_trigger(const char *session_directory) {
+    const struct layout_control *control = map_control(session_directory);
+    return control ? &control->trigger : NULL;
+}
+
 static void forget_paths(struct channel *channel) {
     free(channel->path);
     free(channel->rings_path);

@@ -39,6 +39,8 @@ void channel_detach(struct channel *channel);
 // Where this process itself has the rings file of that device and inode mapped; NULL when it has not.
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode);
 
+// The session's trigger (layout.h), mapped for the life of the process; NULL when the directory is no live session.
+const _Atomic uint32_t *channel_trigger(const char *session_directory);
 // Whether recording may be on later, if it is not now: false once the session is over.
 bool channel_live(const struct channel *channel);
 // Whether ticks of this session are the TSC (for clock_tick).

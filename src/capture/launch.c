@@ -18,6 +18,7 @@
 #include "capture/channel.h"
 #include "capture/injection.h"
 #include "capture/launch_agents.h"
+#include "recording/range.h"
 
 extern char **environ;
 
@@ -179,12 +180,16 @@ static bool inject_recorder(struct list *list, size_t injection, const char *dir
 
 static tsmith_status check_recording(const tsmith_capture_options *options, const char *directory,
                                      tsmith_error *error) {
+#define RANGE(name, argument, doc) name argument ", "
+    static const char ranges[] = TSMITH_CAPTURE_RANGE_TABLE(RANGE);
+#undef RANGE
+    struct recording_range range;
     char path[4096];
     if (!options->recording)
         return TSMITH_OK;
-    if (strcmp(options->recording, "all") != 0)
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "a recording is of everything (\"all\"); \"%s\" is not known", options->recording);
+    if (strchr(options->recording, ' ') || !recording_range_parse(options->recording, &range))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "'%s' is no range to record: there are %.*s",
+                          options->recording, (int)sizeof ranges - 3, ranges);
     if (!wanted(options, "opencl") || !launch_agent_path(directory, "opencl-record", path, sizeof path))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "commands and data can be recorded of OpenCL only, and its recorder is not in %s",
@@ -194,6 +199,14 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
                           "commands and data are recorded by a layer, and the OpenCL loader knows none: "
                           "install ocl-icd 2.3 or the Khronos loader");
     return TSMITH_OK;
+}
+
+static bool set_recording(struct list *list, const tsmith_capture_options *options) {
+    char *words = join(options->recording, options->recording_hashes_only ? " no-payload" : "",
+                       options->recording_every_command ? " hashes" : "", "");
+    const bool done = words && set(list, CHANNEL_RECORDING, words, '\0');
+    free(words);
+    return done;
 }
 
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
@@ -239,7 +252,7 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
     for (const char *const *entry = options->environment; room && entry && *entry; entry++)
         room = put(&list, *entry);
     room = room && set(&list, CHANNEL_ENVIRONMENT, session_directory, '\0') &&
-           (!options->recording || set(&list, CHANNEL_RECORDING, options->recording, '\0')) &&
+           (!options->recording || set_recording(&list, options)) &&
            inject(&list, options, directory, &injected);
     if (!room)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the environment of the program");

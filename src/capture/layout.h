@@ -80,7 +80,8 @@ struct layout_control {
     _Atomic uint32_t collector_pid;        // who drains
     _Atomic int64_t heartbeat;             // trace time of its last sign of life
     _Alignas(64) _Atomic uint32_t waiters; // threads that wait for a free sub-buffer (overflow policy block)
-    _Atomic uint32_t wake; // futex: grows when sub-buffers were freed while there were waiters
+    _Atomic uint32_t wake;    // futex: grows when sub-buffers were freed while there were waiters
+    _Atomic uint32_t trigger; // odd: recorders for a replay that wait for a trigger record
     // Recording processes map the first page; the rest is the collector's.
     _Alignas(64) _Atomic uint32_t segment_count;
     struct layout_segment segments[LAYOUT_SEGMENTS];

@@ -15,7 +15,7 @@ enum {
 
 // X(NAME, number, "name")
 #define RECORDING_TYPE_TABLE(X)                                                                              \
-    X(PROCESS, 1, "process")             /* the first record of a file */                                    \
+    X(PROCESS, 1, "process")             /* the first record of a file: PID, FLAGS */                        \
     X(CHUNK, 2, "chunk")                 /* HASH, DATA */                                                    \
     X(DEVICE, 3, "device")               /* OBJECT, TEXTs */                                                 \
     X(CONTEXT, 4, "context")             /* OBJECT, DEVICES */                                               \
@@ -35,7 +35,14 @@ enum {
     X(STATE, 18, "state")                /* VERIFY, SIZE, CHUNKS: that copy; or TEXT: why there is none */   \
     X(RELEASE, 19, "release")            /* OBJECT: the program let go of it */                              \
     X(REFUSED, 20, "cannot be replayed") /* NAME: function, TEXT: why, WRITES: what it may have written */   \
-    X(END, 21, "end")                    /* the program ended in order */
+    X(END, 21, "end")                    /* the program ended in order */                                    \
+    X(CONTENT, 22, "content")            /* VERIFY, OBJECT: what it holds here, by a STATE; nothing */       \
+                                         /* recorded brought it there */                                     \
+    X(IMAGE, 23, "image")                /* OBJECT, CONTEXT, FLAGS, LIST, SIZE, CHUNKS; PARENT, pitch */     \
+    X(SHARED, 24, "shared memory")       /* OBJECT, CONTEXT, FLAGS, SIZE, ADDRESS in the program */          \
+    X(COMPILE, 25, "compile")            /* PROGRAM, TEXT: options, LIST: headers, DATA: their names */      \
+    X(LINK, 26, "link")                  /* OBJECT, CONTEXT, TEXT: options, LIST: programs */                \
+    X(USES, 27, "uses")                  /* KERNEL, LIST: the shared memory it uses by pointers */
 
 enum recording_type {
 #define RECORDING_TYPE_ENUM(NAME, number, name) RECORDING_##NAME = number,
@@ -90,7 +97,10 @@ enum recording_type {
     X(PID, 40)                                                                                               \
     X(VERSION, 41)                                                                                           \
     X(DRIVER, 42)                                                                                            \
-    X(VENDOR, 43)
+    X(VENDOR, 43)                                                                                            \
+    X(ADDRESS, 44)                                                                                           \
+    X(CORRELATION, 45) /* of the command's API event in the trace; not there: it is in no trace */           \
+    X(THREAD, 46)      /* of the host, from 1 in the order of their first commands */
 
 enum recording_key {
 #define RECORDING_KEY_ENUM(NAME, number) RECORDING_KEY_##NAME = number,
@@ -113,7 +123,13 @@ enum recording_key {
     X(UNMAP, 10, "unmap")                                                                                    \
     X(MIGRATE, 11, "migrate")                                                                                \
     X(MARKER, 12, "marker")                                                                                  \
-    X(BARRIER, 13, "barrier")
+    X(BARRIER, 13, "barrier")                                                                                \
+    X(READ_IMAGE, 14, "read image")                                                                          \
+    X(WRITE_IMAGE, 15, "write image")                                                                        \
+    X(COPY_IMAGE, 16, "copy image")                                                                          \
+    X(FILL_IMAGE, 17, "fill image")                                                                          \
+    X(IMAGE_TO_BUFFER, 18, "copy image to buffer")                                                           \
+    X(BUFFER_TO_IMAGE, 19, "copy buffer to image")
 
 enum recording_command {
 #define RECORDING_COMMAND_ENUM(NAME, number, name) RECORDING_COMMAND_##NAME = number,
@@ -126,10 +142,28 @@ enum recording_program_form { RECORDING_PROGRAM_SOURCE = 1, RECORDING_PROGRAM_BI
 enum recording_argument_form {
     RECORDING_ARGUMENT_VALUE = 1,
     RECORDING_ARGUMENT_LOCAL,
-    RECORDING_ARGUMENT_OBJECT, // a buffer, or a sampler
-    RECORDING_ARGUMENT_NULL,   // no buffer
-    RECORDING_ARGUMENT_REFUSED // cannot be replayed: TEXT says why
+    RECORDING_ARGUMENT_OBJECT,  // a buffer, an image, or a sampler
+    RECORDING_ARGUMENT_NULL,    // no buffer
+    RECORDING_ARGUMENT_REFUSED, // cannot be replayed: TEXT says why
+    RECORDING_ARGUMENT_SHARED   // a place in shared memory: TARGET, OFFSET
 };
+// What LIST of an IMAGE has, in this order: the API's numbers, and sizes in pixels.
+enum recording_image_word {
+    RECORDING_IMAGE_ORDER,
+    RECORDING_IMAGE_TYPE,
+    RECORDING_IMAGE_KIND,
+    RECORDING_IMAGE_WIDTH,
+    RECORDING_IMAGE_HEIGHT,
+    RECORDING_IMAGE_DEPTH,
+    RECORDING_IMAGE_LAYERS,
+    RECORDING_IMAGE_ELEMENT, // bytes of a pixel
+    RECORDING_IMAGE_ROW,     // pitches of one that lies in a buffer
+    RECORDING_IMAGE_WORDS
+};
+// FLAGS of a PROCESS: data was not wanted, only hashes of it.
+enum { RECORDING_HASHES_ONLY = 1 };
+// FLAGS of a VERIFY: it was taken after one command to find the first that goes wrong, not because the program let go.
+enum { RECORDING_VERIFY_COMMAND = 1 };
 // FLAGS of an ARGUMENT: the kernel only reads the buffer, by its declaration.
 enum { RECORDING_ARGUMENT_CONSTANT = 1 };
 

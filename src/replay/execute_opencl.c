@@ -39,6 +39,9 @@ static tsmith_status load(struct execution *execution, bool oclgrind, tsmith_err
                           "OpenCL 1.2");
     EXECUTE_CALLS(CALL_LOAD)
 #undef CALL_LOAD
+#define CALL_LOOK(name) execution->cl.name = __extension__(__typeof__(name) *) dlsym(library, #name);
+    EXECUTE_LATER_CALLS(CALL_LOOK)
+#undef CALL_LOOK
     return TSMITH_OK; // the library stays: drivers do not like to be unloaded
 }
 
@@ -118,13 +121,21 @@ struct live *live_find_type(struct run *run, uint64_t id, uint32_t type) {
     return live && live->type == type ? live : NULL;
 }
 
-struct live *live_buffer(struct run *run, uint64_t id) {
-    struct live *live = live_find_type(run, id, RECORDING_BUFFER);
-    return live ? live : live_find_type(run, id, RECORDING_SUB_BUFFER);
+bool live_is_memory(const struct live *live) {
+    return live->type == RECORDING_BUFFER || live->type == RECORDING_SUB_BUFFER ||
+           live->type == RECORDING_IMAGE || live->type == RECORDING_SHARED;
 }
 
-struct live *live_root(struct run *run, struct live *buffer) {
-    return buffer->type == RECORDING_SUB_BUFFER && buffer->parent ? &run->lives[buffer->parent] : buffer;
+struct live *live_memory(struct run *run, uint64_t id) {
+    struct live *live = live_find(run, id);
+    return live && live_is_memory(live) ? live : NULL;
+}
+
+// What it lies in, or itself.
+struct live *live_root(struct run *run, struct live *memory) {
+    while ((memory->type == RECORDING_SUB_BUFFER || memory->type == RECORDING_IMAGE) && memory->within)
+        memory = &run->lives[memory->within];
+    return memory;
 }
 
 // NULL: memory is exhausted, or the number is taken.
@@ -244,6 +255,8 @@ static tsmith_status execute_record(struct run *run, const struct recording_reco
         return execute_command(run, record);
     case RECORDING_VERIFY:
         return execute_verify(run, record);
+    case RECORDING_CONTENT:
+        return execute_content(run, record);
     case RECORDING_WAIT:
         return execute_wait(run, record);
     case RECORDING_REFUSED:
@@ -259,41 +272,48 @@ static tsmith_status execute_record(struct run *run, const struct recording_reco
     }
 }
 
-static void release_all(struct run *run) {
+static void release_handle(struct run *run, const struct live *live) {
     const struct execute_calls *cl = run->cl;
+    switch (live->type) {
+    case RECORDING_BUFFER:
+    case RECORDING_SUB_BUFFER:
+    case RECORDING_IMAGE:
+        cl->clReleaseMemObject(live->handle.buffer);
+        break;
+    case RECORDING_SHARED:
+        cl->clSVMFree(run->lives[live->parent].handle.context, live->handle.shared);
+        break;
+    case RECORDING_KERNEL:
+        cl->clReleaseKernel(live->handle.kernel);
+        break;
+    case RECORDING_PROGRAM:
+        cl->clReleaseProgram(live->handle.program);
+        break;
+    case RECORDING_SAMPLER:
+        cl->clReleaseSampler(live->handle.sampler);
+        break;
+    case RECORDING_QUEUE:
+        cl->clReleaseCommandQueue(live->handle.queue);
+        break;
+    case RECORDING_CONTEXT:
+        cl->clReleaseContext(live->handle.context);
+        break;
+    case RECORDING_COMMAND:
+    case RECORDING_USER_EVENT:
+        cl->clReleaseEvent(live->handle.event);
+        break;
+    default:
+        break;
+    }
+}
+
+static void release_all(struct run *run) {
     for (size_t i = run->live_count; i-- > 1;) {
         struct live *live = &run->lives[i];
         free(live->arguments);
-        if (!live->handle.any)
-            continue;
-        switch (live->type) {
-        case RECORDING_BUFFER:
-        case RECORDING_SUB_BUFFER:
-            if (!live->released)
-                cl->clReleaseMemObject(live->handle.buffer);
-            break;
-        case RECORDING_KERNEL:
-            cl->clReleaseKernel(live->handle.kernel);
-            break;
-        case RECORDING_PROGRAM:
-            cl->clReleaseProgram(live->handle.program);
-            break;
-        case RECORDING_SAMPLER:
-            cl->clReleaseSampler(live->handle.sampler);
-            break;
-        case RECORDING_QUEUE:
-            cl->clReleaseCommandQueue(live->handle.queue);
-            break;
-        case RECORDING_CONTEXT:
-            cl->clReleaseContext(live->handle.context);
-            break;
-        case RECORDING_COMMAND:
-        case RECORDING_USER_EVENT:
-            cl->clReleaseEvent(live->handle.event);
-            break;
-        default:
-            break;
-        }
+        free(live->uses);
+        if (live->handle.any && !live->released)
+            release_handle(run, live);
     }
 }
 

@@ -54,11 +54,34 @@
     X(clSetUserEventStatus)                                                                                  \
     X(clGetEventInfo)                                                                                        \
     X(clReleaseEvent)                                                                                        \
-    X(clFlush)
+    X(clFlush)                                                                                               \
+    X(clCreateImage)                                                                                         \
+    X(clGetImageInfo)                                                                                        \
+    X(clEnqueueReadImage)                                                                                    \
+    X(clEnqueueWriteImage)                                                                                   \
+    X(clEnqueueCopyImage)                                                                                    \
+    X(clEnqueueFillImage)                                                                                    \
+    X(clEnqueueCopyImageToBuffer)                                                                            \
+    X(clEnqueueCopyBufferToImage)                                                                            \
+    X(clEnqueueMapImage)                                                                                     \
+    X(clCompileProgram)                                                                                      \
+    X(clLinkProgram)
+// What an older loader has not: a pointer may be NULL.
+#define EXECUTE_LATER_CALLS(X)                                                                               \
+    X(clSVMAlloc)                                                                                            \
+    X(clSVMFree)                                                                                             \
+    X(clSetKernelArgSVMPointer)                                                                              \
+    X(clSetKernelExecInfo)                                                                                   \
+    X(clEnqueueSVMMemcpy)                                                                                    \
+    X(clEnqueueSVMMemFill)                                                                                   \
+    X(clEnqueueSVMMap)                                                                                       \
+    X(clEnqueueSVMUnmap)                                                                                     \
+    X(clCreateProgramWithIL)
 
 struct execute_calls {
 #define CALL_POINTER(name) __typeof__(name) *name;
     EXECUTE_CALLS(CALL_POINTER)
+    EXECUTE_LATER_CALLS(CALL_POINTER)
 #undef CALL_POINTER
 };
 
@@ -72,11 +95,17 @@ struct execution {
 struct live_argument {
     enum recording_argument_form form; // 0: not set
     size_t size, target;               // index into lives; 0: none
+    uint64_t offset;                   // of shared memory
     const uint8_t *data;
     bool constant, changed;
     bool declared_constant; // of this program, as built for the replay
     size_t record;          // that set it
     tsmith_element element;
+};
+
+// A box of rows in the host's memory, in bytes.
+struct execute_rows {
+    size_t width, height, depth, row, slice;
 };
 
 struct live {
@@ -90,18 +119,26 @@ struct live {
         cl_kernel kernel;
         cl_sampler sampler;
         cl_event event;
+        void *shared;
     } handle;
     const char *why; // it is not, or does not hold, what was recorded
     uint64_t id;
-    size_t
-        parent; // of a queue: its context; of a sub-buffer: its buffer; of a kernel: its program. Index into lives
+    size_t parent; // of a queue, of memory: its context; of a kernel: its program. Index into lives
+    size_t within; // of a part of a buffer, of an image in one: that. Index into lives
     uint64_t size;
     size_t record; // that made it
     size_t writer; // record + 1
     tsmith_element element;
     struct live_argument *arguments; // of a kernel
     size_t argument_count, argument_capacity;
-    void *mapped; // of a mapping
+    size_t *uses; // of a kernel: shared memory it gets at by pointers. Indices into lives
+    size_t use_count;
+    uint64_t words[RECORDING_IMAGE_WORDS]; // of an image
+    uint64_t address;                      // of shared memory, in the recorded program
+    bool brought;                          // what it held first
+    void *mapped;                          // of a mapping
+    struct execute_rows rows;              // of a mapping: as it lies there
+    size_t memory;                         // of a mapping. Index into lives
     bool released;
 };
 
@@ -114,6 +151,22 @@ struct transfer {
     bool brings; // `result` is to be handed over
     struct execute_result result;
     cl_command_queue queue; // to be released, or NULL
+    void *shared;           // to be freed, or NULL
+    cl_context context;     // that it is of
+    bool translate;         // what arrives has addresses of this process in it
+};
+
+// What a command is enqueued with.
+struct command {
+    const struct recording_record *record;
+    enum recording_command kind;
+    cl_command_queue queue;
+    cl_event *waits;
+    cl_uint wait_count;
+    cl_event *event; // where the driver puts one; NULL: nobody wants it
+    cl_event made;
+    bool blocking;
+    cl_int status;
 };
 
 struct run {
@@ -130,6 +183,7 @@ struct run {
     size_t live_count, live_capacity;
     struct chunk_table awaited; // ids of events that somebody waits for
     struct chunk_table states;  // of VERIFY ids: record + 1 of the STATE
+    size_t shared_count;        // objects of that type
     struct transfer *transfers;
     size_t transfer_count, transfer_capacity;
     int64_t patience;
@@ -144,7 +198,8 @@ struct run {
 
 struct live *live_find(struct run *run, uint64_t id); // NULL when there is none
 struct live *live_find_type(struct run *run, uint64_t id, uint32_t type);
-struct live *live_buffer(struct run *run, uint64_t id); // a buffer or a sub-buffer
+struct live *live_memory(struct run *run, uint64_t id); // a buffer, a part of one, an image, or shared memory
+bool live_is_memory(const struct live *live);
 struct live *live_add(struct run *run, uint64_t id, uint32_t type);
 struct live *live_root(struct run *run, struct live *buffer);
 tsmith_status run_begin(struct run *run); // looks at all records; what comes next is the walk
@@ -160,13 +215,56 @@ tsmith_status run_no_memory(struct run *run);
 tsmith_status execute_object(struct run *run, const struct recording_record *record);
 // Of this kernel, whatever kernel the record names.
 tsmith_status execute_argument(struct run *run, uint64_t id, const struct recording_record *record);
+struct live *object_context(struct run *run,
+                            const struct recording_record *record); // NULL: none that could be made
+size_t live_index(const struct run *run, const struct live *live);
+
+// ---- execute_opencl_program.c
+
+void execute_program(struct run *run, struct live *live, const struct recording_record *record);
+void execute_link(struct run *run, struct live *live, const struct recording_record *record);
+void execute_build(struct run *run, const struct recording_record *record); // or compile
+
+// ---- execute_opencl_memory.c: memory objects, what they hold, and results
+
+void execute_image(struct run *run, struct live *live, const struct recording_record *record);
+void execute_shared(struct run *run, struct live *live, const struct recording_record *record);
+void memory_release(struct run *run, struct live *live);
+void image_region(const struct live *image, size_t region[RECORDING_DIMENSIONS]);
+// NULL when it is there and holds what was recorded, or can be compared with it.
+const char *memory_why(struct run *run, struct live *memory);
+void memory_written(struct run *run, struct live *memory, tsmith_element element, const char *why);
+// So much of it got a content that is known: all of it ends whatever it depended on before.
+void memory_overwritten(struct run *run, struct live *memory, uint64_t offset, uint64_t size, cl_int status);
+struct execute_result result_of(struct run *run, struct live *memory);
+void result_bring(struct run *run, struct execute_result *result, uint8_t *bytes, size_t size,
+                  bool translate);
+void result_missing(struct run *run, const struct live *memory, const char *why);
+bool transfer_add(struct run *run, const struct transfer *transfer);
+tsmith_status transfers_reap(struct run *run, bool all);
+void transfers_drop(struct run *run);
+tsmith_status execute_verify(struct run *run, const struct recording_record *record);
+tsmith_status execute_content(struct run *run, const struct recording_record *record);
+void execute_refused(struct run *run, const struct recording_record *record);
+
+// ---- execute_opencl_address.c: shared memory lies elsewhere in every process
+
+void addresses_to_live(struct run *run, uint8_t *bytes, size_t size, uint64_t offset);
+void addresses_to_recorded(struct run *run, uint8_t *bytes, size_t size, uint64_t offset);
+
+// ---- execute_opencl_transfers.c
+
+tsmith_status execute_read(struct run *run, struct command *command);
+tsmith_status execute_write(struct run *run, struct command *command);
+void execute_copy(struct run *run, struct command *command);
+void execute_fill(struct run *run, struct command *command);
+tsmith_status execute_map(struct run *run, struct command *command);
+tsmith_status execute_unmap(struct run *run, struct command *command);
 
 // ---- execute_opencl_commands.c
 
 tsmith_status execute_command(struct run *run, const struct recording_record *record);
-tsmith_status execute_verify(struct run *run, const struct recording_record *record);
-void execute_refused(struct run *run, const struct recording_record *record);
-tsmith_status transfers_reap(struct run *run, bool all);
-void transfers_drop(struct run *run);
+size_t record_sizes(const struct recording_record *record, enum recording_key key,
+                    size_t out[RECORDING_DIMENSIONS]);
 
 #endif

@@ -23,12 +23,12 @@ static struct live *add(struct run *run, const struct recording_record *record) 
     return live_add(run, recording_value(record, RECORDING_KEY_OBJECT), record->type);
 }
 
-static size_t index_of(const struct run *run, const struct live *live) {
+size_t live_index(const struct run *run, const struct live *live) {
     return live ? (size_t)(live - run->lives) : 0;
 }
 
 // The context an object was made in; NULL: none that could be made.
-static struct live *context_of(struct run *run, const struct recording_record *record) {
+struct live *object_context(struct run *run, const struct recording_record *record) {
     struct live *live =
         live_find_type(run, recording_value(record, RECORDING_KEY_CONTEXT), RECORDING_CONTEXT);
     return live && live->handle.context ? live : NULL;
@@ -51,13 +51,13 @@ static tsmith_status make_context(struct run *run, struct live *live, const stru
 
 static void make_queue(struct run *run, struct live *live, const struct recording_record *record) {
     const cl_command_queue_properties flags = recording_value(record, RECORDING_KEY_FLAGS);
-    const struct live *context = context_of(run, record);
+    const struct live *context = object_context(run, record);
     cl_int status = CL_INVALID_CONTEXT;
     if (flags & CL_QUEUE_ON_DEVICE) {
         live->why = "queues on the device are not replayed";
         return;
     }
-    live->parent = index_of(run, context);
+    live->parent = live_index(run, context);
     if (context)
         live->handle.queue = run->cl->clCreateCommandQueue(
             context->handle.context, run->execution->device,
@@ -73,12 +73,12 @@ static void make_queue(struct run *run, struct live *live, const struct recordin
 static void make_buffer(struct run *run, struct live *live, const struct recording_record *record) {
     const cl_mem_flags flags = recording_value(record, RECORDING_KEY_FLAGS) &
                                (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY);
-    const struct live *context = context_of(run, record);
+    const struct live *context = object_context(run, record);
     cl_ulong most = 0;
     cl_int status = CL_INVALID_CONTEXT;
     size_t size = 0;
     live->size = recording_value(record, RECORDING_KEY_SIZE);
-    live->parent = index_of(run, context);
+    live->parent = live_index(run, context);
     run->cl->clGetDeviceInfo(run->execution->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
     if (!context || !live->size || live->size > most) {
         live->why = context ? "it is too large for this device" : "its context could not be made";
@@ -88,7 +88,7 @@ static void make_buffer(struct run *run, struct live *live, const struct recordi
     const bool filled = recording_has_payload(record);
     uint8_t *bytes = filled ? recording_payload(run->recording, record, &size) : calloc(1, live->size);
     if (!bytes || (filled && size != live->size)) {
-        live->why = "what the host filled it with is missing from the recording";
+        live->why = recording_missing(run->recording);
         free(bytes);
         bytes = calloc(1, live->size);
     }
@@ -108,7 +108,8 @@ static void make_sub_buffer(struct run *run, struct live *live, const struct rec
     const struct live *parent =
         live_find_type(run, recording_value(record, RECORDING_KEY_PARENT), RECORDING_BUFFER);
     cl_int status = CL_INVALID_MEM_OBJECT;
-    live->parent = index_of(run, parent);
+    live->within = live_index(run, parent);
+    live->parent = parent ? parent->parent : 0;
     live->size = region.size;
     if (parent && parent->handle.buffer && region.origin <= parent->size &&
         region.size <= parent->size - region.origin)
@@ -119,7 +120,7 @@ static void make_sub_buffer(struct run *run, struct live *live, const struct rec
 }
 
 static void make_sampler(struct run *run, struct live *live, const struct recording_record *record) {
-    const struct live *context = context_of(run, record);
+    const struct live *context = object_context(run, record);
     uint64_t values[3];
     size_t count;
     cl_int status = CL_INVALID_CONTEXT;
@@ -129,86 +130,6 @@ static void make_sampler(struct run *run, struct live *live, const struct record
                                      (cl_addressing_mode)values[1], (cl_filter_mode)values[2], &status);
     if (status != CL_SUCCESS)
         live->why = "its sampler could not be made on this device";
-}
-
-// ---- programs
-
-static bool makes_kernel(const struct run *run, uint64_t program, const char *name) {
-    for (size_t i = run->at; i < run->process->count; i++) {
-        const struct recording_record *record = &run->process->records[i];
-        const uint8_t *bytes;
-        size_t length;
-        if (record->type == RECORDING_KERNEL && recording_value(record, RECORDING_KEY_PROGRAM) == program &&
-            recording_get_bytes(record, RECORDING_KEY_NAME, &bytes, &length) && length == strlen(name) &&
-            memcmp(bytes, name, length) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void make_program(struct run *run, struct live *live, const struct recording_record *record) {
-    const struct live *context = context_of(run, record);
-    const uint64_t form = recording_value(record, RECORDING_KEY_FORM);
-    const tsmith_replay_options *options = run->options;
-    cl_int status = CL_INVALID_CONTEXT;
-    size_t size = 0;
-    uint8_t *bytes = recording_payload(run->recording, record, &size);
-    const unsigned char *binary = bytes;
-    const char *text = (const char *)bytes;
-    if (!bytes || !context) {
-        live->why = bytes ? "its context could not be made" : "its program is missing from the recording";
-    } else if (options->source_kernel && makes_kernel(run, live->id, options->source_kernel)) {
-        text = options->source_text;
-        live->handle.program =
-            run->cl->clCreateProgramWithSource(context->handle.context, 1, &text, NULL, &status);
-        run_note(run, "the program with the kernel %s was replaced", options->source_kernel);
-    } else if (form == RECORDING_PROGRAM_SOURCE) {
-        // A length of 0 would mean a string that ends with NUL.
-        live->handle.program = run->cl->clCreateProgramWithSource(
-            context->handle.context, 1, size ? &text : &(const char *){""}, &size, &status);
-    } else if (form == RECORDING_PROGRAM_BINARY) {
-        live->handle.program = run->cl->clCreateProgramWithBinary(
-            context->handle.context, 1, &run->execution->device, &size, &binary, NULL, &status);
-    } else {
-        live->why = "programs in an intermediate language are not replayed yet";
-    }
-    if (!live->why && status != CL_SUCCESS)
-        live->why = form == RECORDING_PROGRAM_BINARY ? "its binary is not for this device"
-                                                     : "its program could not be made";
-    free(bytes);
-}
-
-static void build(struct run *run, const struct recording_record *record) {
-    struct live *live =
-        live_find_type(run, recording_value(record, RECORDING_KEY_PROGRAM), RECORDING_PROGRAM);
-    char log[400] = "";
-    if (!live || !live->handle.program)
-        return;
-    const char *options = recording_text(run->recording, record, RECORDING_KEY_TEXT);
-    // The types of arguments: drivers forget them unless they are asked not to.
-    static const char more[] = " -cl-kernel-arg-info";
-    const size_t length = options ? strlen(options) : 0;
-    char *text = malloc(length + sizeof more);
-    if (text) {
-        memcpy(text, options ? options : "", length);
-        memcpy(text + length, more, sizeof more);
-    }
-    const cl_int status = run->cl->clBuildProgram(live->handle.program, 1, &run->execution->device,
-                                                  text ? text : options, NULL, NULL);
-    free(text);
-    if (status == CL_SUCCESS)
-        return;
-    live->why = "its program does not compile on this device";
-    size_t bytes = 0;
-    char *whole = NULL;
-    if (run->cl->clGetProgramBuildInfo(live->handle.program, run->execution->device, CL_PROGRAM_BUILD_LOG, 0,
-                                       NULL, &bytes) == CL_SUCCESS &&
-        (whole = calloc(1, bytes + 1)) != NULL &&
-        run->cl->clGetProgramBuildInfo(live->handle.program, run->execution->device, CL_PROGRAM_BUILD_LOG,
-                                       bytes, whole, NULL) == CL_SUCCESS)
-        snprintf(log, sizeof log, "%s", whole);
-    free(whole);
-    run_note(run, "a program does not compile on this device: %s", log);
 }
 
 // ---- kernels
@@ -266,7 +187,7 @@ static tsmith_status make_kernel(struct run *run, struct live *live, const struc
         live_find_type(run, recording_value(record, RECORDING_KEY_PROGRAM), RECORDING_PROGRAM);
     const char *name = recording_text(run->recording, record, RECORDING_KEY_NAME);
     cl_int status = CL_INVALID_PROGRAM;
-    live->parent = index_of(run, program);
+    live->parent = live_index(run, program);
     if (!program || program->why)
         live->why = program ? program->why : "its program is not in the recording";
     else if (name)
@@ -300,16 +221,40 @@ tsmith_status execute_argument(struct run *run, uint64_t id, const struct record
     argument->element = type ? element_of_type(type) : element;
     argument->constant = declared_constant ||
                          (recording_value(record, RECORDING_KEY_FLAGS) & RECORDING_ARGUMENT_CONSTANT) != 0;
-    argument->target = index_of(run, live_find(run, recording_value(record, RECORDING_KEY_TARGET)));
+    argument->target = live_index(run, live_find(run, recording_value(record, RECORDING_KEY_TARGET)));
+    argument->offset = recording_value(record, RECORDING_KEY_OFFSET);
     if (argument->form == RECORDING_ARGUMENT_VALUE)
         recording_get_bytes(record, RECORDING_KEY_DATA, &argument->data, &argument->size);
+    return TSMITH_OK;
+}
+
+static tsmith_status set_uses(struct run *run, const struct recording_record *record) {
+    struct live *kernel =
+        live_find_type(run, recording_value(record, RECORDING_KEY_KERNEL), RECORDING_KERNEL);
+    const uint8_t *ids;
+    const size_t count = recording_list(record, RECORDING_KEY_LIST, &ids);
+    size_t *uses = calloc(count ? count : 1, sizeof *uses);
+    if (!kernel || !uses) {
+        free(uses);
+        return kernel ? run_no_memory(run) : TSMITH_OK;
+    }
+    free(kernel->uses);
+    kernel->uses = uses;
+    kernel->use_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t id;
+        memcpy(&id, ids + 8 * i, sizeof id);
+        const struct live *shared = live_find_type(run, id, RECORDING_SHARED);
+        if (shared)
+            uses[kernel->use_count++] = live_index(run, shared);
+    }
     return TSMITH_OK;
 }
 
 // ---- the rest
 
 static void make_user_event(struct run *run, struct live *live, const struct recording_record *record) {
-    const struct live *context = context_of(run, record);
+    const struct live *context = object_context(run, record);
     cl_int status = CL_SUCCESS;
     if (context)
         live->handle.event = run->cl->clCreateUserEvent(context->handle.context, &status);
@@ -323,29 +268,33 @@ static void set_user_event(struct run *run, const struct recording_record *recor
         run->cl->clSetUserEventStatus(live->handle.event, (cl_int)status);
 }
 
-// The numbers of buffers go on to be used by kernels they are arguments of: only the memory goes.
-static void release(struct run *run, const struct recording_record *record) {
-    struct live *live = live_buffer(run, recording_value(record, RECORDING_KEY_OBJECT));
-    if (!live || live->released || !live->handle.buffer)
-        return;
-    live->released = true;
-    run->cl->clReleaseMemObject(live->handle.buffer);
-}
-
-tsmith_status execute_object(struct run *run, const struct recording_record *record) {
-    struct live *live = NULL;
+// Records that change an object.
+static bool change(struct run *run, const struct recording_record *record, tsmith_status *status) {
     switch (record->type) {
     case RECORDING_BUILD:
-        build(run, record);
-        return TSMITH_OK;
+    case RECORDING_COMPILE:
+        execute_build(run, record);
+        return true;
+    case RECORDING_USES:
+        *status = set_uses(run, record);
+        return true;
     case RECORDING_ARGUMENT:
-        return execute_argument(run, recording_value(record, RECORDING_KEY_KERNEL), record);
+        *status = execute_argument(run, recording_value(record, RECORDING_KEY_KERNEL), record);
+        return true;
     case RECORDING_USER_STATUS:
         set_user_event(run, record);
-        return TSMITH_OK;
+        return true;
     case RECORDING_RELEASE:
-        release(run, record);
-        return TSMITH_OK;
+        memory_release(run, live_memory(run, recording_value(record, RECORDING_KEY_OBJECT)));
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Records that make one.
+static struct live *add_object(struct run *run, const struct recording_record *record, bool *known) {
+    switch (record->type) {
     case RECORDING_CONTEXT:
     case RECORDING_QUEUE:
     case RECORDING_BUFFER:
@@ -354,9 +303,24 @@ tsmith_status execute_object(struct run *run, const struct recording_record *rec
     case RECORDING_KERNEL:
     case RECORDING_SAMPLER:
     case RECORDING_USER_EVENT:
-        live = add(run, record);
-        break;
+    case RECORDING_IMAGE:
+    case RECORDING_SHARED:
+        return add(run, record);
+    case RECORDING_LINK:
+        return live_add(run, recording_value(record, RECORDING_KEY_OBJECT), RECORDING_PROGRAM);
     default:
+        *known = false;
+        return NULL;
+    }
+}
+
+tsmith_status execute_object(struct run *run, const struct recording_record *record) {
+    tsmith_status status = TSMITH_OK;
+    bool known = true;
+    if (change(run, record, &status))
+        return status;
+    struct live *live = add_object(run, record, &known);
+    if (!known) {
         run_note(run, "a record of a newer version (%u) was left out", record->type);
         return TSMITH_OK;
     }
@@ -376,8 +340,17 @@ tsmith_status execute_object(struct run *run, const struct recording_record *rec
     case RECORDING_SUB_BUFFER:
         make_sub_buffer(run, live, record);
         break;
+    case RECORDING_IMAGE:
+        execute_image(run, live, record);
+        break;
+    case RECORDING_SHARED:
+        execute_shared(run, live, record);
+        break;
     case RECORDING_PROGRAM:
-        make_program(run, live, record);
+        execute_program(run, live, record);
+        break;
+    case RECORDING_LINK:
+        execute_link(run, live, record);
         break;
     case RECORDING_SAMPLER:
         make_sampler(run, live, record);

@@ -20,6 +20,9 @@ static tsmith_status make_objects(struct run *run) {
         case RECORDING_REFUSED:
             execute_refused(run, record);
             break;
+        case RECORDING_CONTENT:
+            status = execute_content(run, record);
+            break;
         case RECORDING_PROCESS:
         case RECORDING_DEVICE:
         case RECORDING_ARGUMENT:

@@ -102,7 +102,7 @@ static void count_command(tsmith_recording_summary *summary, const struct record
     summary->commands++;
     summary->kernels += command == RECORDING_COMMAND_KERNEL;
     summary->checks += (command == RECORDING_COMMAND_READ || command == RECORDING_COMMAND_READ_RECT ||
-                        command == RECORDING_COMMAND_MAP) &&
+                        command == RECORDING_COMMAND_READ_IMAGE || command == RECORDING_COMMAND_MAP) &&
                        recording_has_payload(record);
 }
 
@@ -118,6 +118,7 @@ static bool add_record(struct tsmith_recording *recording, struct recorded_proce
     switch (record->type) {
     case RECORDING_PROCESS:
         process->pid = recording_value(record, RECORDING_KEY_PID);
+        recording->hashes_only |= (recording_value(record, RECORDING_KEY_FLAGS) & RECORDING_HASHES_ONLY) != 0;
         return true;
     case RECORDING_COMMAND:
         count_command(summary, record);
@@ -266,6 +267,11 @@ uint8_t *recording_payload(const struct tsmith_recording *recording, const struc
     }
     *size = (size_t)bytes;
     return out;
+}
+
+const char *recording_missing(const struct tsmith_recording *recording) {
+    return recording->hashes_only ? "only hashes of its data were recorded (--no-payload)"
+                                  : "its data is missing from the recording";
 }
 
 const char *recording_text(struct tsmith_recording *recording, const struct recording_record *record,

@@ -32,6 +32,7 @@ struct tsmith_recording {
     uint64_t bytes, limit; // of the buffers
     tsmith_recording_refusal *refusals;
     size_t refusal_count, refusal_capacity;
+    bool hashes_only; // of data: it was not wanted
     tsmith_recording_summary summary;
 };
 
@@ -39,6 +40,8 @@ struct tsmith_recording {
 // exhausted, or SIZE is not that of the chunks.
 uint8_t *recording_payload(const struct tsmith_recording *recording, const struct recording_record *record,
                            size_t *size);
+// Why recording_payload gives none.
+const char *recording_missing(const struct tsmith_recording *recording);
 // Whether the record has a payload at all.
 bool recording_has_payload(const struct recording_record *record);
 // A text entry, NUL-terminated in memory of the recording's (strings it lends are copied once); NULL when there is none.

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes a library an OpenCL layer, for both loaders there are: compiled into each of our layers, which gives it a name,
+// a table and a beginning.
+//
+// ocl-icd calls clGetLayerInfo and clInitLayer once, before the program's first call goes on, and nothing at the end. The
+// Khronos loader prefers clInitLayerWithProperties and calls clDeinitLayer when it unloads its layers. A loader without
+// layers is served by ../preload/preload.c, which calls clInitLayer itself.
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl_icd.h>
+#include <CL/cl_layer.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define LAYER_INFO_IN_USE 0x5453u // ours: whether the loader has initialised the layer (preload.c asks)
+#define LAYER_EXPORT __attribute__((visibility("default")))
+
+// Of the layer:
+extern const char entry_name[];
+extern cl_icd_dispatch
+    entry_table; // what the loader is given; where it is empty the loader calls the driver directly
+// `target`, of so many bytes, is the driver or the layer below. `again`: a loader that was closed and is opened again comes
+// here again, with its functions in a new place.
+void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
+
+static atomic_bool initialised;
+
+static cl_int init(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_out,
+                   const cl_icd_dispatch **out) {
+    const size_t known = sizeof entry_table / sizeof(void *);
+    if (!target || !count_out || !out)
+        return CL_INVALID_VALUE;
+    entry_begin(target, (count < known ? count : known) * sizeof(void *),
+                atomic_exchange(&initialised, true));
+    *count_out = (cl_uint)known;
+    *out = &entry_table;
+    return CL_SUCCESS;
+}
+
+static cl_int give(const void *from, size_t bytes, size_t size, void *value, size_t *size_ret) {
+    if (value && size < bytes)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, from, bytes);
+    if (size_ret)
+        *size_ret = bytes;
+    return CL_SUCCESS;
+}
+
+LAYER_EXPORT cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret) {
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    if (what == CL_LAYER_API_VERSION)
+        return give(&version, sizeof version, size, value, size_ret);
+    if (what == CL_LAYER_NAME)
+        return give(entry_name, strlen(entry_name) + 1, size, value, size_ret);
+    const cl_uint in_use = atomic_load(&initialised);
+    if (what == LAYER_INFO_IN_USE)
+        return give(&in_use, sizeof in_use, size, value, size_ret);
+    return CL_INVALID_VALUE;
+}
+
+LAYER_EXPORT cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_out,
+                                const cl_icd_dispatch **out) {
+    return init(count, target, count_out, out);
+}
+
+// The Khronos loader's; `properties` is a list that ends with 0, and none is known that would concern us.
+LAYER_EXPORT cl_int clInitLayerWithProperties(cl_uint count, const cl_icd_dispatch *target,
+                                              cl_uint *count_out, const cl_icd_dispatch **out,
+                                              const intptr_t *properties);
+LAYER_EXPORT cl_int clInitLayerWithProperties(cl_uint count, const cl_icd_dispatch *target,
+                                              cl_uint *count_out, const cl_icd_dispatch **out,
+                                              const intptr_t *properties) {
+    (void)properties;
+    return init(count, target, count_out, out);
+}
+
+// The loader is about to forget its layers, at the end of the process: exit handlers have been here.
+LAYER_EXPORT cl_int clDeinitLayer(void);
+LAYER_EXPORT cl_int clDeinitLayer(void) {
+    return CL_SUCCESS;
+}

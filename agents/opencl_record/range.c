@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which commands are recorded. Rules: recorder.h.
+#include "recording/range.h"
+
+#include <string.h>
+
+#include "capture/channel.h"
+#include "recorder.h"
+
+static struct recording_range range;
+static const _Atomic uint32_t *trigger; // odd: recording
+// Under recorder.lock:
+static uint64_t launches; // those that count
+static bool open;
+static uint32_t threads;
+
+static __thread uint32_t this_thread __attribute__((tls_model("initial-exec")));
+
+bool range_begin(const char *words, const char *session_directory) {
+    if (!recording_range_parse(words, &range))
+        return false;
+    wishes = (struct recorder_wishes){.no_payload = range.no_payload, .hashes = range.hashes};
+    if (range.form != RECORDING_RANGE_SIGNAL)
+        return true;
+    trigger = channel_trigger(session_directory);
+    return trigger != NULL;
+}
+
+bool range_whole(void) {
+    return range.form == RECORDING_RANGE_ALL;
+}
+
+uint32_t range_thread(void) {
+    if (!this_thread)
+        this_thread = ++threads;
+    return this_thread;
+}
+
+static bool counts(uint64_t launch) {
+    return launch >= range.first && launch - range.first < range.count;
+}
+
+// From the first launch of one kernel to the next of the other, as often as that happens.
+static bool between(const struct object *kernel) {
+    const char *name = kernel && kernel->kernel->name ? kernel->kernel->name : "";
+    const bool was = open;
+    if (kernel && !was && strcmp(name, range.from) == 0)
+        open = true;
+    else if (kernel && was && strcmp(name, range.until) == 0)
+        open = false;
+    return was || open;
+}
+
+bool range_takes(const struct object *queue, const struct object *kernel) {
+    const uint32_t thread = range_thread();
+    switch (range.form) {
+    case RECORDING_RANGE_KERNELS:
+        launches += kernel != NULL;
+        // What is enqueued after the last launch is not in it.
+        return kernel ? counts(launches) : counts(launches) && counts(launches + 1);
+    case RECORDING_RANGE_KERNEL:
+        if (!kernel || !kernel->kernel->name || strcmp(kernel->kernel->name, range.from) != 0)
+            return false;
+        return counts(++launches);
+    case RECORDING_RANGE_BETWEEN:
+        return between(kernel);
+    case RECORDING_RANGE_QUEUE:
+        return queue && queue->number == range.first;
+    case RECORDING_RANGE_THREAD:
+        return thread == range.first;
+    case RECORDING_RANGE_SIGNAL:
+        return atomic_load_explicit(trigger, memory_order_relaxed) & 1;
+    default:
+        return true;
+    }
+}

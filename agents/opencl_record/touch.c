@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command does to memory: copies of what it is about to read and nobody has recorded, and of what recorded commands
+// computed and it is about to overwrite. The first touch of memory by a recorded command costs a copy; everything else a
+// look at the object. Rules: recorder.h.
+#include <stdlib.h>
+
+#include "recorder.h"
+
+void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, cl_uint count,
+                 const cl_event *waits) {
+    *touch = (struct touch){.count = count, .waits = waits, .queue = queue, .on = recorder_on()};
+    if (!touch->on)
+        return;
+    pthread_mutex_lock(&recorder.lock);
+    touch->kernel = object_find(kernel, OBJECT_KERNEL);
+    touch->recorded = range_takes(object_find(queue, OBJECT_QUEUE), touch->kernel);
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+// The program's list with one more; without memory for it the copy may come too late, and is not believed.
+bool touch_wait(struct touch *touch, cl_event event) {
+    cl_event *own = realloc(touch->own, (touch->count + 1u) * sizeof *own);
+    if (!own)
+        return false;
+    for (cl_uint i = 0; !touch->own && i < touch->count; i++)
+        own[i] = touch->waits[i];
+    own[touch->count++] = event;
+    touch->waits = touch->own = own;
+    touch->held++;
+    return true;
+}
+
+// The copy of this memory that has not arrived, with a reference; NULL when there is none.
+static cl_event take_hold(struct object *memory) {
+    cl_event done = NULL, hold;
+    cl_int status = CL_COMPLETE;
+    pthread_mutex_lock(&recorder.lock);
+    hold = memory->hold;
+    if (hold)
+        recorder.next.clGetEventInfo(hold, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    if (hold && status <= CL_COMPLETE) {
+        done = hold;
+        memory->hold = hold = NULL;
+    }
+    if (hold && recorder.next.clRetainEvent(hold) != CL_SUCCESS)
+        hold = NULL;
+    pthread_mutex_unlock(&recorder.lock);
+    if (done)
+        recorder.next.clReleaseEvent(done);
+    return hold;
+}
+
+void touch_object(struct touch *touch, struct object *memory, unsigned how) {
+    if (!touch->on || !memory)
+        return;
+    memory = object_root(memory);
+    if (memory->kind == OBJECT_OPAQUE)
+        return;
+    const bool fine = memory->kind == OBJECT_SHARED && (memory->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER);
+    pthread_mutex_lock(&recorder.lock);
+    const bool content = touch->recorded && (!memory->known || fine) && !(how & TOUCH_WHOLE);
+    const bool verify = !touch->recorded && memory->written && (how & (TOUCH_WRITES | TOUCH_WHOLE));
+    memory->known |= content;
+    if (verify)
+        memory->written = false;
+    pthread_mutex_unlock(&recorder.lock);
+    if (content)
+        snapshot_take(memory, RECORDING_CONTENT, 0);
+    if (verify && !fine)
+        snapshot_take(memory, RECORDING_VERIFY, 0);
+    if (!(how & (TOUCH_WRITES | TOUCH_WHOLE)))
+        return;
+    if (how & TOUCH_WHOLE)
+        touch->whole = memory;
+    if (touch->written_count < sizeof touch->written / sizeof *touch->written)
+        touch->written[touch->written_count++] = memory;
+    cl_event hold = take_hold(memory);
+    if (hold && !touch_wait(touch, hold))
+        recorder.next.clReleaseEvent(hold);
+}
+
+void touch_memory(struct touch *touch, cl_mem memory, unsigned how) {
+    if (!touch->on)
+        return;
+    pthread_mutex_lock(&recorder.lock);
+    struct object *object = object_find_memory(memory);
+    pthread_mutex_unlock(&recorder.lock);
+    touch_object(touch, object, how);
+}
+
+unsigned touch_writes(cl_mem buffer, size_t offset, size_t size) {
+    pthread_mutex_lock(&recorder.lock);
+    const struct object *object = object_find(buffer, OBJECT_BUFFER);
+    const bool whole = object && !object->parent && offset == 0 && size == object->size;
+    pthread_mutex_unlock(&recorder.lock);
+    return whole ? TOUCH_WRITES | TOUCH_WHOLE : TOUCH_WRITES;
+}
+
+static unsigned how_of(const struct argument *argument, const struct object *target) {
+    const bool writes = !argument->constant && !(target->flags & CL_MEM_READ_ONLY);
+    return writes ? TOUCH_READS | TOUCH_WRITES : TOUCH_READS;
+}
+
+void touch_arguments(struct touch *touch) {
+    if (!touch->on || !touch->kernel)
+        return;
+    const struct kernel *kernel = touch->kernel->kernel;
+    for (cl_uint i = 0; i < kernel->argument_count; i++)
+        if (kernel->arguments[i].target)
+            touch_object(touch, kernel->arguments[i].target,
+                         how_of(&kernel->arguments[i], kernel->arguments[i].target));
+    for (size_t i = 0; i < kernel->use_count; i++)
+        touch_object(touch, kernel->uses[i], TOUCH_READS | TOUCH_WRITES);
+}
+
+// With the lock held.
+static void add_writer(struct object *memory, struct object *queue) {
+    enum { MOST = sizeof memory->writers / sizeof *memory->writers };
+    for (size_t i = 0; i < memory->writer_count; i++)
+        if (memory->writers[i] == queue)
+            return;
+    if (queue && memory->writer_count < MOST)
+        memory->writers[memory->writer_count++] = queue;
+    else
+        memory->many_writers = true;
+}
+
+// What the command wrote, one after the other.
+static void each_written(struct touch *touch, void (*each)(struct touch *touch, struct object *memory)) {
+    const struct kernel *kernel = touch->kernel ? touch->kernel->kernel : NULL;
+    for (size_t i = 0; !kernel && i < touch->written_count; i++)
+        each(touch, touch->written[i]);
+    for (cl_uint i = 0; kernel && i < kernel->argument_count; i++) {
+        const struct argument *argument = &kernel->arguments[i];
+        if (argument->target && (how_of(argument, argument->target) & TOUCH_WRITES))
+            each(touch, object_root(argument->target));
+    }
+    for (size_t i = 0; kernel && i < kernel->use_count; i++)
+        each(touch, object_root(kernel->uses[i]));
+}
+
+// With the lock held.
+static void note_write(struct touch *touch, struct object *memory) {
+    add_writer(memory, object_find(touch->queue, OBJECT_QUEUE));
+    memory->written |= touch->recorded;
+    if (!touch->recorded)
+        memory->known = false;
+    else if (touch->whole == memory)
+        memory->known = true;
+}
+
+bool touch_end(struct touch *touch, cl_int status, const cl_event *event) {
+    for (cl_uint i = 0; i < touch->held; i++)
+        recorder.next.clReleaseEvent(touch->own[touch->count - 1 - i]);
+    free(touch->own);
+    touch->own = NULL;
+    if (!touch->on || status != CL_SUCCESS)
+        return false;
+    pthread_mutex_lock(&recorder.lock);
+    struct object *queue = object_find(touch->queue, OBJECT_QUEUE);
+    if (queue)
+        queue->enqueued++;
+    each_written(touch, note_write);
+    pthread_mutex_unlock(&recorder.lock);
+    if (!touch->recorded)
+        object_forget_event(event);
+    return touch->recorded;
+}
+
+static void copy_written(struct touch *touch, struct object *memory) {
+    (void)touch;
+    if (memory->kind != OBJECT_OPAQUE)
+        snapshot_take(memory, RECORDING_VERIFY, RECORDING_VERIFY_COMMAND);
+}
+
+void touch_after(struct touch *touch) {
+    if (wishes.hashes)
+        each_written(touch, copy_written);
+}
+
+void touch_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count) {
+    pthread_mutex_lock(&recorder.lock);
+    for (cl_uint i = 0; i < count; i++) {
+        struct object *object = object_find_memory(memory[i]);
+        if (!object)
+            continue;
+        object = object_root(object);
+        add_writer(object, object_find(queue, OBJECT_QUEUE));
+        object->known = false;
+    }
+    pthread_mutex_unlock(&recorder.lock);
+}

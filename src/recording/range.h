@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which commands of a program are recorded, as a word; and what is kept of them.
+#ifndef RECORDING_RANGE_H
+#define RECORDING_RANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// In the order of TSMITH_CAPTURE_RANGE_TABLE (tracesmith/capture.h), which says what each is.
+enum recording_range_form {
+    RECORDING_RANGE_ALL,
+    RECORDING_RANGE_KERNELS,
+    RECORDING_RANGE_KERNEL,
+    RECORDING_RANGE_BETWEEN,
+    RECORDING_RANGE_QUEUE,
+    RECORDING_RANGE_THREAD,
+    RECORDING_RANGE_SIGNAL,
+    RECORDING_RANGE_LIMIT
+};
+
+enum { RECORDING_RANGE_NAME = 512 };
+
+struct recording_range {
+    enum recording_range_form form;
+    uint64_t first, count;
+    char from[RECORDING_RANGE_NAME], until[RECORDING_RANGE_NAME];
+    bool no_payload, hashes; // words after the range: "no-payload", "hashes"
+};
+
+// "RANGE[ WORD]...". False when it is not understood.
+bool recording_range_parse(const char *text, struct recording_range *out);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs of a recording, built, compiled and linked anew for the device of the replay.
+#if __has_include(<CL/cl.h>)
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/execute_opencl.h"
+
+static bool makes_kernel(const struct run *run, uint64_t program, const char *name) {
+    for (size_t i = run->at; i < run->process->count; i++) {
+        const struct recording_record *record = &run->process->records[i];
+        const uint8_t *bytes;
+        size_t length;
+        if (record->type == RECORDING_KERNEL && recording_value(record, RECORDING_KEY_PROGRAM) == program &&
+            recording_get_bytes(record, RECORDING_KEY_NAME, &bytes, &length) && length == strlen(name) &&
+            memcmp(bytes, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+void execute_program(struct run *run, struct live *live, const struct recording_record *record) {
+    const struct live *context = object_context(run, record);
+    const uint64_t form = recording_value(record, RECORDING_KEY_FORM);
+    const tsmith_replay_options *options = run->options;
+    cl_int status = CL_INVALID_CONTEXT;
+    size_t size = 0;
+    uint8_t *bytes = recording_payload(run->recording, record, &size);
+    const unsigned char *binary = bytes;
+    const char *text = (const char *)bytes;
+    if (!bytes || !context) {
+        live->why = bytes ? "its context could not be made" : "its program is missing from the recording";
+    } else if (options->source_kernel && makes_kernel(run, live->id, options->source_kernel)) {
+        text = options->source_text;
+        live->handle.program =
+            run->cl->clCreateProgramWithSource(context->handle.context, 1, &text, NULL, &status);
+        run_note(run, "the program with the kernel %s was replaced", options->source_kernel);
+    } else if (form == RECORDING_PROGRAM_SOURCE) {
+        // A length of 0 would mean a string that ends with NUL.
+        live->handle.program = run->cl->clCreateProgramWithSource(
+            context->handle.context, 1, size ? &text : &(const char *){""}, &size, &status);
+    } else if (form == RECORDING_PROGRAM_BINARY) {
+        live->handle.program = run->cl->clCreateProgramWithBinary(
+            context->handle.context, 1, &run->execution->device, &size, &binary, NULL, &status);
+    } else if (run->cl->clCreateProgramWithIL) {
+        live->handle.program = run->cl->clCreateProgramWithIL(context->handle.context, bytes, size, &status);
+        if (status != CL_SUCCESS)
+            live->why = "this device takes no program in an intermediate language, or not this one";
+    } else {
+        live->why = "this OpenCL loader takes no programs in an intermediate language";
+    }
+    if (!live->why && status != CL_SUCCESS)
+        live->why = form == RECORDING_PROGRAM_BINARY ? "its binary is not for this device"
+                                                     : "its program could not be made";
+    free(bytes);
+}
+
+static void note_log(struct run *run, const struct live *live, const char *what) {
+    char log[400] = "";
+    size_t bytes = 0;
+    char *whole = NULL;
+    if (run->cl->clGetProgramBuildInfo(live->handle.program, run->execution->device, CL_PROGRAM_BUILD_LOG, 0,
+                                       NULL, &bytes) == CL_SUCCESS &&
+        (whole = calloc(1, bytes + 1)) != NULL &&
+        run->cl->clGetProgramBuildInfo(live->handle.program, run->execution->device, CL_PROGRAM_BUILD_LOG,
+                                       bytes, whole, NULL) == CL_SUCCESS)
+        snprintf(log, sizeof log, "%s", whole);
+    free(whole);
+    run_note(run, "a program does not %s on this device: %s", what, log);
+}
+
+// The programs of a LIST; NULL when one is missing, or memory.
+static cl_program *get_programs(struct run *run, const struct recording_record *record, size_t *count) {
+    const uint8_t *ids;
+    *count = recording_list(record, RECORDING_KEY_LIST, &ids);
+    cl_program *programs = calloc(*count + 1, sizeof(cl_program));
+    for (size_t i = 0; programs && i < *count; i++) {
+        uint64_t id;
+        memcpy(&id, ids + 8 * i, sizeof id);
+        const struct live *live = live_find_type(run, id, RECORDING_PROGRAM);
+        if (!live || !live->handle.program) {
+            free(programs);
+            return NULL;
+        }
+        programs[i] = live->handle.program;
+    }
+    return programs;
+}
+
+static cl_int compile(struct run *run, const struct live *live, const struct recording_record *record,
+                      const char *options) {
+    size_t count, length = 0;
+    const uint8_t *names = NULL;
+    cl_program *headers = get_programs(run, record, &count);
+    const char **name = calloc(count + 1, sizeof *name);
+    cl_int status = CL_INVALID_PROGRAM;
+    bool good = headers && name;
+    if (count)
+        good = good && recording_get_bytes(record, RECORDING_KEY_DATA, &names, &length);
+    for (size_t i = 0, at = 0; good && i < count; i++) {
+        const void *end = at < length ? memchr(names + at, 0, length - at) : NULL;
+        good = end != NULL;
+        name[i] = (const char *)names + at;
+        at = good ? (size_t)((const uint8_t *)end - names) + 1 : at;
+    }
+    if (good)
+        status = run->cl->clCompileProgram(live->handle.program, 1, &run->execution->device, options,
+                                           (cl_uint)count, count ? headers : NULL, count ? name : NULL, NULL,
+                                           NULL);
+    free(headers);
+    free(name);
+    return status;
+}
+
+void execute_build(struct run *run, const struct recording_record *record) {
+    struct live *live =
+        live_find_type(run, recording_value(record, RECORDING_KEY_PROGRAM), RECORDING_PROGRAM);
+    if (!live || !live->handle.program)
+        return;
+    const char *options = recording_text(run->recording, record, RECORDING_KEY_TEXT);
+    // The types of arguments: drivers forget them unless they are asked not to.
+    static const char more[] = " -cl-kernel-arg-info";
+    const size_t length = options ? strlen(options) : 0;
+    char *text = malloc(length + sizeof more);
+    if (text) {
+        memcpy(text, options ? options : "", length);
+        memcpy(text + length, more, sizeof more);
+    }
+    const bool whole = record->type == RECORDING_BUILD;
+    const cl_int status = whole ? run->cl->clBuildProgram(live->handle.program, 1, &run->execution->device,
+                                                          text ? text : options, NULL, NULL)
+                                : compile(run, live, record, text ? text : options);
+    free(text);
+    if (status != CL_SUCCESS) {
+        live->why = "its program does not compile on this device";
+        note_log(run, live, "compile");
+    }
+}
+
+void execute_link(struct run *run, struct live *live, const struct recording_record *record) {
+    const struct live *context = object_context(run, record);
+    const char *options = recording_text(run->recording, record, RECORDING_KEY_TEXT);
+    size_t count;
+    cl_program *programs = get_programs(run, record, &count);
+    cl_int status = CL_INVALID_PROGRAM;
+    if (context && programs && count)
+        live->handle.program = run->cl->clLinkProgram(context->handle.context, 1, &run->execution->device,
+                                                      options, (cl_uint)count, programs, NULL, NULL, &status);
+    free(programs);
+    if (status == CL_SUCCESS)
+        return;
+    live->why = "its program could not be linked on this device";
+    if (live->handle.program)
+        note_log(run, live, "link");
+}
+
+#else
+typedef int execute_without_opencl; // a translation unit has something in it
+#endif
