@@ -14,6 +14,7 @@
 #include "trace.h"
 #include "tracesmith/export_trace.h"
 #include "tracesmith/graph.h"
+#include "tracesmith/stacks.h"
 #include "window.h"
 
 struct exporting {
@@ -106,6 +107,8 @@ static int export_events(struct exporting *exporting) {
     tsmith_source *source = NULL;
     convert_init(&convert, "exporting");
     convert.status = open_source(exporting, &convert, &source);
+    if (convert.status >= 0 && tsmith_dictionary_stack_count(tsmith_source_dictionary(source)) > 1)
+        (void)tsmith_source_symbolize(source, NULL, NULL); // what has no name is module and offset
     if (convert.status >= 0)
         convert_run(&convert, source, open_sink, exporting);
     if (!exporting->trace.file)

@@ -49,7 +49,11 @@ TSMITH_API tsmith_status tsmith_symbolized_source_create(tsmith_source *source,
                                                          const tsmith_symbolize_options *options,
                                                          tsmith_symbolize_counts *counts,
                                                          tsmith_source **out);
-// The same for a trace that was recorded without names. Before its events are read.
+// The same now, of what the dictionary of a source has: where a file that was recorded without names is read. Not of a live
+// source.
+TSMITH_API tsmith_status tsmith_source_symbolize(tsmith_source *source, tsmith_symbolize_counts *counts,
+                                                 tsmith_error *error);
+// The same for a trace. Before its events are read.
 TSMITH_API tsmith_status tsmith_trace_symbolize(tsmith_trace *trace, tsmith_symbolize_counts *counts,
                                                 tsmith_error *error);
 

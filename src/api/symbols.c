@@ -279,6 +279,12 @@ tsmith_status tsmith_dictionary_symbolize(tsmith_dictionary *dictionary,
                   : TSMITH_OK;
 }
 
+tsmith_status tsmith_source_symbolize(tsmith_source *source, tsmith_symbolize_counts *counts,
+                                      tsmith_error *error) {
+    return tsmith_dictionary_symbolize((tsmith_dictionary *)(uintptr_t)tsmith_source_dictionary(source), NULL,
+                                       counts, error);
+}
+
 tsmith_status tsmith_trace_symbolize(tsmith_trace *trace, tsmith_symbolize_counts *counts,
                                      tsmith_error *error) {
     const tsmith_dictionary *dictionary;

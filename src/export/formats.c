@@ -15,8 +15,12 @@ static const struct format {
     {"perfetto", "Perfetto protobuf: ui.perfetto.dev, trace_processor", ".pftrace", perfetto_open},
     {"csv", "CSV: one line per event, with every field; those of the trace itself as args.NAME", ".csv",
      csv_open},
-    {"folded", "folded stacks, for flame graphs: ns in slices that lie within one another", ".folded",
-     folded_open},
+    {"folded",
+     "folded stacks, for flame graphs: device time by call path where the trace has call stacks, else ns in "
+     "slices that lie within one another",
+     ".folded", folded_open},
+    {"flamegraph", "the same as a flame graph: an SVG that any browser shows, to zoom and search in", ".svg",
+     flamegraph_open},
     {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open},
 };
 

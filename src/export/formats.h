@@ -9,6 +9,6 @@
 typedef tsmith_status format_open(const char *path, int fd, const tsmith_export_options *options,
                                   tsmith_sink **out, tsmith_error *error);
 
-format_open chrome_open, perfetto_open, csv_open, folded_open, otf2_open;
+format_open chrome_open, perfetto_open, csv_open, folded_open, flamegraph_open, otf2_open;
 
 #endif

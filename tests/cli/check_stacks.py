@@ -7,6 +7,7 @@ import json
 import os
 import random
 import tempfile
+import xml.etree.ElementTree
 
 from made_stacks import GUESSED, PYTHON, Made
 from support import check, run
@@ -107,6 +108,65 @@ def check_callsites(made, path):
     check(any(name in answer["finding"] for (name, _, _), time in sites.items() if time == top), answer["finding"])
 
 
+def clean(name):
+    return "".join(":" if c == ";" else " " if c < " " else c for c in name)
+
+
+def folded(made):
+    """Paths by their names, from the process to the command."""
+    wanted = collections.Counter()
+    for event in made.work():
+        lines = made.lines(made.stack_of(event))
+        names = [made.text(line) for line in reversed(lines)] or ["queue"]
+        wanted[tuple(clean(name) for name in ("app 7", *names, "blur"))] += event[3]
+    return wanted
+
+
+def check_folded(made, path, to):
+    run("export", path, "-f", "folded", "-o", to)
+    got = collections.Counter()
+    with open(to, encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            names, time = line.rsplit(" ", 1)
+            got[tuple(names.split(";"))] += int(time)
+    check(got == folded(made), (list((got - folded(made)).items())[:3], list((folded(made) - got).items())[:3]))
+
+
+def tree_of(paths):
+    """Time by path and by every path that it begins with."""
+    tree = collections.Counter()
+    for names, time in paths.items():
+        for depth in range(1, len(names) + 1):
+            tree[names[:depth]] += time
+    return tree
+
+
+def check_flamegraph(made, path, to):
+    """Frames lie above what called them, as wide as their time; names are those of the trace."""
+    run("export", path, "-o", to)
+    root = xml.etree.ElementTree.parse(to).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    frames = []
+    for group in root.iter(space + "g"):
+        rect, title = group.find(space + "rect"), group.find(space + "title").text
+        frames.append((int(group.get("data-d")), float(group.get("data-x")), float(group.get("data-w")),
+                       title.rsplit("\n", 1)[0], float(rect.get("y")), float(rect.get("x"))))
+    wanted = tree_of({tuple(name.replace(":", ";") if name == "a:b" else name for name in names): time
+                      for names, time in folded(made).items()})
+    total = sum(time for names, time in wanted.items() if len(names) == 1)
+    pixels = {names: time / total * 1180 for names, time in wanted.items()}
+    got = {}
+    for depth, x, width, name, y, left in frames:
+        below = [f for f in frames if f[0] < depth and f[1] <= x + 0.02 and f[1] + f[2] >= x + width - 0.02]
+        check(sorted(f[0] for f in below) == list(range(depth)), (depth, x, name))
+        check(all(f[4] > y for f in below) and abs(left - 10 - x) < 0.02, "places")
+        got[tuple(f[3] for f in sorted(below)) + (name,)] = width
+    for names, width in pixels.items():
+        check(names in got if width > 0.21 else True, names)
+    for names, width in got.items():
+        check(names in pixels and abs(width - pixels[names]) < 0.01, (names, width, pixels.get(names)))
+
+
 def main():
     rng = random.Random(11)
     with tempfile.TemporaryDirectory() as folder:
@@ -117,6 +177,8 @@ def main():
             check_view(made, path)
             check_view_text(made, path)
             check_callsites(made, path)
+            check_folded(made, path, os.path.join(folder, "made.folded"))
+            check_flamegraph(made, path, os.path.join(folder, "made.svg"))
         none = Made(rng, 1, 5)
         none.events = [event[:5] + (0,) for event in none.events]
         none.write(path)

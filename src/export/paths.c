@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slices of a track wait until there are many, are sorted, and go down a trie of names. A slice lies within the
+// innermost open one that ends no earlier; one that crosses another lies beside it. What comes after later ones were
+// counted already (more than WAITING_MAX slices wait at once) is counted as if it lay in none.
+//
+// Of a trace with call stacks, commands and the calls that launched them wait until all are there: 48 bytes each.
+#include "export/paths.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "tracesmith/batch.h"
+
+enum { WAITING_MAX = 4 << 20, FIRST_SLOTS = 1024, NODES_MAX = 1 << 26, INLINED_MAX = 256 };
+
+struct open {
+    int64_t end;
+    uint32_t node;
+};
+
+struct paths_track {
+    struct waiting *waiting; // `at`: string of the name; `length`: 0, or the kind + 1 of what has no name
+    size_t count, capacity;
+    struct open *open; // the innermost last
+    size_t open_count, open_capacity;
+    uint32_t root;
+    int64_t counted; // start of the latest slice that was
+};
+
+// A command, or (duration -1) a call that has a stack.
+struct paths_work {
+    int64_t start, duration;
+    uint64_t correlation, name; // name: of a node
+    uint32_t process, track, stack;
+};
+
+// ---- paths
+
+static size_t slot_of(const struct paths *paths, uint32_t parent, uint64_t name) {
+    uint64_t hash = (name * 0xd6e8feb86659fd93u ^ parent) * 0x9e3779b97f4a7c15u;
+    size_t at = (size_t)(hash ^ hash >> 32) & (paths->slot_count - 1);
+    while (paths->slots[at] &&
+           (paths->nodes[paths->slots[at]].parent != parent || paths->nodes[paths->slots[at]].name != name))
+        at = (at + 1) & (paths->slot_count - 1);
+    return at;
+}
+
+static bool grow(struct paths *paths) {
+    size_t count = paths->slot_count ? paths->slot_count * 2 : FIRST_SLOTS;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    if (!slots)
+        return false;
+    free(paths->slots);
+    paths->slots = slots;
+    paths->slot_count = count;
+    for (size_t i = 1; i < paths->node_count; i++)
+        paths->slots[slot_of(paths, paths->nodes[i].parent, paths->nodes[i].name)] = (uint32_t)i;
+    return true;
+}
+
+// The path with one name more; 0 when memory is exhausted.
+static uint32_t child(struct paths *paths, uint32_t parent, uint64_t name) {
+    if (paths->node_count == 0)
+        paths->node_count = 1;
+    if (paths->node_count * 2 >= paths->slot_count && !grow(paths)) {
+        paths->failed = true;
+        return 0;
+    }
+    size_t at = slot_of(paths, parent, name);
+    if (paths->slots[at])
+        return paths->slots[at];
+    void *nodes = paths->nodes;
+    if (paths->node_count >= NODES_MAX ||
+        !array_reserve(&nodes, &paths->node_capacity, paths->node_count + 1, sizeof *paths->nodes)) {
+        paths->failed = true;
+        return 0;
+    }
+    paths->nodes = nodes;
+    paths->nodes[paths->node_count] = (struct paths_node){.name = name, .parent = parent};
+    return paths->slots[at] = (uint32_t)paths->node_count++;
+}
+
+// ---- names
+
+static uint64_t name_number(enum paths_name what, uint32_t id) {
+    return (uint64_t)(what + 1) << 32 | id;
+}
+
+enum paths_name paths_name_kind(uint64_t name) {
+    return (enum paths_name)((name >> 32) - 1);
+}
+
+static size_t put_process(const struct paths *paths, uint32_t id, char *text) {
+    const tsmith_process *process = tsmith_dictionary_process(paths->dictionary, id);
+    tsmith_string name = tsmith_dictionary_string(paths->dictionary, process ? process->name : 0);
+    int shown = name.length < PATHS_NAME_SIZE / 2 ? (int)name.length : PATHS_NAME_SIZE / 2;
+    memcpy(text, name.bytes, (size_t)shown);
+    size_t room = PATHS_NAME_SIZE - (size_t)shown;
+    if (process)
+        return (size_t)shown +
+               (size_t)snprintf(text + shown, room, "%s%" PRIu64, shown ? " " : "process ", process->pid);
+    return shown ? (size_t)shown : (size_t)snprintf(text, room, "no process");
+}
+
+static size_t put_track(const struct paths *paths, uint32_t id, char *text) {
+    const tsmith_track *track = tsmith_dictionary_track(paths->dictionary, id);
+    const char *kind = track ? tsmith_track_kind_name((tsmith_track_kind)track->kind) : NULL;
+    uint64_t number = track && track->kind == TSMITH_TRACK_THREAD ? track->tid : id;
+    return (size_t)snprintf(text, PATHS_NAME_SIZE, "%s %" PRIu64, kind ? kind : "track", number);
+}
+
+static size_t put_frame(struct paths *paths, uint32_t id, char *text) {
+    tsmith_stack_line line;
+    if (!tsmith_frame_lines(paths->names, id, &line, 1))
+        return 0;
+    size_t length = tsmith_stack_line_text(paths->dictionary, &line, text, PATHS_NAME_SIZE);
+    return length < PATHS_NAME_SIZE ? length : PATHS_NAME_SIZE - 1;
+}
+
+tsmith_string paths_name(struct paths *paths, uint64_t name, char text[PATHS_NAME_SIZE]) {
+    uint32_t id = (uint32_t)name;
+    const tsmith_track *track;
+    const char *kind;
+    tsmith_string found;
+    switch (paths_name_kind(name)) {
+    case PATHS_KIND:
+        kind = tsmith_kind_name((tsmith_kind)id);
+        kind = kind ? kind : "event";
+        return (tsmith_string){kind, strlen(kind)};
+    case PATHS_PROCESS:
+        return (tsmith_string){text, put_process(paths, id, text)};
+    case PATHS_TRACK:
+        track = tsmith_dictionary_track(paths->dictionary, id);
+        found = tsmith_dictionary_string(paths->dictionary, track ? track->name : 0);
+        return found.length ? found : (tsmith_string){text, put_track(paths, id, text)};
+    case PATHS_FRAME:
+        return (tsmith_string){text, put_frame(paths, id, text)};
+    default: // PATHS_SLICE, PATHS_FUNCTION, PATHS_COMMAND
+        return tsmith_dictionary_string(paths->dictionary, id);
+    }
+}
+
+// ---- slices
+
+static void add_self(struct paths *paths, uint32_t node, int64_t ns) {
+    int64_t *self = &paths->nodes[node].self;
+    if (__builtin_add_overflow(*self, ns, self))
+        *self = ns > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static bool push(struct paths *paths, struct paths_track *track, int64_t end, uint32_t node) {
+    void *open = track->open;
+    if (!array_reserve(&open, &track->open_capacity, track->open_count + 1, sizeof *track->open)) {
+        paths->failed = true;
+        return false;
+    }
+    track->open = open;
+    track->open[track->open_count++] = (struct open){end, node};
+    return true;
+}
+
+static void count_slice(struct paths *paths, struct paths_track *track, const struct waiting *it) {
+    uint64_t name = it->length ? name_number(PATHS_KIND, it->length - 1) : name_number(PATHS_SLICE, it->at);
+    int64_t duration = it->end - it->start;
+    uint32_t parent = track->root;
+    bool late = it->start < track->counted;
+    while (!late && track->open_count && track->open[track->open_count - 1].end <= it->start)
+        track->open_count--;
+    for (size_t i = late ? 0 : track->open_count; i-- > 0;)
+        if (track->open[i].end >= it->end) {
+            parent = track->open[i].node;
+            add_self(paths, parent, -duration);
+            break;
+        }
+    uint32_t node = child(paths, parent, name);
+    if (!node)
+        return;
+    add_self(paths, node, duration);
+    if (!late) {
+        track->counted = it->start;
+        (void)push(paths, track, it->end, node);
+    }
+}
+
+// Counts the earliest half of what waits, or all.
+static void count_waiting(struct paths *paths, uint32_t id, bool all) {
+    struct paths_track *track = &paths->tracks[id];
+    const tsmith_track *entry = tsmith_dictionary_track(paths->dictionary, id);
+    size_t count = all ? track->count : (track->count + 1) / 2;
+    if (!waiting_sort(track->waiting, track->count, &paths->scratch)) {
+        paths->failed = true;
+        return;
+    }
+    if (!track->root) {
+        uint32_t process = child(paths, 0, name_number(PATHS_PROCESS, entry ? entry->process : 0));
+        track->root = process ? child(paths, process, name_number(PATHS_TRACK, id)) : 0;
+    }
+    for (size_t i = 0; i < count && track->root; i++)
+        count_slice(paths, track, &track->waiting[i]);
+    memmove(track->waiting, track->waiting + count, (track->count - count) * sizeof *track->waiting);
+    track->count -= count;
+    paths->waiting -= count;
+}
+
+// ---- commands beneath the path that launched them
+
+static bool is_command(tsmith_kind kind) {
+    return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET ||
+           kind == TSMITH_KIND_COLLECTIVE;
+}
+
+// Columns of a batch; those that it does not have have no values.
+struct columns {
+    tsmith_column start, duration, name, kind, correlation, stack;
+};
+
+static uint64_t value_of(const tsmith_column *column, uint32_t row) {
+    if (!column->values || !tsmith_column_has(column, row))
+        return 0;
+    switch (tsmith_type_size(column->type)) {
+    case 1:
+        return ((const uint8_t *)column->values)[row];
+    case 4:
+        return ((const uint32_t *)column->values)[row];
+    default:
+        return ((const uint64_t *)column->values)[row];
+    }
+}
+
+static void add_work(struct paths *paths, const tsmith_batch *batch, const struct columns *columns) {
+    uint32_t track = tsmith_batch_track(batch);
+    const tsmith_track *entry = tsmith_dictionary_track(paths->dictionary, track);
+    void *work = paths->work;
+    if (!array_reserve(&work, &paths->work_capacity, paths->work_count + columns->start.count,
+                       sizeof *paths->work)) {
+        paths->failed = true;
+        return;
+    }
+    paths->work = work;
+    for (uint32_t row = 0; row < columns->start.count; row++) {
+        tsmith_kind kind = (tsmith_kind)value_of(&columns->kind, row);
+        uint32_t name = (uint32_t)value_of(&columns->name, row);
+        bool timed = columns->duration.values && tsmith_column_has(&columns->duration, row);
+        struct paths_work one = {.start = ((const int64_t *)columns->start.values)[row],
+                                 .duration = timed ? (int64_t)value_of(&columns->duration, row) : -1,
+                                 .correlation = value_of(&columns->correlation, row),
+                                 .name =
+                                     name ? name_number(PATHS_COMMAND, name) : name_number(PATHS_KIND, kind),
+                                 .process = entry ? entry->process : 0,
+                                 .track = track,
+                                 .stack = (uint32_t)value_of(&columns->stack, row)};
+        if (!is_command(kind) && (!one.stack || !one.correlation))
+            continue;
+        if (!is_command(kind))
+            one.duration = -1;
+        else if (one.duration < 0)
+            continue;
+        paths->work[paths->work_count++] = one;
+    }
+}
+
+// Calls first, by number and process; of several the earliest, which called the others.
+static int by_call(const void *left, const void *right) {
+    const struct paths_work *a = left, *b = right;
+    if ((a->duration < 0) != (b->duration < 0))
+        return a->duration < 0 ? -1 : 1;
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation ? -1 : 1;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+// The call of the same number: of the command's process, else of the only process that has one.
+static const struct paths_work *find_call(const struct paths *paths, size_t calls,
+                                          const struct paths_work *command) {
+    size_t low = 0, high = calls;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (paths->work[middle].correlation < command->correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct paths_work *found = NULL;
+    for (size_t i = low;
+         i < calls && command->correlation && paths->work[i].correlation == command->correlation; i++) {
+        const struct paths_work *call = &paths->work[i];
+        if (call->process == command->process)
+            return call;
+        if (found && found->process != call->process)
+            return NULL;
+        found = found ? found : call;
+    }
+    return found;
+}
+
+// Descends by what a stack's functions are called, outermost first; parents are earlier stacks, done before.
+static uint32_t descend(struct paths *paths, uint32_t root, uint32_t stack) {
+    tsmith_stack_line lines[INLINED_MAX];
+    uint32_t way[PATHS_DEPTH_MAX], node = root;
+    size_t depth = 0;
+    const tsmith_stack *entry;
+    for (uint32_t at = stack;
+         depth < PATHS_DEPTH_MAX && (entry = tsmith_dictionary_stack(paths->dictionary, at));
+         at = entry->parent)
+        way[depth++] = entry->frame;
+    while (depth-- > 0 && node) {
+        size_t count = tsmith_frame_lines(paths->names, way[depth], lines, INLINED_MAX);
+        for (size_t i = count < INLINED_MAX ? count : INLINED_MAX; i-- > 0 && node;)
+            node = child(paths, node,
+                         lines[i].function ? name_number(PATHS_FUNCTION, lines[i].function)
+                                           : name_number(PATHS_FRAME, lines[i].frame));
+    }
+    return node;
+}
+
+static int by_stack(const void *left, const void *right) {
+    const struct paths_work *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->stack != b->stack)
+        return a->stack < b->stack ? -1 : 1;
+    return a->stack ? 0 : (a->track > b->track) - (a->track < b->track);
+}
+
+static void count_work(struct paths *paths) {
+    size_t calls = 0;
+    if (paths->work_count)
+        qsort(paths->work, paths->work_count, sizeof *paths->work, by_call);
+    while (calls < paths->work_count && paths->work[calls].duration < 0)
+        calls++;
+    for (size_t i = calls; i < paths->work_count; i++) {
+        struct paths_work *command = &paths->work[i];
+        const struct paths_work *call = command->stack ? NULL : find_call(paths, calls, command);
+        if (call) {
+            command->stack = call->stack;
+            command->process = call->process;
+        }
+    }
+    struct paths_work *commands = paths->work + calls;
+    size_t count = paths->work_count - calls;
+    uint32_t path = 0;
+    if (count)
+        qsort(commands, count, sizeof *commands, by_stack);
+    for (size_t i = 0; i < count && !paths->failed; i++) {
+        if (i == 0 || by_stack(&commands[i - 1], &commands[i]) != 0) {
+            uint32_t process = child(paths, 0, name_number(PATHS_PROCESS, commands[i].process));
+            path = commands[i].stack ? descend(paths, process, commands[i].stack)
+                                     : child(paths, process, name_number(PATHS_TRACK, commands[i].track));
+        }
+        uint32_t node = path ? child(paths, path, commands[i].name) : 0;
+        if (node)
+            add_self(paths, node, commands[i].duration);
+    }
+}
+
+// ---- the whole
+
+static struct paths_track *find_track(struct paths *paths, uint32_t id) {
+    size_t had = paths->track_capacity;
+    void *tracks = paths->tracks;
+    if (!array_reserve(&tracks, &paths->track_capacity, (size_t)id + 1, sizeof *paths->tracks))
+        return NULL;
+    paths->tracks = tracks;
+    for (size_t i = had; i < paths->track_capacity; i++)
+        paths->tracks[i] = (struct paths_track){.counted = INT64_MIN};
+    return &paths->tracks[id];
+}
+
+static void add_rows(struct paths *paths, struct paths_track *track, const struct columns *columns) {
+    void *waiting = track->waiting;
+    if (!array_reserve(&waiting, &track->capacity, track->count + columns->start.count,
+                       sizeof *track->waiting)) {
+        paths->failed = true;
+        return;
+    }
+    track->waiting = waiting;
+    for (uint32_t row = 0; row < columns->start.count; row++) {
+        struct waiting it = {.start = ((const int64_t *)columns->start.values)[row]};
+        uint32_t kind_number = (uint32_t)value_of(&columns->kind, row);
+        int64_t lasted = (int64_t)value_of(&columns->duration, row);
+        if (!tsmith_column_has(&columns->duration, row) || lasted < 0 || kind_number == TSMITH_KIND_LOSS ||
+            __builtin_add_overflow(it.start, lasted, &it.end))
+            continue;
+        if (columns->name.values && tsmith_column_has(&columns->name, row))
+            it.at = (uint32_t)value_of(&columns->name, row);
+        else
+            it.length = kind_number + 1;
+        track->waiting[track->count++] = it;
+        paths->waiting++;
+    }
+}
+
+static void get_column(const tsmith_batch *batch, uint32_t field, tsmith_column *out) {
+    if (!tsmith_batch_column(batch, field, out))
+        *out = (tsmith_column){0};
+}
+
+static void get_columns(const tsmith_batch *batch, struct columns *out) {
+    get_column(batch, TSMITH_FIELD_START, &out->start);
+    get_column(batch, TSMITH_FIELD_DURATION, &out->duration);
+    get_column(batch, TSMITH_FIELD_NAME, &out->name);
+    get_column(batch, TSMITH_FIELD_KIND, &out->kind);
+    get_column(batch, TSMITH_FIELD_CORRELATION, &out->correlation);
+    get_column(batch, TSMITH_FIELD_STACK, &out->stack);
+}
+
+// What a trace is drawn by is decided when its first batch comes, with which its stacks are known.
+static bool begin(struct paths *paths, const tsmith_dictionary *dictionary) {
+    paths->dictionary = dictionary;
+    if (paths->begun)
+        return true;
+    paths->begun = true;
+    paths->by_stack = tsmith_dictionary_stack_count(dictionary) > 1;
+    return !paths->by_stack || tsmith_stack_names_create(dictionary, &paths->names) == TSMITH_OK;
+}
+
+tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                        tsmith_error *error) {
+    struct columns columns;
+    bool ok = begin(paths, dictionary);
+    struct paths_track *track = ok ? find_track(paths, tsmith_batch_track(batch)) : NULL;
+    get_columns(batch, &columns);
+    if (ok && track && columns.start.values && paths->by_stack)
+        add_work(paths, batch, &columns);
+    else if (ok && track && columns.start.values && columns.duration.values)
+        add_rows(paths, track, &columns);
+    while (paths->waiting > WAITING_MAX && track && !paths->failed)
+        for (size_t id = 0; id < paths->track_capacity; id++)
+            if (paths->tracks[id].count)
+                count_waiting(paths, (uint32_t)id, false);
+    return paths->failed || !track ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory") : TSMITH_OK;
+}
+
+tsmith_status paths_end(struct paths *paths, const tsmith_dictionary *dictionary, tsmith_error *error) {
+    bool ok = begin(paths, dictionary);
+    for (size_t id = 0; id < paths->track_capacity; id++)
+        if (paths->tracks[id].count)
+            count_waiting(paths, (uint32_t)id, true);
+    if (ok && paths->by_stack)
+        count_work(paths);
+    return paths->failed || !ok ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory") : TSMITH_OK;
+}
+
+void paths_finish(struct paths *paths) {
+    for (size_t i = 0; i < paths->track_capacity; i++) {
+        free(paths->tracks[i].waiting);
+        free(paths->tracks[i].open);
+    }
+    tsmith_stack_names_destroy(paths->names);
+    free(paths->work);
+    free(paths->tracks);
+    free(paths->nodes);
+    free(paths->slots);
+    free(paths->scratch.items);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where time was spent, as a tree of names: what folded stacks and flame graphs are written from.
+//
+// Of a trace with call stacks: the time of commands of devices, beneath the process and the functions that launched them
+// (their own stack, or that of their call), outermost first; those without a stack beneath process and queue. Of any
+// other: slices that lie within one another, beneath process and track.
+#ifndef EXPORT_PATHS_H
+#define EXPORT_PATHS_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "export/order.h"
+#include "tracesmith/batch.h"
+#include "tracesmith/stacks.h"
+
+enum { PATHS_NAME_SIZE = 8192, PATHS_DEPTH_MAX = 4096 };
+
+// What a name is of.
+enum paths_name {
+    PATHS_SLICE,
+    PATHS_KIND,
+    PATHS_PROCESS,
+    PATHS_TRACK,
+    PATHS_FUNCTION,
+    PATHS_FRAME, // a place in code that has no name
+    PATHS_COMMAND,
+};
+
+// A path: its last name, and the path before that, which has a smaller number. [0] is the empty one.
+struct paths_node {
+    uint64_t name;
+    uint32_t parent;
+    int64_t self; // ns
+};
+
+// A zeroed struct has no paths.
+struct paths {
+    const tsmith_dictionary *dictionary;
+    tsmith_stack_names *names;
+    struct paths_node *nodes;
+    size_t node_count, node_capacity;
+    uint32_t *slots; // hash table of (parent, name): index of the node
+    size_t slot_count;
+    struct paths_track *tracks; // by id
+    size_t track_capacity;
+    size_t waiting; // of all tracks
+    struct waiting_scratch scratch;
+    struct paths_work *work;
+    size_t work_count, work_capacity;
+    bool begun, by_stack, failed;
+};
+
+tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                        tsmith_error *error);
+// After the last batch; then the nodes are whole.
+tsmith_status paths_end(struct paths *paths, const tsmith_dictionary *dictionary, tsmith_error *error);
+void paths_finish(struct paths *paths);
+
+enum paths_name paths_name_kind(uint64_t name);
+// Bytes as they are in the trace; in `text` if they are nowhere else.
+tsmith_string paths_name(struct paths *paths, uint64_t name, char text[PATHS_NAME_SIZE]);
+
+#endif
