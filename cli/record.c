@@ -14,6 +14,7 @@
 
 #include "terminal.h"
 #include "tracesmith/replay.h"
+#include "tracesmith/stacks.h"
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 enum { FORWARDED_COUNT = sizeof forwarded / sizeof forwarded[0] };
@@ -81,13 +82,20 @@ static int tell_who_is_waited_for(void *context) {
     return 1;
 }
 
+// What the stacks are called is written into the trace while the programs are still here.
 static void pump(tsmith_capture *capture, tsmith_sink *sink, struct record_result *out) {
-    tsmith_source *source = tsmith_capture_source(capture);
+    const tsmith_symbolize_options live = {sizeof live, 1};
+    tsmith_source *source = tsmith_capture_source(capture), *named = NULL;
     struct wait wait = {.capture = capture};
-    out->status = tsmith_pump(source, sink, tell_who_is_waited_for, &wait, &out->error);
+    out->status = tsmith_symbolized_source_create(source, &live, NULL, &named);
+    if (out->status != TSMITH_OK)
+        (void)snprintf(out->error.message, sizeof out->error.message, "out of memory");
+    else
+        out->status = tsmith_pump(named, sink, tell_who_is_waited_for, &wait, &out->error);
     out->written = out->status == TSMITH_OK;
     if (!out->written)
         drain(source, out);
+    tsmith_source_destroy(named);
 }
 
 static bool was_used(const tsmith_capture *capture) {

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A recorded program's call stacks have names when the recording ends: those addr2line has for the same addresses; and a
+# program that is gone afterwards keeps them.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+for tool in addr2line python3; do
+    command -v "$tool" >/dev/null || {
+        echo "skipped: there is no $tool"
+        exit 77
+    }
+done
+cp "$TRACESMITH_BUILD_DIR/tests/programs/cl_launch_loop" "$work/program"
+"$TRACESMITH" profile --stacks -o "$work/trace.sbt" -- "$work/program" -n 100 >"$work/out"
+"$TRACESMITH" view -f json --stacks "$work/trace.sbt" >"$work/before.json"
+mv "$work/program" "$work/kept"
+"$TRACESMITH" view -f json --stacks "$work/trace.sbt" >"$work/after.json"
+cmp "$work/before.json" "$work/after.json"
+python3 - "$work" <<'EOF'
+import json
+import subprocess
+import sys
+
+work = sys.argv[1]
+places, launches = {}, 0
+with open(work + "/after.json", encoding="utf-8") as file:
+    events = json.load(file)["events"]
+for event in events:
+    frames = event.get("frames", [])
+    launch = event["kind"] == "api" and event["name"] == "clEnqueueNDRangeKernel"
+    launches += launch
+    assert not launch or [f for f in frames if f.get("function") == "main"], event
+    chain = []
+    for frame in frames:
+        chain.append((frame.get("function"), frame.get("file"), frame.get("line", 0)))
+        if not frame["inlined"]:
+            if frame.get("module") == work + "/program":
+                places[frame["address"]] = chain
+            chain = []
+assert launches >= 100 and places, (launches, places)
+text = "".join("%x\n" % address for address in places)
+lines = subprocess.run(["addr2line", "-a", "-i", "-f", "-e", work + "/kept"], input=text, capture_output=True, text=True,
+                       check=True).stdout.splitlines()
+answers, at = {}, 0
+while at < len(lines):
+    if lines[at].startswith("0x"):
+        chain = answers[int(lines[at], 16)] = []
+        at += 1
+        continue
+    file, line = lines[at + 1].split(" (discriminator")[0].rsplit(":", 1)
+    chain.append((lines[at], None if file == "??" else file, int(line) if line.isdigit() else 0))
+    at += 2
+for address, chain in places.items():
+    assert chain == answers[address], (hex(address), chain, answers[address])
+print("%d launches, %d places" % (launches, len(places)))
+EOF
