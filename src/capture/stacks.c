@@ -122,9 +122,25 @@ static uint32_t keep(uint64_t *words, uint32_t count, bool partial, bool guessed
 static __attribute__((noinline)) uint32_t take_nested(struct thread *thread,
                                                       const struct unwind_registers *registers) {
     uint64_t words[NESTED_MAX + 1];
-    struct unwind_result result = unwind_walk(&thread->unwind, registers, words, NESTED_MAX);
+    struct unwind_result result = unwind_walk_full(&thread->unwind, registers, words, NESTED_MAX);
     uint32_t count = mark(words, &result);
     return keep(words, count, result.end != UNWIND_OUTERMOST, result.exact < result.count);
+}
+
+// The walk, after a look at what was loaded if it met code that was not known. Not when a signal has struck: what it
+// interrupted may have the locks that this takes.
+static struct unwind_result walk(struct thread *thread, const struct unwind_registers *registers) {
+    struct unwind_result result;
+    for (int i = 0; i < 3; i++) {
+        result = unwind_walk(&thread->unwind, registers, thread->words, WORDS_MAX);
+        if (__builtin_expect(!result.stale, 1))
+            return result;
+        struct unwind_result whole = unwind_walk_full(&thread->unwind, registers, thread->words, WORDS_MAX);
+        if (whole.struck_count)
+            return whole;
+        stacks_refresh();
+    }
+    return unwind_walk_full(&thread->unwind, registers, thread->words, WORDS_MAX);
 }
 
 uint32_t stacks_take(const struct unwind_registers *registers) {
@@ -139,7 +155,7 @@ uint32_t stacks_take(const struct unwind_registers *registers) {
         return take_nested(thread, registers);
     thread->is_busy = true;
     atomic_signal_fence(memory_order_seq_cst);
-    struct unwind_result result = unwind_walk(&thread->unwind, registers, thread->words, WORDS_MAX);
+    struct unwind_result result = walk(thread, registers);
     uint32_t count = mark(thread->words, &result);
     const struct python_intern intern = {.function = intern_text};
     bool cut = false;

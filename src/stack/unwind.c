@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stack/unwind.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "stack/unwind_table.h"
 
@@ -127,6 +130,40 @@ static const struct unwind_rule *rule_of(struct unwind_thread *thread, uint64_t 
     return set[1].key == key ? &set[1] : learn(set, key);
 }
 
+// --- modules -------------------------------------------------------------------------------------
+
+static bool has(const struct unwind_entered *module, uint64_t pc) {
+    return pc - module->begin < module->size;
+}
+
+// The module that the code at `pc` is of, seen to be there in this walk. NULL: the table is too old.
+__attribute__((noinline)) static const struct unwind_entered *enter(struct unwind_thread *thread,
+                                                                    uint64_t pc) {
+    struct unwind_entered *module = thread->entered;
+    for (uint32_t i = 0; i < UNWIND_ENTERED; i++, module++) {
+        if (!has(module, pc))
+            continue;
+        if (!module->identity || module->walk == thread->walk)
+            return module;
+        if (!unwind_table_still(pc, module))
+            break;
+        module->walk = thread->walk;
+        return module;
+    }
+    module = &thread->entered[thread->entered_next++ % UNWIND_ENTERED];
+    if (!unwind_table_enter(pc, module)) {
+        module->size = 0;
+        return NULL;
+    }
+    module->walk = thread->walk;
+    return module;
+}
+
+static bool is_fresh(uint64_t pc) {
+    struct unwind_entered module;
+    return unwind_table_enter(pc, &module);
+}
+
 // --- by frame pointer ----------------------------------------------------------------------------
 
 struct position {
@@ -194,11 +231,18 @@ static inline bool step(struct walk *walk, const struct span *span, const struct
 // Frames that are the stack pointer and an offset, as most are, and may have saved the frame pointer: until one is not.
 // `frames` has room for `room` more; returns how many it got.
 static inline uint32_t walk_plain(struct unwind_thread *thread, const struct span *span, struct position *at,
-                                  uint64_t *frames, uint32_t room) {
+                                  const struct unwind_entered **in, uint64_t *frames, uint32_t room) {
     uint64_t stack_pointer = at->stack_pointer, frame_pointer = at->frame_pointer, pc = at->pc, key = at->key;
     const uint64_t low = span->low, high = span->high, last = high - WORD - low;
     uint32_t count = 0;
+    const struct unwind_entered *module = *in;
     while (count < room) {
+        if (__builtin_expect(!has(module, key), 0)) {
+            const struct unwind_entered *next = enter(thread, key);
+            if (!next)
+                break;
+            module = next;
+        }
         const struct unwind_rule *rule = rule_of(thread, key);
         if (rule->action != CFA_FROM_STACK_POINTER && rule->action != CFA_FROM_FRAME_POINTER)
             break;
@@ -221,19 +265,26 @@ static inline uint32_t walk_plain(struct unwind_thread *thread, const struct spa
         key = next - 1;
     }
     *at = (struct position){pc, key, stack_pointer, frame_pointer};
+    *in = module;
     return count;
 }
 
-// False: a frame needs the full walk.
+// False: a frame needs the full walk. With `stale` set the walk is not worth going on.
 static bool walk_fast(struct unwind_thread *thread, const struct span *span,
                       const struct unwind_registers *registers, struct walk *walk) {
     struct position at = {.pc = registers->values[CFI_RETURN],
                           .key = registers->values[CFI_RETURN],
                           .stack_pointer = registers->values[CFI_STACK_POINTER],
                           .frame_pointer = registers->values[CFI_FRAME_POINTER]};
+    static const struct unwind_entered nothing;
+    const struct unwind_entered *in = &nothing;
     for (;;) {
-        walk->result.count += walk_plain(thread, span, &at, walk->frames + walk->result.count,
+        walk->result.count += walk_plain(thread, span, &at, &in, walk->frames + walk->result.count,
                                          walk->capacity - walk->result.count);
+        if (!has(in, at.key) && !(in = enter(thread, at.key))) {
+            walk->result.stale = true;
+            return true;
+        }
         const struct unwind_rule *rule = rule_of(thread, at.key);
         if (!add_frame(walk, at.pc))
             return true;
@@ -308,6 +359,7 @@ static bool step_full(struct walk *walk, struct full *full) {
     struct cfi_row row;
     struct cfi_frame *frame = &full->frame, caller;
     uint64_t cfa, pc = frame->registers[CFI_RETURN], old = frame->registers[CFI_STACK_POINTER];
+    walk->result.stale |= !is_fresh(pc - !full->is_exact);
     if (unwind_table_find(pc - !full->is_exact, &section, &row) != UNWIND_ROW)
         return guess_full(walk, full);
     if (row.registers[row.return_register].how == CFI_UNDEFINED)
@@ -366,17 +418,35 @@ bool unwind_thread_init(struct unwind_thread *thread) {
     return known;
 }
 
-// The stack that the walk begins on: the thread's, or the alternate one.
+// What can be read from the stack pointer upwards: a stack that the program made itself ends somewhere in it. The kernel
+// is asked for a byte of each page, and stops at the first that is not there.
+static bool probe_stack(uint64_t stack_pointer, struct span *stack) {
+    enum { PAGE = 4096, PAGES = 64 };
+    struct iovec remote[PAGES];
+    char bytes[PAGES];
+    int saved = errno;
+    stack->low = stack_pointer & ~(uint64_t)(PAGE - 1);
+    for (uint64_t i = 0; i < PAGES; i++)
+        remote[i] = (struct iovec){(void *)(uintptr_t)(stack->low + i * PAGE), 1};
+    ssize_t pages = process_vm_readv(getpid(), &(struct iovec){bytes, PAGES}, 1, remote, PAGES, 0);
+    errno = saved;
+    stack->high = stack->low + (pages > 0 ? (uint64_t)pages * PAGE : 0);
+    return pages > 0;
+}
+
+// The stack that the walk begins on: the thread's, the alternate one, or one of the program's own.
 static bool find_stack(const struct unwind_thread *thread, uint64_t stack_pointer, struct span *stack) {
     *stack = (struct span){thread->low, thread->high};
     if (__builtin_expect(is_within(stack, stack_pointer), 1))
         return true;
     stack_t alternate;
-    if (sigaltstack(NULL, &alternate) || alternate.ss_flags & SS_DISABLE)
-        return false;
-    stack->low = (uint64_t)(uintptr_t)alternate.ss_sp;
-    stack->high = (stack->low + alternate.ss_size) & ~(uint64_t)(WORD - 1);
-    return is_within(stack, stack_pointer);
+    if (sigaltstack(NULL, &alternate) == 0 && !(alternate.ss_flags & SS_DISABLE)) {
+        stack->low = (uint64_t)(uintptr_t)alternate.ss_sp;
+        stack->high = (stack->low + alternate.ss_size) & ~(uint64_t)(WORD - 1);
+        if (is_within(stack, stack_pointer))
+            return true;
+    }
+    return probe_stack(stack_pointer, stack);
 }
 
 static struct walk begin(uint64_t *frames, uint32_t capacity) {
@@ -413,8 +483,10 @@ struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwi
     atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(thread->version != version, 0)) {
         memset(thread->cache, 0, sizeof thread->cache);
+        memset(thread->entered, 0, sizeof thread->entered);
         thread->version = version;
     }
+    thread->walk++;
     bool done = walk_fast(thread, &span, registers, &walk);
     atomic_signal_fence(memory_order_seq_cst);
     thread->is_walking = false;

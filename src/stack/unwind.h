@@ -16,8 +16,9 @@
 #include <stdint.h>
 
 #include "stack/cfi.h"
+#include "stack/unwind_table.h"
 
-enum { UNWIND_SETS = 512, UNWIND_WAYS = 2 };
+enum { UNWIND_SETS = 512, UNWIND_WAYS = 2, UNWIND_ENTERED = 8 };
 
 // How to leave the frame of one program counter; 16 bytes. An entry whose key is 0 is free.
 struct unwind_rule {
@@ -33,6 +34,9 @@ struct unwind_thread {
     uint64_t low, high; // its stack
     uint64_t version;   // of the table that the cache is from
     bool is_walking;    // a walk in a signal handler that interrupts another leaves the cache alone
+    uint64_t walk;      // which one this is
+    uint32_t entered_next;
+    struct unwind_entered entered[UNWIND_ENTERED]; // the modules met last
     struct unwind_rule cache[UNWIND_SETS][UNWIND_WAYS];
 };
 
@@ -44,7 +48,7 @@ enum unwind_end {
     UNWIND_OUTERMOST, // the stack is whole
     UNWIND_FULL,      // there are more frames than room
     UNWIND_LOST,      // no rule for the last frame, or what it says is not possible
-    UNWIND_ELSEWHERE, // the stack pointer is on no stack that is known to be the thread's (a coroutine's)
+    UNWIND_ELSEWHERE, // the stack pointer points to nothing that can be read
 };
 
 enum { UNWIND_STRUCK_MAX = 4 };
@@ -53,6 +57,9 @@ struct unwind_result {
     uint32_t count;
     uint32_t exact; // so many are by CFI; the frames from there on rest on a frame pointer
     enum unwind_end end;
+    // Code was loaded or closed since the last refresh of the table (unwind_table.h) that the walk met: after the next
+    // refresh it may come out better.
+    bool stale;
     // Frames that a signal struck: their program counter is where they stopped, and no return address. Of more than
     // UNWIND_STRUCK_MAX the innermost.
     uint32_t struck_count;
@@ -82,7 +89,8 @@ __attribute__((always_inline)) static inline void unwind_capture(struct unwind_r
 
 // Walks from `registers`, which unwind_capture filled in this function or in one that has not returned. The first
 // frame is the program counter captured, the rest are return addresses (after a signal frame: where it struck).
-// Asks the system for the alternate signal stack if the stack pointer is not on the thread's own.
+// Asks the system for the alternate signal stack if the stack pointer is not on the thread's own, and if it is not on that
+// either what can be read there.
 struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwind_registers *registers,
                                  uint64_t *frames, uint32_t capacity);
 

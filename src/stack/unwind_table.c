@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ struct gathering {
     const struct unwind_visitor *visitor;
     uint64_t count;
     bool is_first, unchanged, failed;
+    bool stays; // what the program was started with is told first, the linker itself at its end or before
 };
 
 static bool grow(struct copy *copy, uint64_t count) {
@@ -120,7 +122,7 @@ static void find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * no
     }
 }
 
-static void visit(const struct unwind_visitor *visitor, const struct dl_phdr_info *info) {
+static struct unwind_object describe(const struct dl_phdr_info *info) {
     struct unwind_object object = {
         .name = info->dlpi_name ? info->dlpi_name : "", .bias = info->dlpi_addr, .begin = UINT64_MAX};
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -135,8 +137,31 @@ static void visit(const struct unwind_visitor *visitor, const struct dl_phdr_inf
                 holds(info, &info->dlpi_phdr[j], begin + segment->p_filesz - 1))
                 find_build_id(info, segment, &object);
     }
+    return object;
+}
+
+static void visit(const struct unwind_visitor *visitor, const struct dl_phdr_info *info) {
+    struct unwind_object object = describe(info);
     if (object.begin < object.end)
         visitor->object(visitor->context, &object);
+}
+
+// This code is linked into libraries that are never closed.
+static bool is_here(const struct unwind_object *object) {
+    uint64_t here = (uint64_t)(uintptr_t)&unwind_table_version;
+    return here >= object->begin && here < object->end;
+}
+
+static void find_identity(const struct dl_phdr_info *info, bool stays, struct unwind_module *module) {
+    struct unwind_object object = describe(info);
+    if (stays || is_here(&object))
+        return;
+    if (object.build_id_bytes >= sizeof module->content)
+        module->identity = (uint64_t)(uintptr_t)object.build_id;
+    else if (module->frame_end - module->frame_begin - module->frame_header >= sizeof module->content)
+        module->identity = module->frame_begin + module->frame_header;
+    if (module->identity)
+        memcpy(module->content, (const void *)(uintptr_t)module->identity, sizeof module->content);
 }
 
 static int gather(struct dl_phdr_info *info, size_t size, void *context) {
@@ -154,6 +179,9 @@ static int gather(struct dl_phdr_info *info, size_t size, void *context) {
         visit(gathering->visitor, info);
     struct unwind_module module = {0};
     find_frames(info, &module);
+    find_identity(info, gathering->stays, &module);
+    if (info->dlpi_addr == getauxval(AT_BASE))
+        gathering->stays = false;
     for (int i = 0; i < info->dlpi_phnum && !gathering->failed; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
@@ -180,7 +208,7 @@ bool unwind_table_refresh(const struct unwind_visitor *visitor) {
     lock_table();
     uint64_t version = unwind_table_version();
     struct gathering gathering = {
-        .copy = &table.copies[(version + 1) & 1], .visitor = visitor, .is_first = true};
+        .copy = &table.copies[(version + 1) & 1], .visitor = visitor, .is_first = true, .stays = true};
     // Whoever finds a word written from here on finds the version that sent it elsewhere, too.
     atomic_thread_fence(memory_order_seq_cst);
     dl_iterate_phdr(gather, &gathering);
@@ -250,6 +278,44 @@ static bool is_loaded(uint64_t pc, const struct unwind_module *module) {
 #endif
     (void)pc, (void)module;
     return true;
+}
+
+bool unwind_table_still(uint64_t pc, const struct unwind_entered *module) {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+    struct dl_find_object found;
+    uint64_t content[2];
+    if (!_dl_find_object || !module->identity)
+        return true;
+    if (_dl_find_object((void *)(uintptr_t)pc, &found) ||
+        (uint64_t)(uintptr_t)found.dlfo_eh_frame != module->header ||
+        module->identity < (uint64_t)(uintptr_t)found.dlfo_map_start ||
+        module->identity + sizeof content > (uint64_t)(uintptr_t)found.dlfo_map_end)
+        return false;
+    memcpy(content, (const void *)(uintptr_t)module->identity, sizeof content);
+    return content[0] == module->content[0] && content[1] == module->content[1];
+#else
+    (void)pc, (void)module;
+    return true;
+#endif
+}
+
+bool unwind_table_enter(uint64_t pc, struct unwind_entered *entered) {
+    struct unwind_module module;
+    if (find_module(pc, &module)) {
+        *entered = (struct unwind_entered){.begin = module.begin,
+                                           .size = module.end - module.begin,
+                                           .header = module.frame_begin + module.frame_header,
+                                           .identity = module.identity,
+                                           .content = {module.content[0], module.content[1]}};
+        return unwind_table_still(pc, entered);
+    }
+    *entered = (struct unwind_entered){.begin = pc, .size = 1};
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+    struct dl_find_object found;
+    return !_dl_find_object || _dl_find_object((void *)(uintptr_t)pc, &found) != 0;
+#else
+    return true;
+#endif
 }
 
 enum unwind_found unwind_table_find(uint64_t pc, struct cfi_section *section, struct cfi_row *row) {

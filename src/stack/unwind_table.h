@@ -11,9 +11,11 @@
 // anew and the old one stays mapped, so that whoever reads it late finds memory there (sizes double: the sum is
 // less than twice the last).
 //
-// The table is as old as the last refresh. Until the next one, code loaded since is unknown, and threads keep rules for
-// the addresses of a module that was closed: where another one took its place, frames of that can come out wrong (never
-// outside the stack). So whoever sees a dlopen or dlclose refreshes then, and a helper thread does now and then.
+// The table is as old as the last refresh, which a helper thread makes now and then. A walk finds out when it is too old for
+// the code that it meets (unwind_table_enter): it asks the linker, once per walk and module, whether the module is still the
+// one that the table knows; by what glibc 2.35 and later tell without a lock. What was loaded with the program itself stays,
+// and is not asked for. With an older libc code loaded since is unknown until the next refresh, and where another
+// module took the place of one that was closed, frames of that can come out wrong until then (never outside the stack).
 #ifndef STACK_UNWIND_TABLE_H
 #define STACK_UNWIND_TABLE_H
 
@@ -28,6 +30,9 @@ struct unwind_module {
     uint64_t frame_begin,
         frame_end;         // the mapped segment that has .eh_frame_hdr and .eh_frame; 0: there is none
     uint64_t frame_header; // the header, from frame_begin
+    // Where 16 bytes lie that tell this module from others (its build id), and what they were; 0: it stays until the
+    // process ends.
+    uint64_t identity, content[2];
 };
 
 // A module as the dynamic linker tells of it; for the time of the visit.
@@ -52,6 +57,20 @@ struct unwind_visitor {
 // on the event path, never in a signal handler. `visitor` may be NULL. False: there was no memory, and what was published
 // before still holds.
 bool unwind_table_refresh(const struct unwind_visitor *visitor);
+
+// A module that a walk has met.
+struct unwind_entered {
+    uint64_t begin, size; // its code; 0: nothing
+    uint64_t header;      // its .eh_frame_hdr
+    uint64_t identity, content[2];
+    uint64_t walk; // that asked for it last
+};
+
+// The module of the table that has the code at `pc`. False: the linker knows of another one there, so the table is too
+// old. Code that neither knows is taken for itself alone.
+bool unwind_table_enter(uint64_t pc, struct unwind_entered *module);
+// Whether it is still the one that was entered.
+bool unwind_table_still(uint64_t pc, const struct unwind_entered *module);
 
 // Changes whenever what is published does. 0: nothing has been yet.
 uint64_t unwind_table_version(void);

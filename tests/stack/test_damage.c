@@ -104,14 +104,33 @@ static void test_elsewhere(void **state) {
     prepare();
     uint64_t frames[8];
     struct unwind_registers registers = {0};
-    uint64_t *heap = malloc(4096);
+    enum { PAGE = 4096 };
+    // A page that can be read and one that cannot: a stack that the program made itself, and its end.
+    char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
     unwind_capture(&registers);
-    registers.values[CFI_STACK_POINTER] = (uint64_t)(uintptr_t)heap;
+    registers.values[CFI_STACK_POINTER] = (uint64_t)(uintptr_t)(pages + PAGE);
     struct unwind_result result = unwind_walk(&thread, &registers, frames, 8);
     assert_int_equal(result.end, UNWIND_ELSEWHERE);
     assert_int_equal(result.count, 1);
     assert_int_equal(frames[0], registers.values[CFI_RETURN]);
-    free(heap);
+    // Whatever lies there, nothing beyond it is touched.
+    struct random random = {3};
+    for (size_t from = 0; from < PAGE; from += 8) {
+        for (size_t i = 0; i < PAGE; i += 8) {
+            uint64_t word = i % 3 ? registers.values[CFI_RETURN] + i % 64
+                                  : (uint64_t)(uintptr_t)pages + random_next(&random) % (2 * PAGE);
+            memcpy(pages + i, &word, sizeof word);
+        }
+        registers.values[CFI_STACK_POINTER] = (uint64_t)(uintptr_t)(pages + from);
+        registers.values[CFI_FRAME_POINTER] = (uint64_t)(uintptr_t)pages + random_next(&random) % (2 * PAGE);
+        result = unwind_walk(&thread, &registers, frames, 8);
+        assert_true(result.count >= 1 && result.count <= 8);
+        result = unwind_walk_full(&thread, &registers, frames, 8);
+        assert_true(result.count >= 1 && result.count <= 8);
+    }
+    munmap(pages, 2 * PAGE);
 }
 
 static void test_room(void **state) {
