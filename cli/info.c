@@ -21,6 +21,19 @@ static double bytes_per_event(const struct trace *trace) {
     return trace->summary.events ? (double)trace_bytes(trace) / (double)trace->summary.events : 0;
 }
 
+// ---- call stacks
+
+// Frames that have a name.
+static uint32_t count_named(const tsmith_dictionary *dictionary) {
+    uint32_t named = 0, last = 0;
+    for (uint32_t id = 1; id < tsmith_dictionary_symbol_count(dictionary); id++) {
+        uint32_t frame = tsmith_dictionary_symbol(dictionary, id)->frame; // the rows of one follow each other
+        named += frame != last;
+        last = frame;
+    }
+    return named;
+}
+
 // ---- clocks
 
 // What is known of one clock: how often it was compared with the trace clock, and how well.
@@ -113,6 +126,12 @@ static int write_json(struct trace *trace, bool quick) {
     trace_add_json_tables(&text, trace);
     text_add_cstr(&text, ",\n");
     add_json_clocks(&text, trace);
+    text_add_format(&text,
+                    ",\n\"stacks\":{\"paths\":%" PRIu32 ",\"frames\":%" PRIu32 ",\"frames_named\":%" PRIu32
+                    ",\"modules\":%" PRIu32 "}",
+                    tsmith_dictionary_stack_count(trace->dictionary) - 1,
+                    tsmith_dictionary_frame_count(trace->dictionary) - 1, count_named(trace->dictionary),
+                    tsmith_dictionary_module_count(trace->dictionary) - 1);
     text_add_cstr(&text, ",\n");
     output_text(&text);
     int code = output_flush() ? verify(trace, quick) : EXIT_DONE;
@@ -461,6 +480,28 @@ static void write_clocks(const struct trace *trace) {
     free(bounds);
 }
 
+static void write_stacks(const struct trace *trace) {
+    struct text line = {0};
+    uint32_t stacks = tsmith_dictionary_stack_count(trace->dictionary) - 1,
+             frames = tsmith_dictionary_frame_count(trace->dictionary) - 1,
+             modules = tsmith_dictionary_module_count(trace->dictionary) - 1,
+             named = count_named(trace->dictionary);
+    if (!stacks)
+        return;
+    label(&line, "call stacks");
+    text_add_count(&line, stacks);
+    text_add_cstr(&line, " paths of ");
+    text_add_count(&line, frames);
+    text_add_format(&line, " frames in %" PRIu32 " module%s", modules, modules == 1 ? "" : "s");
+    if (named < frames) {
+        text_add_cstr(&line, ", ");
+        text_add_count(&line, frames - named);
+        text_add_cstr(&line, " of them without a name");
+    }
+    end_line(&line);
+    text_finish(&line);
+}
+
 static int write_text(struct trace *trace, bool quick) {
     const tsmith_dictionary *dictionary = trace->dictionary;
     bool *marks = mark_processes(dictionary);
@@ -477,6 +518,7 @@ static int write_text(struct trace *trace, bool quick) {
     write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), NULL, add_device);
     write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), NULL, add_track);
     write_clocks(trace);
+    write_stacks(trace);
     free(marks);
     int code = output_flush() ? verify(trace, quick) : EXIT_DONE;
     write_duration(trace);

@@ -13,6 +13,7 @@
 #include "command.h"
 #include "terminal.h"
 #include "trace.h"
+#include "tracesmith/stacks.h"
 
 struct asking {
     struct trace trace;
@@ -276,6 +277,9 @@ int command_query(const struct invocation *invocation) {
     code = trace_open(invocation->operands[0], &asking.trace);
     if (code != EXIT_DONE)
         goto done;
+    if (asking.trace.opened && tsmith_dictionary_stack_count(asking.trace.dictionary) > 1)
+        (void)tsmith_trace_symbolize(asking.trace.opened, NULL,
+                                     NULL); // what has no name is module and offset
     tsmith_status status = tsmith_query_open(asking.trace.file, &asking.query, &error);
     if (status < 0) {
         complain("%s", error.message);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
+
 static tsmith_string string_of(const tsmith_query *query, uint32_t id) {
     return tsmith_dictionary_string(query->backend.dictionary, id);
 }
@@ -111,6 +113,125 @@ static void attribute_cell(const tsmith_query *query, uint64_t row, int column, 
     ATTRIBUTE_COLUMNS(LIST_CELL)
 }
 
+// ---- call stacks
+
+#define MODULE_COLUMNS(X)                                                                                    \
+    X(id, "INTEGER", "", "its number: frames.module", list_give_id(context, id))                             \
+    X(path, "TEXT", "", "file it was loaded from", list_give_text(context, string_of(query, module->path)))  \
+    X(build_id, "TEXT", "", "build id of the file, lower-case hexadecimal",                                  \
+      list_give_text(context, string_of(query, module->build_id)))                                           \
+    X(process, "INTEGER", "", "whose it was: processes.id", list_give_id(context, module->process))          \
+    X(generated, "INTEGER", "", "1: code made while the program ran",                                        \
+      sqlite3_result_int(context, (module->flags & TSMITH_MODULE_GENERATED) != 0))                           \
+    X(kernel, "INTEGER", "", "1: the operating system's",                                                    \
+      sqlite3_result_int(context, (module->flags & TSMITH_MODULE_KERNEL) != 0))
+
+static void module_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    uint32_t id = (uint32_t)row + 1;
+    const tsmith_module *module = tsmith_dictionary_module(query->backend.dictionary, id);
+    int at = 0;
+    MODULE_COLUMNS(LIST_CELL)
+}
+
+static void give_line_text(sqlite3_context *context, const tsmith_query *query,
+                           const tsmith_stack_line *line) {
+    char text[4096];
+    size_t length = tsmith_stack_line_text(query->backend.dictionary, line, text, sizeof text);
+    sqlite3_result_text64(context, text, length < sizeof text ? length : sizeof text - 1, SQLITE_TRANSIENT,
+                          SQLITE_UTF8);
+}
+
+#define FRAME_COLUMNS(X)                                                                                     \
+    X(id, "INTEGER", "", "its number: stacks.frame", list_give_id(context, id))                              \
+    X(module, "INTEGER", "", "the module it is in: modules.id", list_give_id(context, frame->module))        \
+    X(address, "INTEGER", "", "in the module; of a frame that waits for a call, within the call",            \
+      if (!python) sqlite3_result_int64(context, (int64_t)frame->address))                                   \
+    X(function, "TEXT", "", "what it is called: the innermost function there, or module[+offset]",           \
+      give_line_text(context, query, &lines[0]))                                                             \
+    X(file, "TEXT", "", "source file", list_give_text(context, string_of(query, lines[0].file)))             \
+    X(line, "INTEGER", "", "line of the source file", list_give_id(context, lines[0].line))                  \
+    X(inlined, "INTEGER", "", "how many functions are inlined there", sqlite3_result_int64(context, count))  \
+    X(outermost, "TEXT", "", "the function that these are inlined into, or the same",                        \
+      give_line_text(context, query, &lines[count]))                                                         \
+    X(python, "INTEGER", "", "1: of a Python function", sqlite3_result_int(context, python))                 \
+    X(guessed, "INTEGER", "", "1: it rests on a frame pointer",                                              \
+      sqlite3_result_int(context, (frame->flags & TSMITH_FRAME_GUESSED) != 0))                               \
+    X(truncated, "INTEGER", "", "1: who called it is not known",                                             \
+      sqlite3_result_int(context, (frame->flags & TSMITH_FRAME_TRUNCATED) != 0))
+
+enum { INLINED_MAX = 64 };
+
+static void frame_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    tsmith_stack_line lines[INLINED_MAX];
+    uint32_t id = (uint32_t)row + 1;
+    const tsmith_frame *frame = tsmith_dictionary_frame(query->backend.dictionary, id);
+    size_t functions = tsmith_frame_lines(query->stack_names, id, lines, INLINED_MAX);
+    int64_t count = (int64_t)(functions < INLINED_MAX ? functions : INLINED_MAX) - 1;
+    int python = (frame->flags & TSMITH_FRAME_PYTHON) != 0;
+    int at = 0;
+    FRAME_COLUMNS(LIST_CELL)
+}
+
+// The whole path, as flame graphs have it: outermost;...;innermost.
+static void give_path(sqlite3_context *context, const tsmith_query *query, uint32_t id) {
+    enum { PATH_LINES = 4096 };
+    size_t count = tsmith_stack_lines(query->stack_names, id, NULL, 0);
+    count = count < PATH_LINES ? count : PATH_LINES;
+    tsmith_stack_line *lines = malloc((count + 1) * sizeof *lines);
+    sqlite3_str *path = sqlite3_str_new(NULL);
+    char text[4096];
+    if (lines)
+        (void)tsmith_stack_lines(query->stack_names, id, lines, count);
+    for (size_t i = lines ? count : 0; i-- > 0;) {
+        size_t length = tsmith_stack_line_text(query->backend.dictionary, &lines[i], text, sizeof text);
+        length = length < sizeof text ? length : sizeof text - 1;
+        for (size_t at = 0; at < length; at++)
+            text[at] = text[at] == ';' ? ':' : text[at];
+        sqlite3_str_append(path, text, (int)length);
+        if (i)
+            sqlite3_str_appendchar(path, 1, ';');
+    }
+    free(lines);
+    int length = sqlite3_str_length(path);
+    char *whole = sqlite3_str_finish(path);
+    if (lines && whole)
+        sqlite3_result_text(context, whole, length, sqlite3_free);
+    else
+        sqlite3_free(whole);
+}
+
+static int64_t depth_of(const tsmith_query *query, uint32_t id) {
+    int64_t depth = 0;
+    const tsmith_stack *stack;
+    for (; (stack = tsmith_dictionary_stack(query->backend.dictionary, id)); id = stack->parent)
+        depth++;
+    return depth;
+}
+
+#define STACK_COLUMNS(X)                                                                                     \
+    X(id, "INTEGER", "", "its number: stack of events", list_give_id(context, id))                           \
+    X(parent, "INTEGER", "", "the path that called this frame: stacks.id; none of the outermost",            \
+      list_give_id(context, stack->parent))                                                                  \
+    X(frame, "INTEGER", "", "its innermost frame: frames.id", list_give_id(context, stack->frame))           \
+    X(depth, "INTEGER", "frames", "how many frames it has",                                                  \
+      sqlite3_result_int64(context, depth_of(query, id)))                                                    \
+    X(path, "TEXT", "", "names of its functions, outermost first, with semicolons between them",             \
+      give_path(context, query, id))
+
+static void stack_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    uint32_t id = (uint32_t)row + 1;
+    const tsmith_stack *stack = tsmith_dictionary_stack(query->backend.dictionary, id);
+    int at = 0;
+    STACK_COLUMNS(LIST_CELL)
+}
+
+static tsmith_status load_names(tsmith_query *query, tsmith_error *error) {
+    if (query->stack_names)
+        return TSMITH_OK;
+    tsmith_status status = tsmith_stack_names_create(query->backend.dictionary, &query->stack_names);
+    return status == TSMITH_OK ? status : status_set(error, status, "no memory for the names of call stacks");
+}
+
 // ---- aggregates
 
 #define AGGREGATE_COLUMNS(X)                                                                                 \
@@ -158,6 +279,9 @@ COUNT(string, 0)
 COUNT(process, 1)
 COUNT(device, 1)
 COUNT(attribute, 1)
+COUNT(module, 1)
+COUNT(frame, 1)
+COUNT(stack, 1)
 #undef COUNT
 
 #define SHOWN(NAME, COLUMNS) static const tsmith_query_column NAME##_shown[] = {COLUMNS(LIST_SHOWN)};
@@ -167,6 +291,9 @@ SHOWN(process, PROCESS_COLUMNS)
 SHOWN(device, DEVICE_COLUMNS)
 SHOWN(attribute, ATTRIBUTE_COLUMNS)
 SHOWN(aggregate, AGGREGATE_COLUMNS)
+SHOWN(module, MODULE_COLUMNS)
+SHOWN(frame, FRAME_COLUMNS)
+SHOWN(stack, STACK_COLUMNS)
 #undef SHOWN
 
 #define TABLE(NAME, name, doc, load, count, first_id)                                                        \
@@ -180,6 +307,9 @@ static const struct list_table lists[] = {
     TABLE(device, "devices", "the devices there were", NULL, count_devices, 1),
     TABLE(string, "strings", "every text that events refer to", NULL, count_strings, 0),
     TABLE(attribute, "attributes", "facts about the whole trace", NULL, count_attributes, -1),
+    TABLE(stack, "stacks", "the call paths that events have", load_names, count_stacks, 1),
+    TABLE(frame, "frames", "the places in code that call paths are made of", load_names, count_frames, 1),
+    TABLE(module, "modules", "the files this code was loaded from", NULL, count_modules, 1),
     TABLE(aggregate, "aggregates", "totals by kind and name, which the file has without its events",
           load_aggregates, count_aggregates, -1),
 };

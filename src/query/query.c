@@ -186,6 +186,7 @@ void tsmith_query_close(tsmith_query *query) {
         drop_statement(query);
     sqlite3_close(query->db);
     free(query->aggregates);
+    tsmith_stack_names_destroy(query->stack_names);
     free(query->runs);
     query->backend.close(query->backend.context);
     arena_finish(&query->arena);

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "tracesmith/query.h"
+#include "tracesmith/stacks.h"
 #include "tracesmith/states.h"
 
 // What the states tables are made of; `states` is NULL before it is asked for.
@@ -56,6 +57,7 @@ struct tsmith_query {
     // For the lists, once they are asked for.
     tsmith_aggregate *aggregates;
     size_t aggregate_count;
+    tsmith_stack_names *stack_names;
     struct query_states states;
     struct segment_run *runs;
     size_t run_count;

@@ -108,6 +108,47 @@ def check_callsites(made, path):
     check(any(name in answer["finding"] for (name, _, _), time in sites.items() if time == top), answer["finding"])
 
 
+def check_query(made, path):
+    def rows(statement):
+        return [tuple(row.values()) for row in json.loads(run("query", path, statement, "--json").stdout)["results"][0]["rows"]]
+
+    check(rows("SELECT id, path, build_id, process, generated FROM modules") ==
+          [(i, p, b or None, 1, 0) for i, (p, b) in enumerate(made.modules, 1)], "modules")
+    wanted = []
+    for i in range(1, len(made.frames)):
+        names = [(name, file, line, i, False) for name, file, line in made.frames[i] or [(None, "", 0)]]
+        python = bool(made.flags[i] & PYTHON)
+        wanted.append((i, made.modules_of[i] or None, None if python else made.addresses[i], made.text(names[0]),
+                       names[0][1] or None, names[0][2] or None, len(names) - 1, made.text(names[-1]), int(python),
+                       made.flags[i] & GUESSED))
+    got = rows("SELECT id, module, address, function, file, line, inlined, outermost, python, guessed FROM frames")
+    check(got == wanted, [pair for pair in zip(got, wanted) if pair[0] != pair[1]][:2])
+    wanted = []
+    for i, (parent, frame) in enumerate(made.stacks[1:], 1):
+        at, depth = i, 0
+        while at:
+            at, depth = made.stacks[at][0], depth + 1
+        names = [made.text(line).replace(";", ":") for line in reversed(made.lines(i))]
+        wanted.append((i, parent or None, frame, depth, ";".join(names)))
+    check(rows("SELECT id, parent, frame, depth, path FROM stacks") == wanted, "stacks")
+    wanted = collections.Counter()
+    for event in made.work():
+        wanted[made.stack_of(event)] += event[3]
+    got = rows("SELECT coalesce(k.stack, a.stack, 0), sum(k.duration) FROM events k LEFT JOIN api a ON "
+               "a.correlation = k.correlation WHERE k.kind IN ('kernel', 'memcpy') GROUP BY 1")
+    check(dict(got) == dict(wanted), "time by stack")
+
+
+def check_info(made, path):
+    wanted = {"paths": len(made.stacks) - 1, "frames": len(made.frames) - 1,
+              "frames_named": sum(1 for names in made.frames[1:] if names), "modules": len(made.modules)}
+    check(json.loads(run("info", "--json", path).stdout)["stacks"] == wanted, wanted)
+    line = next(line for line in run("info", path).stdout.decode().splitlines() if line.startswith("call stacks"))
+    unnamed = wanted["frames"] - wanted["frames_named"]
+    check("%d paths of %d frames in 3 modules" % (wanted["paths"], wanted["frames"]) in line, line)
+    check(("%d of them without a name" % unnamed in line) == bool(unnamed), line)
+
+
 def clean(name):
     return "".join(":" if c == ";" else " " if c < " " else c for c in name)
 
@@ -177,6 +218,8 @@ def main():
             check_view(made, path)
             check_view_text(made, path)
             check_callsites(made, path)
+            check_query(made, path)
+            check_info(made, path)
             check_folded(made, path, os.path.join(folder, "made.folded"))
             check_flamegraph(made, path, os.path.join(folder, "made.svg"))
         none = Made(rng, 1, 5)
