@@ -86,7 +86,8 @@ uint32_t reader_thread(struct reader *reader, uint32_t tid) {
 
 // CUPTI gives all records of a kernel the same pointer, as long as its module is loaded.
 uint32_t reader_kernel_name(struct reader *reader, const char *name) {
-    const size_t at = ((uintptr_t)name >> 3 ^ (uintptr_t)name >> 14) % READER_NAMES;
+    // Names lie close together, and far apart.
+    const size_t at = (uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (READER_NAMES - 1);
     if (!name)
         return 0;
     if (reader->names[at].text != name) {

@@ -40,30 +40,39 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
     const int32_t *grid = record->grid, *block = record->block;
     const uint64_t cluster =
         cupti_has(CUPTI_11_8) ? (uint64_t)record->cluster[0] * record->cluster[1] * record->cluster[2] : 0;
-    const bool three = (grid[1] | grid[2] | block[1] | block[2]) != 1;
+    const bool host = launch->track != 0, stack = launch->stack != 0;
+    const bool is_3d = (grid[1] | grid[2] | block[1] | block[2]) != 1;
+    const bool shared = (record->static_shared | record->dynamic_shared) != 0;
     const bool more = (graph->graph | graph->node | cluster) != 0;
-    const uint32_t words = 12 + (three ? 4u : 0) + (more ? 3u : 0);
-    uint64_t *at = reader_reserve(reader, shapes.kernel[three][more], words, queue);
+    const uint32_t shape = (host ? KERNEL_HOST : 0u) | (stack ? KERNEL_STACK : 0u) |
+                           (is_3d ? KERNEL_3D : 0u) | (shared ? KERNEL_SHARED : 0u) |
+                           (more ? KERNEL_MORE : 0u);
+    const uint32_t words = 8u + host + stack + (is_3d ? 4u : 0) + (shared ? 2u : 0) + (more ? 3u : 0);
+    uint64_t *at = reader_reserve(reader, shapes.kernel[shape], words, queue);
     if (!at)
         return;
     at[1] = (uint64_t)start;
     at[2] = record->end - record->start;
     at[3] = reader_correlation(record->correlation);
     at[4] = name;
-    at[5] = launch->track;
-    at[6] = launch->stack;
-    at += 7;
-    *at++ = (uint64_t)(uint32_t)grid[0] * (uint32_t)block[0];
-    *at++ = (uint32_t)block[0];
-    if (three) {
+    at[5] = (uint64_t)(uint32_t)grid[0] * (uint32_t)block[0];
+    at[6] = (uint32_t)block[0];
+    at[7] = record->registers;
+    at += 8;
+    if (host)
+        *at++ = launch->track;
+    if (stack)
+        *at++ = launch->stack;
+    if (is_3d) {
         *at++ = (uint64_t)(uint32_t)grid[1] * (uint32_t)block[1];
         *at++ = (uint64_t)(uint32_t)grid[2] * (uint32_t)block[2];
         *at++ = (uint32_t)block[1];
         *at++ = (uint32_t)block[2];
     }
-    *at++ = record->registers;
-    *at++ = (uint32_t)record->static_shared;
-    *at++ = (uint32_t)record->dynamic_shared;
+    if (shared) {
+        *at++ = (uint32_t)record->static_shared;
+        *at++ = (uint32_t)record->dynamic_shared;
+    }
     if (more) {
         *at++ = graph->graph;
         *at++ = graph->node;

@@ -62,22 +62,28 @@ static void register_fields(struct channel *channel) {
     fields.external = channel_field(channel, "externalId", TSMITH_TYPE_U64, "");
 }
 
-static uint16_t kernel_shape(struct channel *channel, bool three, bool more) {
+static uint16_t kernel_shape(struct channel *channel, uint32_t words) {
     struct record_shape shape = begin(TSMITH_KIND_KERNEL, true);
-    add_launched(&shape);
-    add(&shape, TSMITH_FIELD_STACK, OPTIONAL(RECORD_VALUE));
+    add(&shape, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE));
+    add(&shape, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING));
     add(&shape, TSMITH_FIELD_GLOBAL_X, RECORD_VALUE);
     add(&shape, TSMITH_FIELD_LOCAL_X, RECORD_VALUE);
-    if (three) {
+    add_own(&shape, fields.registers);
+    if (words & KERNEL_HOST)
+        add(&shape, TSMITH_FIELD_HOST_TRACK, RECORD_TRACK);
+    if (words & KERNEL_STACK)
+        add(&shape, TSMITH_FIELD_STACK, RECORD_VALUE);
+    if (words & KERNEL_3D) {
         add(&shape, TSMITH_FIELD_GLOBAL_Y, RECORD_VALUE);
         add(&shape, TSMITH_FIELD_GLOBAL_Z, RECORD_VALUE);
         add(&shape, TSMITH_FIELD_LOCAL_Y, RECORD_VALUE);
         add(&shape, TSMITH_FIELD_LOCAL_Z, RECORD_VALUE);
     }
-    add_own(&shape, fields.registers);
-    add_own(&shape, fields.static_shared);
-    add_own(&shape, fields.dynamic_shared);
-    if (more) {
+    if (words & KERNEL_SHARED) {
+        add_own(&shape, fields.static_shared);
+        add_own(&shape, fields.dynamic_shared);
+    }
+    if (words & KERNEL_MORE) {
         add_graph(&shape);
         add_own(&shape, fields.cluster);
     }
@@ -199,9 +205,8 @@ static void register_others(struct channel *channel) {
 
 void shapes_register(struct channel *channel) {
     register_fields(channel);
-    for (int three = 0; three < 2; three++)
-        for (int more = 0; more < 2; more++)
-            shapes.kernel[three][more] = kernel_shape(channel, three, more);
+    for (uint32_t words = 0; words < KERNEL_SHAPES; words++)
+        shapes.kernel[words] = kernel_shape(channel, words);
     register_transfers(channel);
     register_calls(channel);
     register_memory(channel);

@@ -7,31 +7,39 @@
 
 #include "agent.h"
 
-// The fields after START and DURATION. An upper-case word is of the schema (tracesmith/schema.h), X(shape, kind, words)
-// and what each word is stands in shapes.c, in this order.
+// There are more kernels than anything else, so the record of one has only words that say something. Bits of the index
+// of its shape: what follows the others, in this order.
+enum kernel_words {
+    KERNEL_HOST = 1,   // HOST_TRACK
+    KERNEL_STACK = 2,  // STACK
+    KERNEL_3D = 4,     // GLOBAL_Y GLOBAL_Z LOCAL_Y LOCAL_Z
+    KERNEL_SHARED = 8, // static and dynamic shared memory
+    KERNEL_MORE = 16,  // graph, graph node, blocks of a cluster
+    KERNEL_SHAPES = 32
+};
+
+// The fields after START and DURATION; an instant has no DURATION. Upper-case words are of the schema
+// (tracesmith/schema.h), others fields of our own.
 struct shapes {
     uint16_t
-        kernel[2]
-              [2]; // CORRELATION NAME HOST_TRACK STACK | GLOBAL_X LOCAL_X, or [1][] X Y Z | registers shared
-                   // | [][1]: graph graph_node, cluster
-    uint16_t untimed; // (no DURATION) INFERRED CORRELATION NAME HOST_TRACK
-    uint16_t
-        copy; // CORRELATION NAME HOST_TRACK OPERATION DIRECTION BYTES FLAGS source destination graph graph_node
-    uint16_t fill;       // CORRELATION NAME HOST_TRACK OPERATION BYTES value graph graph_node
+        kernel[KERNEL_SHAPES]; // CORRELATION NAME GLOBAL_X LOCAL_X registers, and by the bits of the index
+    uint16_t untimed;          // instant: INFERRED CORRELATION NAME HOST_TRACK
+    // CORRELATION NAME HOST_TRACK OPERATION DIRECTION BYTES FLAGS source and destination kind, peer, graph, graph node
+    uint16_t copy;
+    uint16_t fill;       // CORRELATION NAME HOST_TRACK OPERATION BYTES value, graph, graph node
     uint16_t call;       // CORRELATION NAME RESULT
     uint16_t call_stack; // the same and STACK
     uint16_t sync;       // CORRELATION NAME OPERATION QUEUE_TRACK HOST_TRACK event
     uint16_t graph;      // CORRELATION NAME HOST_TRACK STACK graph
-    uint16_t
-        memory[2];  // (no DURATION) CORRELATION NAME OPERATION OBJECT BYTES QUEUE_TRACK HOST_TRACK pc pool;
-                    // [0] ALLOC, [1] FREE
-    uint16_t pool;  // (no DURATION) CORRELATION NAME HOST_TRACK OBJECT BYTES utilized
-    uint16_t event; // (no DURATION) CORRELATION NAME HOST_TRACK OBJECT
+    uint16_t memory
+        [2]; // instant: CORRELATION NAME HOST_TRACK OPERATION OBJECT BYTES QUEUE_TRACK pc, pool; ALLOC, FREE
+    uint16_t pool;     // instant: CORRELATION NAME HOST_TRACK OBJECT BYTES utilized
+    uint16_t event;    // instant: CORRELATION NAME HOST_TRACK OBJECT
     uint16_t overhead; // NAME CORRELATION
     uint16_t compile;  // NAME OPERATION CORRELATION TEXT BYTES
-    uint16_t counter;  // NAME VALUE OBJECT
-    uint16_t external; // (no DURATION) NAME CORRELATION external_id INFERRED
-    uint16_t object;   // (no DURATION) OPERATION OBJECT PARENT BYTES
+    uint16_t counter;  // instant: NAME VALUE OBJECT
+    uint16_t external; // instant: NAME CORRELATION external id, INFERRED
+    uint16_t object;   // instant: OPERATION OBJECT PARENT BYTES
 };
 extern struct shapes shapes;
 

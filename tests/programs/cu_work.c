@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -37,7 +37,9 @@ static int (*cuModuleGetFunction)(handle *, handle, const char *);
 static int (*cuLaunchKernel)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              handle, void **, void **);
 static int (*cuGraphLaunch)(handle, handle);
+// Of the doubles only.
 static int (*double_graph)(handle *, uint32_t);
+static uint64_t (*double_feed)(uint64_t);
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry first()\n{\n ret;\n}\n"
@@ -45,7 +47,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 
 enum { BYTES = 4096 };
 static struct {
-    long launches, threads, streams, graphs, bad;
+    long launches, threads, streams, graphs, bad, feed;
     int fork, close;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
@@ -92,6 +94,7 @@ static handle open_driver(void) {
     FIND(cuLaunchKernel, "cuLaunchKernel")
     FIND(cuGraphLaunch, "cuGraphLaunch")
     *(void **)&double_graph = dlsym(library, "double_graph");
+    *(void **)&double_feed = dlsym(library, "double_feed");
     return library;
 }
 
@@ -157,6 +160,7 @@ static void read_words(int count, char **words) {
         WORD("streams", want.streams = number < 16 ? number : 16)
         WORD("graphs", want.graphs = number)
         WORD("bad", want.bad = number)
+        WORD("feed", want.feed = number)
         WORD("fork", want.fork = 1)
         WORD("close", want.close = 1)
         WORD("end", want.end = equals ? equals + 1 : "return")
@@ -223,6 +227,10 @@ int main(int count, char **words) {
            "pid %d\n",
            want.launches * want.threads, (want.launches + 1) / 2 * want.threads, want.bad * want.threads,
            waits + 1, graph ? want.graphs : 0, want.streams * want.threads, (int)getpid());
+    if (want.feed && double_feed) {
+        const uint64_t taken = double_feed((uint64_t)want.feed);
+        printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);
+    }
     need(cuModuleUnload(module), "cuModuleUnload");
     need(cuCtxDestroy(context), "cuCtxDestroy");
     finish();

@@ -33,6 +33,8 @@ struct hooks {
                    uint32_t stream);
     void (*memory)(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
                    uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous);
+    // Hands over buffers with so many launches and their kernels in them, as fast as it goes. The ns that the client took.
+    uint64_t (*feed)(uint64_t launches);
     void (*resource)(uint32_t id, void *context, void *stream, uint32_t module, uint64_t bytes);
 };
 // libcuda exports it.
