@@ -9,6 +9,7 @@
 
 #include "buffers.h"
 #include "capture/injection.h"
+#include "capture/stacks.h"
 #include "control.h"
 #include "launches.h"
 #include "library.h"
@@ -43,6 +44,7 @@ static void attach(void) {
     agent.tsc = channel_tick_is_tsc(channel);
     agent.correlation_base =
         channel_correlations(channel, UINT64_C(1) << 32) + (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
+    (void)stacks_start(channel);
     agent.channel = channel;
     pthread_atfork(NULL, NULL, after_fork_child);
 }
@@ -84,6 +86,7 @@ static void inject(void) {
         return;
     }
     describe_library();
+    stacks_refresh(); // CUPTI is on every stack
     if (!buffers_init() || !launches_init() || !records_init()) {
         agent_notice("CUDA work is not recorded: there is no memory for CUPTI's buffers");
         channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);

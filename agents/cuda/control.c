@@ -21,6 +21,7 @@
 
 #include "agent.h"
 #include "buffers.h"
+#include "capture/stacks.h"
 #include "launches.h"
 #include "library.h"
 #include "records.h"
@@ -28,7 +29,7 @@
 #include "timebase.h"
 
 enum control_state { CONTROL_NONE, CONTROL_RUNNING, CONTROL_STOPPING, CONTROL_STOPPED };
-enum { PERIOD_MS = 100, LAST_PASS_MS = 3000, FORCED = 1 };
+enum { FLUSH_MS = 100, STACKS_MS = 20, LAST_PASS_MS = 3000, FORCED = 1 };
 
 static _Atomic uint32_t state;
 
@@ -77,17 +78,21 @@ static void last_pass(void) {
 
 static void *control_main(void *unused) {
     (void)unused;
+    int64_t next = 0;
     prctl(PR_SET_NAME, "tracesmith");
     while (atomic_load(&state) == CONTROL_RUNNING) {
-        wait_while(CONTROL_RUNNING, PERIOD_MS);
+        wait_while(CONTROL_RUNNING, stacks_on ? STACKS_MS : FLUSH_MS);
         if (!channel_live(agent.channel)) {
             atomic_store(&agent.silent, true);
             subscribe_end();
             state_set(CONTROL_STOPPED);
             return NULL;
         }
-        if (atomic_load(&state) == CONTROL_RUNNING)
+        stacks_refresh();
+        if (atomic_load(&state) == CONTROL_RUNNING && clock_trace_now() >= next) {
+            next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
             look();
+        }
     }
     last_pass();
     state_set(CONTROL_STOPPED);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "capture/stacks.h"
 #include "library.h"
 
 enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
@@ -15,9 +16,10 @@ enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
 // word: correlation id (32 bits) | OPEN | track (31 bits). Time and stack are of that id while the word is.
 static _Atomic uint64_t *words;
 static _Atomic int64_t *times;
+static _Atomic uint32_t *stacks; // only where stacks are wanted
 static _Atomic uint64_t begun, ended_all;
 
-enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_WAIT };
+enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_WAIT, CALL_NOTED };
 static uint8_t classes[2][NAMES]; // by domain - 1
 
 // The launch or wait that the thread is in: a call of the runtime makes calls of the driver.
@@ -35,7 +37,8 @@ static void *map(size_t bytes) {
 bool launches_init(void) {
     words = map(PLACES * sizeof *words);
     times = map(PLACES * sizeof *times);
-    return words && times;
+    stacks = map(PLACES * sizeof *stacks);
+    return words && times && stacks;
 }
 
 // ---- which calls
@@ -63,6 +66,11 @@ static enum call_class classify(const char *name) {
         "cuCtxSynchronize",      "cuStreamSynchronize",   "cuEventSynchronize",
         "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
         "cudaThreadSynchronize", "cuStreamWaitEvent",     "cudaStreamWaitEvent"};
+    // Who allocates, copies and sets is asked for only where stacks are wanted.
+    static const char *const noted[] = {"cuMemAlloc",    "cudaMalloc",     "cuMemcpy",     "cudaMemcpy",
+                                        "cuMemsetD",     "cudaMemset",     "cuModuleLoad", "cuLibraryLoad",
+                                        "cuMemCreate",   "cuMemFree",      "cudaFree",     "cuMemHostAlloc",
+                                        "cudaHostAlloc", "cuMemAllocAsync"};
     const size_t length = base_length(name);
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
         if (strlen(launches[i]) == length && memcmp(launches[i], name, length) == 0)
@@ -70,6 +78,9 @@ static enum call_class classify(const char *name) {
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (strlen(waits[i]) == length && memcmp(waits[i], name, length) == 0)
             return CALL_WAIT;
+    for (size_t i = 0; stacks_on && i < sizeof noted / sizeof *noted; i++)
+        if (strncmp(name, noted[i], strlen(noted[i])) == 0)
+            return CALL_NOTED;
     return CALL_OTHER;
 }
 
@@ -108,7 +119,7 @@ static void give_up(size_t at) {
     channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1);
 }
 
-static void enter(enum call_class class, uint32_t correlation) {
+static void enter(enum call_class class, uint32_t correlation, uint32_t stack) {
     if (!here.track)
         here.track = channel_thread_track(agent.channel);
     if (!correlation || !here.track)
@@ -118,6 +129,8 @@ static void enter(enum call_class class, uint32_t correlation) {
     if (atomic_load_explicit(&words[at], memory_order_relaxed) & OPEN)
         give_up(at);
     atomic_store_explicit(&times[at], clock_trace_now(), memory_order_relaxed);
+    if (stacks_on)
+        atomic_store_explicit(&stacks[at], stack, memory_order_relaxed);
     atomic_store_explicit(&words[at], word, memory_order_release);
     here.correlation = correlation;
     if (class == CALL_LAUNCH) {
@@ -136,7 +149,7 @@ void launches_call(int domain, uint32_t id, const struct cupti_callback_data *da
         return;
     if (data->site == 0) {
         if (here.depth++ == 0 && channel_armed(agent.channel))
-            enter(class, data->correlation);
+            enter(class, data->correlation, stacks_capture());
         return;
     }
     here.depth -= here.depth > 0;
@@ -160,6 +173,8 @@ bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out
         return false;
     out->track = (uint32_t)(word & (OPEN - 1));
     out->time = atomic_load_explicit(&times[at], memory_order_relaxed);
+    if (stacks_on)
+        out->stack = atomic_load_explicit(&stacks[at], memory_order_relaxed);
     if (use == LAUNCH_RECORD && (word & OPEN) && close_launch(at))
         ++*ended;
     return true;

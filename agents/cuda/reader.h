@@ -54,6 +54,16 @@ static inline uint64_t *reader_reserve(struct reader *reader, uint16_t shape, ui
     return at;
 }
 
+// The words CORRELATION NAME HOST_TRACK STACK; where the next one goes.
+static inline uint64_t *reader_launched(uint64_t *at, uint32_t correlation, uint32_t name,
+                                        const struct launch *launch) {
+    at[0] = reader_correlation(correlation);
+    at[1] = name;
+    at[2] = launch->track;
+    at[3] = launch->stack;
+    return at + 4;
+}
+
 // records_device.c
 void record_kernel(struct reader *reader, const struct cupti_kernel *record);
 void record_memcpy(struct reader *reader, const struct cupti_memcpy *record);

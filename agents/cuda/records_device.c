@@ -15,16 +15,14 @@ static bool plausible(const struct launch *launch, uint64_t start, uint64_t end,
 // It ran, and nothing says when: an event at its launch, as far as that is known.
 static void untimed(struct reader *reader, uint32_t queue, uint32_t correlation, uint32_t name,
                     const struct launch *launch) {
-    enum { WORDS = 6 };
+    enum { WORDS = 7 };
     reader->untimed++;
     uint64_t *at = reader_reserve(reader, shapes.untimed, WORDS, queue);
     if (!at)
         return;
     at[1] = (uint64_t)(launch->time ? launch->time : clock_trace_now());
     at[2] = 1;
-    at[3] = reader_correlation(correlation);
-    at[4] = name;
-    at[5] = launch->track;
+    reader_launched(at + 3, correlation, name, launch);
     ring_commit(reader->ring, WORDS);
 }
 
@@ -121,11 +119,7 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
         return;
     at[1] = (uint64_t)start;
     at[2] = record->end - record->start;
-    at[3] = reader_correlation(record->correlation);
-    at[4] = reader_constant(&name, "graph");
-    at[5] = launch.track;
-    at[6] = launch.stack;
-    at[7] = record->graph;
+    *reader_launched(at + 3, record->correlation, reader_constant(&name, "graph"), &launch) = record->graph;
     ring_commit(reader->ring, WORDS);
 }
 
@@ -182,7 +176,7 @@ static uint32_t direction_name(tsmith_direction direction) {
 }
 
 static void write_transfer(struct reader *reader, const struct transfer *transfer) {
-    enum { WORDS = 15 };
+    enum { WORDS = 16 };
     struct launch launch;
     const int64_t start = reader_time(reader, transfer->start);
     const uint32_t name = direction_name(transfer->direction);
@@ -198,18 +192,16 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
         return;
     at[1] = (uint64_t)start;
     at[2] = transfer->end - transfer->start;
-    at[3] = reader_correlation(transfer->correlation);
-    at[4] = name;
-    at[5] = launch.track;
-    at[6] = transfer->operation;
-    at[7] = transfer->direction;
-    at[8] = transfer->bytes;
-    at[9] = transfer->flags;
-    at[10] = memory_name(transfer->kinds[0]);
-    at[11] = memory_name(transfer->kinds[1]);
-    at[12] = transfer->peer;
-    at[13] = transfer->graph.graph;
-    at[14] = transfer->graph.node;
+    at = reader_launched(at + 3, transfer->correlation, name, &launch);
+    at[0] = transfer->operation;
+    at[1] = transfer->direction;
+    at[2] = transfer->bytes;
+    at[3] = transfer->flags;
+    at[4] = memory_name(transfer->kinds[0]);
+    at[5] = memory_name(transfer->kinds[1]);
+    at[6] = transfer->peer;
+    at[7] = transfer->graph.graph;
+    at[8] = transfer->graph.node;
     ring_commit(reader->ring, WORDS);
 }
 
@@ -266,7 +258,7 @@ void record_peer_copy(struct reader *reader, const struct cupti_peer_copy *recor
 }
 
 void record_memset(struct reader *reader, const struct cupti_memset *record) {
-    enum { WORDS = 11 };
+    enum { WORDS = 12 };
     static _Atomic uint32_t name;
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
@@ -282,14 +274,12 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
         return;
     at[1] = (uint64_t)start;
     at[2] = record->end - record->start;
-    at[3] = reader_correlation(record->correlation);
-    at[4] = reader_constant(&name, "[CUDA memset]");
-    at[5] = launch.track;
-    at[6] = TSMITH_OPERATION_FILL;
-    at[7] = record->bytes;
-    at[8] = record->value;
-    at[9] = graph;
-    at[10] = record->graph_node;
+    at = reader_launched(at + 3, record->correlation, reader_constant(&name, "[CUDA memset]"), &launch);
+    at[0] = TSMITH_OPERATION_FILL;
+    at[1] = record->bytes;
+    at[2] = record->value;
+    at[3] = graph;
+    at[4] = record->graph_node;
     ring_commit(reader->ring, WORDS);
 }
 
@@ -307,7 +297,7 @@ void record_decompress(struct reader *reader, const struct cupti_decompress *rec
 }
 
 void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *record) {
-    enum { WORDS = 6 };
+    enum { WORDS = 7 };
     static _Atomic uint32_t name;
     struct launch launch;
     // Older forms have no time, and an event without a time is no event.
@@ -319,9 +309,6 @@ void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *rec
     if (!at)
         return;
     at[1] = (uint64_t)reader_time(reader, record->timestamp);
-    at[2] = reader_correlation(record->correlation);
-    at[3] = reader_constant(&name, "event");
-    at[4] = launch.track;
-    at[5] = record->event;
+    *reader_launched(at + 2, record->correlation, reader_constant(&name, "event"), &launch) = record->event;
     ring_commit(reader->ring, WORDS);
 }

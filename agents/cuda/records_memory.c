@@ -15,7 +15,7 @@ static uint32_t memory_name(uint32_t kind) {
 }
 
 void record_memory(struct reader *reader, const struct cupti_memory *record) {
-    enum { WORDS = 11, ALLOCATION = 1, RELEASE = 2 };
+    enum { WORDS = 12, ALLOCATION = 1, RELEASE = 2 };
     struct launch launch;
     if (record->operation != ALLOCATION && record->operation != RELEASE) {
         reader->unknown++;
@@ -28,22 +28,20 @@ void record_memory(struct reader *reader, const struct cupti_memory *record) {
         return;
     at[1] =
         record->timestamp ? (uint64_t)reader_time(reader, record->timestamp) : (uint64_t)clock_trace_now();
-    at[2] = reader_correlation(record->correlation);
-    at[3] = memory_name(record->memory_kind);
-    at[4] = launch.track;
-    at[5] = TSMITH_OPERATION_BUFFER;
-    at[6] = record->address;
-    at[7] = record->bytes;
-    at[8] = record->is_async && record->stream != CUPTI_NONE
+    at = reader_launched(at + 2, record->correlation, memory_name(record->memory_kind), &launch);
+    at[0] = TSMITH_OPERATION_BUFFER;
+    at[1] = record->address;
+    at[2] = record->bytes;
+    at[3] = record->is_async && record->stream != CUPTI_NONE
                 ? reader_queue(reader, record->device, record->context, record->stream)
                 : 0;
-    at[9] = record->pc;
-    at[10] = record->pool_type ? record->pool_address : 0;
+    at[4] = record->pc;
+    at[5] = record->pool_type ? record->pool_address : 0;
     ring_commit(reader->ring, WORDS);
 }
 
 void record_pool(struct reader *reader, const struct cupti_memory_pool *record) {
-    enum { WORDS = 8, OPERATIONS = 4 };
+    enum { WORDS = 9, OPERATIONS = 4 };
     static const char *const names[OPERATIONS] = {"memory pool", "memory pool created",
                                                   "memory pool destroyed", "memory pool trimmed"};
     static _Atomic uint32_t ids[OPERATIONS];
@@ -56,12 +54,11 @@ void record_pool(struct reader *reader, const struct cupti_memory_pool *record) 
         return;
     at[1] =
         record->timestamp ? (uint64_t)reader_time(reader, record->timestamp) : (uint64_t)clock_trace_now();
-    at[2] = reader_correlation(record->correlation);
-    at[3] = reader_constant(&ids[operation], names[operation]);
-    at[4] = launch.track;
-    at[5] = record->address;
-    at[6] = record->size;
-    at[7] = cupti_has(CUPTI_11_6) ? record->utilized : 0;
+    at = reader_launched(at + 2, record->correlation, reader_constant(&ids[operation], names[operation]),
+                         &launch);
+    at[0] = record->address;
+    at[1] = record->size;
+    at[2] = cupti_has(CUPTI_11_6) ? record->utilized : 0;
     ring_commit(reader->ring, WORDS);
 }
 
@@ -70,23 +67,22 @@ void record_pool(struct reader *reader, const struct cupti_memory_pool *record) 
 enum { HTOD = 1, DTOH = 2, DTOD = 8, COUNTERS = 9 };
 
 static void migration(struct reader *reader, const struct cupti_unified_memory *record, uint32_t track) {
-    enum { WORDS = 15 };
+    enum { WORDS = 16 };
+    static const struct launch nobody;
     static _Atomic uint32_t name;
     uint64_t *at = reader_reserve(reader, shapes.copy, WORDS, track);
     if (!at)
         return;
     at[1] = (uint64_t)reader_time(reader, record->start);
     at[2] = record->end - record->start;
-    at[3] = 0;
-    at[4] = reader_constant(&name, "[Unified memory migration]");
-    at[5] = 0;
-    at[6] = TSMITH_OPERATION_MIGRATE;
-    at[7] = record->counter == HTOD   ? TSMITH_DIRECTION_HOST_TO_DEVICE
+    at = reader_launched(at + 3, 0, reader_constant(&name, "[Unified memory migration]"), &nobody);
+    at[0] = TSMITH_OPERATION_MIGRATE;
+    at[1] = record->counter == HTOD   ? TSMITH_DIRECTION_HOST_TO_DEVICE
             : record->counter == DTOH ? TSMITH_DIRECTION_DEVICE_TO_HOST
                                       : TSMITH_DIRECTION_PEER_TO_PEER;
-    at[8] = record->value;
-    at[9] = record->flags;
-    at[10] = at[11] = at[12] = at[13] = at[14] = 0;
+    at[2] = record->value;
+    at[3] = record->flags;
+    at[4] = at[5] = at[6] = at[7] = at[8] = 0;
     ring_commit(reader->ring, WORDS);
 }
 

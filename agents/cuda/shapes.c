@@ -32,11 +32,12 @@ static struct record_shape begin(tsmith_kind kind, bool lasts) {
     return shape;
 }
 
-// CORRELATION NAME HOST_TRACK
+// CORRELATION NAME HOST_TRACK STACK
 static void add_launched(struct record_shape *shape) {
     add(shape, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE));
     add(shape, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING));
     add(shape, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK));
+    add(shape, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK));
 }
 
 static void add_graph(struct record_shape *shape) {
@@ -72,7 +73,7 @@ static uint16_t kernel_shape(struct channel *channel, uint32_t words) {
     if (words & KERNEL_HOST)
         add(&shape, TSMITH_FIELD_HOST_TRACK, RECORD_TRACK);
     if (words & KERNEL_STACK)
-        add(&shape, TSMITH_FIELD_STACK, RECORD_VALUE);
+        add(&shape, TSMITH_FIELD_STACK, RECORD_STACK);
     if (words & KERNEL_3D) {
         add(&shape, TSMITH_FIELD_GLOBAL_Y, RECORD_VALUE);
         add(&shape, TSMITH_FIELD_GLOBAL_Z, RECORD_VALUE);
@@ -118,7 +119,7 @@ static void register_calls(struct channel *channel) {
     add(&shape, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING));
     add(&shape, TSMITH_FIELD_RESULT, RECORD_VALUE);
     shapes.call = channel_shape(channel, &shape);
-    add(&shape, TSMITH_FIELD_STACK, RECORD_VALUE);
+    add(&shape, TSMITH_FIELD_STACK, RECORD_STACK);
     shapes.call_stack = channel_shape(channel, &shape);
 
     shape = begin(TSMITH_KIND_SYNC, true);
@@ -162,7 +163,6 @@ static void register_memory(struct channel *channel) {
 static void register_others(struct channel *channel) {
     struct record_shape shape = begin(TSMITH_KIND_GRAPH_LAUNCH, true);
     add_launched(&shape);
-    add(&shape, TSMITH_FIELD_STACK, OPTIONAL(RECORD_VALUE));
     add_own(&shape, fields.graph);
     shapes.graph = channel_shape(channel, &shape);
 

@@ -18,28 +18,28 @@ enum kernel_words {
     KERNEL_SHAPES = 32
 };
 
-// The fields after START and DURATION; an instant has no DURATION. Upper-case words are of the schema
-// (tracesmith/schema.h), others fields of our own.
+// The fields after START and DURATION (LAUNCHED: CORRELATION NAME HOST_TRACK STACK); an instant has no DURATION.
+// Upper-case words are of the schema
+// (tracesmith/schema.h), others are fields of our own.
 struct shapes {
     uint16_t
         kernel[KERNEL_SHAPES]; // CORRELATION NAME GLOBAL_X LOCAL_X registers, and by the bits of the index
-    uint16_t untimed;          // instant: INFERRED CORRELATION NAME HOST_TRACK
-    // CORRELATION NAME HOST_TRACK OPERATION DIRECTION BYTES FLAGS source and destination kind, peer, graph, graph node
+    uint16_t untimed;          // instant: INFERRED LAUNCHED
+    // LAUNCHED OPERATION DIRECTION BYTES FLAGS source and destination kind, peer, graph, graph node
     uint16_t copy;
-    uint16_t fill;       // CORRELATION NAME HOST_TRACK OPERATION BYTES value, graph, graph node
+    uint16_t fill;       // LAUNCHED OPERATION BYTES value, graph, graph node
     uint16_t call;       // CORRELATION NAME RESULT
     uint16_t call_stack; // the same and STACK
     uint16_t sync;       // CORRELATION NAME OPERATION QUEUE_TRACK HOST_TRACK event
-    uint16_t graph;      // CORRELATION NAME HOST_TRACK STACK graph
-    uint16_t memory
-        [2]; // instant: CORRELATION NAME HOST_TRACK OPERATION OBJECT BYTES QUEUE_TRACK pc, pool; ALLOC, FREE
-    uint16_t pool;     // instant: CORRELATION NAME HOST_TRACK OBJECT BYTES utilized
-    uint16_t event;    // instant: CORRELATION NAME HOST_TRACK OBJECT
-    uint16_t overhead; // NAME CORRELATION
-    uint16_t compile;  // NAME OPERATION CORRELATION TEXT BYTES
-    uint16_t counter;  // instant: NAME VALUE OBJECT
-    uint16_t external; // instant: NAME CORRELATION external id, INFERRED
-    uint16_t object;   // instant: OPERATION OBJECT PARENT BYTES
+    uint16_t graph;      // LAUNCHED graph
+    uint16_t memory[2];  // instant: LAUNCHED OPERATION OBJECT BYTES QUEUE_TRACK pc, pool; ALLOC, FREE
+    uint16_t pool;       // instant: LAUNCHED OBJECT BYTES utilized
+    uint16_t event;      // instant: LAUNCHED OBJECT
+    uint16_t overhead;   // NAME CORRELATION
+    uint16_t compile;    // NAME OPERATION CORRELATION TEXT BYTES
+    uint16_t counter;    // instant: NAME VALUE OBJECT
+    uint16_t external;   // instant: NAME CORRELATION external id, INFERRED
+    uint16_t object;     // instant: OPERATION OBJECT PARENT BYTES
 };
 extern struct shapes shapes;
 

@@ -32,11 +32,12 @@ trap 'rm -rf "$work"' EXIT
 
 # record NAME COMMAND...: runs it under the profiler; its output in NAME.out, what the profiler said in NAME.err, the
 # trace in NAME.sbt, NAME.json and NAME.info. Sets `status` to the exit code.
+# shellcheck disable=SC2086,SC2034 # options, if the test has any; status is the tests'
 record() {
     name=$1
     shift
     status=0
-    "$TRACESMITH" profile -o "$work/$name.sbt" -b 64M --api cuda "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+    "$TRACESMITH" profile -o "$work/$name.sbt" -b 64M --api cuda ${options:-} "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
     "$TRACESMITH" view -f json "$work/$name.sbt" >"$work/$name.json" ||
         fail "$name: the trace cannot be read: $(cat "$work/$name.err")"
     "$TRACESMITH" info --json "$work/$name.sbt" >"$work/$name.info" || fail "$name: no info"

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# profile --stacks: every launch has the call path that made it, by the program's own functions, from its first launch on,
+# in every thread; without the option none has.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+
+options=--stacks
+record with -- "$programs/cu_work" launches=2000 threads=3
+"$TRACESMITH" view --stacks -t kernel "$work/with.sbt" >"$work/with.text" || fail "view --stacks"
+"$TRACESMITH" view --stacks -t alloc "$work/with.sbt" >"$work/alloc.text" || fail "view --stacks"
+options=
+record without -- "$programs/cu_work" launches=50
+python3 - "$work" <<'PY'
+import re
+import sys
+from collections import Counter
+from trace import Run
+
+run = Run(sys.argv[1], "with")
+run.check_everything()
+run.expect(not run.lost, f"lost {run.lost}")
+kernels = run.of("kernel")
+run.expect(all(kernel.get("stack") for kernel in kernels), "a kernel without a stack")
+calls = {call["correlation"]: call for call in run.calls("cuLaunchKernel")}
+run.expect(all(calls[k["correlation"]]["stack"] == k["stack"] for k in kernels), "the call has another stack")
+
+# Each stack as view shows it: the frames of the program, outermost last.
+with open(sys.argv[1] + "/with.text", encoding="utf-8") as file:
+    paths, path = Counter(), []
+    for line in file:
+        frame = re.match(r"\s+#(\d+)\s+(\S+)", line)
+        if path and (not frame or frame.group(1) == "0"):
+            paths[tuple(path)] += 1
+            path = []
+        if frame:
+            path.append(frame.group(2))
+    paths[tuple(path)] += 1
+run.expect(sum(paths.values()) == len(kernels), f"{sum(paths.values())} stacks of {len(kernels)} kernels")
+for path in paths:
+    at = path.index("cuLaunchKernel") if "cuLaunchKernel" in path else -1
+    run.expect(at >= 0 and path[at + 1] == "run", f"{path}")
+# Two places launch in run(), the same in each of three threads.
+print({" < ".join(path): count for path, count in paths.items()})
+run.expect(len({k["stack"] for k in kernels}) == 2, f"{len({k['stack'] for k in kernels})} stacks")
+with open(sys.argv[1] + "/alloc.text", encoding="utf-8") as file:
+    run.expect("check_memory" in file.read(), "who allocates is not there")
+
+run = Run(sys.argv[1], "without")
+run.expect(not any(event.get("stack") for event in run.events), "stacks that nobody asked for")
+PY
