@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// launches COUNT: as many launches of a kernel that does nothing, as fast as the host can; what one costs the host.
+#include <cuda_runtime.h>
+
+#include "program.h"
+
+enum { AT_ONCE = 500 }; // then the host waits: the driver's own queue never fills
+
+extern "C" __global__ void nothing(void) {}
+
+int main(int argc, char **argv) {
+    const long count = argc > 1 ? strtol(argv[1], NULL, 10) : 10000;
+    double in_launches = 0;
+    need_devices(1);
+    nothing<<<1, 1>>>();
+    MUST(cudaDeviceSynchronize());
+    const double begin = now_ns();
+    for (long done = 0; done < count;) {
+        const double from = now_ns();
+        for (int i = 0; i < AT_ONCE && done < count; i++, done++)
+            nothing<<<1, 1>>>();
+        in_launches += now_ns() - from;
+        MUST(cudaDeviceSynchronize());
+    }
+    const double wall = now_ns() - begin;
+    printf("kernel nothing %ld\n", count + 1);
+    printf("figure launch_ns %.1f\nfigure kernels_per_second %.0f\n", in_launches / (double)count,
+           (double)count * 1e9 / wall);
+    return 0;
+}
