@@ -107,12 +107,23 @@ static const struct option profile_options[] = {
     {.name = "nsys-args",
      .argument = "OPTIONS",
      .doc = "The same, with OPTIONS for nsys profile: words between blanks; quotes keep blanks together"},
+    {.name = "sched",
+     .doc =
+         "Record when threads of the program did not run, what they waited in and who woke them, and fences "
+         "of GPU drivers (Linux with eBPF; root)"},
+    {.name = "probe",
+     .argument = "FILE:FUNCTION",
+     .repeated = true,
+     .doc =
+         "Record every call of a function of a library or program (Linux with eBPF; root); what a call then "
+         "costs is measured and said first. May be given several times"},
     {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {
     {"tracesmith profile -- ./program --its-own options", "Record a program into trace.sbt"},
     {"tracesmith profile -o run.sbt -b 16M python3 train.py", "Larger rings, another file"},
     {"tracesmith profile --capture -o run.sbt ./program", "With all that is needed to replay it"},
+    {"sudo -E tracesmith profile --sched -o run.sbt ./program", "Why the host did not launch"},
     {"tracesmith profile --capture=kernel:blur:3+1 ./program",
      "Its third launch of blur, and what that reads"},
     {"tracesmith profile --nsys-args \"-t cuda,nvtx\" -o run.sbt ./program",
@@ -128,7 +139,8 @@ const struct command profile_entry = {
         "into one file. Programs it starts are recorded too. Nothing has to be rebuilt.\n\n"
         "The exit code is the program's own: 128 + N when signal N ended it, 127 when it was not found, 126 "
         "when it could not be run. Only when the program succeeded and its trace could not be written is it "
-        "4. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are handed on to the program. "
+        "4, or when something is lacking that --sched, --probe or --xray need: then nothing was run. SIGINT, "
+        "SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are handed on to the program. "
         "Processes that outlive it are recorded until they end, or until one of these signals.\n\n"
         "A file that is there already is replaced if it is a trace; any other file is left alone.\n\n"
         "The RANGE of --capture is one of:\n"

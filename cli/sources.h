@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `profile` records besides the GPU APIs: functions of XRay. Each is set up before the program starts, joined with the
+// What `profile` records besides the GPU APIs: functions of XRay, and what the system's kernel sees. Each is set up before the program starts, joined with the
 // capture, and reported on afterwards.
 #ifndef CLI_SOURCES_H
 #define CLI_SOURCES_H
@@ -9,10 +9,20 @@
 #include "command.h"
 #include "text.h"
 #include "tracesmith/capture.h"
+#include "tracesmith/watch.h"
 #include "tracesmith/xray.h"
+
+enum { PROBES_MOST = 32 };
 
 struct sources {
     tsmith_xray *xray; // NULL: not asked for
+    tsmith_watch *watch;
+    bool sched;
+    struct {
+        const char *word; // as given
+        double ns;        // of a hit
+    } probes[PROBES_MOST];
+    size_t probe_count;
 };
 
 // As the options ask; adds to `capture` what the program's environment needs. `program` is its path. The exit code:

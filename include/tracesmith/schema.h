@@ -42,14 +42,16 @@ extern "C" {
     X(FLOW, 22, "flow", "one end of an arrow between two events of a trace that was imported")               \
     X(INSTRUCTION, 23, "instruction", "a work-item ran an instruction, on a device that interprets")         \
     X(INSTRUCTION_COUNT, 24, "instruction_count",                                                            \
-      "how often a launch ran an instruction of its kernel, on a device that interprets")
+      "how often a launch ran an instruction of its kernel, on a device that interprets")                    \
+    X(OFF_CPU, 25, "off_cpu", "a host thread did not run: what it was in, and who woke it")                  \
+    X(DRIVER, 26, "driver", "the system's kernel, for a GPU: a fence was emitted, signaled or waited for")
 
 typedef enum tsmith_kind {
     TSMITH_KIND_NONE = 0,
 #define TSMITH_KIND_ENUM(NAME, number, name, doc) TSMITH_KIND_##NAME = number,
     TSMITH_KIND_TABLE(TSMITH_KIND_ENUM)
 #undef TSMITH_KIND_ENUM
-        TSMITH_KIND_LIMIT = 25 // one past the last
+        TSMITH_KIND_LIMIT = 27 // one past the last
 } tsmith_kind;
 
 // How a field's values are held in a batch column.
@@ -125,14 +127,17 @@ typedef enum tsmith_type {
     X(LINE, 42, "line", U32, "", "line of the source file")                                                  \
     X(ADDRESS, 43, "address", U64, "", "address in the memory that it is about")                             \
     X(COUNT, 44, "count", U64, "", "how often it happened")                                                  \
-    X(TAKEN, 45, "taken", U64, "", "how often the condition of a branch was true")
+    X(TAKEN, 45, "taken", U64, "", "how often the condition of a branch was true")                           \
+    X(WOKEN, 46, "woken", TIME, "ns", "when a thread that did not run was ready to run again")               \
+    X(WAKER, 47, "waker", STRING, "", "who woke it: the name of a thread, or interrupt")                     \
+    X(WAKER_TID, 48, "waker_tid", U64, "", "number of the thread that woke it")
 
 typedef enum tsmith_field {
     TSMITH_FIELD_NONE = 0,
 #define TSMITH_FIELD_ENUM(NAME, number, name, type, unit, doc) TSMITH_FIELD_##NAME = number,
     TSMITH_FIELD_TABLE(TSMITH_FIELD_ENUM)
 #undef TSMITH_FIELD_ENUM
-        TSMITH_FIELD_LIMIT = 46,
+        TSMITH_FIELD_LIMIT = 49,
     // Fields a trace brings with it (attributes with no column of their own) are numbered from here, per
     // trace.
     TSMITH_FIELD_DYNAMIC = 4096
@@ -191,7 +196,14 @@ typedef enum tsmith_field {
     X(FIRST_LAUNCH, 99, "first_launch", "compiled for its first launch")                                     \
     X(PROCESS_START, 112, "process_start", "process started, or was first seen")                             \
     X(PROCESS_EXIT, 113, "process_exit", "process ended by itself")                                          \
-    X(PROCESS_KILLED, 114, "process_killed", "process was ended by a signal")
+    X(PROCESS_KILLED, 114, "process_killed", "process was ended by a signal")                                \
+    X(PREEMPTED, 128, "preempted", "ready to run; the processor was given to another")                       \
+    X(SLEEPING, 129, "sleeping", "waiting for something that a signal may end")                              \
+    X(BLOCKED, 130, "blocked", "waiting for something that no signal ends: a disk, a lock of the kernel")    \
+    X(STOPPED, 131, "stopped", "stopped by a signal or a debugger")                                          \
+    X(FENCE_EMIT, 136, "fence_emit", "a fence was handed to the device")                                     \
+    X(FENCE_SIGNALED, 137, "fence_signaled", "a fence was reached by the device")                            \
+    X(FENCE_WAIT, 138, "fence_wait", "a host thread waited for a fence, in the kernel")
 
 typedef enum tsmith_operation {
     TSMITH_OPERATION_NONE = 0,

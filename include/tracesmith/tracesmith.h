@@ -28,6 +28,7 @@
 #include "tracesmith/timeline.h"
 #include "tracesmith/trace.h"
 #include "tracesmith/version.h"
+#include "tracesmith/watch.h"
 #include "tracesmith/xray.h"
 
 #endif

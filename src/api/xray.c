@@ -12,24 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "api/host_clock.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "import/xray.h"
 
 enum { VARIABLES = 2 };
 
-// What a clock showed when, in order.
-struct timeline {
-    tsmith_clock_pair *pairs;
-    size_t count, capacity;
-};
-
 struct tsmith_xray {
     char *directory;
     char *program;
     char *environment[VARIABLES + 1];
-    struct timeline tsc, realtime;
+    struct host_clock tsc, realtime;
     size_t logs, unreadable;
     tsmith_error error;
 };
@@ -92,71 +86,22 @@ const char *const *tsmith_xray_environment(const tsmith_xray *xray) {
 
 // ---- clocks
 
-static bool timeline_add(struct timeline *timeline, const tsmith_clock_pair *pair) {
-    void *pairs = timeline->pairs;
-    if (timeline->count && (pair->clock_time <= timeline->pairs[timeline->count - 1].clock_time ||
-                            pair->trace_time <= timeline->pairs[timeline->count - 1].trace_time))
-        return true; // a clock that was set back; what it showed before holds
-    if (!array_reserve(&pairs, &timeline->capacity, timeline->count + 1, sizeof *timeline->pairs))
-        return false;
-    timeline->pairs = pairs;
-    timeline->pairs[timeline->count++] = *pair;
-    return true;
-}
-
-static bool read_clock(struct timeline *timeline, const tsmith_dictionary *dictionary, const char *name) {
-    bool room = true;
-    for (uint32_t i = 1; room && i < tsmith_dictionary_clock_pair_count(dictionary); i++) {
-        const tsmith_clock_pair *pair = tsmith_dictionary_clock_pair(dictionary, i);
-        const tsmith_clock *clock = tsmith_dictionary_clock(dictionary, pair->clock);
-        if (clock && !clock->process && !clock->device &&
-            strcmp(tsmith_dictionary_string(dictionary, clock->name).bytes, name) == 0)
-            room = timeline_add(timeline, pair);
-    }
-    return room;
-}
-
 static bool read_clocks(tsmith_xray *xray, const tsmith_dictionary *dictionary) {
-    if (!read_clock(&xray->tsc, dictionary, "tsc") ||
-        !read_clock(&xray->realtime, dictionary, "CLOCK_REALTIME"))
+    if (!host_clock_read(&xray->tsc, dictionary, "tsc") ||
+        !host_clock_read(&xray->realtime, dictionary, "CLOCK_REALTIME"))
         return false;
     if (clock_tick_is_tsc()) {
         const struct clock_sample now = clock_sample_take(true);
-        const tsmith_clock_pair pair = {.clock_time = (int64_t)now.tick, .trace_time = now.trace};
-        if (!timeline_add(&xray->tsc, &pair))
+        if (!host_clock_add(&xray->tsc, (int64_t)now.tick, now.trace))
             return false;
     }
     const int64_t before = clock_trace_now(), realtime = clock_now(CLOCK_REALTIME);
-    const tsmith_clock_pair pair = {.clock_time = realtime,
-                                    .trace_time = before + (clock_trace_now() - before) / 2};
-    return timeline_add(&xray->realtime, &pair);
-}
-
-// Whether the clock showed it while the session ran, give or take a part of that; between two comparisons it ran evenly.
-static bool timeline_find(const struct timeline *timeline, uint64_t tick, int64_t *time) {
-    if (timeline->count < 2 || tick > INT64_MAX)
-        return false;
-    const tsmith_clock_pair *pairs = timeline->pairs, *last = &pairs[timeline->count - 1];
-    const int64_t at = (int64_t)tick, length = last->clock_time - pairs->clock_time;
-    if (at < pairs->clock_time - length || at > last->clock_time)
-        return false;
-    size_t low = 0, high = timeline->count - 1;
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (pairs[middle].clock_time <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    const __int128 rise = pairs[low + 1].trace_time - pairs[low].trace_time,
-                   run = pairs[low + 1].clock_time - pairs[low].clock_time;
-    *time = pairs[low].trace_time + (int64_t)((at - pairs[low].clock_time) * rise / run);
-    return true;
+    return host_clock_add(&xray->realtime, realtime, before + (clock_trace_now() - before) / 2);
 }
 
 static bool to_time(void *context, uint64_t tick, int64_t *time) {
     const tsmith_xray *xray = context;
-    return timeline_find(&xray->tsc, tick, time) || timeline_find(&xray->realtime, tick, time);
+    return host_clock_find(&xray->tsc, tick, time) || host_clock_find(&xray->realtime, tick, time);
 }
 
 // ---- the logs
@@ -259,8 +204,8 @@ void tsmith_xray_destroy(tsmith_xray *xray) {
         remove_directory(xray->directory);
     for (size_t i = 0; i < VARIABLES; i++)
         free(xray->environment[i]);
-    free(xray->tsc.pairs);
-    free(xray->realtime.pairs);
+    host_clock_finish(&xray->tsc);
+    host_clock_finish(&xray->realtime);
     free(xray->program);
     free(xray->directory);
     free(xray);

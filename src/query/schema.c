@@ -55,6 +55,8 @@ static uint64_t fields_of_kind(tsmith_kind kind) {
         [TSMITH_KIND_FLOW] = F(CORRELATION) | F(CATEGORY) | F(OPERATION),
         [TSMITH_KIND_INSTRUCTION] = F(DURATION) | F(CORRELATION) | F(TEXT) | F(FILE) | F(LINE) | F(CATEGORY) |
                                     F(ADDRESS) | F(BYTES) | F(TAKEN),
+        [TSMITH_KIND_OFF_CPU] = F(DURATION) | F(OPERATION) | F(WOKEN) | F(WAKER) | F(WAKER_TID) | F(STACK),
+        [TSMITH_KIND_DRIVER] = F(DURATION) | F(OPERATION),
         [TSMITH_KIND_INSTRUCTION_COUNT] = F(CORRELATION) | F(TEXT) | F(FILE) | F(LINE) | F(COUNT) | F(TAKEN),
     };
     return ALWAYS | fields[kind];

@@ -58,7 +58,8 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;
     libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)' ;;
 
-    # No agent: Oclgrind loads it into our own process, and it needs Oclgrind.
+    # Neither is an agent: they are loaded into our own process, and need what they translate.
+    libtracesmith-bpf.so) entry='tracesmith_bpf_calls' ;;
     libtracesmith-oclgrind.so) entry='initializePlugins|releasePlugins|tracesmith_oclgrind_attach' ;;
     *)
         fail "${agent##*/}: say in this test what it may export"
@@ -71,6 +72,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
         fail "${agent##*/} exports the names above"
     fi
     if [ -z "${TRACESMITH_SANITIZE-}" ] && [ "${agent##*/}" != libtracesmith-oclgrind.so ] &&
+        [ "${agent##*/}" != libtracesmith-bpf.so ] &&
         readelf -d "$agent" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
         grep -vE '^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux.*)$'; then
         fail "${agent##*/} needs the libraries above"

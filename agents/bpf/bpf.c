@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads the programs of trace.bpf.c into the kernel and attaches them (libbpf). Runs in the recording process, as a library
+// of its own so that nothing else needs libbpf; capture/agent_bpf.h is all that is known of it.
+#include "capture/agent_bpf.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include <trace.skel.h> // generated: cmake/bpf.cmake
+
+#include "probe_site.h"
+
+struct agent_bpf {
+    struct trace_bpf *skeleton;
+    struct ring_buffer *ring;
+    struct probe_site probes[AGENT_BPF_PROBES_MOST];
+    struct bpf_link *links[2 * AGENT_BPF_PROBES_MOST];
+    unsigned probe_count;
+    bool sched, fences;
+    int (*each)(void *context, void *record, unsigned long size);
+    void *context;
+};
+
+static int say(char *message, unsigned long size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int say(char *message, unsigned long size, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, size, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments) {
+    (void)level;
+    (void)format;
+    (void)arguments;
+    return 0;
+}
+
+// ---- opening
+
+static bool has_tracepoint(const struct btf *kernel, const char *name) {
+    char type[64];
+    snprintf(type, sizeof type, "btf_trace_%s", name);
+    return kernel && btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
+}
+
+// Programs whose tracepoint this kernel lacks, and those nobody asked for, are not loaded.
+static void choose_programs(struct agent_bpf *agent) {
+    struct btf *kernel = btf__load_vmlinux_btf();
+    struct trace_bpf *skeleton = agent->skeleton;
+    agent->fences = agent->sched && has_tracepoint(kernel, "dma_fence_emit") &&
+                    has_tracepoint(kernel, "dma_fence_signaled") &&
+                    has_tracepoint(kernel, "dma_fence_wait_start") &&
+                    has_tracepoint(kernel, "dma_fence_wait_end");
+    struct bpf_program *const sched[] = {skeleton->progs.on_switch, skeleton->progs.on_waking},
+                              *const fences[] = {
+                                  skeleton->progs.on_fence_emit, skeleton->progs.on_fence_signaled,
+                                  skeleton->progs.on_fence_wait_start, skeleton->progs.on_fence_wait_end};
+    for (size_t i = 0; i < sizeof sched / sizeof sched[0]; i++)
+        bpf_program__set_autoload(sched[i], agent->sched);
+    for (size_t i = 0; i < sizeof fences / sizeof fences[0]; i++)
+        bpf_program__set_autoload(fences[i], agent->fences);
+    btf__free(kernel);
+}
+
+static int take_event(void *context, void *record, size_t size) {
+    struct agent_bpf *agent = context;
+    return agent->each ? agent->each(agent->context, record, size) : 0;
+}
+
+static int load(struct agent_bpf *agent, const struct agent_bpf_options *options, int *lacks_right,
+                char *message, unsigned long size) {
+    struct stat namespace;
+    agent->skeleton = trace_bpf__open();
+    if (!agent->skeleton)
+        return say(message, size, "the programs for the kernel cannot be opened: %s", strerror(errno));
+    agent->skeleton->rodata->launcher = (unsigned)getpid();
+    if (stat("/proc/self/ns/pid", &namespace))
+        return say(message, size, "/proc/self/ns/pid: %s", strerror(errno));
+    agent->skeleton->rodata->launcher_namespace = (unsigned)namespace.st_ino;
+    choose_programs(agent);
+    if (options->ring_bytes)
+        bpf_map__set_max_entries(agent->skeleton->maps.ring, (uint32_t)options->ring_bytes);
+    const int failed = trace_bpf__load(agent->skeleton);
+    *lacks_right = failed == -EPERM || failed == -EACCES;
+    if (failed)
+        return say(message, size, "the kernel does not take the programs: %s", strerror(-failed));
+    agent->ring = ring_buffer__new(bpf_map__fd(agent->skeleton->maps.ring), take_event, agent, NULL);
+    return agent->ring ? 0 : say(message, size, "no ring buffer: %s", strerror(errno));
+}
+
+static void close_agent(struct agent_bpf *agent) {
+    if (!agent)
+        return;
+    for (unsigned i = 0; i < 2 * agent->probe_count; i++)
+        bpf_link__destroy(agent->links[i]);
+    ring_buffer__free(agent->ring);
+    trace_bpf__destroy(agent->skeleton);
+    free(agent);
+}
+
+static struct agent_bpf *open_agent(const struct agent_bpf_options *options, int *lacks_right, char *message,
+                                    unsigned long size) {
+    struct agent_bpf *agent = calloc(1, sizeof *agent);
+    *lacks_right = 0;
+    libbpf_set_print(be_quiet);
+    int status = agent ? 0 : say(message, size, "no memory");
+    if (!status &&
+        (options->interface != AGENT_BPF_INTERFACE || options->probe_count > AGENT_BPF_PROBES_MOST))
+        status = say(message, size, "the programs for the kernel are of another version");
+    for (unsigned i = 0; !status && i < options->probe_count; i++)
+        status = probe_site_find(&agent->probes[i], options->probes[i].path, options->probes[i].function,
+                                 message, size);
+    if (!status) {
+        agent->probe_count = options->probe_count;
+        agent->sched = options->sched != 0;
+        status = load(agent, options, lacks_right, message, size);
+    }
+    if (!status)
+        return agent;
+    close_agent(agent);
+    return NULL;
+}
+
+// ---- probes
+
+static struct bpf_link *attach(struct agent_bpf *agent, const char *path, uint64_t offset, unsigned cookie,
+                               bool leave, pid_t pid) {
+    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie, .retprobe = leave);
+    const struct bpf_program *program =
+        leave ? agent->skeleton->progs.on_leave : agent->skeleton->progs.on_enter;
+    return bpf_program__attach_uprobe_opts(program, pid, path, offset, &options);
+}
+
+static void set_recorded(struct agent_bpf *agent, bool recorded) {
+    const int processes = bpf_map__fd(agent->skeleton->maps.processes);
+    const unsigned group = (unsigned)getpid(), one = 1;
+    if (recorded)
+        bpf_map_update_elem(processes, &group, &one, BPF_ANY);
+    else
+        bpf_map_delete_elem(processes, &group);
+}
+
+// The cost of a hit depends on the instruction that the kernel has to put elsewhere. So the same kind of one is probed here,
+// in this process, which is recorded for the moment so that all is done that is done later.
+static int cost(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *out) {
+    const struct probe_site *site = &agent->probes[probe];
+    struct probe_site own;
+    char message[256];
+    if (probe_site_of_kind(&own, site->kind, message, sizeof message))
+        return -1;
+    const double bare = probe_site_time(own.kind);
+    struct bpf_link *enter = attach(agent, own.path, own.offset, 0, false, getpid()),
+                    *leave = attach(agent, own.path, own.offset, 0, true, getpid());
+    if (enter && leave) {
+        set_recorded(agent, true);
+        out->ns = probe_site_time(own.kind) - bare;
+        set_recorded(agent, false);
+        out->site = probe_site_kind_name(own.kind);
+    }
+    const bool measured = enter && leave;
+    bpf_link__destroy(enter);
+    bpf_link__destroy(leave);
+    ring_buffer__consume(agent->ring); // each is not set yet: thrown away
+    return measured ? 0 : -1;
+}
+
+static int start(struct agent_bpf *agent, char *message, unsigned long size) {
+    // Probes first: what follows children only begins when they are in place.
+    for (unsigned i = 0; i < agent->probe_count; i++)
+        for (unsigned leave = 0; leave < 2; leave++) {
+            const struct probe_site *site = &agent->probes[i];
+            struct bpf_link **link = &agent->links[2 * i + leave];
+            *link = attach(agent, site->path, site->offset, i, leave, -1);
+            if (!*link)
+                return say(message, size, "%s at 0x%llx cannot be probed: %s", site->path,
+                           (unsigned long long)site->offset, strerror(errno));
+        }
+    const int failed = trace_bpf__attach(agent->skeleton);
+    return failed ? say(message, size, "the kernel's tracepoints cannot be used: %s", strerror(-failed)) : 0;
+}
+
+// ---- records
+
+static int read_records(struct agent_bpf *agent, int (*each)(void *context, void *record, unsigned long size),
+                        void *context) {
+    agent->each = each;
+    agent->context = context;
+    const int taken = ring_buffer__consume(agent->ring);
+    agent->each = NULL;
+    return taken;
+}
+
+static void stop(struct agent_bpf *agent) {
+    for (unsigned i = 0; i < 2 * agent->probe_count; i++) {
+        bpf_link__destroy(agent->links[i]);
+        agent->links[i] = NULL;
+    }
+    trace_bpf__detach(agent->skeleton);
+}
+
+static unsigned long long lost(struct agent_bpf *agent, int threads) {
+    const unsigned which = threads ? 1 : 0;
+    unsigned long long count = 0;
+    return bpf_map_lookup_elem(bpf_map__fd(agent->skeleton->maps.lost), &which, &count) == 0 ? count : 0;
+}
+
+static int sees_fences(const struct agent_bpf *agent) {
+    return agent->fences;
+}
+
+__attribute__((visibility("default"))) const struct agent_bpf_table *tracesmith_bpf_calls(void);
+const struct agent_bpf_table *tracesmith_bpf_calls(void) {
+    static const struct agent_bpf_table table = {.interface = AGENT_BPF_INTERFACE,
+                                                 .open = open_agent,
+                                                 .cost = cost,
+                                                 .start = start,
+                                                 .read = read_records,
+                                                 .stop = stop,
+                                                 .lost = lost,
+                                                 .sees_fences = sees_fences,
+                                                 .close = close_agent};
+    return &table;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe_site.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HITS = 200, ROUNDS = 5 };
+
+// ---- functions of ours
+
+// On a machine with other instructions all are of one kind.
+#if defined(__x86_64__)
+#define BEGIN_NOP5 ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+#define BEGIN_NOP "nop\n"
+#define BEGIN_PUSH "push %rbp\npop %rbp\n"
+#define BEGIN_OTHER "lea 0(%rsp), %rax\n"
+#else
+#define BEGIN_NOP5 "nop\n"
+#define BEGIN_NOP "nop\n"
+#define BEGIN_PUSH "nop\n"
+#define BEGIN_OTHER "nop\n"
+#endif
+
+#define OWN_FUNCTION(name, begin)                                                                            \
+    __asm__(".pushsection .text\n.hidden " #name "\n.globl " #name "\n.type " #name                          \
+            ", %function\n.p2align 4\n" #name ":\n" begin "ret\n.size " #name ", .-" #name                   \
+            "\n.popsection\n");                                                                              \
+    extern void name(void);
+OWN_FUNCTION(probe_own_nop5, BEGIN_NOP5)
+OWN_FUNCTION(probe_own_nop, BEGIN_NOP)
+OWN_FUNCTION(probe_own_push, BEGIN_PUSH)
+OWN_FUNCTION(probe_own_other, BEGIN_OTHER)
+
+static const struct {
+    const char *name;
+    void (*function)(void);
+} kinds[] = {
+    [PROBE_NOP5] = {"a nop of 5 bytes", probe_own_nop5},
+    [PROBE_NOP] = {"a nop", probe_own_nop},
+    [PROBE_PUSH] = {"a push", probe_own_push},
+    [PROBE_OTHER] = {"no nop and no push", probe_own_other},
+};
+
+const char *probe_site_kind_name(enum probe_kind kind) {
+    return kinds[kind].name;
+}
+
+double probe_site_time(enum probe_kind kind) {
+    void (*volatile function)(void) = kinds[kind].function;
+    double best = 1e18;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct timespec before, after;
+        clock_gettime(CLOCK_MONOTONIC, &before);
+        for (int i = 0; i < HITS; i++)
+            function();
+        clock_gettime(CLOCK_MONOTONIC, &after);
+        const double ns =
+            ((double)(after.tv_sec - before.tv_sec) * 1e9 + (double)(after.tv_nsec - before.tv_nsec)) / HITS;
+        best = ns < best ? ns : best;
+    }
+    return best;
+}
+
+static enum probe_kind kind_of(const uint8_t *bytes) {
+    static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+    if (memcmp(bytes, nop5, sizeof nop5) == 0)
+        return PROBE_NOP5;
+    if (bytes[0] == 0x90)
+        return PROBE_NOP;
+    if (bytes[0] >= 0x50 && bytes[0] <= 0x57) // of a register
+        return PROBE_PUSH;
+    return PROBE_OTHER;
+}
+
+// ---- files
+
+struct found {
+    uint64_t address;
+    int there;
+};
+
+static void look_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *function,
+                    struct found *found) {
+    Elf_Data *data = elf_getdata(section, NULL);
+    const size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+    for (size_t i = 0; i < count && i <= INT32_MAX && !found->there; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
+            !symbol.st_value)
+            continue;
+        const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+        if (name && strcmp(name, function) == 0) {
+            found->there = 1;
+            found->address = symbol.st_value;
+        }
+    }
+}
+
+// The place in the file of an address; UINT64_MAX when no segment has it.
+static uint64_t offset_of(Elf *elf, uint64_t address) {
+    size_t count = 0;
+    if (elf_getphdrnum(elf, &count))
+        return UINT64_MAX;
+    for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_LOAD && segment.p_flags & PF_X &&
+            address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+            return address - segment.p_vaddr + segment.p_offset;
+    }
+    return UINT64_MAX;
+}
+
+static int find_in(Elf *elf, struct probe_site *site, const char *function, char *message,
+                   unsigned long size) {
+    struct found found = {0};
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) && !found.there;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
+            look_in(elf, section, &header, function, &found);
+    }
+    if (!found.there) {
+        snprintf(message, size, "%.400s has no function named '%.200s'", site->path, function);
+        return -1;
+    }
+    site->offset = offset_of(elf, found.address);
+    if (site->offset != UINT64_MAX)
+        return 0;
+    snprintf(message, size, "'%.200s' of %.400s is not in the file", function, site->path);
+    return -1;
+}
+
+// A name without a slash is a library's, found as the loader does it.
+static void find_path(struct probe_site *site, const char *path) {
+    struct link_map *map = NULL;
+    void *library = strchr(path, '/') ? NULL : dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0])
+        path = map->l_name;
+    if (!realpath(path, site->path))
+        snprintf(site->path, sizeof site->path, "%s", path);
+    if (library)
+        dlclose(library);
+}
+
+int probe_site_find(struct probe_site *site, const char *path, const char *function, char *message,
+                    unsigned long size) {
+    uint8_t bytes[8] = {0};
+    find_path(site, path);
+    const int file = open(site->path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        snprintf(message, size, "%.400s: %s", site->path, strerror(errno));
+        return -1;
+    }
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(file, ELF_C_READ_MMAP, NULL);
+    int status = -1;
+    if (!elf || elf_kind(elf) != ELF_K_ELF)
+        snprintf(message, size, "%.400s is no program and no library", site->path);
+    else
+        status = find_in(elf, site, function, message, size);
+    if (elf)
+        elf_end(elf);
+    if (status == 0 && pread(file, bytes, sizeof bytes, (off_t)site->offset) > 0)
+        site->kind = kind_of(bytes);
+    close(file);
+    return status;
+}
+
+int probe_site_of_kind(struct probe_site *site, enum probe_kind kind, char *message, unsigned long size) {
+    Dl_info info;
+    void *at = __extension__(void *) kinds[kind].function;
+    if (!dladdr(at, &info) || !info.dli_fname || !realpath(info.dli_fname, site->path)) {
+        snprintf(message, size, "this library's own file is not found");
+        return -1;
+    }
+    const int file = open(site->path, O_RDONLY | O_CLOEXEC);
+    elf_version(EV_CURRENT);
+    Elf *elf = file < 0 ? NULL : elf_begin(file, ELF_C_READ_MMAP, NULL);
+    site->kind = kind;
+    site->offset = elf ? offset_of(elf, (uint64_t)((char *)at - (char *)info.dli_fbase)) : UINT64_MAX;
+    if (elf)
+        elf_end(elf);
+    if (file >= 0)
+        close(file);
+    return site->offset == UINT64_MAX ? -1 : 0;
+}

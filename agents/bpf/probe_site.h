@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a function lies in a file, and what it begins with: the kernel emulates some instructions when a probe is hit, and
+// steps through others, which costs many times as much.
+#ifndef AGENTS_BPF_PROBE_SITE_H
+#define AGENTS_BPF_PROBE_SITE_H
+
+#include <stdint.h>
+
+enum probe_kind { PROBE_NOP5, PROBE_NOP, PROBE_PUSH, PROBE_OTHER };
+
+struct probe_site {
+    char path[4096];
+    uint64_t offset; // in the file
+    enum probe_kind kind;
+};
+
+// 0, or -1 with a message. `path` is a file, or the name of a library as the loader finds it.
+int probe_site_find(struct probe_site *site, const char *path, const char *function, char *message,
+                    unsigned long size);
+// A function of ours that begins in this way.
+int probe_site_of_kind(struct probe_site *site, enum probe_kind kind, char *message, unsigned long size);
+// ns of a call of it, the least of several measurements.
+double probe_site_time(enum probe_kind kind);
+const char *probe_site_kind_name(enum probe_kind kind);
+
+#endif

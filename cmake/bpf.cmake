@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# What profile --sched and --probe put into the system's kernel: a library of its own, built where libbpf, libelf, clang and
+# bpftool are. Everything else needs none of them.
+find_program(TRACESMITH_BPF_CLANG NAMES clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
+find_program(TRACESMITH_BPFTOOL bpftool PATHS /usr/sbin /sbin)
+find_path(TRACESMITH_BPF_INCLUDE bpf/libbpf.h)
+find_library(TRACESMITH_BPF_LIBRARY bpf)
+find_library(TRACESMITH_ELF_LIBRARY elf)
+find_path(TRACESMITH_ELF_INCLUDE gelf.h)
+set(found OFF)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING AND TRACESMITH_BPF_CLANG AND TRACESMITH_BPFTOOL
+        AND TRACESMITH_BPF_INCLUDE AND TRACESMITH_BPF_LIBRARY AND TRACESMITH_ELF_LIBRARY AND TRACESMITH_ELF_INCLUDE)
+    set(found ON)
+endif()
+option(TRACESMITH_ENABLE_BPF "Build the programs for the kernel (profile --sched, --probe)" ${found})
+if(TRACESMITH_ENABLE_BPF)
+    if(NOT found)
+        message(FATAL_ERROR "TRACESMITH_ENABLE_BPF is ON, but libbpf, libelf, clang or bpftool were not found "
+                            "(Debian: libbpf-dev, libelf-dev, clang, bpftool)")
+    endif()
+    set(folder ${PROJECT_BINARY_DIR}/bpf)
+    file(MAKE_DIRECTORY ${folder})
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)")
+        set(target_arch arm64)
+    else()
+        set(target_arch x86)
+    endif()
+    set(trace_source ${PROJECT_SOURCE_DIR}/agents/bpf/trace.bpf.c)
+    # The header of the kernel's own types lies where the multiarch triplet says.
+    add_custom_command(OUTPUT ${folder}/trace.bpf.o
+        COMMAND ${TRACESMITH_BPF_CLANG} -target bpf -O2 -g -Wall -Wextra -Wno-unused-parameter
+            -D__TARGET_ARCH_${target_arch} -I${PROJECT_SOURCE_DIR}/src
+            -isystem ${TRACESMITH_BPF_INCLUDE} -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+            -c ${trace_source} -o ${folder}/trace.bpf.o
+        DEPENDS ${trace_source} ${PROJECT_SOURCE_DIR}/src/capture/agent_bpf.h VERBATIM)
+    add_custom_command(OUTPUT ${folder}/trace.skel.h
+        COMMAND ${TRACESMITH_BPFTOOL} gen skeleton ${folder}/trace.bpf.o name trace_bpf > ${folder}/trace.skel.h
+        DEPENDS ${folder}/trace.bpf.o)
+    add_library(tracesmith_bpf MODULE
+        ${PROJECT_SOURCE_DIR}/agents/bpf/bpf.c ${PROJECT_SOURCE_DIR}/agents/bpf/probe_site.c ${folder}/trace.skel.h)
+    target_include_directories(tracesmith_bpf PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/agents/bpf)
+    target_include_directories(tracesmith_bpf SYSTEM PRIVATE ${folder})
+    target_link_libraries(tracesmith_bpf PRIVATE
+        tracesmith_flags ${TRACESMITH_BPF_LIBRARY} ${TRACESMITH_ELF_LIBRARY} ${CMAKE_DL_LIBS})
+    target_link_options(tracesmith_bpf PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+    set_target_properties(tracesmith_bpf PROPERTIES
+        PREFIX lib OUTPUT_NAME tracesmith-bpf LIBRARY_OUTPUT_DIRECTORY ${TRACESMITH_AGENT_DIR})
+    install(TARGETS tracesmith_bpf LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tracesmith)
+endif()

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between two comparisons a clock ran evenly; what was compared later than a time it shows again (a clock that was set
+// back) is left out.
+#include "api/host_clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+void host_clock_finish(struct host_clock *clock) {
+    free(clock->pairs);
+    *clock = (struct host_clock){0};
+}
+
+bool host_clock_add(struct host_clock *clock, int64_t clock_time, int64_t trace_time) {
+    void *pairs = clock->pairs;
+    const tsmith_clock_pair *last = clock->count ? &clock->pairs[clock->count - 1] : NULL;
+    if (last && (clock_time <= last->clock_time || trace_time <= last->trace_time))
+        return true;
+    if (!array_reserve(&pairs, &clock->capacity, clock->count + 1, sizeof *clock->pairs))
+        return false;
+    clock->pairs = pairs;
+    clock->pairs[clock->count++] = (tsmith_clock_pair){.clock_time = clock_time, .trace_time = trace_time};
+    return true;
+}
+
+bool host_clock_read(struct host_clock *clock, const tsmith_dictionary *dictionary, const char *name) {
+    bool room = true;
+    for (uint32_t i = 1; room && i < tsmith_dictionary_clock_pair_count(dictionary); i++) {
+        const tsmith_clock_pair *pair = tsmith_dictionary_clock_pair(dictionary, i);
+        const tsmith_clock *of = tsmith_dictionary_clock(dictionary, pair->clock);
+        if (of && !of->process && !of->device &&
+            strcmp(tsmith_dictionary_string(dictionary, of->name).bytes, name) == 0)
+            room = host_clock_add(clock, pair->clock_time, pair->trace_time);
+    }
+    return room;
+}
+
+int64_t host_clock_convert(const struct host_clock *clock, int64_t clock_time) {
+    const tsmith_clock_pair *pairs = clock->pairs;
+    if (clock->count == 0)
+        return clock_time;
+    if (clock->count == 1)
+        return pairs->trace_time + (clock_time - pairs->clock_time);
+    size_t low = 0, high = clock->count - 1;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (pairs[middle].clock_time <= clock_time)
+            low = middle;
+        else
+            high = middle;
+    }
+    const __int128 rise = pairs[low + 1].trace_time - pairs[low].trace_time,
+                   run = pairs[low + 1].clock_time - pairs[low].clock_time;
+    return pairs[low].trace_time + (int64_t)((clock_time - pairs[low].clock_time) * rise / run);
+}
+
+bool host_clock_find(const struct host_clock *clock, uint64_t clock_time, int64_t *trace_time) {
+    if (clock->count < 2 || clock_time > INT64_MAX)
+        return false;
+    const int64_t first = clock->pairs->clock_time, last = clock->pairs[clock->count - 1].clock_time,
+                  at = (int64_t)clock_time;
+    if (at < first - (last - first) || at > last)
+        return false;
+    *trace_time = host_clock_convert(clock, at);
+    return true;
+}

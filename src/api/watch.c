@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs in the kernel beside a capture. A thread of this process carries their records into a file without a name while
+// the program runs; when it has ended they become events, because by then it is known which processes and threads there
+// were, and where the clock lies.
+//
+//     created --join--> watching (reader runs) --the program ended--> stopped, source added
+#include "api/watch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "capture/launch.h"
+#include "capture/launch_agents.h"
+
+enum { BUFFER = 1 << 20 };
+static const long NAP = 5000000; // ns between looks at the kernel's buffer
+
+// ---- opening
+
+static tsmith_status load_table(tsmith_watch *watch, const char *wanted, tsmith_error *error) {
+    char directory[4096], path[4096 + 64];
+    tsmith_status status = launch_agent_directory(wanted, directory, sizeof directory, error);
+    if (status != TSMITH_OK)
+        return status;
+    if (!launch_agent_path(directory, "bpf", path, sizeof path))
+        return status_set(
+            error, TSMITH_ERROR_MISSING,
+            "%s has no libtracesmith-bpf.so: it is built where libbpf, libelf, clang and bpftool are "
+            "(Debian: apt install libbpf-dev libelf-dev clang bpftool)",
+            directory);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    agent_bpf_entry *entry =
+        library ? __extension__(agent_bpf_entry *) dlsym(library, AGENT_BPF_ENTRY) : NULL;
+    if (!entry)
+        return status_set(error, TSMITH_ERROR_MISSING, "%s cannot be loaded: %s", path, dlerror());
+    watch->table = entry();
+    if (watch->table->interface == AGENT_BPF_INTERFACE)
+        return TSMITH_OK;
+    return status_set(error, TSMITH_ERROR_MISSING, "%s is of another TraceSmith", path);
+}
+
+static tsmith_status open_agent(tsmith_watch *watch, const tsmith_watch_options *options,
+                                tsmith_error *error) {
+    struct agent_bpf_probe probes[AGENT_BPF_PROBES_MOST];
+    char message[1024] = "";
+    int lacks_right = 0;
+    for (size_t i = 0; i < options->probe_count; i++)
+        probes[i] = (struct agent_bpf_probe){options->probes[i].file, options->probes[i].function};
+    const struct agent_bpf_options wanted = {.interface = AGENT_BPF_INTERFACE,
+                                             .sched = options->sched,
+                                             .probes = probes,
+                                             .probe_count = (unsigned)options->probe_count};
+    if (access("/sys/kernel/btf/vmlinux", R_OK))
+        return status_set(
+            error, TSMITH_ERROR_MISSING,
+            "this kernel does not say what its structures are (/sys/kernel/btf/vmlinux is not there): "
+            "it must be built with CONFIG_DEBUG_INFO_BTF");
+    watch->agent = watch->table->open(&wanted, &lacks_right, message, sizeof message);
+    if (watch->agent)
+        return TSMITH_OK;
+    if (lacks_right)
+        return status_set(
+            error, TSMITH_ERROR_PERMISSION,
+            "only root, or a program with CAP_BPF and CAP_PERFMON, may look into the kernel: run it "
+            "with sudo -E");
+    return status_set(error, options->probe_count ? TSMITH_ERROR_NOT_FOUND : TSMITH_ERROR_MISSING, "%s",
+                      message);
+}
+
+tsmith_status tsmith_watch_create(const tsmith_watch_options *given, tsmith_watch **out,
+                                  tsmith_error *error) {
+    tsmith_watch_options options = {0};
+    *out = NULL;
+    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    if (options.probe_count > AGENT_BPF_PROBES_MOST)
+        return status_set(error, TSMITH_ERROR_LIMIT, "at most %d functions can be probed",
+                          AGENT_BPF_PROBES_MOST);
+    tsmith_watch *watch = calloc(1, sizeof *watch);
+    if (!watch)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to watch a program");
+    watch->spool = -1;
+    watch->buffer = malloc(BUFFER);
+    bool room = watch->buffer != NULL;
+    for (; room && watch->probe_count < options.probe_count; watch->probe_count++)
+        room = (watch->names[watch->probe_count] = strdup(options.probes[watch->probe_count].function));
+    tsmith_status status =
+        room ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to watch a program");
+    if (status == TSMITH_OK)
+        status = load_table(watch, options.agent_directory, error);
+    if (status == TSMITH_OK)
+        status = open_agent(watch, &options, error);
+    if (status == TSMITH_OK && (watch->spool = file_temporary()) < 0)
+        status = status_set_errno(error, "no temporary file for what the kernel tells (TMPDIR names another "
+                                         "folder)");
+    if (status == TSMITH_OK)
+        *out = watch;
+    else
+        tsmith_watch_destroy(watch);
+    return status;
+}
+
+tsmith_status tsmith_watch_probe_cost(tsmith_watch *watch, size_t probe, double *ns, const char **site,
+                                      tsmith_error *error) {
+    struct agent_bpf_cost cost;
+    if (probe >= watch->probe_count || watch->table->cost(watch->agent, (unsigned)probe, &cost))
+        return status_set(error, TSMITH_ERROR_UNSUPPORTED, "the cost of a probe cannot be measured here");
+    *ns = cost.ns;
+    *site = cost.site;
+    return TSMITH_OK;
+}
+
+// ---- watching
+
+static void spool_flush(tsmith_watch *watch) {
+    if (watch->buffered && !watch->spool_errno && !file_write(watch->spool, watch->buffer, watch->buffered))
+        watch->spool_errno = errno;
+    watch->buffered = 0;
+}
+
+static int take_record(void *context, void *record, unsigned long size) {
+    tsmith_watch *watch = context;
+    if (size > BUFFER - watch->buffered)
+        spool_flush(watch);
+    if (watch->spool_errno) {
+        watch->unspooled++;
+        return 0;
+    }
+    memcpy(watch->buffer + watch->buffered, record, size);
+    watch->buffered += size;
+    return 0;
+}
+
+static void *read_kernel(void *context) {
+    tsmith_watch *watch = context;
+    const struct timespec nap = {.tv_nsec = NAP};
+    while (!atomic_load(&watch->stopping)) {
+        watch->table->read(watch->agent, take_record, watch);
+        nanosleep(&nap, NULL);
+    }
+    return NULL;
+}
+
+static void stop_reading(tsmith_watch *watch) {
+    if (!atomic_load(&watch->reading))
+        return;
+    atomic_store(&watch->stopping, true);
+    pthread_join(watch->reader, NULL);
+    atomic_store(&watch->reading, false);
+    watch->table->stop(watch->agent);
+    watch->table->read(watch->agent, take_record, watch);
+    spool_flush(watch);
+    watch->lost = watch->table->lost(watch->agent, 0);
+    watch->lost_threads = watch->table->lost(watch->agent, 1);
+}
+
+// The program has ended.
+static void finish(void *context, tsmith_capture *capture) {
+    tsmith_watch *watch = context;
+    struct host_clock clock = {0};
+    tsmith_source *source = NULL;
+    stop_reading(watch);
+    const int64_t before = clock_trace_now(), monotonic = clock_now(CLOCK_MONOTONIC);
+    const int64_t trace = before + (clock_trace_now() - before) / 2;
+    const tsmith_dictionary *dictionary = tsmith_source_dictionary(tsmith_capture_source(capture));
+    if (host_clock_read(&clock, dictionary, "CLOCK_MONOTONIC") && host_clock_add(&clock, monotonic, trace) &&
+        watch_source(watch, &clock, &source, NULL) == TSMITH_OK)
+        tsmith_capture_add_source(capture, source);
+    else
+        watch->unspooled = watch->totals.off_cpu = UINT64_MAX; // out of memory: nothing of it is in the trace
+    host_clock_finish(&clock);
+}
+
+static bool start_reader(tsmith_watch *watch) {
+    // Signals are for the thread that forwards them.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool started = pthread_create(&watch->reader, NULL, read_kernel, watch) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    atomic_store(&watch->reading, started);
+    return started;
+}
+
+tsmith_status tsmith_watch_join(tsmith_watch *watch, tsmith_capture *capture, tsmith_error *error) {
+    char message[1024] = "";
+    if (watch->started)
+        return status_set(error, TSMITH_ERROR_STATE, "a program is watched once");
+    if (watch->table->start(watch->agent, message, sizeof message))
+        return status_set(error, TSMITH_ERROR_MISSING, "%s", message);
+    watch->started = true;
+    tsmith_status status = tsmith_capture_on_end(capture, finish, watch);
+    if (status == TSMITH_OK && !start_reader(watch))
+        status = TSMITH_ERROR_NO_MEMORY;
+    return status == TSMITH_OK ? status
+                               : status_set(error, status, "no thread, or no room, to watch a program with");
+}
+
+// ---- afterwards
+
+void tsmith_watch_total(const tsmith_watch *watch, tsmith_watch_totals *out) {
+    const tsmith_watch_totals totals = {.size = out->size,
+                                        .off_cpu = watch->totals.off_cpu,
+                                        .fences = watch->totals.fences,
+                                        .lost = watch->lost + watch->unspooled};
+    memcpy(out, &totals, out->size < sizeof totals ? out->size : sizeof totals);
+}
+
+uint64_t tsmith_watch_probe_hits(const tsmith_watch *watch, size_t probe) {
+    return probe < watch->probe_count ? watch->totals.hits[probe] : 0;
+}
+
+void tsmith_watch_destroy(tsmith_watch *watch) {
+    if (!watch)
+        return;
+    stop_reading(watch);
+    if (watch->agent)
+        watch->table->close(watch->agent);
+    for (size_t i = 0; i < watch->probe_count; i++)
+        free(watch->names[i]);
+    if (watch->spool >= 0)
+        close(watch->spool);
+    free(watch->buffer);
+    free(watch);
+}

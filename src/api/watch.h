@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of tsmith_watch: watch.c has the programs in the kernel and keeps their records in a file, watch_rows.c makes
+// events of them when the program has ended.
+#ifndef API_WATCH_H
+#define API_WATCH_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "api/host_clock.h"
+#include "capture/agent_bpf.h"
+#include "tracesmith/watch.h"
+
+struct watch_totals {
+    uint64_t off_cpu, fences, hits[AGENT_BPF_PROBES_MOST];
+};
+
+struct tsmith_watch {
+    const struct agent_bpf_table *table;
+    struct agent_bpf *agent;
+    char *names[AGENT_BPF_PROBES_MOST]; // of the probed functions
+    size_t probe_count;
+    int spool; // file without a name; -1: none
+    uint8_t *buffer;
+    size_t buffered;
+    pthread_t reader;
+    atomic_bool reading, stopping;
+    bool started;
+    uint64_t lost, lost_threads, unspooled;
+    int spool_errno; // why records could not be kept; 0: they were
+    struct watch_totals totals;
+};
+
+// A source of what the spool holds. `clock` is taken over: CLOCK_MONOTONIC.
+tsmith_status watch_source(tsmith_watch *watch, struct host_clock *clock, tsmith_source **out,
+                           tsmith_error *error);
+
+#endif

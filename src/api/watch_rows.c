@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of the kernel become events. They come in order of time (a period off the processor at its end), from one buffer.
+//
+// Invariant: a thread's `calls` are the probed functions it is in, the outermost first; a return ends the innermost call of
+// its function, as in logs of XRay.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "api/watch.h"
+#include "base/array.h"
+#include "base/status.h"
+#include "import/gather.h"
+#include "import/ledger.h"
+
+enum { WINDOW = 1 << 20, THREADS_MOST = 1 << 16, DEPTH_MOST = 1 << 12 };
+
+struct open_call {
+    unsigned probe;
+    uint64_t time;
+};
+
+struct watched_thread {
+    struct watched_thread *next;
+    unsigned pid, tid;
+    uint32_t track;
+    struct open_call *calls;
+    size_t depth, capacity;
+    struct agent_bpf_fence wait; // that it is in; type 0: none
+};
+
+struct rows {
+    tsmith_watch *watch;
+    struct host_clock clock;
+    tsmith_dictionary *dictionary;
+    struct gather gather;
+    struct ledger ledger;
+    struct watched_thread *threads[1024];
+    size_t thread_count;
+    uint32_t fences;                                     // track of what devices signaled; 0: none yet
+    uint32_t field_state, field_context, field_sequence; // dynamic; 0: not there yet
+    uint8_t *window;
+    size_t filled, at;
+    uint64_t offset;
+    uint64_t unmatched, bad, too_many;
+    bool over, failed;
+};
+
+// ---- words
+
+// What a thread waits in, most often. X(name)
+#define SYSTEM_CALLS(X)                                                                                      \
+    X(read)                                                                                                  \
+    X(write)                                                                                                 \
+    X(readv)                                                                                                 \
+    X(writev) X(pread64) X(pwrite64) X(futex) X(ppoll) X(pselect6) X(epoll_pwait) X(nanosleep)               \
+        X(clock_nanosleep) X(sched_yield) X(ioctl) X(fsync) X(fdatasync) X(mmap) X(munmap) X(mprotect)       \
+            X(madvise) X(mremap) X(msync) X(brk) X(openat) X(close) X(newfstatat) X(statx) X(fstat)          \
+                X(getdents64) X(unlinkat) X(renameat2) X(ftruncate) X(fallocate) X(wait4) X(waitid)          \
+                    X(recvfrom) X(recvmsg) X(sendto) X(sendmsg) X(socket) X(accept) X(accept4) X(connect)    \
+                        X(rt_sigtimedwait) X(rt_sigsuspend) X(rt_sigprocmask) X(io_getevents)                \
+                            X(io_uring_enter) X(execve) X(clone) X(clone3) X(exit_group) X(exit) X(flock)    \
+                                X(splice) X(sendfile) X(getrandom) X(membarrier) X(prctl)                    \
+                                    X(sched_setaffinity) X(kill) X(tgkill)
+// Those that newer machines never had.
+#if defined(SYS_poll)
+#define OLD_SYSTEM_CALLS(X)                                                                                  \
+    X(poll) X(select) X(epoll_wait) X(pause) X(fork) X(vfork) X(open) X(stat) X(unlink) X(rename) X(mkdir)
+#else
+#define OLD_SYSTEM_CALLS(X)
+#endif
+
+static const char *system_call_name(int number, char *room, size_t size) {
+    switch (number) {
+#define SYSTEM_CALL_CASE(name)                                                                               \
+    case SYS_##name:                                                                                         \
+        return #name;
+        SYSTEM_CALLS(SYSTEM_CALL_CASE)
+        OLD_SYSTEM_CALLS(SYSTEM_CALL_CASE)
+#undef SYSTEM_CALL_CASE
+    default:
+        snprintf(room, size, "system call %d", number);
+        return room;
+    }
+}
+
+static uint32_t text(struct rows *rows, const char *cstr) {
+    return tsmith_dictionary_intern_cstr(rows->dictionary, cstr);
+}
+
+static int64_t time_of(const struct rows *rows, uint64_t monotonic) {
+    return host_clock_convert(&rows->clock, monotonic < INT64_MAX ? (int64_t)monotonic : INT64_MAX);
+}
+
+static void set(struct rows *rows, tsmith_batch *batch, uint32_t field, uint64_t bits) {
+    rows->failed |= tsmith_batch_set(batch, field, bits) != TSMITH_OK;
+}
+
+static void set_own(struct rows *rows, tsmith_batch *batch, uint32_t *field, const char *name,
+                    uint64_t value) {
+    if (!*field)
+        *field = tsmith_dictionary_field(rows->dictionary, name, TSMITH_TYPE_U64, "");
+    rows->failed |= tsmith_batch_set_dynamic(batch, *field, TSMITH_TYPE_U64, value) != TSMITH_OK;
+}
+
+// ---- threads
+
+static uint32_t process_of(struct rows *rows, unsigned pid) {
+    const uint32_t count = tsmith_dictionary_process_count(rows->dictionary);
+    for (uint32_t id = 1; id < count; id++)
+        if (tsmith_dictionary_process(rows->dictionary, id)->pid == pid)
+            return id;
+    return tsmith_dictionary_add_process(rows->dictionary, &(tsmith_process){.pid = pid});
+}
+
+static struct watched_thread *thread_of(struct rows *rows, const struct agent_bpf_head *head) {
+    struct watched_thread **slot = &rows->threads[(head->tid * 2654435761u >> 16) % 1024];
+    for (struct watched_thread *thread = *slot; thread; thread = thread->next)
+        if (thread->tid == head->tid && thread->pid == head->pid)
+            return thread;
+    struct watched_thread *thread = rows->thread_count < THREADS_MOST ? calloc(1, sizeof *thread) : NULL;
+    if (!thread) {
+        rows->too_many++;
+        return NULL;
+    }
+    const tsmith_track track = {
+        .kind = TSMITH_TRACK_THREAD, .tid = head->tid, .process = process_of(rows, head->pid)};
+    thread->pid = head->pid;
+    thread->tid = head->tid;
+    thread->track = tsmith_dictionary_add_track(rows->dictionary, &track);
+    thread->next = *slot;
+    *slot = thread;
+    rows->thread_count++;
+    return thread;
+}
+
+// ---- records
+
+enum { INTERRUPTIBLE = 1, UNINTERRUPTIBLE = 2, STOPPED = 4 | 8 }; // states of the kernel
+
+static tsmith_operation operation_of(unsigned state) {
+    return state == 0              ? TSMITH_OPERATION_PREEMPTED
+           : state & STOPPED       ? TSMITH_OPERATION_STOPPED
+           : state & INTERRUPTIBLE ? TSMITH_OPERATION_SLEEPING
+                                   : TSMITH_OPERATION_BLOCKED;
+}
+
+static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *record) {
+    char room[32], waker[AGENT_BPF_COMM + 1] = "";
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    const int64_t start = time_of(rows, record->start), end = time_of(rows, record->end);
+    tsmith_batch *batch =
+        thread ? gather_row(&rows->gather, thread->track, 0, TSMITH_KIND_OFF_CPU, start, end - start) : NULL;
+    if (!batch)
+        return;
+    rows->watch->totals.off_cpu++;
+    set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)(end - start));
+    set(rows, batch, TSMITH_FIELD_OPERATION, operation_of(record->state));
+    if (record->system_call >= 0)
+        set(rows, batch, TSMITH_FIELD_NAME,
+            text(rows, system_call_name(record->system_call, room, sizeof room)));
+    if (!(record->head.more & AGENT_BPF_WOKEN))
+        return;
+    set(rows, batch, TSMITH_FIELD_WOKEN, (uint64_t)time_of(rows, record->woken));
+    if (record->head.more & AGENT_BPF_WOKEN_BY_INTERRUPT) {
+        set(rows, batch, TSMITH_FIELD_WAKER, text(rows, "interrupt"));
+        return;
+    }
+    memcpy(waker, record->waker, AGENT_BPF_COMM);
+    set(rows, batch, TSMITH_FIELD_WAKER, text(rows, waker));
+    set(rows, batch, TSMITH_FIELD_WAKER_TID, record->waker_tid);
+}
+
+static void add_call(struct rows *rows, struct watched_thread *thread, const struct open_call *call,
+                     const struct agent_bpf_call *end) {
+    const int64_t start = time_of(rows, call->time), duration = end ? time_of(rows, end->time) - start : 0;
+    tsmith_batch *batch =
+        gather_row(&rows->gather, thread->track, 1, TSMITH_KIND_HOST_FUNCTION, start, duration);
+    if (!batch)
+        return;
+    rows->watch->totals.hits[call->probe]++;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->watch->names[call->probe]));
+    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, "probe"));
+    if (end)
+        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+    else
+        rows->unmatched++;
+}
+
+static void enter(struct rows *rows, struct watched_thread *thread, const struct agent_bpf_call *record) {
+    void *calls = thread->calls;
+    if (thread->depth == DEPTH_MOST ||
+        !array_reserve(&calls, &thread->capacity, thread->depth + 1, sizeof *thread->calls)) {
+        rows->too_many++;
+        return;
+    }
+    thread->calls = calls;
+    thread->calls[thread->depth++] = (struct open_call){record->head.more, record->time};
+}
+
+static void leave(struct rows *rows, struct watched_thread *thread, const struct agent_bpf_call *record) {
+    size_t depth = thread->depth;
+    while (depth && thread->calls[depth - 1].probe != record->head.more)
+        depth--;
+    if (!depth) {
+        rows->unmatched++; // a return of a call that was begun before, or whose entry was lost
+        return;
+    }
+    for (size_t i = thread->depth; i > depth; i--)
+        add_call(rows, thread, &thread->calls[i - 1], NULL);
+    add_call(rows, thread, &thread->calls[depth - 1], record);
+    thread->depth = depth - 1;
+}
+
+static void take_call(struct rows *rows, const struct agent_bpf_call *record) {
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    if (record->head.more >= rows->watch->probe_count)
+        rows->bad++;
+    else if (thread && record->head.type == AGENT_BPF_ENTER)
+        enter(rows, thread, record);
+    else if (thread)
+        leave(rows, thread, record);
+}
+
+static void add_fence(struct rows *rows, uint32_t track, const struct agent_bpf_fence *record,
+                      tsmith_operation operation, const struct agent_bpf_fence *end) {
+    const int64_t start = time_of(rows, record->time), duration = end ? time_of(rows, end->time) - start : 0;
+    tsmith_batch *batch = gather_row(&rows->gather, track, 2, TSMITH_KIND_DRIVER, start, duration);
+    if (!batch)
+        return;
+    rows->watch->totals.fences++;
+    set(rows, batch, TSMITH_FIELD_OPERATION, operation);
+    set_own(rows, batch, &rows->field_context, "fence_context", record->context);
+    set_own(rows, batch, &rows->field_sequence, "fence_sequence", record->sequence);
+    if (end)
+        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+}
+
+static void take_fence(struct rows *rows, const struct agent_bpf_fence *record) {
+    if (record->head.more == AGENT_BPF_FENCE_SIGNALED) {
+        const tsmith_track track = {.kind = TSMITH_TRACK_CUSTOM, .name = text(rows, "fences signaled")};
+        if (!rows->fences)
+            rows->fences = tsmith_dictionary_add_track(rows->dictionary, &track);
+        add_fence(rows, rows->fences, record, TSMITH_OPERATION_FENCE_SIGNALED, NULL);
+        return;
+    }
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    if (!thread)
+        return;
+    if (record->head.more == AGENT_BPF_FENCE_EMIT) {
+        add_fence(rows, thread->track, record, TSMITH_OPERATION_FENCE_EMIT, NULL);
+    } else if (record->head.more == AGENT_BPF_FENCE_WAIT_START) {
+        thread->wait = *record;
+    } else if (thread->wait.head.type && thread->wait.context == record->context &&
+               thread->wait.sequence == record->sequence) {
+        add_fence(rows, thread->track, &thread->wait, TSMITH_OPERATION_FENCE_WAIT, record);
+        thread->wait.head.type = 0;
+    }
+}
+
+static size_t size_of(unsigned type) {
+    switch (type) {
+    case AGENT_BPF_OFF_CPU:
+        return sizeof(struct agent_bpf_off_cpu);
+    case AGENT_BPF_ENTER:
+    case AGENT_BPF_LEAVE:
+        return sizeof(struct agent_bpf_call);
+    case AGENT_BPF_FENCE:
+        return sizeof(struct agent_bpf_fence);
+    default:
+        return 0;
+    }
+}
+
+// The next record of the spool; false at its end.
+static bool take_next(struct rows *rows) {
+    union {
+        struct agent_bpf_head head;
+        struct agent_bpf_off_cpu off_cpu;
+        struct agent_bpf_call call;
+        struct agent_bpf_fence fence;
+    } record;
+    if (rows->filled - rows->at < sizeof record) {
+        const ssize_t got = pread(rows->watch->spool, rows->window, WINDOW, (off_t)rows->offset);
+        rows->filled = got > 0 ? (size_t)got : 0;
+        rows->at = 0;
+    }
+    const size_t left = rows->filled - rows->at;
+    memcpy(&record.head, rows->window + rows->at, left < sizeof record.head ? 0 : sizeof record.head);
+    const size_t size = left < sizeof record.head ? 0 : size_of(record.head.type);
+    if (!size || size > left) {
+        rows->bad += left > 0;
+        return false;
+    }
+    memcpy(&record, rows->window + rows->at, size);
+    rows->at += size;
+    rows->offset += size;
+    if (record.head.type == AGENT_BPF_OFF_CPU)
+        add_off_cpu(rows, &record.off_cpu);
+    else if (record.head.type == AGENT_BPF_FENCE)
+        take_fence(rows, &record.fence);
+    else
+        take_call(rows, &record.call);
+    return true;
+}
+
+// ---- the end
+
+static void note(struct rows *rows, uint64_t count, tsmith_reason reason, const char *what) {
+    if (count)
+        ledger_note(&rows->ledger, rows->dictionary, reason, count, true, "%llu %s",
+                    (unsigned long long)count, what);
+}
+
+static void end(struct rows *rows) {
+    for (size_t i = 0; i < sizeof rows->threads / sizeof rows->threads[0]; i++)
+        for (struct watched_thread *thread = rows->threads[i]; thread; thread = thread->next)
+            for (; thread->depth; thread->depth--)
+                add_call(rows, thread, &thread->calls[thread->depth - 1], NULL);
+    note(rows, rows->watch->lost, TSMITH_REASON_RING_FULL,
+         "records of the kernel did not fit into its buffer");
+    note(rows, rows->watch->lost_threads, TSMITH_REASON_TABLE_FULL,
+         "threads or processes were too many for the kernel's tables");
+    note(rows, rows->watch->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
+    note(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "records of too many threads or calls");
+    note(rows, rows->bad, TSMITH_REASON_CORRUPT, "records of the kernel could not be read");
+    if (rows->unmatched)
+        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNMATCHED, 0, false,
+                    "%llu calls of probed functions were entered and not left, or left and not entered",
+                    (unsigned long long)rows->unmatched);
+    gather_flush(&rows->gather);
+    rows->failed |= !ledger_write(&rows->ledger, rows->dictionary, &rows->gather);
+    rows->over = true;
+}
+
+static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct rows *rows = self;
+    for (;;) {
+        const tsmith_status status = gather_take(&rows->gather, out);
+        if (status != TSMITH_OK || rows->failed || tsmith_dictionary_failed(rows->dictionary))
+            return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what the kernel told");
+        if (*out)
+            return TSMITH_OK;
+        if (rows->over)
+            return TSMITH_END;
+        while (!rows->over && !rows->failed && !gather_is_full(&rows->gather))
+            if (!take_next(rows))
+                end(rows);
+    }
+}
+
+static const tsmith_dictionary *dictionary(void *self) {
+    return ((struct rows *)self)->dictionary;
+}
+
+static void destroy(void *self) {
+    struct rows *rows = self;
+    for (size_t i = 0; i < sizeof rows->threads / sizeof rows->threads[0]; i++)
+        for (struct watched_thread *thread = rows->threads[i], *after; thread; thread = after) {
+            after = thread->next;
+            free(thread->calls);
+            free(thread);
+        }
+    gather_finish(&rows->gather);
+    ledger_finish(&rows->ledger);
+    host_clock_finish(&rows->clock);
+    tsmith_dictionary_destroy(rows->dictionary);
+    free(rows->window);
+    free(rows);
+}
+
+tsmith_status watch_source(tsmith_watch *watch, struct host_clock *clock, tsmith_source **out,
+                           tsmith_error *error) {
+    static const tsmith_source_ops ops = {next, dictionary, destroy};
+    struct rows *rows = calloc(1, sizeof *rows);
+    if (rows && (rows->window = malloc(WINDOW)) && tsmith_dictionary_create(&rows->dictionary) == TSMITH_OK &&
+        tsmith_source_create(&ops, rows, out) == TSMITH_OK) {
+        rows->watch = watch;
+        rows->clock = *clock;
+        *clock = (struct host_clock){0};
+        return TSMITH_OK;
+    }
+    if (rows)
+        destroy(rows);
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what the kernel told");
+}

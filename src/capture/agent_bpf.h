@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+// The boundary between the library and what puts programs into the system's kernel (agents/bpf, libtracesmith-bpf.so, which
+// needs libbpf): a table of calls, and the records that the programs there write. The programs include it too, so it has
+// nothing but C's own types. Times are CLOCK_MONOTONIC in ns; process and thread numbers are those that the process itself
+// sees.
+#ifndef CAPTURE_AGENT_BPF_H
+#define CAPTURE_AGENT_BPF_H
+
+enum { AGENT_BPF_INTERFACE = 1, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16 };
+
+// ---- records
+
+enum agent_bpf_type { AGENT_BPF_OFF_CPU = 1, AGENT_BPF_ENTER, AGENT_BPF_LEAVE, AGENT_BPF_FENCE };
+
+enum { AGENT_BPF_WOKEN = 1, AGENT_BPF_WOKEN_BY_INTERRUPT = 2 }; // flags
+
+enum agent_bpf_fence_what {
+    AGENT_BPF_FENCE_EMIT = 1,
+    AGENT_BPF_FENCE_SIGNALED,
+    AGENT_BPF_FENCE_WAIT_START,
+    AGENT_BPF_FENCE_WAIT_END
+};
+
+// Every record begins like this.
+struct agent_bpf_head {
+    unsigned type; // enum agent_bpf_type
+    unsigned pid, tid;
+    unsigned more; // probe, fence_what or flags
+};
+
+// A thread did not run from `start` to `end`.
+struct agent_bpf_off_cpu {
+    struct agent_bpf_head head;
+    unsigned long long start, woken, end;
+    unsigned state;  // the kernel's: 0 it was ready to run
+    int system_call; // it was in; -1: in none
+    unsigned waker_pid, waker_tid;
+    char waker[AGENT_BPF_COMM];
+};
+
+// A probed function was entered or left.
+struct agent_bpf_call {
+    struct agent_bpf_head head;
+    unsigned long long time;
+};
+
+// pid and tid are 0 when a device's interrupt signaled it.
+struct agent_bpf_fence {
+    struct agent_bpf_head head;
+    unsigned long long time, context, sequence;
+};
+
+// ---- calls
+
+struct agent_bpf;
+
+struct agent_bpf_probe {
+    const char *path, *function;
+};
+
+// What a hit of a probe costs here, measured: entry and return together.
+struct agent_bpf_cost {
+    double ns;
+    const char *site; // what the first instruction of the function is: "nop", "push", "another"
+};
+
+struct agent_bpf_options {
+    unsigned interface; // AGENT_BPF_INTERFACE
+    int sched;          // switches, wake-ups and fences
+    const struct agent_bpf_probe *probes;
+    unsigned probe_count;
+    unsigned long ring_bytes; // a power of two; 0: 8 MiB
+};
+
+struct agent_bpf_table {
+    unsigned interface;
+    // Loads the programs; nothing is seen before `start`. NULL with a message when something is lacking, which
+    // `lacks_right` tells from other failures.
+    struct agent_bpf *(*open)(const struct agent_bpf_options *options, int *lacks_right, char *message,
+                              unsigned long size);
+    int (*cost)(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *out);
+    // From here on processes that this one starts are seen. 0, or -1 with a message.
+    int (*start)(struct agent_bpf *agent, char *message, unsigned long size);
+    // Hands over what was recorded; from one thread. Below 0: it cannot be read.
+    int (*read)(struct agent_bpf *agent, int (*each)(void *context, void *record, unsigned long size),
+                void *context);
+    void (*stop)(struct agent_bpf *agent); // nothing more is recorded
+    unsigned long long (*lost)(struct agent_bpf *agent,
+                               int threads); // records; with `threads`: threads, processes
+    int (*sees_fences)(const struct agent_bpf *agent);
+    void (*close)(struct agent_bpf *agent);
+};
+
+#define AGENT_BPF_ENTRY "tracesmith_bpf_calls"
+typedef const struct agent_bpf_table *agent_bpf_entry(void);
+
+#endif

@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# profile --sched and --probe against what a program says of itself: where it waited, when, and who woke it; how often a
+# function of it was called. Somebody without the right is told what is needed, and nothing is run.
+set -eu
+: "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}"
+waits=$TRACESMITH_BUILD_DIR/tests/programs/waits
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+[ -x "$TRACESMITH" ] && [ -x "$waits" ] || skip "the command or the programs are not built"
+command -v python3 >/dev/null || skip "no python3 to judge with"
+[ -f "$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-bpf.so" ] || {
+    # Without it the option says what is missing, and nothing is run.
+    code=0
+    "$TRACESMITH" profile --sched -o "$work/none.sbt" -- touch "$work/was_run" 2>"$work/err" || code=$?
+    [ "$code" -eq 4 ] && grep -q libbpf "$work/err" && [ ! -e "$work/was_run" ] ||
+        fail "it is not said that libbpf is missing ($code): $(cat "$work/err")"
+    skip "built without libbpf: said so"
+}
+code=0
+"$TRACESMITH" profile --sched -o "$work/try.sbt" -- true 2>"$work/err" || code=$?
+[ "$code" -ne 4 ] || {
+    grep -qE "root|kernel" "$work/err" || fail "it is not said what is needed: $(cat "$work/err")"
+    skip "$(cat "$work/err")"
+}
+
+"$TRACESMITH" profile --sched --probe "$waits:waits_probed" -o "$work/run.sbt" -- "$waits" -n 20 >"$work/said.json" \
+    2>"$work/err" || fail "recording: $(cat "$work/err")"
+grep -q "probe .*: a call will take [0-9.]* us more" "$work/err" || fail "the cost is not said: $(cat "$work/err")"
+grep -q "probe .*: 160 calls" "$work/err" || fail "the calls are not counted: $(cat "$work/err")"
+"$TRACESMITH" view -f json "$work/run.sbt" >"$work/run.json" || fail "the trace cannot be read"
+python3 - "$work/run.json" "$work/said.json" <<'PY' || fail "the waits are not what the program says"
+import collections, json, sys
+trace, said = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+tracks = {track["id"]: track for track in trace["tracks"]}
+pids = {process["id"]: process["pid"] for process in trace["processes"]}
+off, calls = collections.defaultdict(list), collections.defaultdict(list)
+for event in trace["events"]:
+    track = tracks[event["track"]]
+    if event["kind"] == "off_cpu":
+        assert track["kind"] == "thread" and event["duration"] >= 0
+        off[pids[track["process"]], track["tid"]].append(event)
+    elif event["kind"] == "host_function":
+        calls[pids[track["process"]], track["tid"]].append(event)
+
+# Nobody else's threads: the two of each process.
+known = {(role["pid"], tid) for role in said.values() for tid in (role["tid"], role["waker_tid"])}
+assert set(off) == known, (set(off), known)
+for name, role in said.items():
+    mine = sorted(off[role["pid"], role["tid"]], key=lambda e: e["start"])
+    for a, b in zip(mine, mine[1:]):
+        assert a["start"] + a["duration"] <= b["start"], "it did not run twice at once"
+    def within(wait):
+        return [e for e in mine if wait[0] <= e["start"] and e["start"] + e["duration"] <= wait[1]]
+    for wait in role["sleeps"]:
+        slept = [e for e in within(wait) if e["operation"] == "sleeping"]
+        assert len(slept) == 1 and slept[0]["name"] == "clock_nanosleep", (wait, within(wait))
+        # At least as long as asked for, up to what the scheduler's clock is finer than the trace's.
+        assert slept[0]["duration"] >= role["nap"] * 0.999 and slept[0]["start"] <= slept[0]["woken"]
+    woken = 0
+    for wait in role["reads"]:
+        slept = [e for e in within(wait) if e["operation"] == "sleeping"]
+        # It was seen to sleep before it was woken: by that thread.
+        assert slept and all(e["name"] == "read" for e in slept), (wait, within(wait))
+        assert slept[-1]["waker"] == "waker" and slept[-1]["waker_tid"] == role["waker_tid"], slept[-1]
+        assert slept[-1]["start"] <= slept[-1]["woken"] <= slept[-1]["start"] + slept[-1]["duration"]
+        woken += 1
+    assert woken == role["rounds"]
+    # Every call, and a call of depth d encloses those of less.
+    ran = sorted(calls[role["pid"], role["tid"]], key=lambda e: (e["start"], -e["duration"]))
+    assert len(ran) == role["calls"] and {e["name"] for e in ran} == {"waits_probed"}
+    depth = role["calls"] // role["rounds"]
+    for i in range(0, len(ran), depth):
+        for a, b in zip(ran[i:i + depth], ran[i + 1:i + depth]):
+            assert a["start"] <= b["start"] and b["start"] + b["duration"] <= a["start"] + a["duration"]
+        if i + depth < len(ran):
+            assert ran[i]["start"] + ran[i]["duration"] <= ran[i + depth]["start"]
+assert sum(map(len, calls.values())) == sum(role["calls"] for role in said.values())
+assert not [e for e in trace["events"] if e["kind"] == "loss"]
+PY
+
+# A function, a file or a word that is not there: nothing is run.
+for wrong in "$waits:nowhere" "$work/nowhere.so:f" "word"; do
+    code=0
+    "$TRACESMITH" profile --probe "$wrong" -o "$work/wrong.sbt" -- touch "$work/was_run" 2>"$work/err" || code=$?
+    [ "$code" -eq 2 ] && [ ! -e "$work/was_run" ] && [ ! -e "$work/wrong.sbt" ] ||
+        fail "--probe $wrong gave $code: $(cat "$work/err")"
+done
+
+# Somebody else.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    cp "$TRACESMITH" "$work/tracesmith" && chmod 755 "$work" && mkdir -m 777 "$work/theirs"
+    code=0
+    (cd "$work/theirs" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all \
+        env TRACESMITH_AGENT_DIR="$TRACESMITH_BUILD_DIR/lib/tracesmith" LD_LIBRARY_PATH="$TRACESMITH_BUILD_DIR/lib" \
+        "$work/tracesmith" profile --sched -o x.sbt -- touch was_run) 2>"$work/err" || code=$?
+    [ "$code" -eq 4 ] && grep -q "root" "$work/err" || fail "it is not said that root is needed ($code): $(cat "$work/err")"
+    [ ! -e "$work/theirs/was_run" ] && [ ! -e "$work/theirs/x.sbt" ] || fail "it was run all the same"
+fi
