@@ -51,7 +51,7 @@ enum advice_problem {
         ADVICE_LIMIT
 };
 
-enum { ADVICE_EVIDENCE = 640 };
+enum { ADVICE_EVIDENCE = 1280 };
 
 struct advice_item {
     int64_t saves;         // ns of wall time at most

@@ -25,6 +25,7 @@ struct tsmith_analysis {
     enum analysis_needs needs;
     bool needs_ranges;
     struct ranges ranges;
+    struct gap_ranges gap_ranges;
     tsmith_timeline *timeline; // always there: window and holes come from it
     tsmith_graph *graph;
     tsmith_states *states;
@@ -122,6 +123,7 @@ void tsmith_analysis_destroy(tsmith_analysis *analysis) {
         report_finish(&analysis->running[i].report);
     }
     ranges_finish(&analysis->ranges);
+    gap_ranges_finish(&analysis->gap_ranges);
     tsmith_states_destroy(analysis->states);
     tsmith_graph_destroy(analysis->graph);
     tsmith_timeline_destroy(analysis->timeline);
@@ -197,6 +199,7 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
         .window = tsmith_timeline_window(analysis->timeline),
         .timeline = analysis->timeline,
         .ranges = &analysis->ranges,
+        .gap_ranges = &analysis->gap_ranges,
         .graph = analysis->graph,
         .states = analysis->states,
         .advice = &analysis->advice,
@@ -224,6 +227,9 @@ tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dic
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the ranges of the host.");
     if (status == TSMITH_OK)
         status = make_reports(analysis, dictionary, -1, NEEDS_TIMELINE, error);
+    if (status == TSMITH_OK && analysis->needs_ranges && analysis->needs >= NEEDS_STATES &&
+        !gap_ranges_make(&analysis->gap_ranges, analysis->timeline, &analysis->ranges))
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the ranges of the host.");
     ranges_finish(&analysis->ranges);
     if (status == TSMITH_OK && analysis->needs >= NEEDS_GRAPH)
         status = tsmith_graph_create(analysis->timeline, dictionary, &analysis->graph, error);

@@ -5,6 +5,7 @@
 #define ANALYZE_ANALYSIS_H
 
 #include "analyze/advice.h"
+#include "analyze/gap_ranges.h"
 #include "analyze/ranges.h"
 #include "analyze/report.h"
 #include "state/graph.h"
@@ -19,6 +20,7 @@ struct analysis_context {
     tsmith_interval window;
     const tsmith_timeline *timeline; // what was asked for
     const struct ranges *ranges;
+    const struct gap_ranges *gap_ranges;
     const tsmith_graph *graph;
     const tsmith_states *states;
     int64_t busiest;       // ns that the device was busy which was so most
@@ -29,7 +31,7 @@ struct analysis_kind {
     const char *name;
     const char *question;
     enum analysis_needs needs;
-    bool ranges;       // reads those of the host; only with NEEDS_TIMELINE
+    bool ranges;       // reads those of the host, only with NEEDS_TIMELINE; or gap_ranges
     size_t state_size; // of its own memory, zeroed at first
     // Events that begin outside of the window (NULL: there is none) are none of its business.
     tsmith_status (*write)(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
@@ -76,6 +78,9 @@ void analysis_range_text(struct report *report, struct report_table *table,
 tsmith_string analysis_text(const char *text);
 // How many bytes of a name a sentence shows.
 int analysis_shown(tsmith_string name);
+// The arguments of "%.*s%s": that much of a name, and a mark where it goes on.
+#define ANALYSIS_SHOWN(name)                                                                                 \
+    analysis_shown(name), (name).bytes, (size_t)analysis_shown(name) < (name).length ? "~" : ""
 // Whether a device is busy at least half as long as the busiest: what it lacks costs the whole.
 bool analysis_matters(const struct analysis_context *context, const tsmith_row *device);
 

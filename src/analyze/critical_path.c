@@ -220,10 +220,9 @@ static void advise(const struct state *state, const struct analysis_context *con
     advice_add(context->advice, ADVICE_KERNEL, kernel->on_path, where, name);
     advice_evidence(
         context->advice, ADVICE_KERNEL,
-        "%.*s ran %llu times, %s in all; %s of it are on the critical path (%.1f %% of the path).",
-        analysis_shown(name), name.bytes, (unsigned long long)kernel->count,
-        report_duration(total, kernel->total), report_duration(time, kernel->on_path),
-        report_percent(kernel->on_path, length));
+        "%.*s%s ran %llu times, %s in all; %s of it are on the critical path (%.1f %% of the path).",
+        ANALYSIS_SHOWN(name), (unsigned long long)kernel->count, report_duration(total, kernel->total),
+        report_duration(time, kernel->on_path), report_percent(kernel->on_path, length));
 }
 
 static void write_classes(const struct state *state, const struct analysis_context *context,

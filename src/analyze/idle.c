@@ -255,6 +255,36 @@ static void write_gaps(const struct idle *idle, struct report *report) {
     }
 }
 
+static const struct gap_ranges_of_device *ranges_of(const struct idle *idle, const tsmith_row *device) {
+    const struct gap_ranges *ranges = idle->context->gap_ranges;
+    static const struct gap_ranges_of_device none;
+    return ranges->devices ? &ranges->devices[device->device] : &none;
+}
+
+static void write_ranges(const struct idle *idle, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"device", TSMITH_CELL_TEXT},  {"when", TSMITH_CELL_TEXT},   {"time", TSMITH_CELL_DURATION},
+        {"ranges", TSMITH_CELL_COUNT}, {"within", TSMITH_CELL_TEXT}, {"range", TSMITH_CELL_TEXT}};
+    const struct analysis_context *context = idle->context;
+    struct report_table *table = REPORT_TABLE(
+        report, "program", "what the program was in while nothing ran, by its own time", COLUMNS);
+    for (size_t i = 0; i < context->timeline->device_count; i++) {
+        const tsmith_row *device = &context->timeline->devices[i];
+        const struct gap_ranges_of_device *found = ranges_of(idle, device);
+        for (int k = 0; k < 2 * GAP_RANGES; k++) {
+            const struct gap_range *one = k < GAP_RANGES ? &found->startup[k] : &found->gaps[k - GAP_RANGES];
+            if (one->time <= 0)
+                continue;
+            analysis_device_text(report, table, context, device);
+            report_text(report, table, analysis_text(k < GAP_RANGES ? "startup" : "gaps"));
+            report_integer(report, table, one->time);
+            report_integer(report, table, (int64_t)one->count);
+            report_text(report, table, tsmith_dictionary_string(context->dictionary, one->around));
+            report_text(report, table, tsmith_dictionary_string(context->dictionary, one->name));
+        }
+    }
+}
+
 static void write_finding(const int64_t sums[CAUSE_LIMIT], struct report *report) {
     int64_t all = 0, active;
     enum cause worst = CAUSE_HOST_BOUND;
@@ -306,12 +336,12 @@ static void advise_cause(const struct idle *idle, const tsmith_row *device, enum
                     report_duration(all, time),
                     report_duration(active, device->last_end - device->first_start), because);
     if (is_alone)
-        advice_evidence(context->advice, problem, "%s of it are one stretch, before %.*s.",
-                        report_duration(longest, gap->to - gap->from), analysis_shown(name), name.bytes);
+        advice_evidence(context->advice, problem, "%s of it are one stretch, before %.*s%s.",
+                        report_duration(longest, gap->to - gap->from), ANALYSIS_SHOWN(name));
     else if (gap->to > gap->from)
-        advice_evidence(context->advice, problem, "It is most of %llu gaps, the longest %s before %.*s.",
+        advice_evidence(context->advice, problem, "It is most of %llu gaps, the longest %s before %.*s%s.",
                         (unsigned long long)count, report_duration(longest, gap->to - gap->from),
-                        analysis_shown(name), name.bytes);
+                        ANALYSIS_SHOWN(name));
 }
 
 // Names the calls in which most of the time went by: evidence that can be acted on.
@@ -323,9 +353,28 @@ static void name_calls(struct idle *idle, enum advice_problem problem, int64_t t
         char text[REPORT_TEXT];
         if (call.time <= 0 || call.time < time / LEAST_PART)
             break;
-        advice_evidence(idle->context->advice, problem, "%s of it the host is in %.*s (%llu %s).",
-                        report_duration(text, call.time), analysis_shown(name), name.bytes,
+        advice_evidence(idle->context->advice, problem, "%s of it the host is in %.*s%s (%llu %s).",
+                        report_duration(text, call.time), ANALYSIS_SHOWN(name),
                         (unsigned long long)call.calls, call.calls == 1 ? "call" : "calls");
+    }
+}
+
+// And the program's own ranges, beside the calls. `most` is sorted.
+static void name_ranges(struct idle *idle, enum advice_problem problem, const struct gap_range *most,
+                        int64_t time) {
+    enum { NAMED = 3, LEAST_PART = 20 };
+    const tsmith_dictionary *dictionary = idle->context->dictionary;
+    for (int i = 0; i < NAMED && most[i].time > 0 && most[i].time >= time / LEAST_PART; i++) {
+        const tsmith_string name = tsmith_dictionary_string(dictionary, most[i].name),
+                            around = tsmith_dictionary_string(dictionary, most[i].around);
+        char text[REPORT_TEXT];
+        if (!name.length)
+            continue;
+        advice_evidence(idle->context->advice, problem,
+                        around.length ? "%s of it the program is in %.*s%s (%llu x), within %.*s%s."
+                                      : "%s of it the program is in %.*s%s (%llu x).",
+                        report_duration(text, most[i].time), ANALYSIS_SHOWN(name),
+                        (unsigned long long)most[i].count, ANALYSIS_SHOWN(around));
     }
 }
 
@@ -348,8 +397,8 @@ static void advise_startup(struct idle *idle, const tsmith_row *device) {
                (tsmith_interval){context->window.from, device->first_start}, name);
     item->evidence[0] = 0;
     advice_evidence(context->advice, ADVICE_STARTUP,
-                    "The device's first command, %.*s, begins %s into the trace.", analysis_shown(name),
-                    name.bytes, report_duration(text, time));
+                    "The device's first command, %.*s%s, begins %s into the trace.", ANALYSIS_SHOWN(name),
+                    report_duration(text, time));
     if (first == TSMITH_INDEX_NONE || context->timeline->commands[first].thread == TSMITH_INDEX_NONE)
         return;
     host_calls_clear(&idle->calls);
@@ -357,6 +406,7 @@ static void advise_startup(struct idle *idle, const tsmith_row *device) {
         !host_calls_add(&idle->calls, context->timeline, ELSE_ROLES | 1u << TSMITH_CALL_COMPILE,
                         context->timeline->commands[first].thread, context->window.from, device->first_start);
     name_calls(idle, ADVICE_STARTUP, time);
+    name_ranges(idle, ADVICE_STARTUP, ranges_of(idle, device)->startup, time);
 }
 
 static void advise_launch(const struct idle *idle, const tsmith_row *device) {
@@ -373,8 +423,10 @@ static void advise(struct idle *idle, const tsmith_row *device) {
     *unknown = idle->times[CAUSE_UNKNOWN] > *unknown ? idle->times[CAUSE_UNKNOWN] : *unknown;
     advise_cause(idle, device, ADVICE_HOST_BOUND, CAUSE_HOST_BOUND, CAUSE_HOST_BOUND,
                  "the device has no work, and the host does something other than wait, compile or launch");
-    if (idle->times[CAUSE_HOST_BOUND] > host_before)
+    if (idle->times[CAUSE_HOST_BOUND] > host_before) {
         name_calls(idle, ADVICE_HOST_BOUND, idle->times[CAUSE_HOST_BOUND]);
+        name_ranges(idle, ADVICE_HOST_BOUND, ranges_of(idle, device)->gaps, idle->times[CAUSE_HOST_BOUND]);
+    }
     advise_startup(idle, device);
     advise_cause(idle, device, ADVICE_SYNC, CAUSE_SYNC, CAUSE_SYNC,
                  "the device has no work, and the host waits");
@@ -439,6 +491,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     tsmith_status status = write_devices(idle, report);
     if (status == TSMITH_OK)
         write_gaps(idle, report);
+    if (status == TSMITH_OK)
+        write_ranges(idle, report);
     return status;
 }
 
@@ -458,6 +512,7 @@ const struct analysis_kind analysis_idle = {
     .name = "idle",
     .question = "Why did the devices not compute?",
     .needs = NEEDS_STATES,
+    .ranges = true,
     .state_size = sizeof(struct idle),
     .finish = finish,
     .release = release,

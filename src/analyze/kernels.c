@@ -304,10 +304,10 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     } else {
         char time[REPORT_TEXT];
         tsmith_string name = tsmith_dictionary_string(context->dictionary, kernels->entries[0].name);
-        report_finding(report, "%zu kernels ran %llu times, %s in all; %.1f %% of it is %.*s.",
-                       kernels->count, (unsigned long long)count, report_duration(time, total),
-                       report_percent(kernels->entries[0].durations.total, total),
-                       (int)(name.length < 80 ? name.length : 80), name.bytes);
+        report_finding(report, "%zu kernel%s ran %llu time%s, %s in all; %.1f %% of it is %.*s%s.",
+                       kernels->count, kernels->count == 1 ? "" : "s", (unsigned long long)count,
+                       count == 1 ? "" : "s", report_duration(time, total),
+                       report_percent(kernels->entries[0].durations.total, total), ANALYSIS_SHOWN(name));
     }
     if (kernels->untimed)
         report_note(report, "%llu kernels have no times and are left out.",

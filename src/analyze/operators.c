@@ -170,8 +170,8 @@ static void write_finding(const struct operators *operators, const struct analys
     char time[REPORT_TEXT];
     tsmith_string name =
         tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
-    report_finding(report, "%.*s launches most itself: %s of device time (%.1f %%) by %llu commands.",
-                   analysis_shown(name), name.bytes, report_duration(time, first->self),
+    report_finding(report, "%.*s%s launches most itself: %s of device time (%.1f %%) by %llu commands.",
+                   ANALYSIS_SHOWN(name), report_duration(time, first->self),
                    report_percent(first->self, operators->time), (unsigned long long)first->self_count);
     if (operators->outside)
         report_note(

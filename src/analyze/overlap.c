@@ -45,9 +45,9 @@ static void advise(const struct analysis_context *context, const tsmith_row *dev
     advice_add(context->advice, problem, exposed, longest, name);
     context->advice->items[problem].evidence[0] = 0; // of another device
     advice_evidence(context->advice, problem,
-                    "For %s of its %s of %s the device does not compute; longest at a stretch %s, of %.*s.",
+                    "For %s of its %s of %s the device does not compute; longest at a stretch %s, of %.*s%s.",
                     report_duration(alone, exposed), report_duration(all, time), tsmith_work_name(work),
-                    report_duration(one, longest.to - longest.from), analysis_shown(name), name.bytes);
+                    report_duration(one, longest.to - longest.from), ANALYSIS_SHOWN(name));
 }
 
 static tsmith_status measure(const struct analysis_context *context, const tsmith_row *device,

@@ -28,6 +28,8 @@ static tsmith_status measure(const struct analysis_context *context, const tsmit
         return TSMITH_ERROR_NO_MEMORY;
     }
     for (uint32_t i = 0; i < row->command_count; i++) {
+        timeline_fetch_call(context->timeline, row->first_command + i,
+                            row->first_command + row->command_count);
         int64_t from = timeline_enqueued(context->timeline, &commands[i]), to = commands[i].start;
         if (commands[i].kind == TSMITH_KIND_COMPILE || from == TSMITH_TIME_UNKNOWN || from >= to ||
             to <= window.from || from >= window.to)

@@ -146,8 +146,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         tsmith_string name =
             tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
         report_finding(report,
-                       "%.*s takes longest on the devices: %s in all, and they are busy %.1f %% of it.",
-                       analysis_shown(name), name.bytes, report_duration(span, first->span),
+                       "%.*s%s takes longest on the devices: %s in all, and they are busy %.1f %% of it.",
+                       ANALYSIS_SHOWN(name), report_duration(span, first->span),
                        report_percent(first->busy, first->span));
     }
     return TSMITH_OK;

@@ -151,8 +151,8 @@ static struct shown *find_shown(struct shown *const *sorted, size_t count, const
 static void append_name(struct shown *shown, tsmith_string name) {
     size_t length = strlen(shown->text);
     shown->left--;
-    (void)snprintf(shown->text + length, TEXT - length, "%s%.*s", length ? " > " : "", analysis_shown(name),
-                   name.bytes);
+    (void)snprintf(shown->text + length, TEXT - length, "%s%.*s%s", length ? " > " : "",
+                   ANALYSIS_SHOWN(name));
 }
 
 static bool name_them(const struct sequences *sequences, const struct analysis_context *context,
@@ -231,8 +231,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
     char time[REPORT_TEXT];
     report_finding(report,
-                   "The most frequent sequence, %u commands of %.*s, ran %llu times (%s of device time).",
-                   first->length, analysis_shown(name), name.bytes, (unsigned long long)first->count,
+                   "The most frequent sequence, %u commands of %.*s%s, ran %llu times (%s of device time).",
+                   first->length, ANALYSIS_SHOWN(name), (unsigned long long)first->count,
                    report_duration(time, first->time));
     if (count > SHOWN)
         report_note(report, "The %d most frequent of %zu sequences are shown.", SHOWN, count);

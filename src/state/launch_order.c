@@ -13,8 +13,10 @@ static int64_t enqueued(const tsmith_timeline *timeline, const tsmith_command *c
 static void order_row(struct launch_order *order, const tsmith_timeline *timeline, const tsmith_row *row,
                       int64_t *times, uint32_t *sorted, uint32_t *scratch) {
     uint32_t first = row->first_command, count = row->command_count, latest = first;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        timeline_fetch_call(timeline, first + i, first + count);
         times[i] = enqueued(timeline, &timeline->commands[first + i]);
+    }
     sort_order_by_time(times, count, sorted, scratch);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t command = first + sorted[i];

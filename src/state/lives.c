@@ -166,7 +166,9 @@ tsmith_status states_make_lives(tsmith_states *states) {
     states->lives = malloc((count + 1) * sizeof *states->lives);
     if (!states->lives)
         return TSMITH_ERROR_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        timeline_fetch_call(states->timeline, (uint32_t)i, (uint32_t)count);
         states->lives[i] = make_life(states, (uint32_t)i);
+    }
     return observe(states);
 }

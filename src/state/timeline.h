@@ -88,6 +88,13 @@ static inline bool timeline_runs(const tsmith_command *command) {
 // The host's moment of enqueueing: when the call began, else when it was queued; TSMITH_TIME_UNKNOWN.
 int64_t timeline_enqueued(const tsmith_timeline *timeline, const tsmith_command *command);
 
+// For who asks that of one command after the other, up to `end`: has the call of a later one fetched meanwhile.
+static inline void timeline_fetch_call(const tsmith_timeline *timeline, uint32_t command, uint32_t end) {
+    enum { AHEAD = 24 };
+    if (command + AHEAD < end && timeline->commands[command + AHEAD].call != TSMITH_INDEX_NONE)
+        __builtin_prefetch(&timeline->calls[timeline->commands[command + AHEAD].call]);
+}
+
 // Fills rows, devices and window with what is measured (timeline_measure.c).
 tsmith_status timeline_measure(tsmith_timeline *timeline);
 

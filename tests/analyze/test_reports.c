@@ -217,6 +217,35 @@ static void idleness_by_hand(void **state) {
     made_trace_finish(&scene.trace);
 }
 
+// The device has nothing to do in [200, 380); the host waits until 230, compiles from 300 to 350 and is in the launching
+// call from 360 to 370: what ranges have of that is not theirs.
+static void what_the_program_was_in_by_hand(void **state) {
+    (void)state;
+    static const struct {
+        const char *range, *within;
+        int64_t time;
+    } EXPECTED[] = {{"step", "", 40},       // 250 .. 270, 350 .. 360, 370 .. 380
+                    {"load", "step", 30},   // 270 .. 300
+                    {"decode", "step", 20}, // 230 .. 250
+                    {"", "", 0}};
+    struct scene scene = idle_scene();
+    made_event(&scene.trace, TSMITH_KIND_RANGE, scene.thread, 0, 400)->name = "step";
+    made_event(&scene.trace, TSMITH_KIND_RANGE, scene.thread, 270, 60)->name = "load";
+    made_event(&scene.trace, TSMITH_KIND_RANGE, scene.thread, 205, 45)->name = "decode";
+    tsmith_analysis *analysis = analyze(&scene.trace, "idle", 1, NULL);
+    const tsmith_report_table *program = table_of(tsmith_analysis_report(analysis, 0), "program");
+    size_t row = row_of(program, "when", "gaps");
+    for (size_t i = 0; EXPECTED[i].time; i++, row++) {
+        assert_string_equal(cell(program, row, "when")->value.text, "gaps");
+        assert_string_equal(cell(program, row, "range")->value.text, EXPECTED[i].range);
+        assert_string_equal(cell(program, row, "within")->value.text, EXPECTED[i].within);
+        assert_int_equal(integer(program, row, "time"), EXPECTED[i].time);
+    }
+    assert_int_equal(row, program->row_count);
+    tsmith_analysis_destroy(analysis);
+    made_trace_finish(&scene.trace);
+}
+
 static void waits_by_hand(void **state) {
     (void)state;
     struct scene scene = idle_scene();
@@ -581,6 +610,7 @@ int main(void) {
         cmocka_unit_test(breakdown_and_overlap_fit_their_definitions),
         cmocka_unit_test(causes_of_idleness_add_up_to_the_window),
         cmocka_unit_test(idleness_by_hand),
+        cmocka_unit_test(what_the_program_was_in_by_hand),
         cmocka_unit_test(waits_by_hand),
         cmocka_unit_test(launches_by_hand),
         cmocka_unit_test(queues_are_as_long_as_defined),

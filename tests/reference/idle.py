@@ -10,6 +10,7 @@ from trace import union
 from waits import role_of
 
 GAPS = 20
+BACK = 5000  # calls before the end of a gap that may reach into it
 EMPTY = ("host_bound", "sync", "compile")  # nothing was there to run
 
 
@@ -48,6 +49,60 @@ def without_work(trace, calls, inside):
     return times
 
 
+def innermost(ranges):
+    """Stretches of one thread, ascending: from, to, the range that began last of those around, and the one before it."""
+    ranges = sorted(ranges, key=lambda one: (one.start, -one.end))
+    times = sorted({time for one in ranges for time in (one.start, one.end)})
+    stretches, around, next_one = [], [], 0
+    for a, b in zip(times, times[1:]):
+        around = [one for one in around if one.end > a]
+        while next_one < len(ranges) and ranges[next_one].start <= a:
+            around.append(ranges[next_one])
+            next_one += 1
+        if around:
+            stretches.append((a, b, around[-1]))
+    return stretches
+
+
+def program(trace, mine, span, threads, calls):
+    """What the launching thread was in by own time, outside of calls, in the gaps that end within `span`."""
+    sums = collections.Counter()
+    mine, end = sorted(mine, key=lambda command: command.start), trace.first
+    for command in mine:
+        gap, end = (end, command.start), max(end, command.end)
+        call = trace.calls.get(command.correlation)
+        if gap[1] <= gap[0] or not call or call.thread not in threads or not span[0] < gap[1] <= span[1]:
+            continue
+        stretches = threads[call.thread]
+        at = max(bisect.bisect_right(stretches, (gap[0],)) - 1, 0)
+        last = bisect.bisect_left(calls[call.thread], (gap[1],))
+        inside = [spans for spans in calls[call.thread][max(last - BACK, 0):last] if spans[1] > gap[0]]
+        for a, b, one in stretches[at:]:
+            if a >= gap[1]:
+                break
+            a, b = max(a, gap[0]), min(b, gap[1])
+            if b > a:
+                sums[one.name] += b - a - clip(inside, (a, b))
+    return sums
+
+
+def check_program(trace, idle, device, mine, expect):
+    first = min(command.start for command in mine)
+    threads, calls = {}, {}
+    for one in {one.thread for one in trace.ranges}:
+        threads[one] = innermost([r for r in trace.ranges if r.thread == one])
+        calls[one] = sorted((call.start, call.end) for call in trace.all_calls if call.thread == one)
+    for when, span in (("startup", (trace.first, first)), ("gaps", (first, trace.last))):
+        rows = [row for row in idle["program"] if row["when"] == when]
+        names = [row["range"] for row in rows]
+        if len(set(names)) < len(names):
+            continue  # told apart by their categories
+        sums = program(trace, mine, span, threads, calls)
+        expect(f"the program's ranges, {when}, on {device}", [row["time_ns"] for row in rows],
+               sorted((time for time in sums.values() if time > 0), reverse=True)[:len(rows)])
+        expect(f"their names, {when}", [sums[name] for name in names], [row["time_ns"] for row in rows])
+
+
 def check(trace, reports, expect):
     idle = reports["idle"]["tables"]
     devices = sorted({command.device for command in trace.commands})
@@ -70,6 +125,8 @@ def check(trace, reports, expect):
             inside = [(max(a, first), b) for a, b in spans + waiting if b > first]
             expect(f"without work on {device}", {cause: rows[cause] for cause in EMPTY},
                    without_work(trace, calls, inside))
+        if len(devices) == 1:
+            check_program(trace, idle, device, mine, expect)
     found = sorted(((row["length_ns"], row["at_ns"]) for row in idle["longest_gaps"]), reverse=True)
     expect("longest gaps", [length for length, _ in found], sorted((b for b, _ in longest), reverse=True)[:GAPS])
     expect("where they are", set(found) - set(longest), set())
