@@ -2,7 +2,7 @@
 """Each program of cl_what_if is recorded as it is, simulated with each change, and then really changed and recorded.
 
 Predicted: the time of the steps as measured by the program, and what the simulation says the whole gains or loses.
-Measured: the program's own time with the change made. Medians of ROUNDS runs, as recorded, on a device with one thread.
+Measured: the program's own time with the change made. Medians of ROUNDS runs, as recorded, on a device with one thread (two for two queues).
 """
 import json
 import os
@@ -19,16 +19,26 @@ CHANGES = {
     "half-pause": ["--scale", "host=clEnqueue*:0.5"],
     "no-waits": ["--drop-sync", "clFinish"],
     "fuse": ["--fuse", "work_a+work_b"],
+    "streams-2": ["--streams", "2"],
 }
 # What a change cannot be made of, or is of nothing.
-WITHOUT = {"half-copies": {"chain", "backlog", "queues", "host"}, "no-waits": {"backlog", "copies"}, "fuse": {"queues"}}
+SHAPES = ("chain", "backlog", "queues", "copies", "host", "independent")
+WITHOUT = {"half-copies": {"chain", "backlog", "queues", "host"}, "no-waits": {"backlog", "copies"}, "fuse": {"queues"},
+           "streams-2": set(SHAPES) - {"independent"}}
+for name in CHANGES:
+    if name != "streams-2":
+        WITHOUT.setdefault(name, set()).add("independent")
 TRACESMITH = os.environ["TRACESMITH"]
 PROGRAM = os.path.join(os.environ["TRACESMITH_BUILD_DIR"], "tests/programs/cl_what_if")
 
 
 def record(path, shape, change=None):
-    command = [TRACESMITH, "profile", "-o", path, "--", PROGRAM, shape] + (["--change", change] if change else [])
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    # What commands need of each other is in a recording; two kernels at once take two threads of the device.
+    independent = shape == "independent"
+    command = [TRACESMITH, "profile", "-o", path] + (["--capture"] if independent else []) + ["--", PROGRAM, shape]
+    done = subprocess.run(command + (["--change", change] if change else []), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=True,
+                          env=dict(os.environ, POCL_MAX_PTHREAD_COUNT="2" if independent else "1"))
     return json.loads(done.stdout)["wall_ns"]
 
 
@@ -42,10 +52,9 @@ def predict(path, wall, options):
 
 
 def main():
-    os.environ["POCL_MAX_PTHREAD_COUNT"] = "1"
     errors, models = [], []
     print("%-8s %-12s %10s %10s %10s %8s" % ("program", "change", "before", "predicted", "measured", "off"))
-    for shape in ("chain", "backlog", "queues", "copies", "host"):
+    for shape in SHAPES:
         with tempfile.TemporaryDirectory() as directory:
             before, runs = [], []
             for i in range(ROUNDS):

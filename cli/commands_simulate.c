@@ -33,6 +33,11 @@ static const struct option simulate_options[] = {
             "command"},
     {.name = "overlap-comm",
      .doc = "Communication moves to a queue of its own; the host's next wait waits for it too: a bound"},
+    {.name = "streams",
+     .argument = "COUNT",
+     .doc = "The commands of queues in order are spread over COUNT queues, and wait for what they really "
+            "need: of a "
+            "trace with a recording (profile --capture)"},
     {.name = "device-ratio",
      .argument = "COMPUTE[:MEMORY]",
      .doc = "A device with COMPUTE times the arithmetic and MEMORY times the bandwidth: kernels lie between "
@@ -63,6 +68,7 @@ static const struct example simulate_examples[] = {
      "If all matrix products took half the time"},
     {"tracesmith simulate trace.sbt --scale 'kernel=softmax:0..1/10'", "The same as a curve"},
     {"tracesmith simulate trace.sbt --drop-sync '*' --graph 1us", "Without waits and with captured launches"},
+    {"tracesmith simulate run.sbt --streams 4", "If independent kernels ran beside each other"},
     {NULL, NULL}};
 
 const struct command simulate_entry = {
@@ -77,7 +83,7 @@ const struct command simulate_entry = {
              "the model is "
              "said before any answer. Above 5 % there is none (exit code 1), unless --force is given.\n\n"
              "Several changes together apply in this order: scale, device-ratio, drop-sync, fuse, graph, "
-             "overlap-comm. Delays that "
+             "overlap-comm, streams. Delays that "
              "nothing in the trace explains are kept as recorded, and the answer says how much of the time "
              "they are; what "
              "never decided anything in the trace (a gap between commands where the host was always later, "

@@ -9,9 +9,18 @@
 #include "quantity.h"
 #include "terminal.h"
 #include "trace.h"
+#include "tracesmith/plan.h"
 #include "tracesmith/simulate.h"
 
-enum { SCALES_MOST = 32, STEPS_MOST = 1000, STEPS = 10, PARTS_MOST = 12, NAMES_MOST = 16, RATIOS = 2 };
+enum {
+    STREAMS_MOST = 4096,
+    SCALES_MOST = 32,
+    STEPS_MOST = 1000,
+    STEPS = 10,
+    PARTS_MOST = 12,
+    NAMES_MOST = 16,
+    RATIOS = 2
+};
 static const double ERROR_MOST = 0.05;       // of the model, for an answer without --force
 static const double UNEXPLAINED_MUCH = 0.25; // of the time: the answer says so
 
@@ -35,6 +44,8 @@ struct simulate {
     uint64_t steps;
     double ratios[RATIOS]; // of arithmetic and bandwidth; 0: not asked for
     int64_t graph_time;    // < 0: not asked for
+    uint64_t streams;      // 0: not asked for
+    tsmith_needs needs;
     tsmith_simulation_options options;
     int32_t *priorities;
     uint64_t affected;
@@ -117,6 +128,7 @@ static bool read_ratios(struct simulate *simulate, const char *word) {
 static bool read_options(struct simulate *simulate) {
     const struct invocation *invocation = simulate->invocation;
     const char *word, *graph = invocation_value(invocation, "graph"),
+                      *streams = invocation_value(invocation, "streams"),
                       *ratios = invocation_value(invocation, "device-ratio"),
                       *policy = invocation_value(invocation, "policy");
     simulate->graph_time = -1;
@@ -129,6 +141,11 @@ static bool read_options(struct simulate *simulate) {
         complain("--graph: '%s' is no time: 1us, 500ns", graph);
         return false;
     }
+    if (streams && (!quantity_count(streams, &simulate->streams) || !simulate->streams ||
+                    simulate->streams > STREAMS_MOST)) {
+        complain("--streams: '%s' is not a number from 1 to %d", streams, STREAMS_MOST);
+        return false;
+    }
     if (ratios && !read_ratios(simulate, ratios))
         return false;
     for (int i = 0; policy && i < TSMITH_POLICY_LIMIT; i++)
@@ -138,7 +155,7 @@ static bool read_options(struct simulate *simulate) {
         complain("--priority is for --policy priority");
         return false;
     }
-    simulate->changes = simulate->scale_count || graph || ratios ||
+    simulate->changes = simulate->scale_count || graph || ratios || streams ||
                         invocation_value(invocation, "drop-sync") || invocation_value(invocation, "fuse") ||
                         invocation_flag(invocation, "overlap-comm");
     simulate->asked = simulate->changes || policy;
@@ -173,6 +190,27 @@ static int make_model(struct simulate *simulate) {
         return fail(&error);
     simulate->model = tsmith_simulation_get_model(simulate->simulation);
     return EXIT_DONE;
+}
+
+// What the commands need of each other: the recording knows.
+static int find_needs(struct simulate *simulate) {
+    tsmith_recording *recording;
+    tsmith_plan *plan = NULL;
+    tsmith_error error;
+    if (!simulate->streams)
+        return EXIT_DONE;
+    tsmith_status status = tsmith_recording_open(simulate->trace.file, &recording, &error);
+    if (status == TSMITH_OK)
+        status = tsmith_plan_create(recording, &plan, &error);
+    if (status == TSMITH_OK)
+        status =
+            tsmith_plan_needs(plan, simulate->timeline, simulate->trace.dictionary, &simulate->needs, &error);
+    tsmith_plan_destroy(plan);
+    tsmith_recording_close(recording);
+    if (status == TSMITH_OK)
+        return EXIT_DONE;
+    complain("--streams: %s: %s", simulate->trace.path, error.message);
+    return status == TSMITH_ERROR_NOT_FOUND ? EXIT_NO : exit_code_of_input(status);
 }
 
 // QUEUE=NUMBER for the rows of the timeline.
@@ -265,6 +303,15 @@ static tsmith_status change_all(struct simulate *simulate, double part, double r
     }
     if (status == TSMITH_OK && invocation_flag(invocation, "overlap-comm")) {
         const tsmith_change asked = {.size = sizeof asked, .kind = TSMITH_CHANGE_OVERLAP_COMMUNICATION};
+        status = change(simulate, &asked, error);
+    }
+    if (status == TSMITH_OK && simulate->streams) {
+        const tsmith_change asked = {.size = sizeof asked,
+                                     .kind = TSMITH_CHANGE_STREAMS,
+                                     .streams = (uint32_t)simulate->streams,
+                                     .needs = simulate->needs.needs,
+                                     .need_count = simulate->needs.count,
+                                     .shares = simulate->needs.shares};
         status = change(simulate, &asked, error);
     }
     return status;
@@ -452,6 +499,8 @@ static int run(struct simulate *simulate, struct text *text) {
     int code = trace_open(simulate->invocation->operands[0], &simulate->trace);
     if (code == EXIT_DONE)
         code = make_model(simulate);
+    if (code == EXIT_DONE)
+        code = find_needs(simulate);
     if (code != EXIT_DONE)
         return code;
     if (!set_priorities(simulate))
@@ -478,6 +527,7 @@ int command_simulate(const struct invocation *invocation) {
     tsmith_timeline_destroy(simulate.timeline);
     trace_close(&simulate.trace);
     free(simulate.priorities);
+    tsmith_needs_finish(&simulate.needs);
     for (size_t i = 0; i < simulate.scale_count; i++)
         free(simulate.scales[i].name);
     return code;

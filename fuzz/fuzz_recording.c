@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as the records of a process: put right (lengths and checksums) where they look like one, written into a trace as
-// frames, and read again with every entry and payload of them. Running them is the driver's affair, and not tried here.
+// frames, and read again with every entry and payload of them, and planned. Running them is the driver's affair, and not
+// tried here.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "recording/chunk.h"
+#include "replay/plan.h"
 #include "replay/recording.h"
 #include "sbt/recording.h"
 
@@ -48,6 +50,28 @@ static void touch(struct tsmith_recording *recording, const struct recording_rec
     (void)recording_text(recording, record, RECORDING_KEY_TEXT);
 }
 
+// The plan of it: every order it gives is of nodes that are there, and no finding names others.
+static void make_plan(tsmith_recording *recording) {
+    tsmith_plan *plan;
+    tsmith_hazard hazard;
+    if (tsmith_plan_create(recording, &plan, NULL) != TSMITH_OK)
+        return;
+    for (size_t i = 0; tsmith_plan_hazard_get(plan, i, &hazard); i++)
+        if (!hazard.first.what || !hazard.second.what || hazard.from >= hazard.to)
+            abort();
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan *process = &plan->processes[i];
+        uint32_t *order = malloc((process->node_count + 1) * sizeof *order);
+        if (!order || plan_shuffle(process, NULL, i, order) != TSMITH_OK)
+            abort();
+        for (size_t j = 0; j < process->order_count; j++)
+            if (order[j] >= process->node_count || process->order[j] >= process->node_count)
+                abort();
+        free(order);
+    }
+    tsmith_plan_destroy(plan);
+}
+
 static void read_back(const char *path) {
     tsmith_sbt *trace;
     tsmith_recording *recording;
@@ -61,6 +85,7 @@ static void read_back(const char *path) {
         for (size_t i = 0; tsmith_recording_refusal_get(recording, i, &refusal); i++)
             if (!refusal.function || !refusal.reason)
                 abort();
+        make_plan(recording);
         tsmith_recording_close(recording);
     }
     tsmith_sbt_close(trace);

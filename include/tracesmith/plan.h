@@ -12,6 +12,7 @@
 
 #include "tracesmith/export.h"
 #include "tracesmith/replay.h"
+#include "tracesmith/simulate.h"
 #include "tracesmith/status.h"
 
 #ifdef __cplusplus
@@ -73,6 +74,22 @@ TSMITH_API void tsmith_plan_destroy(tsmith_plan *plan);
 TSMITH_API void tsmith_plan_summarize(const tsmith_plan *plan, tsmith_plan_summary *out);
 // In the order of the recording; 0 past the last index.
 TSMITH_API int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsmith_hazard *out);
+
+// ---- for a simulation
+
+// What the commands of a trace need of each other, by the plan of the recording in it: for TSMITH_CHANGE_STREAMS.
+typedef struct tsmith_needs {
+    tsmith_need *needs; // sorted by command
+    size_t count;
+    double *
+        shares; // by command of the timeline: what part of its device it takes; negative: it is not in the plan
+    uint64_t recorded; // commands that are in the plan
+} tsmith_needs;
+// Freed with tsmith_needs_finish, also after a failure. NOT_FOUND when no command of the plan is in the timeline.
+TSMITH_API tsmith_status tsmith_plan_needs(const tsmith_plan *plan, const tsmith_timeline *timeline,
+                                           const tsmith_dictionary *dictionary, tsmith_needs *out,
+                                           tsmith_error *error);
+TSMITH_API void tsmith_needs_finish(tsmith_needs *needs);
 
 // ---- other orders
 

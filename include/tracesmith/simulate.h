@@ -57,14 +57,22 @@ typedef enum tsmith_policy {
       "host for each command, and within a queue the shortest gap that the trace knows")                     \
     X(OVERLAP_COMMUNICATION, 7, "overlap communication",                                                     \
       "communication moves to a queue of its own: what follows it in its queue does not wait for it, the "   \
-      "host's next wait for that queue does. What really needs its result sooner is not known: a bound")
+      "host's next wait for that queue does. What really needs its result sooner is not known: a bound")     \
+    X(STREAMS, 8, "streams",                                                                                 \
+      "the commands of queues in order are spread over `streams` queues, and wait for what they really "     \
+      "need: `needs`, of a recording (tsmith_plan_needs)")
 
 typedef enum tsmith_change_kind {
 #define TSMITH_CHANGE_ENUM(NAME, number, name, doc) TSMITH_CHANGE_##NAME = number,
     TSMITH_CHANGE_TABLE(TSMITH_CHANGE_ENUM)
 #undef TSMITH_CHANGE_ENUM
-        TSMITH_CHANGE_LIMIT = 8
+        TSMITH_CHANGE_LIMIT = 9
 } tsmith_change_kind;
+
+// A command cannot start before another has ended, because of what both do with memory. Commands of the timeline.
+typedef struct tsmith_need {
+    uint32_t command, needs;
+} tsmith_need;
 
 typedef struct tsmith_change {
     size_t size;             // sizeof(tsmith_change)
@@ -74,6 +82,12 @@ typedef struct tsmith_change {
     size_t name_count;
     double factor; // of SCALE_*: 0 or more
     int64_t time;  // of GRAPH, ns
+    // of STREAMS; by command of the timeline: what part of its device it takes (0 to 1), negative when the recording does
+    // not have it: it then comes after all before it, and before all after it
+    uint32_t streams;
+    const tsmith_need *needs; // sorted by command
+    size_t need_count;
+    const double *shares;
 } tsmith_change;
 
 // How well the model explains the trace it was made from.

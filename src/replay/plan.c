@@ -162,25 +162,50 @@ static void make_queue(struct plan_builder *builder, const struct recording_reco
                     (struct plan_object){.type = RECORDING_QUEUE, .index = (uint32_t)plan->queue_count - 1});
 }
 
-static void make_buffer(struct plan_builder *builder, const struct recording_record *record) {
+static void make_part(struct plan_builder *builder, const struct recording_record *record,
+                      struct plan_object made, const struct plan_object *parent) {
+    made.index = parent->index;
+    made.offset = parent->offset + recording_value(record, RECORDING_KEY_OFFSET);
+    made.flags |= parent->flags;
+    if (record->type == RECORDING_IMAGE)
+        made.size = parent->size; // at most
+    if (made.offset - parent->offset <= parent->size &&
+        made.size <= parent->size - (made.offset - parent->offset))
+        plan_add_object(builder, recording_value(record, RECORDING_KEY_OBJECT), made);
+}
+
+// Rows of pixels, one after the other: how an image lies in the plan. False when it is too large to be true.
+static bool lay_out(const struct recording_record *record, struct plan_object *made) {
+    uint64_t words[RECORDING_IMAGE_WORDS];
+    size_t count;
+    if (!recording_get_list(record, RECORDING_KEY_LIST, words, RECORDING_IMAGE_WORDS, &count) ||
+        count != RECORDING_IMAGE_WORDS)
+        return false;
+    made->pixel = words[RECORDING_IMAGE_ELEMENT];
+    made->height = words[RECORDING_IMAGE_HEIGHT];
+    if (!made->height) // of one dimension; layers are counted where the rows of others are
+        made->height = words[RECORDING_IMAGE_LAYERS] ? words[RECORDING_IMAGE_LAYERS] : 1;
+    const uint64_t depth = words[RECORDING_IMAGE_DEPTH]    ? words[RECORDING_IMAGE_DEPTH]
+                           : words[RECORDING_IMAGE_LAYERS] ? words[RECORDING_IMAGE_LAYERS]
+                                                           : 1;
+    return !__builtin_mul_overflow(words[RECORDING_IMAGE_WIDTH], made->pixel, &made->row) &&
+           !__builtin_mul_overflow(made->row, made->height, &made->size) &&
+           !__builtin_mul_overflow(made->size, depth, &made->size);
+}
+
+static void make_memory(struct plan_builder *builder, const struct recording_record *record) {
     const uint64_t id = recording_value(record, RECORDING_KEY_OBJECT),
-                   size = recording_value(record, RECORDING_KEY_SIZE);
-    const uint64_t flags = recording_value(record, RECORDING_KEY_FLAGS);
-    struct plan_object made = {.type = RECORDING_BUFFER, .size = size, .flags = flags};
-    if (record->type == RECORDING_SUB_BUFFER) {
-        const struct plan_object *parent =
-            find_type(builder, recording_value(record, RECORDING_KEY_PARENT), RECORDING_BUFFER);
-        if (!parent)
-            return;
-        made.index = parent->index;
-        made.offset = recording_value(record, RECORDING_KEY_OFFSET);
-        made.flags |= parent->flags;
-        made.type = RECORDING_SUB_BUFFER;
-        if (made.offset > parent->size || size > parent->size - made.offset)
-            return;
-    } else {
-        made.index = plan_add_memory(builder, PLAN_BUFFER, id, size);
-    }
+                   parent = recording_value(record, RECORDING_KEY_PARENT);
+    struct plan_object made = {.type = record->type,
+                               .size = recording_value(record, RECORDING_KEY_SIZE),
+                               .flags = recording_value(record, RECORDING_KEY_FLAGS)};
+    const struct plan_object *of = parent ? plan_find_memory(builder, parent) : NULL;
+    if (of)
+        make_part(builder, record, made, of);
+    if (parent || record->type == RECORDING_SUB_BUFFER ||
+        (record->type == RECORDING_IMAGE && !lay_out(record, &made)) || !id || plan_find(builder, id))
+        return;
+    made.index = plan_add_memory(builder, PLAN_BUFFER, id, made.size);
     plan_add_object(builder, id, made);
 }
 
@@ -290,14 +315,15 @@ static void touch_mapping(struct plan_builder *builder, const struct recording_r
         !plan_get_mapping(builder, recording_value(record, RECORDING_KEY_MAPPING), &mapping))
         return;
     const struct plan_object map = *mapping;
-    const struct plan_object *buffer = plan_find(builder, recording_value(record, RECORDING_KEY_TARGET));
-    const struct plan_object target = buffer ? *buffer : (struct plan_object){0};
+    const struct plan_object *memory =
+        plan_find_memory(builder, recording_value(record, RECORDING_KEY_TARGET));
+    const struct plan_object target = memory ? *memory : (struct plan_object){0};
     const uint32_t node = add_node(builder, PLAN_HOST, 0);
     if (!node)
         return;
     add_edge(builder, builder->host);
     plan_add_access(builder, map.index, 0, map.size, PLAN_READS | PLAN_WRITES);
-    if (target.type == RECORDING_BUFFER || target.type == RECORDING_SUB_BUFFER)
+    if (memory)
         plan_add_access(builder, target.index, map.offset, map.offset + map.size, (uint32_t)map.flags);
     builder->host = node;
 }
@@ -399,6 +425,13 @@ static void make_end(struct plan_builder *builder) {
                         PLAN_READS);
 }
 
+static void note_uses(struct plan_builder *builder, const struct recording_record *record) {
+    const struct plan_object *kernel =
+        find_type(builder, recording_value(record, RECORDING_KEY_KERNEL), RECORDING_KERNEL);
+    if (kernel)
+        builder->kernels[kernel->index].shared = (uint32_t)builder->at + 1;
+}
+
 static void note_build(struct plan_builder *builder, const struct recording_record *record) {
     struct plan_object *program =
         find_type(builder, recording_value(record, RECORDING_KEY_PROGRAM), RECORDING_PROGRAM);
@@ -413,7 +446,9 @@ static void take_record(struct plan_builder *builder, const struct recording_rec
         break;
     case RECORDING_BUFFER:
     case RECORDING_SUB_BUFFER:
-        make_buffer(builder, record);
+    case RECORDING_IMAGE:
+    case RECORDING_SHARED:
+        make_memory(builder, record);
         break;
     case RECORDING_PROGRAM:
         plan_add_object(builder, recording_value(record, RECORDING_KEY_OBJECT),
@@ -427,6 +462,9 @@ static void take_record(struct plan_builder *builder, const struct recording_rec
         break;
     case RECORDING_ARGUMENT:
         set_argument(builder, record);
+        break;
+    case RECORDING_USES:
+        note_uses(builder, record);
         break;
     case RECORDING_COMMAND:
         make_command(builder, record);

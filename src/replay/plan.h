@@ -161,7 +161,8 @@ struct plan_object {
     uint32_t index;  // of the queue, memory or kernel; of an event its node
     uint64_t offset; // of a sub-buffer in its buffer; of a program the record + 1 of its build
     uint64_t size;
-    uint64_t flags; // of a buffer
+    uint64_t flags;              // of memory: as it was created
+    uint64_t row, height, pixel; // of an image of its own: bytes of a row, rows, bytes of a pixel; else 0
 };
 
 struct plan_kernel {
@@ -169,6 +170,7 @@ struct plan_kernel {
     size_t count, capacity;
     uint8_t *uses; // by argument: PLAN_ flags that its source allows
     size_t use_count;
+    uint32_t shared;           // record + 1 that says which shared memory it gets at by pointers
     uint32_t kept, kept_count; // where in plan->arguments they are, + 1; 0: they have changed since
 };
 
@@ -199,6 +201,8 @@ struct plan_builder {
 };
 
 struct plan_object *plan_find(struct plan_builder *builder, uint64_t id);
+const struct plan_object *plan_find_memory(struct plan_builder *builder,
+                                           uint64_t id); // a buffer, part, image or shared
 void plan_add_object(struct plan_builder *builder, uint64_t id, struct plan_object object);
 void plan_add_access(struct plan_builder *builder, uint32_t memory, uint64_t from, uint64_t to,
                      uint32_t flags);

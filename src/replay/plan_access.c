@@ -50,14 +50,20 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-static const struct plan_object *find_buffer(struct plan_builder *builder,
-                                             const struct recording_record *record, enum recording_key key) {
-    const struct plan_object *object = plan_find(builder, recording_value(record, key));
-    return object && (object->type == RECORDING_BUFFER || object->type == RECORDING_SUB_BUFFER) ? object
-                                                                                                : NULL;
+const struct plan_object *plan_find_memory(struct plan_builder *builder, uint64_t id) {
+    const struct plan_object *object = plan_find(builder, id);
+    return object && (object->type == RECORDING_BUFFER || object->type == RECORDING_SUB_BUFFER ||
+                      object->type == RECORDING_IMAGE || object->type == RECORDING_SHARED)
+               ? object
+               : NULL;
 }
 
-// A part of a buffer or sub-buffer.
+static const struct plan_object *find_memory(struct plan_builder *builder,
+                                             const struct recording_record *record, enum recording_key key) {
+    return plan_find_memory(builder, recording_value(record, key));
+}
+
+// A part of a buffer, or of a part of one.
 static void add_part(struct plan_builder *builder, const struct plan_object *buffer, uint64_t offset,
                      uint64_t size, uint32_t flags) {
     if (buffer && offset < buffer->size)
@@ -66,16 +72,14 @@ static void add_part(struct plan_builder *builder, const struct plan_object *buf
                         flags);
 }
 
-static void add_box(struct plan_builder *builder, const struct recording_record *record,
-                    const struct plan_object *buffer, bool source, uint32_t flags) {
-    uint64_t origin[3], region[3], pitch[2];
-    size_t origins, regions, pitches;
-    if (!recording_get_list(record, source ? RECORDING_KEY_SOURCE_ORIGIN : RECORDING_KEY_TARGET_ORIGIN,
-                            origin, 3, &origins) ||
-        !recording_get_list(record, RECORDING_KEY_REGION, region, 3, &regions) ||
-        !recording_get_list(record, source ? RECORDING_KEY_SOURCE_PITCH : RECORDING_KEY_TARGET_PITCH, pitch,
-                            2, &pitches) ||
-        origins != 3 || regions != 3 || pitches != 2 || !region[0] || !region[1] || !region[2])
+struct box {
+    uint64_t origin[3], region[3], pitch[2]; // bytes, rows, slices
+};
+
+static void add_rows(struct plan_builder *builder, const struct plan_object *memory, const struct box *box,
+                     uint32_t flags) {
+    const uint64_t *origin = box->origin, *region = box->region, *pitch = box->pitch;
+    if (!region[0] || !region[1] || !region[2])
         return;
     const uint64_t first =
         add_up(add_up(origin[0], multiply(origin[1], pitch[0])), multiply(origin[2], pitch[1]));
@@ -83,14 +87,60 @@ static void add_box(struct plan_builder *builder, const struct recording_record 
     const bool solid_rows = region[1] == 1 || pitch[0] == region[0];
     const bool solid = solid_rows && (region[2] == 1 || pitch[1] == multiply(region[0], region[1]));
     if (solid || multiply(region[1], region[2]) > ROWS_MOST) {
-        add_part(builder, buffer, first, add_up(add_up(slices, rows), region[0]),
+        add_part(builder, memory, first, add_up(add_up(slices, rows), region[0]),
                  flags | (solid ? 0 : PLAN_ASSUMED));
         return;
     }
     for (uint64_t z = 0; z < region[2]; z++)
         for (uint64_t y = 0; y < region[1]; y++)
-            add_part(builder, buffer, add_up(first, add_up(multiply(z, pitch[1]), multiply(y, pitch[0]))),
+            add_part(builder, memory, add_up(first, add_up(multiply(z, pitch[1]), multiply(y, pitch[0]))),
                      region[0], flags);
+}
+
+static bool get_three(const struct recording_record *record, enum recording_key key, uint64_t out[3]) {
+    size_t count;
+    return recording_get_list(record, key, out, 3, &count) && count == 3;
+}
+
+static void add_box(struct plan_builder *builder, const struct recording_record *record,
+                    const struct plan_object *buffer, bool source, uint32_t flags) {
+    struct box box;
+    size_t pitches;
+    if (buffer &&
+        get_three(record, source ? RECORDING_KEY_SOURCE_ORIGIN : RECORDING_KEY_TARGET_ORIGIN, box.origin) &&
+        get_three(record, RECORDING_KEY_REGION, box.region) &&
+        recording_get_list(record, source ? RECORDING_KEY_SOURCE_PITCH : RECORDING_KEY_TARGET_PITCH,
+                           box.pitch, 2, &pitches) &&
+        pitches == 2)
+        add_rows(builder, buffer, &box, flags);
+}
+
+// Where an image in a buffer lies is its own affair: all of it may be meant.
+static void add_image(struct plan_builder *builder, const struct recording_record *record,
+                      const struct plan_object *image, bool source, uint32_t flags) {
+    struct box box;
+    if (image && !image->pixel)
+        add_part(builder, image, 0, image->size, flags | PLAN_ASSUMED);
+    if (!image || !image->pixel ||
+        !get_three(record, source ? RECORDING_KEY_SOURCE_ORIGIN : RECORDING_KEY_TARGET_ORIGIN, box.origin) ||
+        !get_three(record, RECORDING_KEY_REGION, box.region))
+        return;
+    box.origin[0] = multiply(box.origin[0], image->pixel);
+    box.region[0] = multiply(box.region[0], image->pixel);
+    box.pitch[0] = image->row;
+    box.pitch[1] = multiply(image->row, image->height);
+    add_rows(builder, image, &box, flags);
+}
+
+// Of the buffer that an image is copied to or from.
+static void add_pixels(struct plan_builder *builder, const struct recording_record *record,
+                       const struct plan_object *buffer, const struct plan_object *image, uint32_t flags) {
+    uint64_t region[3];
+    if (image && get_three(record, RECORDING_KEY_REGION, region))
+        add_part(builder, buffer, recording_value(record, RECORDING_KEY_OFFSET),
+                 image->pixel ? multiply(multiply(region[0], region[1]), multiply(region[2], image->pixel))
+                              : UINT64_MAX,
+                 flags | (image->pixel ? 0 : PLAN_ASSUMED));
 }
 
 // ---- the program's memory
@@ -125,7 +175,7 @@ bool plan_get_mapping(struct plan_builder *builder, uint64_t id, const struct pl
 
 // The map brings its memory; the host uses it from then on, and the unmap takes what the host wrote.
 static void add_map(struct plan_builder *builder, const struct recording_record *record) {
-    const struct plan_object *buffer = find_buffer(builder, record, RECORDING_KEY_SOURCE);
+    const struct plan_object *buffer = find_memory(builder, record, RECORDING_KEY_SOURCE);
     const uint64_t id = recording_value(record, RECORDING_KEY_MAPPING),
                    size = recording_value(record, RECORDING_KEY_SIZE),
                    offset = recording_value(record, RECORDING_KEY_OFFSET),
@@ -146,7 +196,7 @@ static void add_map(struct plan_builder *builder, const struct recording_record 
 
 static void add_unmap(struct plan_builder *builder, const struct recording_record *record) {
     const struct plan_object *mapping;
-    const struct plan_object *buffer = find_buffer(builder, record, RECORDING_KEY_TARGET);
+    const struct plan_object *buffer = find_memory(builder, record, RECORDING_KEY_TARGET);
     if (!plan_get_mapping(builder, recording_value(record, RECORDING_KEY_MAPPING), &mapping) || !buffer)
         return;
     if (mapping->flags & PLAN_WRITES)
@@ -169,8 +219,9 @@ static bool starts_nothing(const struct recording_record *record) {
 
 static void add_argument(struct plan_builder *builder, const struct recording_record *argument,
                          uint32_t allowed) {
-    const struct plan_object *buffer = find_buffer(builder, argument, RECORDING_KEY_TARGET);
-    if (recording_value(argument, RECORDING_KEY_FORM) != RECORDING_ARGUMENT_OBJECT || !buffer)
+    const struct plan_object *buffer = find_memory(builder, argument, RECORDING_KEY_TARGET);
+    const uint64_t form = recording_value(argument, RECORDING_KEY_FORM);
+    if ((form != RECORDING_ARGUMENT_OBJECT && form != RECORDING_ARGUMENT_SHARED) || !buffer)
         return;
     uint32_t uses = allowed & (PLAN_READS | PLAN_WRITES);
     if ((recording_value(argument, RECORDING_KEY_FLAGS) & RECORDING_ARGUMENT_CONSTANT) ||
@@ -191,13 +242,24 @@ static void add_kernel(struct plan_builder *builder, const struct recording_reco
         if (kernel->arguments[i])
             add_argument(builder, &builder->plan->process->records[kernel->arguments[i] - 1],
                          i < kernel->use_count ? kernel->uses[i] : PLAN_READS | PLAN_WRITES);
+    const uint8_t *ids;
+    const struct recording_record *uses =
+        kernel->shared ? &builder->plan->process->records[kernel->shared - 1] : NULL;
+    const size_t shared = uses ? recording_list(uses, RECORDING_KEY_LIST, &ids) : 0;
+    for (size_t i = 0; i < shared; i++) {
+        uint64_t id;
+        memcpy(&id, ids + 8 * i, sizeof id);
+        const struct plan_object *memory = plan_find_memory(builder, id);
+        if (memory)
+            add_part(builder, memory, 0, memory->size, PLAN_READS | PLAN_WRITES | PLAN_ASSUMED);
+    }
 }
 
 // ---- any command
 
 void plan_add_accesses(struct plan_builder *builder, const struct recording_record *record) {
-    const struct plan_object *source = find_buffer(builder, record, RECORDING_KEY_SOURCE),
-                             *target = find_buffer(builder, record, RECORDING_KEY_TARGET);
+    const struct plan_object *source = find_memory(builder, record, RECORDING_KEY_SOURCE),
+                             *target = find_memory(builder, record, RECORDING_KEY_TARGET);
     const uint64_t size = recording_value(record, RECORDING_KEY_SIZE),
                    offset = recording_value(record, RECORDING_KEY_OFFSET);
     uint64_t from, to;
@@ -232,6 +294,25 @@ void plan_add_accesses(struct plan_builder *builder, const struct recording_reco
     case RECORDING_COMMAND_COPY_RECT:
         add_box(builder, record, source, true, PLAN_READS);
         add_box(builder, record, target, false, PLAN_WRITES);
+        break;
+    case RECORDING_COMMAND_READ_IMAGE:
+        add_image(builder, record, source, true, PLAN_READS);
+        break;
+    case RECORDING_COMMAND_WRITE_IMAGE:
+    case RECORDING_COMMAND_FILL_IMAGE:
+        add_image(builder, record, target, false, PLAN_WRITES);
+        break;
+    case RECORDING_COMMAND_COPY_IMAGE:
+        add_image(builder, record, source, true, PLAN_READS);
+        add_image(builder, record, target, false, PLAN_WRITES);
+        break;
+    case RECORDING_COMMAND_IMAGE_TO_BUFFER:
+        add_image(builder, record, source, true, PLAN_READS);
+        add_pixels(builder, record, target, source, PLAN_WRITES);
+        break;
+    case RECORDING_COMMAND_BUFFER_TO_IMAGE:
+        add_pixels(builder, record, source, target, PLAN_READS);
+        add_image(builder, record, target, false, PLAN_WRITES);
         break;
     case RECORDING_COMMAND_MAP:
         add_map(builder, record);

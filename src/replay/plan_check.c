@@ -45,7 +45,10 @@ struct check {
     struct clock *clocks; // by node
     uint32_t *left;       // by node: successors that come yet
     uint32_t *chain, *place;
-    uint32_t *tail; // by chain: the place of its last
+    struct tail {
+        uint32_t place; // of its last
+        bool host;
+    } * tail; // by chain
     size_t tail_count, tail_capacity;
     struct history *histories; // by memory
     struct reader *readers;
@@ -122,28 +125,32 @@ static void make_clock(struct check *check, uint32_t node) {
     check->clocks[node] = clock;
 }
 
-// One that ends before the node, or a new one.
+// One that ends before the node, or a new one. The host's moments keep to chains of their own: they come after nearly
+// everything, and would break off the chains of the queues.
 static uint32_t find_chain(struct check *check, uint32_t node) {
     const struct plan_node *at = &check->plan->nodes[node];
     const struct clock *clock = &check->clocks[node];
-    for (uint32_t i = 0; i < predecessor_count(at); i++) {
+    const bool host = at->kind == PLAN_HOST;
+    for (uint32_t i = predecessor_count(at); i-- > 0;) {
         const uint32_t from = predecessor(check->plan, at, i), chain = check->chain[from];
-        if (chain != NO_CHAIN && check->tail[chain] == check->place[from])
+        if (chain != NO_CHAIN && check->tail[chain].place == check->place[from] &&
+            check->tail[chain].host == host)
             return chain;
     }
     check->work += clock->size;
     for (uint32_t chain = 0; chain < clock->size; chain++)
-        if (clock->at[chain] && check->tail[chain] == clock->at[chain])
+        if (clock->at[chain] && check->tail[chain].place == clock->at[chain] &&
+            check->tail[chain].host == host)
             return chain;
     void *tail = check->tail;
     check->limit |= check->tail_count == CHAINS_MOST;
     if (check->limit ||
-        !array_reserve(&tail, &check->tail_capacity, check->tail_count + 1, sizeof(uint32_t))) {
+        !array_reserve(&tail, &check->tail_capacity, check->tail_count + 1, sizeof *check->tail)) {
         check->failed = true;
         return NO_CHAIN;
     }
     check->tail = tail;
-    check->tail[check->tail_count] = 0;
+    check->tail[check->tail_count] = (struct tail){.host = host};
     return (uint32_t)check->tail_count++;
 }
 
@@ -163,7 +170,7 @@ static void begin_node(struct check *check, uint32_t node) {
         const uint32_t chain = find_chain(check, node);
         if (chain != NO_CHAIN && grow_clock(check, &check->clocks[node], chain + 1)) {
             check->chain[node] = chain;
-            check->place[node] = ++check->tail[chain];
+            check->place[node] = ++check->tail[chain].place;
             check->clocks[node].at[chain] = check->place[node];
         }
     }

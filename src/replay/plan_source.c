@@ -245,6 +245,18 @@ static uint8_t use_by(const struct token *next) {
     return next->kind == TOKEN_WORD || is(next, "->") || is(next, "(") ? BOTH : PLAN_READS;
 }
 
+// An image is used by functions that say what they do.
+static uint8_t image_use(const struct source *source, size_t at, size_t begin) {
+    const struct token *tokens = source->tokens;
+    if (at < begin + 3 || !is(&tokens[at - 1], "(") || is_macro(source, &tokens[at - 2]))
+        return BOTH;
+    const char *name = tokens[at - 2].at, *end = name + tokens[at - 2].length;
+    return begins(name, end, "read_image")    ? PLAN_READS
+           : begins(name, end, "write_image") ? PLAN_WRITES
+           : begins(name, end, "get_image_")  ? 0
+                                              : BOTH;
+}
+
 // The use of a pointer at `at`, in a body that ends at `end`.
 static uint8_t use_at(const struct source *source, size_t at, size_t begin, size_t end) {
     const struct token *tokens = source->tokens;
@@ -257,7 +269,7 @@ static uint8_t use_at(const struct source *source, size_t at, size_t begin, size
     } else if (is(&tokens[at - 1], "*") && is_unary(source, at - 1)) {
         first = at - 1;
     } else {
-        return BOTH;
+        return image_use(source, at, begin);
     }
     for (; next < end && first > begin + 1 && is(&tokens[first - 1], "(") && is(&tokens[next], ")"); next++)
         first--;
@@ -306,9 +318,20 @@ static size_t find_kernel(const struct source *source, const char *kernel) {
     return found;
 }
 
+// Whether what a parameter points to is declared constant.
+static bool is_constant(const struct source *source, size_t from, size_t name) {
+    bool constant = false, pointer = false;
+    for (size_t i = name; i-- > from;) {
+        const struct token *token = &source->tokens[i];
+        pointer |= is(token, "*");
+        constant |= is(token, "constant") || is(token, "__constant") || (pointer && is(token, "const"));
+    }
+    return constant;
+}
+
 static void find_uses(const struct source *source, const char *kernel, uint8_t *uses, size_t count) {
     const size_t open = find_kernel(source, kernel), close = closing(source, open, source->count);
-    size_t body = close + 1, index = 0, name = 0;
+    size_t body = close + 1, index = 0, name = 0, from = open + 1;
     if (!open || body >= source->count || !is(&source->tokens[body], "{"))
         return;
     const size_t end = closing(source, body, source->count);
@@ -320,8 +343,11 @@ static void find_uses(const struct source *source, const char *kernel, uint8_t *
         if (depth == 0 && (is(token, ",") || i == close)) {
             if (name)
                 uses[index] = uses_of(source, &source->tokens[name], body, end);
+            if (name && is_constant(source, from, name))
+                uses[index] &= PLAN_READS;
             index++;
             name = 0;
+            from = i + 1;
         }
         depth -= depth && (is(token, ")") || is(token, "]"));
     }

@@ -282,6 +282,8 @@ void tsmith_simulation_destroy(tsmith_simulation *simulation) {
     free(simulation);
 }
 
+enum { STREAMS_MOST = 4096 };
+
 const tsmith_simulation_model *tsmith_simulation_get_model(const tsmith_simulation *simulation) {
     return &simulation->figures;
 }
@@ -293,6 +295,12 @@ tsmith_status tsmith_simulation_change(tsmith_simulation *simulation, const tsmi
         (change->kind == TSMITH_CHANGE_FUSE && change->name_count < 2))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "A change needs a factor and a time of 0 or more, and fusing two names or more.");
+    if (change->kind == TSMITH_CHANGE_STREAMS &&
+        (change->size < sizeof *change || !change->streams || change->streams > STREAMS_MOST ||
+         !change->shares || simulation->resource_of))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "Commands are spread once, over 1 to %d queues, with what they need.",
+                          STREAMS_MOST);
     if (sim_change(simulation, change, &count) != TSMITH_OK)
         return no_memory(simulation, error);
     if (affected)

@@ -8,6 +8,7 @@
 //   simulate_model.c    a graph -> points, links, lags           the model; never changed afterwards
 //   simulate_pool.c     what the trace shows of devices: exclusive, shared, and how much kernels slow each other
 //   simulate_change.c   works on `links` and `own`, copies of the model's
+//   simulate_streams.c  the same: commands spread over other queues
 //   simulate_run.c      time goes by
 //   simulate.c          the public API, and the path that decides the end
 #ifndef REPLAY_SIMULATE_H
@@ -65,6 +66,8 @@ struct tsmith_simulation {
     struct sim_link *links;
     size_t link_count, link_capacity;
     int64_t *own;
+    uint32_t *resource_of; // by command; NULL: the model's
+    double *share;         // by command: of its shared resource; NULL: the resource's demand
 
     // of the last run
     int64_t *time;      // by point
@@ -108,6 +111,13 @@ void sim_model_finish(struct sim_model *model);
 // Finds the resources of all commands and the work of those that share one.
 tsmith_status sim_pool_make(tsmith_simulation *simulation);
 
+static inline uint32_t sim_resource_of(const tsmith_simulation *simulation, uint32_t node) {
+    return simulation->resource_of ? simulation->resource_of[node] : simulation->model.resource_of[node];
+}
+
+// STREAMS, on copies of links that are there.
+tsmith_status sim_streams(tsmith_simulation *simulation, const tsmith_change *change, uint64_t *affected);
+bool sim_add_link(tsmith_simulation *simulation, struct sim_link link);
 // The links and own times as the model has them.
 void sim_links_reset(tsmith_simulation *simulation);
 tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *change, uint64_t *affected);

@@ -336,7 +336,7 @@ static bool moves(const struct neighbours *neighbours, uint32_t node) {
     return neighbours->communication[node] == node;
 }
 
-static bool add_link(tsmith_simulation *simulation, struct sim_link link) {
+bool sim_add_link(tsmith_simulation *simulation, struct sim_link link) {
     void *links = simulation->links;
     if (!array_reserve(&links, &simulation->link_capacity, simulation->link_count + 1, sizeof link))
         return false;
@@ -356,7 +356,7 @@ static bool move_links(tsmith_simulation *simulation, const struct neighbours *n
             const uint32_t communication = neighbours->communication[from];
             struct sim_link too = *link;
             too.from = 2 * communication + 1;
-            if (communication != SIM_NONE && communication != from && !add_link(simulation, too))
+            if (communication != SIM_NONE && communication != from && !sim_add_link(simulation, too))
                 return false;
         } else if (link->kind == TSMITH_EDGE_STREAM_ORDER && moves(neighbours, from) &&
                    !moves(neighbours, to)) {
@@ -391,6 +391,10 @@ void sim_links_reset(tsmith_simulation *simulation) {
         free(simulation->links);
         free(simulation->own);
     }
+    free(simulation->resource_of);
+    free(simulation->share);
+    simulation->resource_of = NULL;
+    simulation->share = NULL;
     simulation->changed = false;
     simulation->links = simulation->model.links;
     simulation->own = simulation->model.own;
@@ -448,6 +452,9 @@ tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *ask
         break;
     case TSMITH_CHANGE_OVERLAP_COMMUNICATION:
         status = overlap_communication(&change);
+        break;
+    case TSMITH_CHANGE_STREAMS:
+        status = sim_streams(simulation, asked, &change.affected);
         break;
     case TSMITH_CHANGE_LIMIT:
         status = TSMITH_ERROR_INVALID_ARGUMENT;

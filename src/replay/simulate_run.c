@@ -35,6 +35,7 @@ struct resource_state {
     double clock, speed;
     int64_t clock_time;
     struct heap places; // by the clock at which they are done
+    double wanted;      // by those on it, where each takes its own share
     uint32_t turn;
 };
 
@@ -63,7 +64,7 @@ struct run {
 };
 
 static bool needs_resource(const struct run *run, uint32_t node) {
-    return sim_is_command(run->simulation, node) && run->simulation->model.resource_of[node] != SIM_NONE;
+    return sim_is_command(run->simulation, node) && sim_resource_of(run->simulation, node) != SIM_NONE;
 }
 
 static void push_moment(struct run *run, int64_t time, uint32_t point, uint32_t turn) {
@@ -212,7 +213,7 @@ static void end_exclusive(struct run *run, struct resource_state *state, uint32_
 static void clock_set(struct run *run, struct resource_state *state, double demand) {
     state->clock += state->speed * (double)sim_between(state->clock_time, run->now);
     state->clock_time = run->now;
-    const double wanted = (double)state->places.count * demand;
+    const double wanted = run->simulation->share ? state->wanted : (double)state->places.count * demand;
     state->speed = wanted > 1 ? 1 / wanted : 1;
     state->turn++;
     if (!state->places.count)
@@ -230,6 +231,7 @@ static void begin_shared(struct run *run, struct resource_state *state, double d
     int64_t key; // of doubles that are not negative, the bits are in the same order
     memcpy(&key, &finish, sizeof key);
     run->failed |= !heap_push(&state->places, key, node);
+    state->wanted += run->simulation->share ? run->simulation->share[node] : 0;
     settle(run, 2 * node);
     clock_set(run, state, demand);
 }
@@ -240,6 +242,8 @@ static bool end_shared(struct run *run, struct resource_state *state, double dem
     if (turn != state->turn || !state->places.count || (uint32_t)state->places.items[0].tie != node)
         return false;
     heap_pop(&state->places);
+    state->wanted -= run->simulation->share ? run->simulation->share[node] : 0;
+    state->wanted = state->places.count ? state->wanted : 0; // what rounding leaves
     clock_set(run, state, demand);
     run->pending[2 * (size_t)node + 1] = 0;
     run->simulation->time[2 * (size_t)node + 1] = run->now;
@@ -264,7 +268,7 @@ static void handle(struct run *run, struct heap_item moment) {
         settle(run, 2 * node + end);
         return;
     }
-    const uint32_t number = simulation->model.resource_of[node];
+    const uint32_t number = sim_resource_of(simulation, node);
     const struct sim_resource *resource = &simulation->model.resources[number];
     struct resource_state *state = &run->resources[number];
     if (resource->exclusive && end) {
@@ -343,7 +347,7 @@ static bool prepare(struct run *run) {
     if (!sort_links(run))
         return false;
     for (uint32_t i = 0; i < simulation->command_count && !run->in_order; i++)
-        run->in_order = simulation->model.resource_of[i] != SIM_NONE;
+        run->in_order = sim_resource_of(simulation, i) != SIM_NONE;
     run->stack = malloc((run->in_order ? 1 : points + 1) * sizeof *run->stack);
     run->resources = calloc((size_t)simulation->model.resource_count + 1, sizeof *run->resources);
     run->rows = calloc(rows + 1, sizeof *run->rows);

@@ -3,13 +3,14 @@
 // Five small shapes of programs whose time has another cause each, and what can be changed about them: so that a
 // prediction ("if this kernel took half as long") can be compared with the change really made.
 //
-//   cl_what_if chain|backlog|queues|copies|host [-n STEPS] [--change CHANGE]
+//   cl_what_if chain|backlog|queues|copies|host|independent [-n STEPS] [--change CHANGE]
 //
 // A step is a pause of the host, kernel work_a and kernel work_b. chain: one queue, the host waits after every step.
 // backlog: one queue, the host waits once. queues: work_b runs on a queue of its own, behind work_a's event, and the
 // host waits every fourth step. copies: a buffer is written before the kernels, and read with a blocking read after
-// them. host: as chain, but the pause is longer than the kernels. CHANGE: double-a, half-a, half-copies, half-pause,
-// no-waits (but for the last) or fuse (one kernel that does the work of both).
+// them. host: as chain, but the pause is longer than the kernels. independent: one queue, work_a on each of four buffers, and
+// the host waits once. CHANGE: double-a, half-a, half-copies, half-pause, no-waits (but for the last), fuse (one kernel that
+// does the work of both) or streams-2 (independent: a second queue for every other buffer).
 //
 // Prints one JSON object with the wall time of the steps and their number. Kernels are one work-group, so on a device
 // that gives each its own processor the host keeps one.
@@ -23,21 +24,22 @@ static const char source[] =
     "__kernel void work_ab(__global float *v, int n, int m) { v[0] = work(v[0], n); v[1] = work(v[1], m); "
     "}\n";
 
-enum { ITERATIONS = 100000, COPY_BYTES = 4 << 20, QUEUES_WAIT_EVERY = 4 };
+enum { ITERATIONS = 100000, COPY_BYTES = 4 << 20, QUEUES_WAIT_EVERY = 4, CHAINS = 4 };
 
 struct shape {
     const char *name;
     long pause_us;
     unsigned wait_every; // steps; 0: only at the end
-    bool two_queues, copies;
+    bool two_queues, copies, independent;
 };
 
 static const struct shape shapes[] = {
-    {"chain", 100, 1, false, false},
-    {"backlog", 10, 0, false, false},
-    {"queues", 50, QUEUES_WAIT_EVERY, true, false},
-    {"copies", 50, 0, false, true},
-    {"host", 1500, 1, false, false},
+    {"chain", 100, 1, false, false, false},
+    {"backlog", 10, 0, false, false, false},
+    {"queues", 50, QUEUES_WAIT_EVERY, true, false, false},
+    {"copies", 50, 0, false, true, false},
+    {"host", 1500, 1, false, false, false},
+    {"independent", 10, 0, false, false, true},
 };
 
 struct steps {
@@ -45,10 +47,10 @@ struct steps {
     unsigned long count;
     int iterations_a, iterations_b;
     size_t copy_bytes;
-    bool fused, no_waits;
+    bool fused, no_waits, two_streams;
     cl_command_queue first, second;
     cl_kernel a, b, ab;
-    cl_mem values, big;
+    cl_mem values, big, chains[CHAINS];
     char *host;
 };
 
@@ -78,6 +80,11 @@ static void run_step(const struct steps *steps, unsigned long number) {
                                   NULL, NULL));
     if (steps->fused) {
         launch(steps->first, steps->ab, 0, NULL, NULL);
+    } else if (steps->shape.independent) {
+        for (int i = 0; i < CHAINS; i++) {
+            MUST(clSetKernelArg(steps->a, 0, sizeof *steps->chains, &steps->chains[i]));
+            launch(steps->second && i % 2 ? steps->second : steps->first, steps->a, 0, NULL, NULL);
+        }
     } else if (steps->shape.two_queues) {
         cl_event done;
         launch(steps->first, steps->a, 0, NULL, &done);
@@ -100,7 +107,8 @@ static void run_step(const struct steps *steps, unsigned long number) {
 }
 
 static void usage(const char *program) {
-    fprintf(stderr, "usage: %s chain|backlog|queues|copies|host [-n STEPS] [--change CHANGE]\n", program);
+    fprintf(stderr, "usage: %s chain|backlog|queues|copies|host|independent [-n STEPS] [--change CHANGE]\n",
+            program);
     exit(EXIT_USAGE);
 }
 
@@ -117,6 +125,8 @@ static void apply(struct steps *steps, const char *change, const char *program) 
         steps->no_waits = true;
     else if (strcmp(change, "fuse") == 0)
         steps->fused = true;
+    else if (strcmp(change, "streams-2") == 0 && steps->shape.independent)
+        steps->two_streams = true;
     else
         usage(program);
 }
@@ -147,12 +157,16 @@ static void make_objects(struct steps *steps, cl_context context, cl_device_id d
     const cl_program program = program_build(context, device, source);
     steps->first = clCreateCommandQueue(context, device, 0, &status);
     MUST(status);
-    if (steps->shape.two_queues) {
+    if (steps->shape.two_queues || steps->two_streams) {
         steps->second = clCreateCommandQueue(context, device, 0, &status);
         MUST(status);
     }
     steps->values = clCreateBuffer(context, CL_MEM_READ_WRITE, 2 * sizeof(float), NULL, &status);
     MUST(status);
+    for (int i = 0; i < CHAINS; i++) {
+        steps->chains[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(float), NULL, &status);
+        MUST(status);
+    }
     steps->big = clCreateBuffer(context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, &status);
     MUST(status);
     cl_kernel *const kernels[] = {&steps->a, &steps->b, &steps->ab};

@@ -35,7 +35,12 @@ static void destroy(struct built *built) {
 static uint64_t change(struct built *built, tsmith_change_kind kind, const char *const *names,
                        size_t name_count, double factor, int64_t time) {
     uint64_t affected;
-    const tsmith_change asked = {sizeof asked, kind, names, name_count, factor, time};
+    const tsmith_change asked = {.size = sizeof asked,
+                                 .kind = kind,
+                                 .names = names,
+                                 .name_count = name_count,
+                                 .factor = factor,
+                                 .time = time};
     assert_int_equal(tsmith_simulation_change(built->simulation, &asked, &affected, NULL), TSMITH_OK);
     return affected;
 }
@@ -157,6 +162,48 @@ static void a_captured_graph_needs_no_host(void **state) {
     destroy(&built);
 }
 
+static int64_t spread(struct built *built, uint32_t streams, uint32_t behind, double share) {
+    tsmith_need needs[20];
+    double shares[20];
+    uint64_t affected;
+    tsmith_change asked = {.size = sizeof asked, .kind = TSMITH_CHANGE_STREAMS, .streams = streams};
+    for (uint32_t i = 0; i < 20; i++)
+        shares[i] = share;
+    for (uint32_t i = behind; i < 20; i++)
+        needs[asked.need_count++] = (tsmith_need){i, i - behind};
+    asked.needs = needs;
+    asked.shares = shares;
+    tsmith_simulation_reset(built->simulation);
+    assert_int_equal(tsmith_simulation_change(built->simulation, &asked, &affected, NULL), TSMITH_OK);
+    assert_int_equal(affected, share < 0 ? 0 : 20);
+    return makespan(built);
+}
+
+static void commands_wait_for_what_they_need(void **state) {
+    (void)state;
+    struct built built = {0};
+    const int64_t one_queue = 200 + 20 * 2000 + 19 * 10 + 50;
+    init_backlog(&built, 20);
+    assert_int_equal(spread(&built, 1, 2, 0.5), one_queue);
+    // Two chains beside each other; the second begins 1000 ns later.
+    assert_int_equal(spread(&built, 2, 2, 0.5), 1000 + 200 + 10 * 2000 + 9 * 10 + 50);
+    assert_int_equal(spread(&built, 7, 2, 0.5), 1000 + 200 + 10 * 2000 + 9 * 10 + 50);
+    // Each needs the one before it, or is not known to need nothing: no queue helps.
+    assert_int_equal(spread(&built, 2, 1, 0.5), one_queue);
+    assert_int_equal(spread(&built, 4, 2, -1), one_queue);
+    // Each takes the whole device: only the gaps are filled.
+    const int64_t whole = spread(&built, 2, 2, 1);
+    assert_true(whole >= 200 + 20 * 2000 + 50 && whole < one_queue);
+    // Nothing needs anything: the host decides, then the last kernel.
+    assert_int_equal(spread(&built, 20, 20, 0.01), 19 * 1000 + 200 + 2000 + 50);
+    const tsmith_change none = {.size = sizeof none, .kind = TSMITH_CHANGE_STREAMS};
+    assert_int_equal(tsmith_simulation_change(built.simulation, &none, NULL, NULL),
+                     TSMITH_ERROR_INVALID_ARGUMENT);
+    tsmith_simulation_reset(built.simulation);
+    assert_int_equal(makespan(&built), one_queue);
+    destroy(&built);
+}
+
 // ---- policies
 
 // A device that runs one kernel at a time, and three queues; kernels of queue q take 100 * (q + 1) ns. All are launched
@@ -218,6 +265,29 @@ static void policies_are_told_apart(void **state) {
 
 // ---- random traces
 
+static void spread_at_random(struct built *built, struct random *random) {
+    size_t commands;
+    tsmith_need needs[200];
+    tsmith_change asked = {.size = sizeof asked,
+                           .kind = TSMITH_CHANGE_STREAMS,
+                           .streams = 1 + (uint32_t)random_below(random, 4),
+                           .needs = needs};
+    tsmith_timeline_commands(built->timeline, &commands);
+    double *shares = calloc(commands + 1, sizeof *shares);
+    assert_non_null(shares);
+    for (uint32_t i = 0; i < commands; i++) {
+        shares[i] = (double)random_below(random, 5) / 3 - 0.3;
+        for (uint64_t k = random_below(random, 3); k && asked.need_count < 200; k--)
+            needs[asked.need_count++] = (tsmith_need){i, (uint32_t)random_below(random, commands + 2)};
+    }
+    asked.shares = shares;
+    tsmith_simulation_reset(built->simulation);
+    assert_int_equal(tsmith_simulation_change(built->simulation, &asked, NULL, NULL), TSMITH_OK);
+    const int64_t first = makespan(built);
+    assert_int_equal(first, makespan(built));
+    free(shares);
+}
+
 static void random_traces_add_up(void **state) {
     (void)state;
     struct random random = {77};
@@ -237,11 +307,12 @@ static void random_traces_add_up(void **state) {
                 const int64_t first = run(&built, &options).makespan, second = run(&built, &options).makespan;
                 assert_int_equal(first, second);
             }
-            for (int kind = 0; kind < TSMITH_CHANGE_LIMIT; kind++) {
+            for (int kind = 0; kind < TSMITH_CHANGE_STREAMS; kind++) {
                 static const char *const ANY[] = {"*", "*"};
                 change(&built, (tsmith_change_kind)kind, ANY, 2, 0.5, 10);
                 run(&built, NULL);
             }
+            spread_at_random(&built, &random);
         }
         destroy(&built);
     }
@@ -255,6 +326,7 @@ int main(void) {
         cmocka_unit_test(without_the_wait_the_device_decides),
         cmocka_unit_test(fused_kernels_have_no_gap),
         cmocka_unit_test(a_captured_graph_needs_no_host),
+        cmocka_unit_test(commands_wait_for_what_they_need),
         cmocka_unit_test(policies_are_told_apart),
         cmocka_unit_test(random_traces_add_up),
     };
