@@ -56,15 +56,15 @@ struct rows {
     X(read)                                                                                                  \
     X(write)                                                                                                 \
     X(readv)                                                                                                 \
-    X(writev) X(pread64) X(pwrite64) X(futex) X(ppoll) X(pselect6) X(epoll_pwait) X(nanosleep)               \
-        X(clock_nanosleep) X(sched_yield) X(ioctl) X(fsync) X(fdatasync) X(mmap) X(munmap) X(mprotect)       \
-            X(madvise) X(mremap) X(msync) X(brk) X(openat) X(close) X(newfstatat) X(statx) X(fstat)          \
-                X(getdents64) X(unlinkat) X(renameat2) X(ftruncate) X(fallocate) X(wait4) X(waitid)          \
-                    X(recvfrom) X(recvmsg) X(sendto) X(sendmsg) X(socket) X(accept) X(accept4) X(connect)    \
-                        X(rt_sigtimedwait) X(rt_sigsuspend) X(rt_sigprocmask) X(io_getevents)                \
-                            X(io_uring_enter) X(execve) X(clone) X(clone3) X(exit_group) X(exit) X(flock)    \
-                                X(splice) X(sendfile) X(getrandom) X(membarrier) X(prctl)                    \
-                                    X(sched_setaffinity) X(kill) X(tgkill)
+    X(writev)                                                                                                \
+    X(pread64) X(pwrite64) X(futex) X(ppoll) X(pselect6) X(epoll_pwait) X(nanosleep) X(clock_nanosleep)      \
+        X(sched_yield) X(ioctl) X(fsync) X(fdatasync) X(mmap) X(munmap) X(mprotect) X(madvise) X(mremap)     \
+            X(msync) X(brk) X(openat) X(close) X(newfstatat) X(statx) X(fstat) X(getdents64) X(unlinkat)     \
+                X(renameat2) X(ftruncate) X(fallocate) X(wait4) X(waitid) X(recvfrom) X(recvmsg) X(sendto)   \
+                    X(sendmsg) X(socket) X(accept) X(accept4) X(connect) X(rt_sigtimedwait) X(rt_sigsuspend) \
+                        X(rt_sigprocmask) X(io_getevents) X(io_uring_enter) X(execve) X(clone) X(clone3)     \
+                            X(exit_group) X(exit) X(flock) X(splice) X(sendfile) X(getrandom) X(membarrier)  \
+                                X(prctl) X(sched_setaffinity) X(kill) X(tgkill)
 // Those that newer machines never had.
 #if defined(SYS_poll)
 #define OLD_SYSTEM_CALLS(X)                                                                                  \

@@ -255,6 +255,33 @@ static void add_kernel(struct plan_builder *builder, const struct recording_reco
     }
 }
 
+static void add_image_command(struct plan_builder *builder, const struct recording_record *record,
+                              const struct plan_object *source, const struct plan_object *target) {
+    switch (recording_value(record, RECORDING_KEY_COMMAND)) {
+    case RECORDING_COMMAND_READ_IMAGE:
+        add_image(builder, record, source, true, PLAN_READS);
+        break;
+    case RECORDING_COMMAND_WRITE_IMAGE:
+    case RECORDING_COMMAND_FILL_IMAGE:
+        add_image(builder, record, target, false, PLAN_WRITES);
+        break;
+    case RECORDING_COMMAND_COPY_IMAGE:
+        add_image(builder, record, source, true, PLAN_READS);
+        add_image(builder, record, target, false, PLAN_WRITES);
+        break;
+    case RECORDING_COMMAND_IMAGE_TO_BUFFER:
+        add_image(builder, record, source, true, PLAN_READS);
+        add_pixels(builder, record, target, source, PLAN_WRITES);
+        break;
+    case RECORDING_COMMAND_BUFFER_TO_IMAGE:
+        add_pixels(builder, record, source, target, PLAN_READS);
+        add_image(builder, record, target, false, PLAN_WRITES);
+        break;
+    default:
+        break;
+    }
+}
+
 // ---- any command
 
 void plan_add_accesses(struct plan_builder *builder, const struct recording_record *record) {
@@ -296,23 +323,12 @@ void plan_add_accesses(struct plan_builder *builder, const struct recording_reco
         add_box(builder, record, target, false, PLAN_WRITES);
         break;
     case RECORDING_COMMAND_READ_IMAGE:
-        add_image(builder, record, source, true, PLAN_READS);
-        break;
     case RECORDING_COMMAND_WRITE_IMAGE:
     case RECORDING_COMMAND_FILL_IMAGE:
-        add_image(builder, record, target, false, PLAN_WRITES);
-        break;
     case RECORDING_COMMAND_COPY_IMAGE:
-        add_image(builder, record, source, true, PLAN_READS);
-        add_image(builder, record, target, false, PLAN_WRITES);
-        break;
     case RECORDING_COMMAND_IMAGE_TO_BUFFER:
-        add_image(builder, record, source, true, PLAN_READS);
-        add_pixels(builder, record, target, source, PLAN_WRITES);
-        break;
     case RECORDING_COMMAND_BUFFER_TO_IMAGE:
-        add_pixels(builder, record, source, target, PLAN_READS);
-        add_image(builder, record, target, false, PLAN_WRITES);
+        add_image_command(builder, record, source, target);
         break;
     case RECORDING_COMMAND_MAP:
         add_map(builder, record);
