@@ -57,22 +57,41 @@ static bool has_tracepoint(const struct btf *kernel, const char *name) {
     return kernel && btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
 }
 
-// Programs whose tracepoint this kernel lacks, and those nobody asked for, are not loaded.
+// Programs whose tracepoints this kernel lacks, and those nobody asked for, are not loaded: a group all or none.
+static bool choose_group(const struct btf *kernel, bool wanted, struct bpf_program *const *programs,
+                         const char *const *tracepoints, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        wanted = wanted && has_tracepoint(kernel, tracepoints[i]);
+    for (size_t i = 0; i < count; i++)
+        bpf_program__set_autoload(programs[i], wanted);
+    return wanted;
+}
+
+#define CHOOSE_GROUP(kernel, wanted, programs, tracepoints)                                                  \
+    choose_group(kernel, wanted, programs, tracepoints, sizeof(programs) / sizeof(programs)[0])
+
 static void choose_programs(struct agent_bpf *agent) {
     struct btf *kernel = btf__load_vmlinux_btf();
     struct trace_bpf *skeleton = agent->skeleton;
-    agent->fences = agent->sched && has_tracepoint(kernel, "dma_fence_emit") &&
-                    has_tracepoint(kernel, "dma_fence_signaled") &&
-                    has_tracepoint(kernel, "dma_fence_wait_start") &&
-                    has_tracepoint(kernel, "dma_fence_wait_end");
-    struct bpf_program *const sched[] = {skeleton->progs.on_switch, skeleton->progs.on_waking},
-                              *const fences[] = {
-                                  skeleton->progs.on_fence_emit, skeleton->progs.on_fence_signaled,
-                                  skeleton->progs.on_fence_wait_start, skeleton->progs.on_fence_wait_end};
-    for (size_t i = 0; i < sizeof sched / sizeof sched[0]; i++)
-        bpf_program__set_autoload(sched[i], agent->sched);
-    for (size_t i = 0; i < sizeof fences / sizeof fences[0]; i++)
-        bpf_program__set_autoload(fences[i], agent->fences);
+    struct bpf_program *const sched[] = {skeleton->progs.on_switch, skeleton->progs.on_waking};
+    static const char *const sched_points[] = {"sched_switch", "sched_waking"};
+    struct bpf_program *const fences[] = {skeleton->progs.on_fence_emit, skeleton->progs.on_fence_signaled,
+                                          skeleton->progs.on_fence_wait_start,
+                                          skeleton->progs.on_fence_wait_end};
+    static const char *const fence_points[] = {"dma_fence_emit", "dma_fence_signaled", "dma_fence_wait_start",
+                                               "dma_fence_wait_end"};
+    struct bpf_program *const devices[] = {skeleton->progs.on_device_enter, skeleton->progs.on_device_leave};
+    static const char *const device_points[] = {"irq_handler_entry", "irq_handler_exit"};
+    struct bpf_program *const softirqs[] = {skeleton->progs.on_softirq_enter,
+                                            skeleton->progs.on_softirq_leave};
+    static const char *const softirq_points[] = {"softirq_entry", "softirq_exit"};
+    struct bpf_program *const timers[] = {skeleton->progs.on_timer_enter, skeleton->progs.on_timer_leave};
+    static const char *const timer_points[] = {"hrtimer_expire_entry", "hrtimer_expire_exit"};
+    CHOOSE_GROUP(kernel, agent->sched, sched, sched_points);
+    CHOOSE_GROUP(kernel, agent->sched, devices, device_points);
+    CHOOSE_GROUP(kernel, agent->sched, softirqs, softirq_points);
+    CHOOSE_GROUP(kernel, agent->sched, timers, timer_points);
+    agent->fences = CHOOSE_GROUP(kernel, agent->sched, fences, fence_points);
     btf__free(kernel);
 }
 

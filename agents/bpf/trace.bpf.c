@@ -252,8 +252,62 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *before, struct task_
     return 0;
 }
 
-// Runs where the waking is done: the current thread is the waker, or an interrupt that came in its time, which cannot be
-// told everywhere; on an idle processor it was an interrupt.
+// ---- interrupts: what they wake, the thread in whose time they come has not woken
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, unsigned);
+    __type(value, unsigned);
+} interrupts SEC(".maps"); // that this processor is in, one inside the other
+
+static int change_interrupts(bool enter) {
+    const unsigned zero = 0;
+    unsigned *depth = bpf_map_lookup_elem(&interrupts, &zero);
+    if (depth && enter)
+        ++*depth;
+    else if (depth && *depth) // one that was entered before all this was attached is not left
+        --*depth;
+    return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int on_device_enter(void *context) {
+    return change_interrupts(true);
+}
+
+SEC("tp_btf/irq_handler_exit")
+int on_device_leave(void *context) {
+    return change_interrupts(false);
+}
+
+SEC("tp_btf/softirq_entry")
+int on_softirq_enter(void *context) {
+    return change_interrupts(true);
+}
+
+SEC("tp_btf/softirq_exit")
+int on_softirq_leave(void *context) {
+    return change_interrupts(false);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int on_timer_enter(void *context) {
+    return change_interrupts(true);
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int on_timer_leave(void *context) {
+    return change_interrupts(false);
+}
+
+static bool in_interrupt(void) {
+    const unsigned zero = 0;
+    const unsigned *depth = bpf_map_lookup_elem(&interrupts, &zero);
+    return depth && *depth;
+}
+
+// Runs where the waking is done: the current thread is the waker, unless it is interrupted.
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task) {
     const unsigned thread = (unsigned)task->pid;
@@ -265,7 +319,7 @@ int BPF_PROG(on_waking, struct task_struct *task) {
     off->woken = bpf_ktime_get_ns();
     off->flags = AGENT_BPF_WOKEN;
     struct task_struct *waker = (struct task_struct *)bpf_get_current_task_btf();
-    if (waker->pid == 0) {
+    if (waker->pid == 0 || in_interrupt()) { // an idle processor wakes nobody by itself
         off->flags |= AGENT_BPF_WOKEN_BY_INTERRUPT;
         return 0;
     }

@@ -7,6 +7,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/host_calls.h"
+#include "analyze/off_cpu.h"
 #include "base/array.h"
 
 enum { GAPS = 20 };
@@ -71,7 +72,8 @@ struct idle {
     struct gap worst[CAUSE_LIMIT];   // of the device at hand: the longest by what took most of it
     uint64_t counts[CAUSE_LIMIT];    // and how many
     struct gap longest[CAUSE_LIMIT]; // of the device at hand: the longest stretch of each cause alone
-    struct host_calls calls;         // what the launching threads did while the device was empty
+    struct off_cpu off;      // when threads did not run; of the device at hand: while it was host-bound
+    struct host_calls calls; // what the launching threads did while the device was empty
     bool failed;
 };
 
@@ -151,6 +153,33 @@ static void add_stretch(struct idle *idle, enum cause cause, int64_t from, int64
         *longest = (struct gap){from, to, cause, next};
 }
 
+// The first of the activity that ends after `at`; an empty one at `to` when there is none.
+static tsmith_interval activity_after(const struct activity *activity, int64_t at, int64_t to) {
+    size_t low = 0, high = activity->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (activity->items[middle].to <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < activity->count && activity->items[low].from < to ? activity->items[low]
+                                                                   : (tsmith_interval){to, to};
+}
+
+// What the thread was in while it neither waited for the device nor compiled.
+static void add_host_bound(struct idle *idle, uint32_t thread, int64_t from, int64_t to) {
+    const uint32_t track = idle->context->timeline->threads[thread].track;
+    for (int64_t at = from; at < to && idle->off.count;) {
+        const tsmith_interval wait = activity_after(&idle->waits[thread], at, to),
+                              compile = activity_after(&idle->compiles[thread], at, to);
+        const tsmith_interval next = wait.from <= compile.from ? wait : compile;
+        if (next.from > at)
+            idle->failed |= !off_cpu_add(&idle->off, track, at, next.from);
+        at = next.from < to ? next.to : to;
+    }
+}
+
 // The device had no work in [from, to).
 static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from, int64_t to) {
     uint32_t next = next_command(idle, device, to);
@@ -161,6 +190,7 @@ static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from,
         sync = covered(&idle->waits[thread], from, to);
         sync = sync > to - from - compile ? to - from - compile : sync;
         idle->failed |= !host_calls_add(&idle->calls, idle->context->timeline, ELSE_ROLES, thread, from, to);
+        add_host_bound(idle, thread, from, to);
     }
     add_time(idle, CAUSE_COMPILE, compile);
     add_time(idle, CAUSE_SYNC, sync);
@@ -305,6 +335,66 @@ static void write_finding(const int64_t sums[CAUSE_LIMIT], struct report *report
             report_percent(sums[worst], active), CAUSE_DOCS[worst]);
 }
 
+// ---- why the host was not there
+
+static const char *host_word(const struct off_reason *reason) {
+    if (reason->operation == TSMITH_OPERATION_NONE)
+        return "running";
+    return reason->operation == TSMITH_OPERATION_PREEMPTED
+               ? "ready"
+               : tsmith_operation_name((tsmith_operation)reason->operation);
+}
+
+static struct report_table *begin_host_table(struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {
+        {"device", TSMITH_CELL_TEXT},   {"host", TSMITH_CELL_TEXT},     {"in", TSMITH_CELL_TEXT},
+        {"woken_by", TSMITH_CELL_TEXT}, {"time", TSMITH_CELL_DURATION}, {"share", TSMITH_CELL_SHARE},
+        {"count", TSMITH_CELL_COUNT}};
+    return REPORT_TABLE(
+        report, "host_bound",
+        "what the launching threads were in while the device was host-bound (ready: waiting for a "
+        "processor)",
+        COLUMNS);
+}
+
+static void write_host(struct idle *idle, struct report *report, struct report_table *table,
+                       const tsmith_row *device) {
+    enum { REASONS = 20 };
+    const tsmith_dictionary *dictionary = idle->context->dictionary;
+    off_cpu_sort_reasons(&idle->off);
+    for (size_t i = 0; table && i < idle->off.reason_count && i < REASONS; i++) {
+        const struct off_reason *reason = &idle->off.reasons[i];
+        analysis_device_text(report, table, idle->context, device);
+        report_text(report, table, analysis_text(host_word(reason)));
+        report_text(report, table, tsmith_dictionary_string(dictionary, reason->name));
+        report_text(report, table, tsmith_dictionary_string(dictionary, reason->waker));
+        report_integer(report, table, reason->time);
+        report_share(report, table, reason->time, idle->times[CAUSE_HOST_BOUND]);
+        report_integer(report, table, (int64_t)reason->count);
+    }
+}
+
+// Names what kept the launching threads: the longest three, where the kernel told.
+static void advise_host(const struct idle *idle) {
+    enum { NAMED = 3, LEAST_PART = 20 };
+    const int64_t least = idle->times[CAUSE_HOST_BOUND] / LEAST_PART;
+    for (size_t i = 0; i < NAMED && i < idle->off.reason_count && idle->off.reasons[i].time > least; i++) {
+        const struct off_reason *reason = &idle->off.reasons[i];
+        const tsmith_string name = tsmith_dictionary_string(idle->context->dictionary, reason->name),
+                            waker = tsmith_dictionary_string(idle->context->dictionary, reason->waker);
+        char text[REPORT_TEXT];
+        if (reason->operation == TSMITH_OPERATION_NONE || reason->operation == TSMITH_OPERATION_PREEMPTED)
+            advice_evidence(idle->context->advice, ADVICE_HOST_BOUND, "%s of it the host %s.",
+                            report_duration(text, reason->time),
+                            reason->operation ? "waits for a processor" : "computes");
+        else
+            advice_evidence(idle->context->advice, ADVICE_HOST_BOUND,
+                            "%s of it the host is %s in %.*s%s%.*s.", report_duration(text, reason->time),
+                            host_word(reason), analysis_shown(name), name.bytes,
+                            waker.length ? ", woken by " : "", analysis_shown(waker), waker.bytes);
+    }
+}
+
 // ---- what could be won
 
 static const struct gap *longest_of(const struct idle *idle, enum cause cause, enum cause other) {
@@ -426,6 +516,7 @@ static void advise(struct idle *idle, const tsmith_row *device) {
     if (idle->times[CAUSE_HOST_BOUND] > host_before) {
         name_calls(idle, ADVICE_HOST_BOUND, idle->times[CAUSE_HOST_BOUND]);
         name_ranges(idle, ADVICE_HOST_BOUND, ranges_of(idle, device)->gaps, idle->times[CAUSE_HOST_BOUND]);
+        advise_host(idle);
     }
     advise_startup(idle, device);
     advise_cause(idle, device, ADVICE_SYNC, CAUSE_SYNC, CAUSE_SYNC,
@@ -447,6 +538,7 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
     int64_t window = context->window.to - context->window.from, sums[CAUSE_LIMIT] = {0};
     struct report_table *table =
         REPORT_TABLE(report, "causes", "the times of a device add up to the window", COLUMNS);
+    struct report_table *host = idle->off.count ? begin_host_table(report) : NULL;
     for (size_t i = 0; i < context->timeline->device_count; i++) {
         const tsmith_row *device = &context->timeline->devices[i];
         memset(idle->times, 0, sizeof idle->times);
@@ -454,7 +546,9 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
         memset(idle->counts, 0, sizeof idle->counts);
         memset(idle->longest, 0, sizeof idle->longest);
         host_calls_clear(&idle->calls);
+        off_cpu_clear(&idle->off);
         measure(idle, device);
+        write_host(idle, report, host, device);
         tsmith_status status = separate_copies(idle, device);
         if (status != TSMITH_OK)
             return status;
@@ -473,6 +567,13 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
     }
     write_finding(sums, report);
     return TSMITH_OK;
+}
+
+static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                          const tsmith_interval *window) {
+    struct idle *idle = state;
+    (void)dictionary, (void)window; // what began before it may last into it
+    return off_cpu_take(&idle->off, batch) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
@@ -506,6 +607,7 @@ static void release(void *state) {
     free(idle->compiles);
     free(idle->next);
     host_calls_finish(&idle->calls);
+    off_cpu_finish(&idle->off);
 }
 
 const struct analysis_kind analysis_idle = {
@@ -514,6 +616,7 @@ const struct analysis_kind analysis_idle = {
     .needs = NEEDS_STATES,
     .ranges = true,
     .state_size = sizeof(struct idle),
+    .write = take,
     .finish = finish,
     .release = release,
     .advises = true,

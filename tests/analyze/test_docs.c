@@ -24,6 +24,7 @@ static tsmith_source *make(struct made_trace *trace, tsmith_batch **shaped) {
         made_launch(trace, thread, queue, (uint64_t)i + 1, 10 * i + 1, 5, 100 * i + 100, 50);
     made_event(trace, TSMITH_KIND_COLLECTIVE, queue, 500, 50)->name = "all_reduce";
     made_event(trace, TSMITH_KIND_ALLOC, thread, 5, 2)->object = 9;
+    made_event(trace, TSMITH_KIND_OFF_CPU, thread, 300, 5)->operation = TSMITH_OPERATION_SLEEPING;
     assert_int_equal(tsmith_batch_create(shaped), TSMITH_OK);
     tsmith_batch_reset(*shaped, queue);
     (void)tsmith_batch_append(*shaped, TSMITH_KIND_KERNEL, 700);

@@ -65,6 +65,7 @@ for name, role in said.items():
         assert len(slept) == 1 and slept[0]["name"] == "clock_nanosleep", (wait, within(wait))
         # At least as long as asked for, up to what the scheduler's clock is finer than the trace's.
         assert slept[0]["duration"] >= role["nap"] * 0.999 and slept[0]["start"] <= slept[0]["woken"]
+        assert slept[0]["waker"] == "interrupt" and "waker_tid" not in slept[0], slept[0] # of the clock
     woken = 0
     for wait in role["reads"]:
         slept = [e for e in within(wait) if e["operation"] == "sleeping"]

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread is in one period at a time, so those of a track are disjoint, and sorted by start they are sorted by end.
+#include "analyze/off_cpu.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+void off_cpu_finish(struct off_cpu *off) {
+    free(off->periods);
+    free(off->reasons);
+    *off = (struct off_cpu){0};
+}
+
+bool off_cpu_take(struct off_cpu *off, const tsmith_batch *batch) {
+    tsmith_column kind, start;
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind) ||
+        !tsmith_batch_column(batch, TSMITH_FIELD_START, &start))
+        return true;
+    for (uint32_t row = 0; row < kind.count; row++) {
+        uint64_t duration, woken, name = 0, waker = 0, operation = 0;
+        if (((const uint8_t *)kind.values)[row] != TSMITH_KIND_OFF_CPU ||
+            !tsmith_batch_get(batch, TSMITH_FIELD_DURATION, row, &duration))
+            continue;
+        void *periods = off->periods;
+        if (!array_reserve(&periods, &off->capacity, off->count + 1, sizeof *off->periods))
+            return false;
+        off->periods = periods;
+        const int64_t from = ((const int64_t *)start.values)[row], to = from + (int64_t)duration;
+        tsmith_batch_get(batch, TSMITH_FIELD_OPERATION, row, &operation);
+        tsmith_batch_get(batch, TSMITH_FIELD_NAME, row, &name);
+        tsmith_batch_get(batch, TSMITH_FIELD_WAKER, row, &waker);
+        int64_t ready = tsmith_batch_get(batch, TSMITH_FIELD_WOKEN, row, &woken) ? (int64_t)woken : to;
+        if (operation == TSMITH_OPERATION_PREEMPTED)
+            ready = from;
+        ready = ready < from ? from : ready > to ? to : ready;
+        off->periods[off->count++] = (struct off_period){
+            from, ready, to, tsmith_batch_track(batch), (uint32_t)name, (uint32_t)waker, (uint8_t)operation};
+        off->sorted = false;
+    }
+    return true;
+}
+
+static int by_track_and_start(const void *a, const void *b) {
+    const struct off_period *left = a, *right = b;
+    if (left->track != right->track)
+        return left->track < right->track ? -1 : 1;
+    return (left->from > right->from) - (left->from < right->from);
+}
+
+void off_cpu_clear(struct off_cpu *off) {
+    off->reason_count = 0;
+}
+
+static bool add_reason(struct off_cpu *off, const struct off_reason *reason) {
+    if (reason->time <= 0)
+        return true;
+    for (size_t i = 0; i < off->reason_count; i++) {
+        struct off_reason *known = &off->reasons[i];
+        if (known->operation == reason->operation && known->name == reason->name &&
+            known->waker == reason->waker) {
+            known->time += reason->time;
+            known->count += reason->count;
+            return true;
+        }
+    }
+    void *reasons = off->reasons;
+    if (!array_reserve(&reasons, &off->reason_capacity, off->reason_count + 1, sizeof *off->reasons))
+        return false;
+    off->reasons = reasons;
+    off->reasons[off->reason_count++] = *reason;
+    return true;
+}
+
+static int64_t overlap(int64_t from, int64_t to, int64_t begin, int64_t end) {
+    begin = begin > from ? begin : from;
+    end = end < to ? end : to;
+    return end > begin ? end - begin : 0;
+}
+
+// The first period of the track that ends after `time`.
+static size_t find(const struct off_cpu *off, uint32_t track, int64_t time) {
+    size_t low = 0, high = off->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct off_period *at = &off->periods[middle];
+        if (at->track < track || (at->track == track && at->to <= time))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool off_cpu_add(struct off_cpu *off, uint32_t track, int64_t from, int64_t to) {
+    int64_t ran = to - from;
+    bool room = true;
+    if (!off->sorted)
+        qsort(off->periods, off->count, sizeof *off->periods, by_track_and_start);
+    off->sorted = true;
+    for (size_t i = find(off, track, from); room && i < off->count; i++) {
+        const struct off_period *period = &off->periods[i];
+        if (period->track != track || period->from >= to)
+            break;
+        const struct off_reason waits = {period->operation, period->name, period->waker,
+                                         overlap(from, to, period->from, period->woken), 1},
+                                ready = {.operation = TSMITH_OPERATION_PREEMPTED,
+                                         .time = overlap(from, to, period->woken, period->to),
+                                         .count = 1};
+        ran -= waits.time + ready.time;
+        room = add_reason(off, &waits) && add_reason(off, &ready);
+    }
+    const struct off_reason runs = {.time = ran, .count = 1};
+    return room && add_reason(off, &runs);
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct off_reason *left = a, *right = b;
+    if (left->time != right->time)
+        return left->time > right->time ? -1 : 1;
+    if (left->operation != right->operation)
+        return left->operation < right->operation ? -1 : 1;
+    if (left->name != right->name)
+        return left->name < right->name ? -1 : 1;
+    return (left->waker > right->waker) - (left->waker < right->waker);
+}
+
+void off_cpu_sort_reasons(struct off_cpu *off) {
+    qsort(off->reasons, off->reason_count, sizeof *off->reasons, by_time);
+}
