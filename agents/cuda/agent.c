@@ -18,6 +18,7 @@
 #include "subscribe.h"
 #include "timebase.h"
 #include "tracks.h"
+#include "windows.h"
 
 struct agent agent;
 
@@ -93,6 +94,7 @@ static void inject(void) {
         return;
     }
     shapes_register(agent.channel);
+    windows_init(channel_armed(agent.channel));
     if (!subscribe(why, sizeof why)) {
         agent_notice(why);
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);

@@ -8,6 +8,7 @@
 #include "library.h"
 #include "reader.h"
 #include "tracks.h"
+#include "windows.h"
 
 enum { READERS = 16, FLIGHT_SHARED = UINT32_MAX >> 1 };
 
@@ -91,7 +92,7 @@ uint32_t reader_kernel_name(struct reader *reader, const char *name) {
     if (!name)
         return 0;
     if (reader->names[at].text != name) {
-        reader->names[at].id = channel_string_cstr(agent.channel, name);
+        reader->names[at].id = channel_function(agent.channel, name);
         reader->names[at].text = reader->names[at].id ? name : NULL;
     }
     return reader->names[at].id;
@@ -204,7 +205,7 @@ void records_read(uint8_t *buffer, size_t valid) {
         // What lies outside the buffer is no record, whatever CUPTI says.
         if ((uint8_t *)record < buffer || (uint8_t *)record >= buffer + valid)
             break;
-        else
+        else if (windows_want(reader, record))
             translate(reader, record);
     // Some version marks the end of a buffer so; anything else is a rest that cannot be read.
     if (result != CUPTI_LIMIT_REACHED && result != CUPTI_INVALID_KIND)

@@ -4,6 +4,7 @@
 #include "tracesmith/profiler.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 
 #include "base/status.h"
+#include "capture/agent.h"
 #include "capture/collect.h"
 #include "capture/launch.h"
 #include "capture/session_directory.h"
@@ -33,6 +35,7 @@ static bool one; // there is a profiler
 // Whether a library of this name is loaded into the process.
 struct loaded {
     const char *name;
+    char path[4096];
     bool found;
 };
 
@@ -41,13 +44,20 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *context
     (void)size;
     const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
     loaded->found |= slash && strcmp(slash + 1, loaded->name) == 0;
+    if (loaded->found)
+        snprintf(loaded->path, sizeof loaded->path, "%s", info->dlpi_name);
     return loaded->found;
 }
 
+static bool find_loaded(const char *name, struct loaded *out) {
+    *out = (struct loaded){.name = name};
+    dl_iterate_phdr(look_at_library, out);
+    return out->found;
+}
+
 static bool is_loaded(const char *name) {
-    struct loaded loaded = {.name = name};
-    dl_iterate_phdr(look_at_library, &loaded);
-    return loaded.found;
+    struct loaded loaded;
+    return find_loaded(name, &loaded);
 }
 
 // The driver that a file of the loader's registry names: loaded means that the loader has started, and has read its
@@ -67,6 +77,28 @@ static bool driver_loaded(const char *registry, const char *file, char *driver, 
     return is_loaded(slash ? slash + 1 : driver);
 }
 
+// CUDA reads its variable when it is initialised: any other call says then that it is not (CUDA_ERROR_NOT_INITIALIZED).
+static tsmith_status check_cuda(tsmith_error *error) {
+    enum { NOT_INITIALIZED = 3 };
+    struct loaded loaded;
+    if (find_loaded("libtracesmith-cuda.so", &loaded))
+        return status_set(error, TSMITH_ERROR_STATE,
+                          "this process is being profiled already (the CUDA agent is loaded)");
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    int (*current)(void **) = NULL;
+    void *context = NULL;
+    if (driver)
+        *(void **)&current = dlsym(driver, "cuCtxGetCurrent");
+    const bool late = current && current(&context) != NOT_INITIALIZED;
+    if (driver)
+        dlclose(driver);
+    return !late ? TSMITH_OK
+                 : status_set(
+                       error, TSMITH_ERROR_STATE,
+                       "too late to profile CUDA: cuInit was called already; create the profiler before the "
+                       "first CUDA call");
+}
+
 static tsmith_status check_not_too_late(tsmith_error *error) {
     const char *vendors = getenv("OCL_ICD_VENDORS");
     const char *registry = vendors && vendors[0] ? vendors : "/etc/OpenCL/vendors";
@@ -74,8 +106,10 @@ static tsmith_status check_not_too_late(tsmith_error *error) {
     if (is_loaded("libtracesmith-opencl.so"))
         return status_set(error, TSMITH_ERROR_STATE,
                           "this process is being profiled already (the OpenCL agent is loaded)");
+    tsmith_status status = check_cuda(error);
+    if (status)
+        return status;
     DIR *directory = opendir(registry);
-    tsmith_status status = TSMITH_OK;
     for (struct dirent *entry = directory ? readdir(directory) : NULL; entry && !status;
          entry = readdir(directory))
         if (driver_loaded(registry, entry->d_name, driver, sizeof driver))
@@ -202,17 +236,34 @@ fail:
     return status;
 }
 
+// Agents that are loaded, and want to know.
+static void tell_agents(int on) {
+    struct loaded loaded;
+    if (!find_loaded("libtracesmith-cuda.so", &loaded))
+        return;
+    void *agent = dlopen(loaded.path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    agent_switched_function *switched = NULL;
+    if (agent)
+        *(void **)&switched = dlsym(agent, AGENT_SWITCHED_SYMBOL);
+    if (switched)
+        switched(on);
+    if (agent)
+        dlclose(agent);
+}
+
 tsmith_status tsmith_profiler_start(tsmith_profiler *profiler, tsmith_error *error) {
     if (profiler->recording)
         return status_set(error, TSMITH_ERROR_STATE, "the profiler is recording already");
     profiler->recording = true;
     atomic_store(&profiler->directory.control->armed, 1);
+    tell_agents(1);
     return TSMITH_OK;
 }
 
 tsmith_status tsmith_profiler_stop(tsmith_profiler *profiler, tsmith_error *error) {
     if (!profiler->recording)
         return status_set(error, TSMITH_ERROR_STATE, "the profiler is not recording");
+    tell_agents(0);
     atomic_store(&profiler->directory.control->armed, 0);
     profiler->recording = false;
     return TSMITH_OK;

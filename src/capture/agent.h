@@ -35,6 +35,11 @@ struct agent_device {
 typedef int agent_devices_function(void (*each)(void *context, const struct agent_device *device),
                                    void *context);
 
+// Recording was just switched on or off (layout_control.armed) by the process itself: an agent whose API tells of events
+// later needs to know when, and sees to it that what has ended is recorded when this returns. An agent need not have it.
+#define AGENT_SWITCHED_SYMBOL "tracesmith_agent_switched"
+typedef void agent_switched_function(int on);
+
 // Samples counters of devices into the session in `directory`, `rate` times a second, until `stop` can be read or its other
 // end is closed. Calls `ready` once: with NULL when sampling begins, else with why it cannot (then returns false).
 // Called in a process of the collector's own.

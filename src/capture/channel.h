@@ -50,6 +50,8 @@ bool channel_tick_is_tsc(const struct channel *channel);
 // reads as "unknown". Strings are interned. Entries take local ids of strings, devices and tracks.
 uint32_t channel_string(struct channel *channel, const char *bytes, size_t length);
 uint32_t channel_string_cstr(struct channel *channel, const char *text);
+// The name of a function as its compiler mangled it: in the trace it is written as in its source.
+uint32_t channel_function(struct channel *channel, const char *name);
 uint32_t channel_device(struct channel *channel, const tsmith_device *device);
 uint32_t channel_track(struct channel *channel, const tsmith_track *track); // process is filled in
 // A thread is named late. The collector may have written it already, and then keeps the first name in the file.

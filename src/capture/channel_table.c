@@ -147,7 +147,7 @@ static bool grow_interned(struct channel *channel) {
     return true;
 }
 
-uint32_t channel_table_string(struct channel *channel, const char *bytes, size_t length) {
+static uint32_t intern(struct channel *channel, const char *bytes, size_t length, uint32_t flags) {
     uint32_t kept = (uint32_t)(length < STRING_MAX ? length : STRING_MAX);
     uint32_t hash = (uint32_t)hash_bytes(bytes, kept);
     if (kept == 0)
@@ -162,17 +162,27 @@ uint32_t channel_table_string(struct channel *channel, const char *bytes, size_t
         if (channel->interned[at].hash == hash && same(channel, &channel->interned[at], bytes, kept))
             return channel->interned[at].id;
     uint64_t offset = channel->entries_used;
-    const uint32_t head[2] = {kept, 0};
+    const uint32_t head[2] = {kept, flags};
     uint32_t id = append(channel, LAYOUT_ENTRY_STRING, head, sizeof head, bytes, kept);
     if (id)
         channel->interned[at] = (struct channel_interned){.id = id, .hash = hash, .offset = offset};
     return id;
 }
 
+uint32_t channel_table_string(struct channel *channel, const char *bytes, size_t length) {
+    return intern(channel, bytes, length, 0);
+}
+
 // ---- what agents register
 
 uint32_t channel_string(struct channel *channel, const char *bytes, size_t length) {
     uint32_t id = channel_lock(channel) ? channel_table_string(channel, bytes, length) : 0;
+    channel_unlock(channel);
+    return id;
+}
+
+uint32_t channel_function(struct channel *channel, const char *name) {
+    uint32_t id = channel_lock(channel) ? intern(channel, name, strlen(name), LAYOUT_STRING_MANGLED) : 0;
     channel_unlock(channel);
     return id;
 }

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "capture/channel.h"
 #include "capture/collect_private.h"
+#include "stack/demangle.h"
 
 static bool add_id(struct collect_ids *ids, uint32_t id) {
     void *items = ids->items;
@@ -88,13 +89,24 @@ static void add_process(struct collector *collector, struct collect_channel *cha
 
 static bool read_string(struct collector *collector, struct collect_channel *channel, const char *payload,
                         size_t bytes) {
-    uint32_t length;
-    if (bytes < 8)
+    uint32_t head[2]; // length, flags
+    char text[4096];
+    if (bytes < sizeof head)
         return false;
-    memcpy(&length, payload, sizeof length);
-    if (length > bytes - 8)
+    memcpy(head, payload, sizeof head);
+    const char *string = payload + sizeof head;
+    size_t length = head[0];
+    if (length > bytes - sizeof head)
         return false;
-    return add_id(&channel->strings, tsmith_dictionary_intern(collector->dictionary, payload + 8, length));
+    if (head[1] & LAYOUT_STRING_MANGLED && length < sizeof text) {
+        char mangled[sizeof text];
+        memcpy(mangled, string, length);
+        mangled[length] = '\0';
+        size_t demangled = demangle(mangled, text, sizeof text);
+        string = demangled ? text : string;
+        length = demangled ? demangled : length;
+    }
+    return add_id(&channel->strings, tsmith_dictionary_intern(collector->dictionary, string, length));
 }
 
 enum { RECENT = 4096 };

@@ -200,7 +200,7 @@ struct layout_channel {
 };
 
 enum layout_entry_type {
-    LAYOUT_ENTRY_STRING = 1,    // u32 length, u32 0, bytes
+    LAYOUT_ENTRY_STRING = 1,    // u32 length, u32 flags, bytes
     LAYOUT_ENTRY_TRACK = 2,     // tsmith_track
     LAYOUT_ENTRY_DEVICE = 3,    // tsmith_device
     LAYOUT_ENTRY_FIELD = 4,     // u32 name, u32 type, u32 unit, u32 0
@@ -218,6 +218,8 @@ struct layout_module {
     uint32_t path, build_id; // strings of this channel
     uint64_t reserved;
 };
+
+enum { LAYOUT_STRING_MANGLED = 1 }; // a function as its compiler calls it: the trace has it as people do
 
 struct layout_entry {
     uint32_t bytes; // of the whole entry, a multiple of 8

@@ -20,7 +20,7 @@ for run in (plain, Run(sys.argv[1], "threads"), Run(sys.argv[1], "graphs")):
 plain.check_sizes()
 plain.expect([(d["name"], d["compute_units"], d["memory_bytes"]) for d in plain.devices] == [("Double GPU", 40, 8 << 30)],
              f"devices {plain.devices}")
-graphs = [k for k in Run(sys.argv[1], "graphs").of("kernel") if k["name"] == "graph_node_kernel"]
+graphs = [k for k in Run(sys.argv[1], "graphs").of("kernel") if k["name"] == "graph_node_kernel(float*, int)"]
 plain.expect(len({k["correlation"] for k in graphs}) == 20, "nodes belong to the launch of their graph")
 plain.expect(sorted({k["args"]["graphNodeId"] & 0xffffffff for k in graphs}) == [1, 2, 3, 4, 5], "nodes")
 PY

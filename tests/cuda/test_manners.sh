@@ -12,7 +12,7 @@ for how in late unordered threads partial nothing twice late,unordered,nothing t
     version=130000 version=130100 version=130300 version=130300,unordered,partial version=130400,unshared; do
     DOUBLE_CUPTI=$how
     export DOUBLE_CUPTI
-    record "whole-$how" -- "$programs/cu_work" launches=20000 threads=2 streams=3 bad=1
+    record "whole-$how" -- "$programs/cu_work" launches=8000 threads=2 streams=3 bad=1
     [ "$status" -eq 0 ] || fail "$how: exit status $status"
 done
 

@@ -77,7 +77,7 @@ class Run:
         second = truth["launches"] - truth["first"]
         self.expect(names["first"] == truth["first"], f"{names['first']} kernels of {truth['first']}")
         self.expect(names["second"] == second, f"{names['second']} kernels of {second}")
-        self.expect(names["graph_node_kernel"] == 5 * truth["graphs"], f"{names} of {truth['graphs']} graphs")
+        self.expect(names["graph_node_kernel(float*, int)"] == 5 * truth["graphs"], f"{names} of {truth['graphs']} graphs")
         self.expect(len(self.calls("cuLaunchKernel")) == truth["launches"] + truth["bad"], "calls of cuLaunchKernel")
         failed = [call for call in self.calls("cuLaunchKernel") if call["result"] != 0]
         self.expect(len(failed) == truth["bad"], f"{len(failed)} failed launches of {truth['bad']}")

@@ -212,6 +212,12 @@ int cuCtxCreate_v2(struct context **out, unsigned flags, int device) {
     return end(&call, OK);
 }
 
+int cuCtxGetCurrent(struct context **out);
+int cuCtxGetCurrent(struct context **out) {
+    *out = current;
+    return atomic_load(&initialised) ? OK : NOT_INITIALIZED;
+}
+
 int cuCtxSetCurrent(struct context *context);
 int cuCtxSetCurrent(struct context *context) {
     current = context;
@@ -418,7 +424,7 @@ int cuGraphLaunch(struct graph *graph, void *stream) {
                                       .block = {32, 1, 1},
                                       .graph = graph->id,
                                       .graph_node = (uint64_t)graph->id << 32 | (i + 1),
-                                      .name = "graph_node_kernel"};
+                                      .name = "_Z17graph_node_kernelPfi"};
         run(at, &operation, 1000);
         whole.start = whole.start ? whole.start : operation.start;
         whole.end = operation.end;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h. The newest switches are kept, each with its time; what is older than all that are kept was recorded
+// under the oldest of them.
+#include "windows.h"
+
+#include "capture/agent.h"
+#include "library.h"
+
+enum { PLACES = 256 };
+
+atomic_bool windows_any;
+
+// time << 1 | on
+static _Atomic int64_t switches[PLACES];
+static _Atomic uint32_t count;
+
+static void note(bool on, int64_t time) {
+    const uint32_t next = atomic_load_explicit(&count, memory_order_relaxed);
+    atomic_store_explicit(&switches[next % PLACES], (int64_t)((uint64_t)time << 1 | on),
+                          memory_order_relaxed);
+    atomic_store_explicit(&count, next + 1, memory_order_release);
+}
+
+void windows_init(bool on) {
+    note(on, 0);
+    atomic_store(&windows_any, !on);
+}
+
+void windows_switch(bool on) {
+    note(on, clock_trace_now());
+    atomic_store(&windows_any, true);
+}
+
+static bool on_at(int64_t time) {
+    const uint32_t made = atomic_load_explicit(&count, memory_order_acquire);
+    const uint32_t oldest = made > PLACES ? made - PLACES : 0;
+    bool on = false;
+    for (uint32_t i = made; i > oldest; i--) {
+        const int64_t change = atomic_load_explicit(&switches[(i - 1) % PLACES], memory_order_relaxed);
+        on = change & 1;
+        if (change >> 1 <= time)
+            break;
+    }
+    return on;
+}
+
+bool windows_contain(struct reader *reader, const void *record) {
+    const union {
+        const void *any;
+        const struct cupti_api *call;
+        const struct cupti_kernel *kernel;
+        const struct cupti_memcpy *copy; // a set has the same words there
+        const struct cupti_peer_copy *peer;
+        const struct cupti_synchronization *wait;
+        const struct cupti_memory *memory;
+        const struct cupti_graph_trace *graph;
+    } is = {.any = record};
+    struct launch launch;
+    uint64_t start, unused = 0;
+    uint32_t correlation;
+    switch (is.call->kind) {
+    case CUPTI_KIND_RUNTIME:
+    case CUPTI_KIND_DRIVER:
+        start = is.call->start, correlation = is.call->correlation;
+        break;
+    case CUPTI_KIND_CONCURRENT_KERNEL:
+        start = is.kernel->start, correlation = is.kernel->correlation;
+        break;
+    case CUPTI_KIND_MEMCPY:
+    case CUPTI_KIND_MEMSET:
+        start = is.copy->start, correlation = is.copy->correlation;
+        break;
+    case CUPTI_KIND_MEMCPY2:
+        start = is.peer->start, correlation = is.peer->correlation;
+        break;
+    case CUPTI_KIND_SYNCHRONIZATION:
+        start = is.wait->start, correlation = is.wait->correlation;
+        break;
+    case CUPTI_KIND_MEMORY2:
+        start = is.memory->timestamp, correlation = is.memory->correlation;
+        break;
+    case CUPTI_KIND_GRAPH_TRACE:
+        start = is.graph->start, correlation = is.graph->correlation;
+        break;
+    default:
+        return true; // what a device or a context is like is always wanted, and the rest is little
+    }
+    // Calls are noted while recording is on only.
+    return launches_find(correlation, LAUNCH_LOOK, &launch, &unused)
+               ? true
+               : start && on_at(reader_time(reader, start));
+}
+
+// Called in the process itself, by the library that it profiles itself with.
+AGENT_EXPORT agent_switched_function tracesmith_agent_switched;
+AGENT_EXPORT void tracesmith_agent_switched(int on) {
+    if (!agent_recording() || !cupti.ActivityFlushAll)
+        return;
+    windows_switch(on != 0);
+    // What has ended by now is in the trace when the caller asks for it.
+    if (!on)
+        cupti.ActivityFlushAll(0);
+}
