@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "event/batch.h"
+#include "export/chrome_top.h"
 #include "export/formats.h"
 #include "export/json_out.h"
 #include "export/origin.h"
@@ -38,6 +39,7 @@ struct chrome {
     struct output output;
     struct json_out json;
     bool started, any;
+    bool stacks; // the file gets stackFrames
     struct origin origin;
     char separator; // before the next key of the event being written
     char **tracks;  // by id: `"pid":1,"tid":2`, or NULL
@@ -46,7 +48,7 @@ struct chrome {
     size_t plan_count, plan_capacity;
     // Columns of the batch by what they mean; NULL when it has none.
     const struct plan *start, *duration, *kind, *name, *category, *correlation, *bytes, *ph, *raw, *flow,
-        *flow_id;
+        *flow_id, *stack;
     const struct plan *time_text, *time_rest, *duration_text, *duration_rest, *args, *instant_scope;
     const struct plan *global[3], *local[3];
     const tsmith_dictionary *dictionary; // of the call
@@ -201,7 +203,8 @@ static bool plan_column(struct chrome *chrome, tsmith_column column) {
         const char *own = chrome->origin.mctracer ? mctracer_name(column.field) : NULL;
         own = own ? own : info->name;
         name = (tsmith_string){own, strlen(own)};
-        if (column.field <= TSMITH_FIELD_NAME || column.field == TSMITH_FIELD_CATEGORY)
+        if (column.field <= TSMITH_FIELD_NAME || column.field == TSMITH_FIELD_CATEGORY ||
+            (column.field == TSMITH_FIELD_STACK && chrome->stacks))
             place = PLACE_NOWHERE;
     } else {
         const tsmith_dynamic_field *field =
@@ -273,6 +276,9 @@ static void assign(struct chrome *chrome, struct plan *plan) {
     case TSMITH_FIELD_BYTES:
         chrome->bytes = plan;
         break;
+    case TSMITH_FIELD_STACK:
+        chrome->stack = plan;
+        break;
     case TSMITH_FIELD_GLOBAL_X:
     case TSMITH_FIELD_GLOBAL_Y:
     case TSMITH_FIELD_GLOBAL_Z:
@@ -295,7 +301,7 @@ static bool make_plan(struct chrome *chrome, const tsmith_batch *batch) {
     chrome->start = chrome->duration = chrome->kind = chrome->name = chrome->category = chrome->correlation =
         NULL;
     chrome->ph = chrome->raw = chrome->flow = chrome->flow_id = chrome->time_text = chrome->time_rest = NULL;
-    chrome->duration_text = chrome->duration_rest = chrome->bytes = NULL;
+    chrome->duration_text = chrome->duration_rest = chrome->bytes = chrome->stack = NULL;
     memset(chrome->global, 0, sizeof chrome->global);
     memset(chrome->local, 0, sizeof chrome->local);
     uint32_t count = tsmith_batch_column_count(batch);
@@ -617,6 +623,10 @@ static void put_row(struct chrome *chrome, uint32_t row) {
                    chrome->duration_text, row);
     if (!chrome->origin.chrome && letter == 'i')
         put_key(chrome, "\"s\":\"t\"");
+    if (chrome->stacks && has(chrome->stack, row) && value_at(chrome->stack, row)) {
+        put_key(chrome, "\"sf\":");
+        json_out_u64(&chrome->output, value_at(chrome->stack, row));
+    }
     put_columns(chrome, PLACE_EVENT, row);
     put_args(chrome, PLACE_ARGUMENT, row);
     end(chrome);
@@ -632,6 +642,7 @@ static void start(struct chrome *chrome, const tsmith_dictionary *dictionary) {
         return;
     chrome->started = true;
     chrome->origin = origin_of(dictionary);
+    chrome->stacks = !chrome->origin.chrome && tsmith_dictionary_stack_count(dictionary) > 1;
     output_text(&chrome->output, "{\"traceEvents\":[");
 }
 
@@ -685,52 +696,16 @@ static void put_names(struct chrome *chrome) {
     }
 }
 
-static bool starts_with(tsmith_string string, const char *prefix) {
-    return string.length >= strlen(prefix) && memcmp(string.bytes, prefix, strlen(prefix)) == 0;
-}
-
 static void put_metadata_events(struct chrome *chrome) {
     uint32_t count = tsmith_dictionary_attribute_count(chrome->dictionary);
     for (uint32_t id = 1; id < count; id++) {
         const tsmith_attribute *attribute = tsmith_dictionary_attribute(chrome->dictionary, id);
         tsmith_string key = tsmith_dictionary_string(chrome->dictionary, attribute->key);
-        if (key.length != 21 || !starts_with(key, "import.metadata_event"))
+        if (key.length != 21 || memcmp(key.bytes, "import.metadata_event", 21) != 0)
             continue;
         begin(chrome);
         json_out_raw_id(&chrome->json, chrome->dictionary, attribute->value);
     }
-}
-
-// The keys of the file that was imported.
-static void put_top_keys(struct chrome *chrome) {
-    struct output *output = &chrome->output;
-    uint32_t count = tsmith_dictionary_attribute_count(chrome->dictionary);
-    for (uint32_t id = 1; id < count; id++) {
-        const tsmith_attribute *attribute = tsmith_dictionary_attribute(chrome->dictionary, id);
-        tsmith_string key = tsmith_dictionary_string(chrome->dictionary, attribute->key);
-        if (!starts_with(key, "trace."))
-            continue;
-        output_text(output, ",\n");
-        json_out_string(output, key.bytes + 6, key.length - 6);
-        output_char(output, ':');
-        json_out_raw_id(&chrome->json, chrome->dictionary, attribute->value);
-    }
-}
-
-// Facts of a trace of our own, under the key that the format has for them.
-static void put_other_data(struct chrome *chrome) {
-    struct output *output = &chrome->output;
-    uint32_t count = tsmith_dictionary_attribute_count(chrome->dictionary);
-    output_text(output, ",\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{");
-    for (uint32_t id = 1; id < count; id++) {
-        const tsmith_attribute *attribute = tsmith_dictionary_attribute(chrome->dictionary, id);
-        if (id > 1)
-            output_char(output, ',');
-        json_out_string_id(&chrome->json, chrome->dictionary, attribute->key);
-        output_char(output, ':');
-        json_out_string_id(&chrome->json, chrome->dictionary, attribute->value);
-    }
-    output_char(output, '}');
 }
 
 static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
@@ -742,9 +717,11 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
         put_names(chrome);
     output_text(&chrome->output, "\n]");
     if (chrome->origin.chrome)
-        put_top_keys(chrome);
+        chrome_put_top_keys(&chrome->json, chrome->dictionary);
     else
-        put_other_data(chrome);
+        chrome_put_other_data(&chrome->json, chrome->dictionary);
+    if (chrome->stacks && !chrome_put_stacks(&chrome->output, chrome->dictionary))
+        chrome->json.failed = true;
     output_text(&chrome->output, "}\n");
     if (chrome->json.failed)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");

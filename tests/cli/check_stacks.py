@@ -208,6 +208,24 @@ def check_flamegraph(made, path, to):
         check(names in pixels and abs(width - pixels[names]) < 0.01, (names, width, pixels.get(names)))
 
 
+def check_chrome(made, path, to):
+    """As the format has it: "sf" of an event, whose frames are in "stackFrames", each with its parent."""
+    run("export", path, "-o", to)
+    with open(to, encoding="utf-8") as file:
+        trace = json.load(file)
+    kinds = {"api": 0, "kernel": 0, "memcpy": 0}
+    by_start = {(event["cat"], event["ts"]): event for event in trace["traceEvents"] if event.get("cat") in kinds}
+    for event in made.events:
+        shown, lines = by_start[event[0], event[2] / 1000], []
+        at = str(shown["sf"]) if "sf" in shown else None
+        while at is not None:
+            frame = trace["stackFrames"][at]
+            lines.append((frame["name"], frame.get("file", ""), frame.get("line", 0)))
+            at = frame.get("parent")
+        wanted = [(made.text(line), line[1], line[2]) for line in made.lines(event[5])]
+        check(lines == wanted, (event, lines, wanted))
+
+
 def main():
     rng = random.Random(11)
     with tempfile.TemporaryDirectory() as folder:
@@ -221,6 +239,7 @@ def main():
             check_query(made, path)
             check_info(made, path)
             check_folded(made, path, os.path.join(folder, "made.folded"))
+            check_chrome(made, path, os.path.join(folder, "made.json"))
             check_flamegraph(made, path, os.path.join(folder, "made.svg"))
         none = Made(rng, 1, 5)
         none.events = [event[:5] + (0,) for event in none.events]

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands beside the events at the top of Chrome's JSON, each behind a comma.
+#ifndef EXPORT_CHROME_TOP_H
+#define EXPORT_CHROME_TOP_H
+
+#include <stdbool.h>
+
+#include "export/json_out.h"
+
+// The keys of the file that was imported.
+void chrome_put_top_keys(struct json_out *json, const tsmith_dictionary *dictionary);
+// Facts of a trace of our own, under the key that the format has for them.
+void chrome_put_other_data(struct json_out *json, const tsmith_dictionary *dictionary);
+// `"stackFrames":{...}`: every call path of the dictionary under its number, which is what "sf" of an event says. The
+// functions that a frame's innermost one is inlined into are N.1, N.2... False when memory is exhausted.
+bool chrome_put_stacks(struct output *output, const tsmith_dictionary *dictionary);
+
+#endif
