@@ -358,6 +358,7 @@ static void destroy(void *self) {
     struct nsys *nsys = self;
     sqlite3_finalize(nsys->rows);
     nsys_samples_finish(nsys);
+    nsys_callchains_finish(nsys);
     nsys_texts_finish(&nsys->strings);
     for (size_t i = 0; i < nsys->label_count; i++)
         nsys_texts_finish(&nsys->labels[i]);
@@ -435,6 +436,7 @@ static tsmith_status prepare(struct nsys *nsys, tsmith_error *error) {
     nsys_texts_open(nsys, &nsys->strings, "StringIds", "value");
     nsys_places_open(nsys);
     nsys_samples_open(nsys);
+    nsys_callchains_open(nsys);
     nsys_describe(nsys);
     return nsys->failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", nsys->name)
                         : TSMITH_OK;

@@ -4,7 +4,7 @@
 // nsys.c opens the file and goes from table to table; nsys_schema.c is the one table that says what tables and
 // columns mean; nsys_row.c turns a row into an event by it; nsys_places.c finds its process, thread, queue or
 // counter; nsys_texts.c resolves string and enumeration ids; nsys_nvtx.c takes names apart; nsys_samples.c
-// reads stacks; nsys_about.c reads what describes the file as a whole
+// reads stacks of samples and nsys_callchains.c those of calls; nsys_about.c reads what describes the file as a whole
 // and writes the ledger; nsys_file.c lets SQLite read the descriptor and nothing else.
 #ifndef IMPORT_NSYS_H
 #define IMPORT_NSYS_H
@@ -50,6 +50,7 @@ enum nsys_role {
     NSYS_CATEGORY,
     NSYS_EVENT_SYNC,
     NSYS_SAMPLE,
+    NSYS_CALLCHAIN,
     NSYS_ROLES
 };
 
@@ -236,12 +237,35 @@ struct nsys_samples {
 
 struct nsys_stack {
     uint32_t leaf, symbols, modules; // strings; of the frames, the outermost first, with ; between them
+    uint32_t stack;                  // of the dictionary
 };
 
 void nsys_samples_open(struct nsys *nsys);
 void nsys_samples_finish(struct nsys *nsys);
 // The stack of a sample; samples are asked for in ascending order. False when it has none.
 bool nsys_stack(struct nsys *nsys, int64_t id, struct nsys_stack *out);
+
+// ---- stacks of calls (nsys_callchains.c)
+
+enum nsys_callchain_table { NSYS_CUDA_CALLCHAINS, NSYS_OSRT_CALLCHAINS, NSYS_CALLCHAIN_TABLES };
+
+struct nsys_callchain {
+    int64_t id;
+    uint32_t stack; // of the dictionary
+};
+
+struct nsys_callchains {
+    struct nsys_callchain *items; // by id
+    size_t count, capacity;
+};
+
+void nsys_callchains_open(struct nsys *nsys);
+void nsys_callchains_finish(struct nsys *nsys);
+// The stack of this number, 0 when there is none.
+uint32_t nsys_callchain(const struct nsys *nsys, enum nsys_callchain_table table, int64_t id);
+// The stack of a function that was called from `parent` (0: from nowhere). `symbol` and `path` (of the module) are strings;
+// `address` is 0 when it is not known.
+uint32_t nsys_add_frame(struct nsys *nsys, uint32_t parent, uint32_t symbol, uint32_t path, uint64_t address);
 
 // ---- about the file (nsys_about.c)
 
@@ -265,6 +289,9 @@ struct nsys {
     uint32_t name_fields[NSYS_NAME_PARTS]; // dynamic fields of the parts of a name
     uint32_t wait_fields[2];               // and of what a wait waits for
     struct nsys_samples samples;
+    struct nsys_callchains callchains[NSYS_CALLCHAIN_TABLES];
+    uint32_t *frame_names; // strings, by frame of the dictionary
+    size_t frame_name_capacity;
     uint32_t modules_field;
     struct ledger ledger;
 

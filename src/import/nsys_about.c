@@ -95,9 +95,10 @@ static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
 }
 
 static bool is_needless(const char *name) {
-    // Labels are in the events already, strings where they are used, stacks with the samples.
+    // Labels are in the events already, strings where they are used, stacks with the samples and calls.
     return strncmp(name, "ENUM_", 5) == 0 || strcmp(name, "StringIds") == 0 ||
-           strcmp(name, "SAMPLING_CALLCHAINS") == 0;
+           strcmp(name, "SAMPLING_CALLCHAINS") == 0 || strcmp(name, "CUDA_CALLCHAINS") == 0 ||
+           strcmp(name, "OSRT_CALLCHAINS") == 0;
 }
 
 void nsys_describe(struct nsys *nsys) {

@@ -307,10 +307,23 @@ static void set_stack(struct row *row) {
     row->name = stack.leaf;
     row->name_rank = 1;
     set(row, TSMITH_FIELD_TEXT, stack.symbols);
+    if (stack.stack)
+        set(row, TSMITH_FIELD_STACK, stack.stack);
     if (!nsys->modules_field)
         nsys->modules_field = tsmith_dictionary_field(nsys->dictionary, "modules", TSMITH_TYPE_STRING, "");
     nsys->failed |= tsmith_batch_set_dynamic(row->batch, nsys->modules_field, TSMITH_TYPE_STRING,
                                              stack.modules) != TSMITH_OK;
+}
+
+// Who called: the number is kept as well.
+static void set_callchain(struct row *row) {
+    bool os = strcmp(row->table->name, "OSRT_API") == 0;
+    int64_t id;
+    if (!number_of(row, NSYS_CALLCHAIN, &id))
+        return;
+    uint32_t stack = nsys_callchain(row->nsys, os ? NSYS_OSRT_CALLCHAINS : NSYS_CUDA_CALLCHAINS, id);
+    if (stack)
+        set(row, TSMITH_FIELD_STACK, stack);
 }
 
 // The record of the event that is waited for, in the fields that Kineto has for it.
@@ -447,6 +460,7 @@ void nsys_add_row(struct nsys *nsys, struct nsys_table *table, uint32_t lane, sq
         set_stack(&row);
     else if (table->roles[NSYS_DOMAIN] >= 0 || table->roles[NSYS_CATEGORY] >= 0)
         set_domain(&row);
+    set_callchain(&row);
     for (int i = 0; i < table->column_count; i++)
         add_column(&row, first + i);
     if (row.name_rank)

@@ -57,6 +57,8 @@ bool nsys_stack(struct nsys *nsys, int64_t id, struct nsys_stack *out) {
     }
     if (!count)
         return false;
-    *out = (struct nsys_stack){symbols[0], join(nsys, symbols, count), join(nsys, modules, count)};
+    *out = (struct nsys_stack){symbols[0], join(nsys, symbols, count), join(nsys, modules, count), 0};
+    for (size_t i = count; i-- > 0;)
+        out->stack = nsys_add_frame(nsys, out->stack, symbols[i], modules[i], 0);
     return true;
 }

@@ -95,6 +95,7 @@ static const struct nsys_column_rule COLUMNS[] = {
     {"domainId", "NVTX_EVENTS", NSYS_AS_IS, NSYS_DOMAIN, 0, 0, NULL, NULL},
     {"category", "NVTX_EVENTS", NSYS_AS_IS, NSYS_CATEGORY, 0, 0, NULL, "categoryId"},
     {"id", "COMPOSITE_EVENTS", NSYS_AS_IS, NSYS_SAMPLE, 0, 0, NULL, NULL},
+    {"callchainId", NULL, NSYS_AS_IS, NSYS_CALLCHAIN, 0, 0, NULL, NULL},
     {"eventSyncId", NULL, NSYS_AS_IS, NSYS_EVENT_SYNC, 0, 0, NULL, NULL},
     {"eventClass", NULL, NSYS_CLASS, NSYS_NO_ROLE, 0, 0, "ENUM_NSYS_EVENT_CLASS", NULL},
     LABEL("copyKind", NSYS_COPY_KIND, "ENUM_CUDA_MEMCPY_OPER"),

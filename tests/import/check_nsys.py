@@ -76,7 +76,7 @@ def check_about(path):
     reader = nsys.Reader(path)
     for table in reader.tables:
         if nsys.is_time_table(reader, table) or table.startswith("ENUM_") or table in (
-                "StringIds", "SAMPLING_CALLCHAINS"):
+                "StringIds", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS", "OSRT_CALLCHAINS"):
             continue
         rows = [{name: reader.strings.get(value, value) if name in ("nameId", "contentId", "filenameId") else value
                  for name, value in row.items()} for row in reader.rows(table)]
@@ -218,6 +218,41 @@ def add_names(base):
                          ("ENUM_NSYS_EVENT_TYPE", {59: "NvtxPushPopRange", 34: "NvtxMark"})):
         base.db.execute("CREATE TABLE %s (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT)" % name)
         base.insert(name, [(i, label.upper(), label) for i, label in labels.items()])
+
+
+def chains_of(rows):
+    """Frames by number, innermost first, as (function, module)."""
+    chains = {}
+    for number, symbol, module, _, depth, *_ in sorted(rows, key=lambda row: (row[0], row[4])):
+        chains.setdefault(number, []).append((symbol, module))
+    return chains
+
+
+def test_callchains():
+    """What CUDA and OS runtime calls were called from: with addresses and, as older versions have it, without."""
+    for addresses in (False, True):
+        base = Base("callchains%d" % addresses)
+        rows = [(number, "f%d" % ((number * 7 + depth) % 5), "/lib/lib%d.so" % (depth % 3), 0, depth,
+                 4096 * (number + depth % 4) + depth)[:6 if addresses else 5]
+                for number in range(1, 40) if number % 9 for depth in range(number % 6 + 1)]
+        columns = ("id", "symbol", "module", "unresolved", "stackDepth", "originalIP")[:6 if addresses else 5]
+        for table in ("CUDA_CALLCHAINS", "OSRT_CALLCHAINS"):
+            base.table(table, columns, [(n, base.text(s), base.text(m), *rest) for n, s, m, *rest in rows])
+        base.table("CUPTI_ACTIVITY_KIND_RUNTIME", ("start", "end", "globalTid", "correlationId", "nameId", "callchainId"),
+                   [(i * 10, i * 10 + 5, PID | 111, i, base.text("cudaLaunchKernel_v7000"), i if i % 4 else None)
+                    for i in range(1, 45)])
+        base.table("OSRT_API", ("start", "end", "globalTid", "nameId", "callchainId"),
+                   [(1000 + i, 1001 + i, PID | 112, base.text("poll"), i) for i in range(1, 45)])
+        path = base.done()
+        compare(path)
+        done = subprocess.run([TRACESMITH, "view", "-f", "json", "--stacks", path], stdout=subprocess.PIPE, check=True)
+        chains, seen = chains_of(rows), 0
+        for event in json.loads(done.stdout)["events"]:
+            if event["kind"] in ("api", "host_function"):
+                frames = [(f["function"], f["module"]) for f in event.get("frames", [])]
+                check(frames == chains.get(event.get("args", {}).get("callchainId"), []), event)
+                seen += bool(frames)
+        check(seen > 40, seen)
 
 
 def test_everything():

@@ -286,7 +286,8 @@ def actual(document):
         event = {**{k: v for k, v in event.items() if k != "args"}, **event.get("args", {})}
         if event["kind"] == "loss":
             continue
-        event = {name: value for name, value in event.items() if name != "track"} | {"place": places[event["track"]]}
+        # What a number of a stack means is not in the event: check_nsys.py looks at the frames.
+        event = {name: value for name, value in event.items() if name not in ("track", "stack")} | {"place": places[event["track"]]}
         if event["kind"] == "counter":
             event.pop("name", None)
             event["value"] = float(event["value"])
