@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith benchmark`: what recording costs on this machine, and whether it records everything. The launch
-// loop (launch_loop/) is run bare and recorded in turns; the medians are compared. How many launches there
-// were is the loop's own count, checked on the device.
+// loop (launch_loop/) is run bare, recorded, and recorded with call stacks in turns; the medians are compared. How many
+// launches there were is the loop's own count, checked on the device; where each was called from, it has noted itself.
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -12,15 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "benchmark_trace.h"
 #include "command.h"
+#include "launch_loop/report.h"
 #include "progress.h"
 #include "quantity.h"
 #include "record.h"
 #include "terminal.h"
-#include "trace.h"
 
 #ifndef TRACESMITH_HELPER_DIR
 #define TRACESMITH_HELPER_DIR "../libexec/tracesmith" // from where the command is
@@ -38,12 +40,6 @@ struct loop_report {
     char device[256];
 };
 
-// What the trace says of it.
-struct trace_report {
-    uint64_t launches, completions; // of the loop's kernel
-    uint64_t events, bytes, lost;
-};
-
 struct benchmark {
     char program[PATH_MAX];
     char count[24];
@@ -53,9 +49,9 @@ struct benchmark {
     const char *output; // of the user; NULL: a temporary file
     char directory[PATH_MAX];
     char path[PATH_MAX + 16];
-    double bare[RUNS], traced[RUNS]; // ns per launch
+    double bare[RUNS], traced[RUNS], stacked[RUNS]; // ns per launch
     struct loop_report loop;
-    struct trace_report worst; // the run that recorded least
+    struct trace_report worst, worst_stacked; // the runs that recorded least
 };
 
 // ---- one run
@@ -145,60 +141,37 @@ static int run_bare(struct benchmark *benchmark, char *const *argv, double *per_
     return finish_run(benchmark, wait_status, per_launch);
 }
 
-// ---- what was recorded
+// ---- recorded runs
 
-static bool is_string(const struct trace *trace, uint64_t id, const char *name) {
-    tsmith_string string = trace_string(trace, (uint32_t)id);
-    return string.length == strlen(name) && memcmp(string.bytes, name, string.length) == 0;
+// Where the loop says that it launched from: behind its report.
+static struct loop_paths map_paths(const struct benchmark *benchmark) {
+    struct stat status;
+    struct loop_paths paths = {0};
+    if (fstat(benchmark->fd, &status) || status.st_size <= LOOP_REPORT_BYTES)
+        return paths;
+    size_t bytes = (size_t)status.st_size - LOOP_REPORT_BYTES;
+    void *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, benchmark->fd, LOOP_REPORT_BYTES);
+    if (at != MAP_FAILED)
+        paths = (struct loop_paths){at, bytes / sizeof(uint64_t)};
+    return paths;
 }
 
-static void count_batch(const struct trace *trace, const tsmith_batch *batch, struct trace_report *out) {
-    uint64_t kind, name, duration;
-    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-        if (!tsmith_batch_get(batch, TSMITH_FIELD_KIND, row, &kind) ||
-            !tsmith_batch_get(batch, TSMITH_FIELD_NAME, row, &name))
-            continue;
-        if (kind == TSMITH_KIND_API && is_string(trace, name, "clEnqueueNDRangeKernel"))
-            out->launches++;
-        else if (kind == TSMITH_KIND_KERNEL && is_string(trace, name, "tick"))
-            out->completions += tsmith_batch_get(batch, TSMITH_FIELD_DURATION, row, &duration) != 0;
-    }
+static void unmap_paths(const struct loop_paths *paths) {
+    if (paths->count)
+        munmap((void *)(uintptr_t)paths->paths, paths->count * sizeof(uint64_t));
 }
 
-static int count_recorded(const char *path, struct trace_report *out) {
-    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_NAME, TSMITH_FIELD_DURATION};
-    const tsmith_scan scan = {.size = sizeof scan,
-                              .fields = fields,
-                              .field_count = sizeof fields / sizeof fields[0],
-                              .kinds = 1u << TSMITH_KIND_API | 1u << TSMITH_KIND_KERNEL};
-    struct trace trace;
-    tsmith_source *source = NULL;
-    tsmith_error error;
-    const tsmith_batch *batch;
-    *out = (struct trace_report){0};
-    int code = trace_open(path, &trace);
-    if (code != EXIT_DONE)
-        return code;
-    tsmith_status status = tsmith_sbt_scan(trace.file, &scan, &source, &error);
-    while (status == TSMITH_OK) {
-        status = tsmith_source_next(source, &batch, &error);
-        if (status == TSMITH_OK)
-            count_batch(&trace, batch, out);
-    }
-    if (status < 0)
-        complain("%s", error.message);
-    out->events = trace.summary.events;
-    out->bytes = trace.summary.bytes;
-    out->lost = trace_lost(&trace);
-    tsmith_source_destroy(source);
-    trace_close(&trace);
-    return exit_code_of_input(status);
+static uint64_t amount(const struct trace_report *report) {
+    return report->launches + report->completions + report->right;
 }
 
-static int run_traced(struct benchmark *benchmark, char *const *argv, double *per_launch) {
+// `worst`: of the runs of this kind, the one that recorded least.
+static int run_traced(struct benchmark *benchmark, char *const *argv, bool stacks, double *per_launch,
+                      struct trace_report *worst) {
     struct record_result result;
     struct trace_report report;
-    const struct record_request request = {.path = benchmark->path, .argv = argv};
+    const tsmith_capture_options options = {.size = sizeof options, .stacks = stacks};
+    const struct record_request request = {.path = benchmark->path, .argv = argv, .options = &options};
     forget_report(benchmark);
     record_run(&request, &result);
     if (result.stage != RECORD_RUN || !result.written) {
@@ -206,11 +179,13 @@ static int run_traced(struct benchmark *benchmark, char *const *argv, double *pe
         return EXIT_LACKING;
     }
     int code = finish_run(benchmark, result.wait_status, per_launch);
-    if (code == EXIT_DONE)
-        code = count_recorded(benchmark->path, &report);
-    if (code == EXIT_DONE &&
-        report.completions + report.launches < benchmark->worst.completions + benchmark->worst.launches)
-        benchmark->worst = report;
+    if (code != EXIT_DONE)
+        return code;
+    struct loop_paths paths = map_paths(benchmark);
+    code = benchmark_read_trace(benchmark->path, &paths, &report);
+    unmap_paths(&paths);
+    if (code == EXIT_DONE && amount(&report) < amount(worst))
+        *worst = report;
     return code;
 }
 
@@ -245,20 +220,31 @@ static int run_all(struct benchmark *benchmark) {
     struct progress progress = {.what = "launching"};
     double warm_up;
     int code = run_bare(benchmark, argv, &warm_up); // compiles the kernel into the driver's cache
-    benchmark->worst.completions = UINT64_MAX / 2;
+    benchmark->worst.completions = benchmark->worst_stacked.completions = UINT64_MAX / 2;
     for (int run = 0; code == EXIT_DONE && run < RUNS; run++) {
         progress_show(&progress, (double)run / RUNS);
         code = run_bare(benchmark, argv, &benchmark->bare[run]);
         if (code == EXIT_DONE)
-            code = run_traced(benchmark, argv, &benchmark->traced[run]);
+            code = run_traced(benchmark, argv, false, &benchmark->traced[run], &benchmark->worst);
+        if (code == EXIT_DONE)
+            code = run_traced(benchmark, argv, true, &benchmark->stacked[run], &benchmark->worst_stacked);
     }
     progress_clear(&progress);
     return code;
 }
 
-static bool all_recorded(const struct benchmark *benchmark) {
-    const struct trace_report *worst = &benchmark->worst;
-    return worst->launches == benchmark->loop.launches && worst->completions == benchmark->loop.launches;
+static bool all_recorded(const struct benchmark *benchmark, const struct trace_report *report) {
+    return report->launches == benchmark->loop.launches && report->completions == benchmark->loop.launches;
+}
+
+// How many launches the loop has told the call path of.
+static uint64_t told(const struct benchmark *benchmark) {
+    return benchmark->launches < LOOP_REPORT_PATHS ? benchmark->launches : LOOP_REPORT_PATHS;
+}
+
+static bool is_whole(const struct benchmark *benchmark) {
+    return all_recorded(benchmark, &benchmark->worst) && all_recorded(benchmark, &benchmark->worst_stacked) &&
+           benchmark->worst_stacked.right == told(benchmark);
 }
 
 static void add_json_runs(struct text *text, const char *member, const double *values) {
@@ -266,6 +252,18 @@ static void add_json_runs(struct text *text, const char *member, const double *v
     for (int run = 0; run < RUNS; run++)
         text_add_format(text, "%s%.1f", run ? "," : "", values[run]);
     text_add_char(text, ']');
+}
+
+static void add_json_stacks(struct text *text, const struct benchmark *benchmark) {
+    const struct trace_report *report = &benchmark->worst_stacked;
+    text_add_format(text,
+                    ",\"stacks\":{\"launches_recorded\":%" PRIu64 ",\"completions_recorded\":%" PRIu64
+                    ",\"stacks\":%" PRIu64 ",\"different\":%" PRIu64 ",\"frames\":%" PRIu64
+                    ",\"checked\":%" PRIu64 ",\"right\":%" PRIu64 ",\"added_ns_per_launch\":%.1f",
+                    report->launches, report->completions, report->stacks, report->different, report->frames,
+                    told(benchmark), report->right, median(benchmark->stacked) - median(benchmark->traced));
+    add_json_runs(text, "runs", benchmark->stacked);
+    text_add_format(text, ",\"events\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", report->events, report->bytes);
 }
 
 static void write_json(const struct benchmark *benchmark) {
@@ -279,48 +277,98 @@ static void write_json(const struct benchmark *benchmark) {
                     ",\"runs\":%d,\"launches\":%" PRIu64 ",\"launches_recorded\":%" PRIu64
                     ",\"completions_recorded\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"complete\":%s",
                     RUNS, benchmark->loop.launches, worst->launches, worst->completions, worst->lost,
-                    all_recorded(benchmark) ? "true" : "false");
+                    is_whole(benchmark) ? "true" : "false");
     text_add_format(&text, ",\"wall_ns_per_launch\":{\"bare\":%.1f,\"recorded\":%.1f,\"added\":%.1f", bare,
                     traced, traced - bare);
     add_json_runs(&text, "bare_runs", benchmark->bare);
     add_json_runs(&text, "recorded_runs", benchmark->traced);
-    text_add_format(&text, "},\"events\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"bytes_per_event\":%.3f}\n",
+    text_add_format(&text, "},\"events\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"bytes_per_event\":%.3f",
                     worst->events, worst->bytes,
                     worst->events ? (double)worst->bytes / (double)worst->events : 0);
+    add_json_stacks(&text, benchmark);
+    text_add_cstr(&text, "}\n");
     output_text(&text);
     text_finish(&text);
 }
 
+// ---- the table: a column for each kind of run
+
+enum { LABEL_WIDTH = 20, COLUMN_WIDTH = 16 };
+
+static void begin_row(struct text *text, const char *label) {
+    size_t from = text->length;
+    text_add_cstr(text, label);
+    text_pad_right(text, text->length - from, LABEL_WIDTH);
+}
+
+static void add_cell(struct text *text, bool is_there, uint64_t count) {
+    size_t from = text->length;
+    if (is_there)
+        text_add_count(text, count);
+    text_pad_left(text, from, COLUMN_WIDTH);
+}
+
+static void add_counts(struct text *text, const char *label, uint64_t bare, uint64_t recorded,
+                       uint64_t stacked) {
+    begin_row(text, label);
+    add_cell(text, bare != 0, bare);
+    add_cell(text, recorded != 0, recorded);
+    add_cell(text, true, stacked);
+    text_add_char(text, '\n');
+}
+
+// NAN: nothing.
+static void add_figures(struct text *text, const char *label, int decimals, double bare, double recorded,
+                        double stacked) {
+    const double values[] = {bare, recorded, stacked};
+    begin_row(text, label);
+    for (int i = 0; i < 3; i++) {
+        size_t from = text->length;
+        if (!isnan(values[i]))
+            text_add_format(text, "%.*f", decimals, values[i]);
+        text_pad_left(text, from, COLUMN_WIDTH);
+    }
+    text_add_char(text, '\n');
+}
+
+static double bytes_per_event(const struct trace_report *report) {
+    return report->events ? (double)report->bytes / (double)report->events : 0;
+}
+
+static void add_table(struct text *text, const struct benchmark *benchmark) {
+    const struct trace_report *plain = &benchmark->worst, *stacked = &benchmark->worst_stacked;
+    const double launches = (double)benchmark->launches;
+    double ns[] = {median(benchmark->bare), median(benchmark->traced), median(benchmark->stacked)};
+    text_add_format(text, "\n%*s%*s%*s\n", LABEL_WIDTH + COLUMN_WIDTH, "bare", COLUMN_WIDTH, "recorded",
+                    COLUMN_WIDTH, "with stacks");
+    add_counts(text, "launches", benchmark->loop.launches, plain->launches, stacked->launches);
+    add_counts(text, "completions", 0, plain->completions, stacked->completions);
+    add_counts(text, "call stacks", 0, 0, stacked->stacks);
+    add_counts(text, "  different ones", 0, 0, stacked->different);
+    add_counts(text, "  frames", 0, 0, stacked->frames);
+    add_counts(text, "events lost", 0, 0, plain->lost + stacked->lost);
+    add_figures(text, "total time, ms", 1, ns[0] * launches / 1e6, ns[1] * launches / 1e6,
+                ns[2] * launches / 1e6);
+    add_figures(text, "a launch, ns", 0, ns[0], ns[1], ns[2]);
+    add_figures(text, "  runs differ by", 0, spread(benchmark->bare), spread(benchmark->traced),
+                spread(benchmark->stacked));
+    add_figures(text, "  added", 0, NAN, ns[1] - ns[0], ns[2] - ns[1]);
+    add_figures(text, "bytes per event", 2, NAN, bytes_per_event(plain), bytes_per_event(stacked));
+    add_figures(text, "right stacks, %", 2, NAN, NAN,
+                told(benchmark) ? 100.0 * (double)stacked->right / (double)told(benchmark) : 0);
+}
+
 static void write_text(const struct benchmark *benchmark) {
-    const struct trace_report *worst = &benchmark->worst;
-    double bare = median(benchmark->bare);
-    double traced = median(benchmark->traced);
     struct text text = {0};
     text_add_cstr(&text, "device     ");
     text_add_safe(&text, text_string(benchmark->loop.device), 0);
     text_add_cstr(&text, "\nlaunches   ");
     text_add_count(&text, benchmark->loop.launches);
-    text_add_format(&text, " in each of %d runs, bare and recorded in turns\nrecorded   ", RUNS);
-    text_add_count(&text, worst->launches);
-    text_add_cstr(&text, " launches, ");
-    text_add_count(&text, worst->completions);
-    text_add_cstr(&text, " completions, ");
-    if (worst->lost)
-        text_add_count(&text, worst->lost);
-    text_add_cstr(&text, worst->lost ? " events lost\n" : "nothing lost\n");
-    text_add_format(&text, "bare       %.0f ns per launch, the runs differ by %.0f ns\n", bare,
-                    spread(benchmark->bare));
-    text_add_format(&text, "recorded   %.0f ns per launch, the runs differ by %.0f ns\n", traced,
-                    spread(benchmark->traced));
-    text_add_format(&text, "added      %+.0f ns per launch (of medians)%s\n", traced - bare,
-                    fabs(traced - bare) < spread(benchmark->bare) ? ", within the noise of this machine"
-                                                                  : "");
-    text_add_cstr(&text, "trace      ");
-    text_add_count(&text, worst->events);
-    text_add_cstr(&text, " events, ");
-    text_add_bytes(&text, (double)worst->bytes);
-    text_add_format(&text, ", %.2f bytes per event\n",
-                    worst->events ? (double)worst->bytes / (double)worst->events : 0);
+    text_add_format(&text,
+                    " in each of %d runs, in turns; times are medians, counts of the run that\n"
+                    "           recorded least; what is added is to the column before\n",
+                    RUNS);
+    add_table(&text, benchmark);
     output_text(&text);
     text_finish(&text);
 }
@@ -371,8 +419,8 @@ int command_benchmark(const struct invocation *invocation) {
     if (code != EXIT_DONE)
         return code;
     (invocation_flag(invocation, "json") ? write_json : write_text)(&benchmark);
-    if (all_recorded(&benchmark))
+    if (is_whole(&benchmark))
         return EXIT_DONE;
-    complain("launches are missing from the trace");
+    complain("launches or call stacks are missing from the trace, or wrong");
     return EXIT_NO;
 }

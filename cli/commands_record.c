@@ -236,9 +236,13 @@ static const struct example benchmark_examples[] = {
 const struct command benchmark_entry = {
     .name = "benchmark",
     .doc = "Measure what recording costs on this machine",
-    .about = "Launches kernels that do next to nothing on the first device, bare and recorded in turns, and "
-             "prints the wall time of a launch in both (medians of five runs), and whether every launch was "
-             "recorded. Exits with 1 when a launch is missing from a trace.",
+    .about = "Launches kernels that do next to nothing on the first device, each from another call path: "
+             "bare, recorded, "
+             "and recorded with call stacks, in turns. Prints the wall time of a launch in each (medians of "
+             "five runs), "
+             "whether every launch was recorded, and whether each has the call stack that it was made from. "
+             "Exits with 1 "
+             "when a launch is missing from a trace or has another stack.",
     .options = benchmark_options,
     .examples = benchmark_examples,
     .run = command_benchmark,

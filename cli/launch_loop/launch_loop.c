@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `tracesmith benchmark` runs, bare and recorded: N launches of a kernel that does next to
-// nothing, and a clFinish every so many. It knows nothing of tracing. The kernel counts its own runs on the
-// device, and every launch is checked against that.
+// nothing, and a clFinish every so many, each from another call path. It knows nothing of tracing. The kernel counts its
+// own runs on the device, and every launch is checked against that; where it was called from is in the report.
 //
 //   tracesmith-launch-loop LAUNCHES [REPORT-FD]
 //
-// Writes one JSON object with what it counted and the wall time of the loop to the descriptor, or standard
-// output. Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4 no device.
+// Writes one JSON object with what it counted and the wall time of the loop to the descriptor, or standard output; to a
+// descriptor also the call paths (report.h). Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4 no device.
 #include <CL/cl.h>
 
+#include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "report.h"
+
+enum { PATH_FUNCTIONS = 8, PATH_STEPS = 16, PATH_DIGIT = 3, PATH_DIGITS = 7 };
 enum { EXIT_WRONG = 1, EXIT_BAD_USAGE = 2, EXIT_NO_DEVICE = 4, FINISH_EVERY = 64, NAME_SIZE = 256 };
 
 static const char *const source = "__kernel void tick(__global uint *count) { count[0] += 1; }";
@@ -44,20 +49,118 @@ static cl_device_id first_device(void) {
     exit(EXIT_NO_DEVICE);
 }
 
-static void launch(cl_command_queue queue, cl_kernel kernel) {
-    const size_t one = 1;
-    must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+// ---- call paths
+
+// One launch on its way. Every function on it says where it was called from.
+struct path {
+    cl_command_queue queue;
+    cl_kernel kernel;
+    uint64_t digits; // which functions to go through
+    unsigned step, depth;
+    const char *returns[PATH_STEPS + 2];
+    uint64_t result;
+};
+
+#define ON_PATH __attribute__((noinline, noclone)) static void
+#define CALLED(path) ((path)->returns[(path)->depth++] = __builtin_return_address(0))
+
+static uint64_t load_bias;
+
+static int find_load_bias(struct dl_phdr_info *program, size_t size, void *unused) {
+    (void)size, (void)unused;
+    load_bias = program->dlpi_addr;
+    return 1; // the program itself is told first
 }
 
+ON_PATH launch(struct path *path) {
+    const size_t one = 1;
+    CALLED(path);
+    must(clEnqueueNDRangeKernel(path->queue, path->kernel, 1, NULL, &one, &one, 0, NULL, NULL),
+         "clEnqueueNDRangeKernel");
+    path->result = LOOP_PATH_START;
+    for (unsigned i = path->depth; i-- > 0;)
+        path->result = loop_path_add(path->result, (uint64_t)(uintptr_t)path->returns[i] - 1 - load_bias);
+    path->depth--;
+}
+
+typedef void path_function(struct path *path);
+static path_function *const path_functions[PATH_FUNCTIONS];
+
+__attribute__((always_inline)) static inline void take_step(struct path *path) {
+    if (path->step == PATH_STEPS) {
+        launch(path);
+    } else {
+        unsigned digit = PATH_DIGIT * (path->step++ % PATH_DIGITS);
+        path_functions[path->digits >> digit & (PATH_FUNCTIONS - 1)](path);
+    }
+}
+
+// Each with a frame of another size.
+#define PATH_FUNCTION(n)                                                                                     \
+    ON_PATH path_##n(struct path *path) {                                                                    \
+        volatile char room[16 * (n) + 8];                                                                    \
+        room[0] = 0;                                                                                         \
+        CALLED(path);                                                                                        \
+        take_step(path);                                                                                     \
+        path->depth -= 1u + (unsigned)room[0];                                                               \
+    }
+PATH_FUNCTION(0)
+PATH_FUNCTION(1)
+PATH_FUNCTION(2)
+PATH_FUNCTION(3)
+PATH_FUNCTION(4)
+PATH_FUNCTION(5)
+PATH_FUNCTION(6)
+PATH_FUNCTION(7)
+static path_function *const path_functions[PATH_FUNCTIONS] = {path_0, path_1, path_2, path_3,
+                                                              path_4, path_5, path_6, path_7};
+
+// ---- the loop
+
+struct report {
+    uint64_t *paths; // room for LOOP_REPORT_PATHS, or NULL
+    unsigned long launches;
+};
+
 // The wall time of the loop, in ns.
-static long long loop(cl_command_queue queue, cl_kernel kernel, unsigned long launches) {
+__attribute__((noinline, noclone)) static long long loop(cl_command_queue queue, cl_kernel kernel,
+                                                         const struct report *report) {
+    const unsigned long launches = report->launches;
+    struct path path = {.queue = queue, .kernel = kernel};
+    CALLED(&path);
     long long start = now();
     for (unsigned long i = 1; i <= launches; i++) {
-        launch(queue, kernel);
+        path.digits = i * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PATH_DIGIT * PATH_DIGITS);
+        path.step = 0;
+        take_step(&path);
+        if (report->paths && i <= LOOP_REPORT_PATHS)
+            report->paths[i - 1] = path.result;
         if (i % FINISH_EVERY == 0 || i == launches)
             must(clFinish(queue), "clFinish");
     }
     return now() - start;
+}
+
+static struct report make_report(unsigned long launches, bool wanted) {
+    struct report report = {.launches = launches};
+    dl_iterate_phdr(find_load_bias, NULL);
+    if (wanted)
+        report.paths =
+            calloc(launches < LOOP_REPORT_PATHS ? launches : LOOP_REPORT_PATHS, sizeof *report.paths);
+    return report;
+}
+
+static bool write_paths(const struct report *report, int fd) {
+    unsigned long count = report->launches < LOOP_REPORT_PATHS ? report->launches : LOOP_REPORT_PATHS;
+    const size_t wanted = count * sizeof *report->paths;
+    for (size_t done = 0; report->paths && done < wanted;) {
+        ssize_t got =
+            pwrite(fd, (const char *)report->paths + done, wanted - done, (off_t)(LOOP_REPORT_BYTES + done));
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
 }
 
 // Device names are printable in practice; whatever is not must not break the JSON.
@@ -97,9 +200,11 @@ int main(int argc, char **argv) {
         clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof count, &count, &status);
     must(status, "clCreateBuffer");
     must(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), "clSetKernelArg");
-    launch(queue, kernel); // compiles: kept out of the figures
+    launch(&(struct path){.queue = queue, .kernel = kernel}); // compiles: kept out of the figures
     must(clFinish(queue), "clFinish");
-    long long wall = loop(queue, kernel, launches);
+    // Behind the JSON, where there is such a place.
+    struct report paths = make_report(launches, argc > 2 && lseek((int)report_fd, 0, SEEK_CUR) == 0);
+    long long wall = loop(queue, kernel, &paths);
     must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof count, &count, 0, NULL, NULL),
          "clEnqueueReadBuffer");
     char name[NAME_SIZE] = "";
@@ -108,8 +213,9 @@ int main(int argc, char **argv) {
             (unsigned long)count, wall);
     print_safe(report, name);
     fprintf(report, "\"}\n");
-    if (fflush(report) != 0)
+    if (fflush(report) != 0 || !write_paths(&paths, (int)report_fd))
         return EXIT_WRONG;
+    free(paths.paths);
     clReleaseMemObject(buffer);
     clReleaseKernel(kernel);
     clReleaseProgram(program);

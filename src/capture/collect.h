@@ -87,6 +87,12 @@ struct collect_stack {
     uint32_t number; // 0: an empty place
     uint32_t id;
 };
+// Frames met last, by their words.
+enum { COLLECT_FRAMES = 4096 };
+struct collect_frame {
+    uint64_t word, epoch;
+    uint32_t id; // 0: an empty place
+};
 
 enum collect_channel_state { COLLECT_LIVE, COLLECT_GONE, COLLECT_DONE };
 
@@ -125,6 +131,7 @@ struct collect_channel {
     uint32_t generated;           // the module of code that the process made itself; 0: not known
     struct collect_stack *stacks; // by number, a power of two places
     uint32_t stack_places, stack_count;
+    struct collect_frame *frames;     // COLLECT_FRAMES
     struct collect_ring *ring_states; // by slot
     size_t ring_capacity;
     uint32_t ring_count;

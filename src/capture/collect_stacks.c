@@ -71,14 +71,24 @@ static uint32_t find_generated(struct collector *collector, struct collect_chann
 
 // ---- frames
 
-static uint32_t native_frame(struct collector *collector, struct collect_channel *channel, uint64_t word,
-                             uint64_t epoch, uint32_t flags) {
+static uint32_t make_frame(struct collector *collector, struct collect_channel *channel, uint64_t word,
+                           uint64_t epoch, uint32_t flags) {
     uint64_t pc = (word & STACKS_PC) - !(word & STACKS_STRUCK);
     const struct collect_module *module = find_module(channel, pc, epoch);
     tsmith_frame frame = {.module = module ? module->id : find_generated(collector, channel),
                           .flags = flags | (word & STACKS_GUESSED ? TSMITH_FRAME_GUESSED : 0),
                           .address = module ? pc - module->bias : pc};
     return tsmith_dictionary_intern_frame(collector->dictionary, &frame);
+}
+
+static uint32_t native_frame(struct collector *collector, struct collect_channel *channel, uint64_t word,
+                             uint64_t epoch, uint32_t flags) {
+    struct collect_frame *place = &channel->frames[word * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    if (flags)
+        return make_frame(collector, channel, word, epoch, flags);
+    if (!place->id || place->word != word || place->epoch != epoch)
+        *place = (struct collect_frame){word, epoch, make_frame(collector, channel, word, epoch, 0)};
+    return place->id;
 }
 
 // A function of Python: two words, and its name at once, as nothing else will know it.
@@ -150,7 +160,9 @@ static uint32_t read_stack(struct collector *collector, struct collect_channel *
     if (channel->stacks_fd < 0)
         channel->stacks_fd =
             collect_open_file(collector->directory, channel->name, LAYOUT_STACKS_SUFFIX, LAYOUT_PAGE);
-    if (channel->stacks_fd < 0 || number < LAYOUT_PAGE / sizeof *words)
+    if (!channel->frames)
+        channel->frames = calloc(COLLECT_FRAMES, sizeof *channel->frames);
+    if (!channel->frames || channel->stacks_fd < 0 || number < LAYOUT_PAGE / sizeof *words)
         return 0;
     uint32_t there = read_words(channel, number, words, FREQUENT);
     if (!there || !stack_table_head(words[0], &count, &flags))

@@ -172,6 +172,8 @@ void stacks_refresh(void) {
         return;
     stacks_modules_refresh(channel);
     (void)python_look();
+    if (stacks_file_current(channel))
+        stacks_file_prepare();
 }
 
 bool stacks_start(struct channel *of) {

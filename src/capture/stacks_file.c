@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of stacks: a page that says what it is, then segments, each a table of its own (stack/stack_table.h), twice as
 // large as the one before. A stack's number is where it lies in the file, in words, so that who reads the file needs to
-// know nothing of segments. A new segment is backed by space before it is used; new stacks go into the last one.
+// know nothing of segments. A new segment is backed by space before it is used; new stacks go into the last one. A
+// helper thread makes the next one in time; if it is late, who needs room makes it.
 //
 // One thread at a time grows the file. The others wait a little for it; one that was interrupted by a signal while it
 // grew does without.
@@ -59,7 +60,8 @@ static bool add_segment(int fd) {
     uint64_t at = segment_at(index), bytes = segment_bytes(index);
     if (index == SEGMENTS || !file_reserve(fd, at, bytes))
         return false;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    // All of it at once, and not page by page while the program runs.
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)at);
     if (memory == MAP_FAILED)
         return false;
     struct stack_table *table = stack_table_init(memory, bytes);
@@ -134,6 +136,13 @@ static bool grow(uint32_t count) {
         atomic_store_explicit(&file.growing, 0, memory_order_release);
     }
     return true;
+}
+
+void stacks_file_prepare(void) {
+    uint32_t count = atomic_load_explicit(&file.count, memory_order_acquire);
+    if (count &&
+        stack_table_is_half_full(atomic_load_explicit(&file.segments[count - 1], memory_order_acquire)))
+        (void)grow(count);
 }
 
 static uint32_t number_of(uint32_t segment, uint32_t id) {

@@ -10,6 +10,7 @@
 #include "capture/stacks_private.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -20,7 +21,7 @@
 #include "capture/channel_private.h"
 #include "stack/unwind_table.h"
 
-enum { MODULES_MAX = 1 << 14, TEXT_BYTES = 1 << 20, OURS_MAX = 8, BUILD_ID_MAX = 64 };
+enum { MODULES_MAX = 1 << 14, TEXT_BYTES = 1 << 20, OURS_MAX = 8, BUILD_ID_MAX = 64, PATIENCE = 20000 };
 
 struct known {
     uint64_t begin, end, bias, epoch;
@@ -159,11 +160,23 @@ static void tell_all(void *unused) {
     modules.full = false;
 }
 
+static _Atomic int owner; // the process that is looking: one that a fork left behind is nobody
+
+// Waits for another thread's look, but not for ever: that may wait for a lock of the linker's that this thread has.
+static bool take_turn(void) {
+    int self = (int)getpid();
+    for (int i = 0; i < PATIENCE; i++) {
+        int other = atomic_load(&owner);
+        if (other != self && atomic_compare_exchange_strong(&owner, &other, self))
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
 void stacks_modules_refresh(struct channel *channel) {
     static const struct unwind_visitor visitor = {.object = see, .all_seen = tell_all};
-    static _Atomic int owner; // the process that is at it: one that a fork left behind is nobody
-    int self = (int)getpid(), other = atomic_load(&owner);
-    if (other == self || !atomic_compare_exchange_strong(&owner, &other, self))
+    if (!take_turn())
         return;
     if (!modules.known)
         modules.known = reserve(MODULES_MAX * sizeof *modules.known);

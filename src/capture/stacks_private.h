@@ -11,6 +11,8 @@
 bool stacks_file_current(const struct channel *channel);
 // Makes the file of the channel as it is now (after a fork: the child's). False: there is none to be had.
 bool stacks_file_open(struct channel *channel);
+// Makes more room before it is needed. Not on the event path.
+void stacks_file_prepare(void);
 // The number of these words; 0: there is no room and no more is to be had.
 uint32_t stacks_file_add(const uint64_t *words, uint32_t count, uint32_t flags);
 

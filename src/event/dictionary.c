@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 
 enum { CHUNK_ENTRIES = 256 };
@@ -231,12 +232,27 @@ TSMITH_DICTIONARY_TABLES(DEFINE)
 
 // ---- tables that are interned
 
+// Rows are one or two words, and there are millions of them.
+static uint32_t hash_row(const void *entry, size_t size) {
+    uint64_t hash = bytes_get_u64(entry) * UINT64_C(0x9e3779b97f4a7c15);
+    if (size > sizeof hash)
+        hash = (hash ^ hash >> 29 ^ bytes_get_u64((const char *)entry + sizeof hash)) *
+               UINT64_C(0xbf58476d1ce4e5b9);
+    return (uint32_t)(hash >> 32);
+}
+
+static bool same_row(const void *a, const void *b, size_t size) {
+    return bytes_get_u64(a) == bytes_get_u64(b) &&
+           (size == sizeof(uint64_t) ||
+            bytes_get_u64((const char *)a + 8) == bytes_get_u64((const char *)b + 8));
+}
+
 // The slot of the row that holds this, or the empty one where it belongs.
-static uint32_t *find_row(const struct index *index, const struct table *table, const void *entry,
-                          size_t size) {
+static inline uint32_t *find_row(const struct index *index, const struct table *table, const void *entry,
+                                 size_t size) {
     uint32_t mask = index->slot_count - 1;
-    uint32_t at = (uint32_t)hash_bytes(entry, size) & mask;
-    while (index->slots[at] && memcmp(table_at(table, index->slots[at], size), entry, size) != 0)
+    uint32_t at = hash_row(entry, size) & mask;
+    while (index->slots[at] && !same_row(table_at(table, index->slots[at], size), entry, size))
         at = (at + 1) & mask;
     return &index->slots[at];
 }
@@ -274,7 +290,7 @@ static bool catch_up(struct index *index, const struct table *table, size_t size
     }
 }
 
-// These types have no padding, so that equal rows are equal bytes.
+// These types have no padding, so that equal rows are equal words.
 _Static_assert(sizeof(tsmith_module) == 16 && sizeof(tsmith_frame) == 16 && sizeof(tsmith_stack) == 8, "");
 #define INTERN(name)                                                                                         \
     uint32_t tsmith_dictionary_intern_##name(tsmith_dictionary *dictionary, const tsmith_##name *entry) {    \

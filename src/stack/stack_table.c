@@ -106,6 +106,11 @@ uint32_t stack_table_find(struct stack_table *table, const uint64_t *frames, uin
     return look_up(table, frames, count, flags, false);
 }
 
+bool stack_table_is_half_full(const struct stack_table *table) {
+    uint64_t first = sizeof *table / 8 + table->slots;
+    return atomic_load_explicit(&table->next, memory_order_relaxed) - first > (table->words - first) / 2;
+}
+
 bool stack_table_head(uint64_t word, uint32_t *count, uint32_t *flags) {
     *count = word & ((1u << COUNT_BITS) - 1);
     *flags = word >> COUNT_BITS & ((1u << FLAGS_BITS) - 1);

@@ -42,6 +42,9 @@ uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint
 // The same for stacks that are in the table already; 0: it is not.
 uint32_t stack_table_find(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags);
 
+// Whether more than half of the room for stacks is taken.
+bool stack_table_is_half_full(const struct stack_table *table);
+
 // What the word where a stack lies says: its frames follow. False: no stack begins so.
 bool stack_table_head(uint64_t word, uint32_t *count, uint32_t *flags);
 

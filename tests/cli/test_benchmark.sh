@@ -33,7 +33,10 @@ fi
     cat "$work/out" "$work/err"
     exit 1
 }
-for member in '"launches":2001' '"launches_recorded":2001' '"completions_recorded":2001' '"lost":0' '"complete":true'; do
+# Call stacks where there is a walk for them: of each launch of the loop (the one before it has one too), and the right one.
+right='"right":2000'
+[ "$(uname -m)" = x86_64 ] || right='"checked":2000'
+for member in "$right" '"checked":2000' '"launches":2001' '"launches_recorded":2001' '"completions_recorded":2001' '"lost":0' '"complete":true'; do
     grep -q "$member" "$work/out" || {
         echo "no $member in:"
         cat "$work/out"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_stacks.py TRUTH TRACE LAUNCHES MAIN: every launch of stacks/main.c has exactly the call path that the program says.
+"""check_stacks.py TRUTH TRACE LAUNCHES MAIN: LAUNCHES "killed": as many as there are; else every launch of stacks/main.c has exactly the call path that the program says.
 
 The trace is read with the reader that was written from docs/sbt-format.md alone."""
 import os
@@ -114,7 +114,13 @@ def main(truth_path, trace_path, launches, program):
             if kind == KERNEL and OFFSET in column:
                 found[column[OFFSET][row]] = stack
                 kernels[column[CORRELATION][row]] = stack
-    if len(truth) != int(launches) or set(found) != set(truth):
+    if launches == "killed":
+        # Of each thread one launch may be in the trace and not yet in the truth.
+        unknown = set(found) - set(truth)
+        if len(unknown) > 4 or len(found) < len(truth) / 2:
+            fail("%d in the truth, %d in the trace, %d of them unknown" % (len(truth), len(found), len(unknown)))
+        found = {number: stack for number, stack in found.items() if number not in unknown}
+    elif len(truth) != int(launches) or set(found) != set(truth):
         fail("%s launches, %d in the truth, %d in the trace" % (launches, len(truth), len(found)))
     for number, stack in found.items():
         why = "it has no stack" if not stack else matches(stacks.of(stack), truth[number], ranges)
@@ -124,7 +130,7 @@ def main(truth_path, trace_path, launches, program):
             pass  # the same call path may differ in what is outside of it
     if wrong:
         fail("%d of %d launches have a wrong stack: %s" % (len(wrong), len(found), wrong[:5]))
-    if any(calls.get(number) != stack for number, stack in kernels.items()):
+    if launches != "killed" and any(calls.get(number) != stack for number, stack in kernels.items()):
         fail("a kernel and its call have different stacks")
     print("%d launches, %d call paths, all right" % (len(found), len(set(map(tuple, truth.values())))))
 

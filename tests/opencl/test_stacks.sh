@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Thousands of call paths, and each launch has its own: through libraries, plugins that come and go in one another's place,
-# tail calls, signal handlers, an alternate stack, a coroutine's, threads.
+# tail calls, signal handlers, an alternate stack, a coroutine's, threads; also when
+# program and collector are killed in the middle, and the trace is recovered.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -29,3 +30,11 @@ compile functions.o functions_main 9 -c
     "$work/plugin-4.so" >"$work/launches" 2>"$work/err" || fail "the program ended with $?: $(cat "$work/err")"
 python3 "$here/check_stacks.py" "$work/truth" "$work/trace.sbt" "$(cat "$work/launches")" \
     "$work/main"
+
+status=0
+"$TRACESMITH" profile --stacks -o "$work/killed.sbt" -b 16M -- "$work/main" "$work/killed" "$work/plugin-3.so" \
+    "$work/plugin-4.so" 4700 >/dev/null 2>&1 || status=$?
+[ "$status" -eq 137 ] || fail "the collector was to be killed, and ended with $status"
+"$TRACESMITH" recover "$(cat "$work/killed.session")" -o "$work/recovered.sbt" --remove >"$work/recover.out" 2>&1 ||
+    fail "recover ended with $?: $(cat "$work/recover.out")"
+python3 "$here/check_stacks.py" "$work/killed" "$work/recovered.sbt" killed "$work/main"

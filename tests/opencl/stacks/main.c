@@ -2,7 +2,9 @@
 // An OpenCL program that launches a kernel from thousands of different call paths and writes down, for each launch, where
 // it was called from by its functions' own account (__builtin_return_address):
 //
-//     main TRUTH PLUGIN PLUGIN
+//     main TRUTH PLUGIN PLUGIN [LAUNCH]
+//
+// After launch number LAUNCH it kills its parent and itself; its parent's session directory is in TRUTH.session.
 //
 // The number of a launch is its global offset. A line of TRUTH is the number, then the callers, innermost first:
 // MODULE+ADDRESS, the address as in the file, or "signal" where one struck; "own" at
@@ -27,6 +29,7 @@ extern path_function *const functions_main[FUNCTIONS], *const functions_one[FUNC
                                                            *const functions_two[FUNCTIONS];
 
 static _Atomic uint64_t launches;
+static uint64_t last_launch;
 static FILE *truth;
 static pthread_mutex_t truth_lock = PTHREAD_MUTEX_INITIALIZER;
 static cl_context context;
@@ -76,6 +79,10 @@ __attribute__((noinline, noclone)) static long launch(struct path *path) {
     must(clEnqueueNDRangeKernel(queue, kernel, 1, &offset, &one, &one, 0, NULL, NULL) == CL_SUCCESS,
          "launch");
     write_truth(number, path);
+    if (number == last_launch) {
+        kill(getppid(), SIGKILL);
+        kill(getpid(), SIGKILL);
+    }
     if (number % 64 == 0)
         must(clFinish(queue) == CL_SUCCESS, "clFinish");
     PATH_LEFT(path);
@@ -214,14 +221,25 @@ static void begin(void) {
     begin_thread();
 }
 
+static void write_session(const char *beside) {
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s.session", beside);
+    FILE *file = fopen(path, "w");
+    const char *session = getenv("TRACESMITH_SESSION");
+    must(file && session && fprintf(file, "%s", session) > 0 && fclose(file) == 0, path);
+}
+
 int main(int argc, char **argv) {
     pthread_t threads[THREADS];
     struct path path = {.depth = 0};
     uint64_t random = 1;
     stack_t alternate = {.ss_sp = malloc(STACK), .ss_size = STACK};
-    must(argc == 4, "usage: main TRUTH PLUGIN PLUGIN");
+    must(argc == 4 || argc == 5, "usage: main TRUTH PLUGIN PLUGIN [LAUNCH]");
+    last_launch = argc == 5 ? strtoull(argv[4], NULL, 10) : 0;
     truth = fopen(argv[1], "w");
-    must(truth != NULL, argv[1]);
+    must(truth != NULL && setvbuf(truth, NULL, _IOLBF, 1 << 16) == 0, argv[1]);
+    if (last_launch)
+        write_session(argv[1]);
     begin();
     PATH_CALLED(&path);
     for (uintptr_t i = 0; i < THREADS; i++)
