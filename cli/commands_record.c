@@ -101,6 +101,12 @@ static const struct option profile_options[] = {
      .doc = "Sample power, clocks, memory, utilisation, NVLink and PCIe of NVIDIA GPUs so often per second "
             "(through NVML, "
             "outside the program)"},
+    {.name = "max-overhead",
+     .argument = "P",
+     .doc =
+         "Measure what recording costs each thread, and record only some of the commands where it would be "
+         "more than P % "
+         "of its time (OpenCL); what is left out is in the loss ledger; 100 only measures (docs/opencl.md)"},
     {.name = "nsys",
      .doc = "Let Nsight Systems record instead (nsys, where it is installed), and import its report into the "
             "trace"},

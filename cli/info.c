@@ -224,6 +224,30 @@ static void write_notices(const struct trace *trace) {
     text_finish(&line);
 }
 
+// What recording cost each process (--max-overhead): attributes "overhead.PID".
+static void write_overheads(const struct trace *trace) {
+    static const char prefix[] = "overhead.";
+    const uint32_t count = tsmith_dictionary_attribute_count(trace->dictionary);
+    struct text line = {0};
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(trace->dictionary, id);
+        tsmith_string key = trace_string(trace, attribute->key);
+        if (key.length < sizeof prefix || memcmp(key.bytes, prefix, sizeof prefix - 1) != 0)
+            continue;
+        tsmith_string last = tsmith_dictionary_find_attribute(trace->dictionary, key.bytes);
+        if (last.bytes != trace_string(trace, attribute->value).bytes)
+            continue; // said again later
+        label(&line, "cost");
+        text_add_cstr(&line, "process ");
+        text_add_safe(&line, (tsmith_string){key.bytes + sizeof prefix - 1, key.length - (sizeof prefix - 1)},
+                      0);
+        text_add_cstr(&line, ": ");
+        text_add_safe(&line, last, 0);
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
 static void write_started(const struct trace *trace) {
     struct text line = {0};
     tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, "wall_clock_start_ns");
@@ -510,6 +534,7 @@ static int write_text(struct trace *trace, bool quick) {
     write_fact(trace, "host", "host", "");
     write_fact(trace, "simulated", "simulated", "");
     write_notices(trace);
+    write_overheads(trace);
     write_started(trace);
     write_fact(trace, "recorded by", "tool.version", "TraceSmith ");
     if (!trace_is_foreign(trace))

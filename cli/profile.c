@@ -47,6 +47,22 @@ static bool read_rate(const struct invocation *invocation, uint32_t *out) {
     return true;
 }
 
+static bool read_max_overhead(const struct invocation *invocation, double *out) {
+    const char *text = invocation_value(invocation, "max-overhead");
+    char *end = NULL;
+    if (!text)
+        return true;
+    *out = strtod(text, &end);
+    if (end != text && *end == '%')
+        end++;
+    if (end == text || *end || !(*out >= 0.0001 && *out <= 100)) {
+        complain("--max-overhead: '%s' is no share: write a percentage, 0.0001 to 100 (100 only measures)",
+                 text);
+        return false;
+    }
+    return true;
+}
+
 static bool read_options(const struct invocation *invocation, tsmith_capture_options *options,
                          struct apis *apis) {
     const char *buffer = invocation_value(invocation, "buffer");
@@ -59,7 +75,8 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         complain("--buffer: '%s' is no size: write 512K, 4M or 1G", buffer);
         return false;
     }
-    if (!read_rate(invocation, &options->gpu_counter_rate))
+    if (!read_rate(invocation, &options->gpu_counter_rate) ||
+        !read_max_overhead(invocation, &options->max_overhead))
         return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");

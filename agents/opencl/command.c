@@ -39,8 +39,9 @@ void call_record(struct call *call, cl_int result) {
 
 bool command_begin(struct command *command, enum call_id function, cl_command_queue queue,
                    enum blocking blocking, cl_event *event) {
-    if (!agent_on())
+    if (!agent_on() || !overhead_admit())
         return false;
+    command->entered = overhead_entered();
     command->call = call_begin_with_stack(function);
     command->call.queue = object_find(OBJECT_QUEUE, queue);
     command->own = NULL;
@@ -111,12 +112,12 @@ static void command_follow(struct command *command, cl_event event, cl_uint wait
     agent.next.clReleaseEvent(event);
 }
 
-cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits) {
+static void command_write(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits) {
     struct call *call = &command->call;
     call->correlation = agent_correlation();
     call_write(call, result, command->blocking);
     if (result != CL_SUCCESS || !*command->event)
-        return result;
+        return;
     if (call->queue)
         atomic_store_explicit(&call->queue->queue.busy, true, memory_order_relaxed);
     command_follow(command, *command->event, wait_count, waits);
@@ -124,6 +125,13 @@ cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, c
         sync_record(call, TSMITH_OPERATION_BLOCKING_CALL, 0, NULL);
         pending_reap_own();
     }
+}
+
+cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits) {
+    command_write(command, result, wait_count, waits);
+    // What a blocking one does beside is finishing commands, which is measured for itself.
+    if (__builtin_expect(command->entered != 0, 0) && command->blocking != BLOCKING_YES)
+        overhead_left(command->entered, command->call.start, command->call.end);
     return result;
 }
 

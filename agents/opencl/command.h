@@ -16,6 +16,7 @@
 #include "agent.h"
 #include "capture/stacks.h"
 #include "objects.h"
+#include "overhead.h"
 #include "shapes.h"
 
 struct call {
@@ -54,6 +55,7 @@ struct command {
     enum device_class class;
     tsmith_operation operation;
     bool first_launch;
+    uint64_t entered; // overhead.h; 0: it is not measured
     uint32_t name;
     uint32_t body_words;
     uint64_t body[BODY_MAX];

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "capture/stacks.h"
+#include "overhead.h"
 #include "pending.h"
 
 enum control_state { CONTROL_NONE, CONTROL_RUNNING, CONTROL_STOPPING, CONTROL_STOPPED };
@@ -43,8 +44,10 @@ static void *control_main(void *unused) {
         wait_while(CONTROL_RUNNING, PERIOD_MS);
         pending_reap_neglected();
         stacks_refresh();
+        overhead_look(false);
     }
     pending_reap_all(true);
+    overhead_look(true);
     state_set(CONTROL_STOPPED);
     return NULL;
 }

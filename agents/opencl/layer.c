@@ -13,6 +13,7 @@
 #include "capture/stacks.h"
 #include "events.h"
 #include "objects.h"
+#include "overhead.h"
 #include "pending.h"
 #include "shapes.h"
 
@@ -59,6 +60,7 @@ const char *agent_device_type(cl_device_type type) {
 static void after_fork_child(void) {
     objects_after_fork_child();
     pending_after_fork_child();
+    overhead_after_fork_child();
 }
 
 static bool attach(void) {
@@ -70,6 +72,7 @@ static bool attach(void) {
     agent.tsc = channel_tick_is_tsc(channel);
     shapes_register(channel);
     (void)stacks_start(channel);
+    overhead_start(channel);
     agent.channel = channel;
     pthread_atfork(NULL, NULL, after_fork_child);
     return true;

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "control.h"
 #include "events.h"
+#include "overhead.h"
 
 enum {
     LIST_WORDS_FIRST = 1 << 14, // 128 KiB: some 700 commands
@@ -83,6 +84,7 @@ static bool list_empty(const struct pending_list *list) {
 }
 
 static void list_give_back(void *list) {
+    overhead_thread_end();
     agent_thread.list = NULL;
     atomic_store_explicit(&((struct pending_list *)list)->owned, 0, memory_order_release);
 }
@@ -344,8 +346,12 @@ bool pending_any_own(void) {
 }
 
 void pending_reap_own(void) {
-    if (agent_thread.list)
-        list_reap(agent_thread.list, UINT32_MAX, false);
+    if (!agent_thread.list)
+        return;
+    const uint64_t begun = overhead.on ? agent_tick() : 0;
+    list_reap(agent_thread.list, UINT32_MAX, false);
+    if (begun)
+        overhead_add(agent_tick() - begun);
 }
 
 void pending_reap_all(bool patient) {

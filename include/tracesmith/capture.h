@@ -52,6 +52,8 @@ typedef struct tsmith_capture_options {
         gpu_counter_rate; // sample NVIDIA GPUs' counters so often per second, in a process of our own; 0: not
     int recording_hashes_only;   // of data; the file can be given away without it
     int recording_every_command; // hashes of what each command wrote, besides
+    double
+        max_overhead; // % of a thread's time that recording may take (OpenCL): more thins the commands; 0: not looked at
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")

@@ -244,14 +244,15 @@ typedef enum tsmith_direction {
     X(UNMATCHED, 13, "unmatched", "a range was begun and not ended, or ended and not begun")                 \
     X(NO_STACK, 14, "no_stack", "a call was recorded without its call stack: there was no room for it")      \
     X(PARTIAL_STACK, 15, "partial_stack",                                                                    \
-      "a call stack does not reach the outermost function: code that nothing describes, or another stack")
+      "a call stack does not reach the outermost function: code that nothing describes, or another stack")   \
+    X(THINNED, 16, "thinned", "passed over so that recording costs no more than was allowed")
 
 typedef enum tsmith_reason {
     TSMITH_REASON_NONE = 0,
 #define TSMITH_REASON_ENUM(NAME, number, name, doc) TSMITH_REASON_##NAME = number,
     TSMITH_REASON_TABLE(TSMITH_REASON_ENUM)
 #undef TSMITH_REASON_ENUM
-        TSMITH_REASON_LIMIT = 16
+        TSMITH_REASON_LIMIT = 17
 } tsmith_reason;
 
 // One row of the field table (a dynamic field is described by the dictionary in the same form).

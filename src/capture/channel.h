@@ -22,6 +22,8 @@
 
 #define CHANNEL_ENVIRONMENT "TRACESMITH_SESSION" // the session directory, inherited by children
 #define CHANNEL_RECORDING "TRACESMITH_CAPTURE"   // set when commands and data are to be recorded: which
+#define CHANNEL_MAX_OVERHEAD                                                                                 \
+    "TRACESMITH_MAX_OVERHEAD"                 // millionths of a thread's time that recording may take
 #define CHANNEL_RECORDING_PREFIX "recording-" // the files of a session that hold them: one for each process
 
 struct channel;

@@ -209,6 +209,13 @@ static bool set_recording(struct list *list, const tsmith_capture_options *optio
     return done;
 }
 
+// In millionths: a number that no locale writes differently.
+static bool set_max_overhead(struct list *list, double percent) {
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", percent * 1e4 < 1 ? 1 : percent * 1e4);
+    return set(list, CHANNEL_MAX_OVERHEAD, text, '\0');
+}
+
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
@@ -253,6 +260,7 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
         room = put(&list, *entry);
     room = room && set(&list, CHANNEL_ENVIRONMENT, session_directory, '\0') &&
            (!options->recording || set_recording(&list, options)) &&
+           (!(options->max_overhead > 0) || set_max_overhead(&list, options->max_overhead)) &&
            inject(&list, options, directory, &injected);
     if (!room)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the environment of the program");
