@@ -133,6 +133,8 @@ static void write_down(struct snapshot *snapshot, int status) {
             payload_take(&payload, snapshot->bytes, snapshot->size);
         struct recording_writer *writer = record_open(RECORDING_STATE);
         recording_put(writer, RECORDING_KEY_VERIFY, snapshot->verify);
+        if (snapshot->hashes)
+            recording_put(writer, RECORDING_KEY_FLAGS, RECORDING_STATE_HASHES);
         payload_put(writer, &payload);
         record_close();
     }

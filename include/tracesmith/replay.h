@@ -128,7 +128,8 @@ typedef struct tsmith_replay_result {
     uint64_t pid;     // of the recorded process
     uint64_t command; // how many commands were before it
     const char
-        *what; // "read", "map", "released" or "at the end": where the program, or its end, let it be seen
+        *what; // "read", "map", "released", "at the end", "overwritten" (by a command that was not recorded):
+               // where the program let it be seen; "written": after that command (profile --capture-hashes)
     uint64_t buffer;         // the recording's number of it
     uint64_t bytes;          // compared
     const char *writer;      // the kernel or command that wrote the buffer last; NULL: none did

@@ -162,6 +162,8 @@ enum recording_image_word {
 };
 // FLAGS of a PROCESS: data was not wanted, only hashes of it.
 enum { RECORDING_HASHES_ONLY = 1 };
+// FLAGS of a STATE: its hashes are kept, and data only as far as something else has the same.
+enum { RECORDING_STATE_HASHES = 1 };
 // FLAGS of a VERIFY: it was taken after one command to find the first that goes wrong, not because the program let go.
 enum { RECORDING_VERIFY_COMMAND = 1 };
 // FLAGS of an ARGUMENT: the kernel only reads the buffer, by its declaration.

@@ -312,6 +312,8 @@ static void release_all(struct run *run) {
         struct live *live = &run->lives[i];
         free(live->arguments);
         free(live->uses);
+        if (live->hold)
+            run->cl->clReleaseEvent(live->hold);
         if (live->handle.any && !live->released)
             release_handle(run, live);
     }

@@ -53,6 +53,7 @@
     X(clCreateUserEvent)                                                                                     \
     X(clSetUserEventStatus)                                                                                  \
     X(clGetEventInfo)                                                                                        \
+    X(clRetainEvent)                                                                                         \
     X(clReleaseEvent)                                                                                        \
     X(clFlush)                                                                                               \
     X(clCreateImage)                                                                                         \
@@ -136,9 +137,13 @@ struct live {
     uint64_t words[RECORDING_IMAGE_WORDS]; // of an image
     uint64_t address;                      // of shared memory, in the recorded program
     bool brought;                          // what it held first
-    void *mapped;                          // of a mapping
-    struct execute_rows rows;              // of a mapping: as it lies there
-    size_t memory;                         // of a mapping. Index into lives
+    bool many_users;                       // of memory: more queues than `users` has
+    uint8_t user_count;
+    size_t users[4];          // queues with commands that use it. Indices into lives
+    cl_event hold;            // a copy into it or out of it, which who uses it next waits for
+    void *mapped;             // of a mapping
+    struct execute_rows rows; // of a mapping: as it lies there
+    size_t memory;            // of a mapping. Index into lives
     bool released;
 };
 
@@ -236,6 +241,8 @@ const char *memory_why(struct run *run, struct live *memory);
 void memory_written(struct run *run, struct live *memory, tsmith_element element, const char *why);
 // So much of it got a content that is known: all of it ends whatever it depended on before.
 void memory_overwritten(struct run *run, struct live *memory, uint64_t offset, uint64_t size, cl_int status);
+// A command of this queue is about to use it: the command waits for a copy that is on its way. False: no memory.
+bool memory_used(struct run *run, struct command *command, size_t queue, struct live *memory);
 struct execute_result result_of(struct run *run, struct live *memory);
 void result_bring(struct run *run, struct execute_result *result, uint8_t *bytes, size_t size,
                   bool translate);

@@ -179,6 +179,25 @@ static bool get_waits(struct run *run, struct command *command) {
     return true;
 }
 
+static bool uses(struct run *run, struct command *command, size_t queue, uint64_t id) {
+    struct live *memory = live_memory(run, id);
+    return !memory || memory_used(run, command, queue, memory);
+}
+
+// What the command reads and writes; copies of it that are on their way come first.
+static bool use_all(struct run *run, struct command *command, size_t queue) {
+    bool room = uses(run, command, queue, recording_value(command->record, RECORDING_KEY_SOURCE)) &&
+                uses(run, command, queue, recording_value(command->record, RECORDING_KEY_TARGET));
+    const struct live *kernel =
+        live_find_type(run, recording_value(command->record, RECORDING_KEY_KERNEL), RECORDING_KERNEL);
+    for (size_t i = 0; kernel && room && i < kernel->argument_count; i++)
+        if (kernel->arguments[i].target && live_is_memory(&run->lives[kernel->arguments[i].target]))
+            room = memory_used(run, command, queue, &run->lives[kernel->arguments[i].target]);
+    for (size_t i = 0; kernel && room && i < kernel->use_count; i++)
+        room = memory_used(run, command, queue, &run->lives[kernel->uses[i]]);
+    return room;
+}
+
 // In a serial replay. Events of another context cannot be waited for by a queue, but by us.
 static bool wait_for_last(struct run *run, struct command *command, size_t context) {
     run->error->status = TSMITH_OK;
@@ -256,7 +275,8 @@ tsmith_status execute_command(struct run *run, const struct recording_record *re
     if (run->serial ||
         (event && chunk_table_find(&run->awaited, (struct chunk_hash){event * 0x9e3779b97f4a7c15u, event})))
         command.event = &command.made;
-    if (!(run->serial ? wait_for_last(run, &command, context) : get_waits(run, &command)))
+    if (!(run->serial ? wait_for_last(run, &command, context)
+                      : get_waits(run, &command) && use_all(run, &command, (size_t)(queue - run->lives))))
         return run->error->status < 0 ? run->error->status : run_no_memory(run);
     tsmith_status status = dispatch(run, &command);
     free(command.waits);

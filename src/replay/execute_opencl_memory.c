@@ -195,6 +195,43 @@ void memory_overwritten(struct run *run, struct live *memory, uint64_t offset, u
         root->why = NULL;
 }
 
+static bool is_user(const struct live *memory, size_t queue) {
+    bool user = memory->many_users;
+    for (size_t i = 0; i < memory->user_count; i++)
+        user |= memory->users[i] == queue;
+    return user;
+}
+
+bool memory_used(struct run *run, struct command *command, size_t queue, struct live *memory) {
+    enum { MOST = sizeof memory->users / sizeof *memory->users };
+    cl_int status = CL_COMPLETE;
+    memory = live_root(run, memory);
+    if (!is_user(memory, queue) && memory->user_count < MOST)
+        memory->users[memory->user_count++] = queue;
+    else if (!is_user(memory, queue))
+        memory->many_users = true;
+    if (!memory->hold)
+        return true;
+    run->cl->clGetEventInfo(memory->hold, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    if (status <= CL_COMPLETE) {
+        run->cl->clReleaseEvent(memory->hold);
+        memory->hold = NULL;
+        return true;
+    }
+    cl_event *waits = realloc(command->waits, (command->wait_count + 1u) * sizeof *waits);
+    if (!waits)
+        return false;
+    waits[command->wait_count++] = memory->hold;
+    command->waits = waits;
+    return true;
+}
+
+static void hold(struct run *run, struct live *memory, cl_event done) {
+    if (memory->hold)
+        run->cl->clReleaseEvent(memory->hold);
+    memory->hold = run->cl->clRetainEvent(done) == CL_SUCCESS ? done : NULL;
+}
+
 void execute_refused(struct run *run, const struct recording_record *record) {
     const uint8_t *ids;
     const size_t count = recording_list(record, RECORDING_KEY_WRITES, &ids);
@@ -255,7 +292,7 @@ void transfers_drop(struct run *run) {
     run->transfers = NULL;
 }
 
-// ---- beside the queues of the recording: a queue of its own, after a marker in each of the others
+// ---- beside the queues of the recording: a queue of its own, after a marker in each of those that use the memory
 
 struct beside {
     cl_command_queue queue;
@@ -267,7 +304,8 @@ static bool is_queue_of(const struct live *live, size_t context) {
     return live->type == RECORDING_QUEUE && live->parent == context && live->handle.queue;
 }
 
-static bool beside_begin(struct run *run, size_t context, struct beside *beside) {
+static bool beside_begin(struct run *run, const struct live *memory, struct beside *beside) {
+    const size_t context = memory->parent;
     cl_int status;
     *beside = (struct beside){.markers = calloc(run->live_count + 1, sizeof *beside->markers)};
     if (!beside->markers)
@@ -275,7 +313,7 @@ static bool beside_begin(struct run *run, size_t context, struct beside *beside)
     beside->queue =
         run->cl->clCreateCommandQueue(run->lives[context].handle.context, run->execution->device, 0, &status);
     for (size_t i = 1; beside->queue && i < run->live_count; i++) {
-        if (!is_queue_of(&run->lives[i], context))
+        if (!is_queue_of(&run->lives[i], context) || !(run->serial || is_user(memory, i)))
             continue;
         cl_command_queue queue = run->lives[i].handle.queue;
         if (run->cl->clEnqueueMarkerWithWaitList(queue, 0, NULL, &beside->markers[beside->count]) ==
@@ -325,7 +363,7 @@ static cl_int copy_all(struct run *run, const struct live *memory, const struct 
 // Takes the transfer's memory over. False when it could not be enqueued.
 static bool enqueue_all(struct run *run, const struct live *memory, bool write, struct transfer *transfer) {
     struct beside beside;
-    bool done = beside_begin(run, memory->parent, &beside) &&
+    bool done = beside_begin(run, memory, &beside) &&
                 copy_all(run, memory, &beside, write, transfer) == CL_SUCCESS && transfer->done;
     transfer->queue = beside.queue;
     if (done)
@@ -377,6 +415,7 @@ tsmith_status execute_verify(struct run *run, const struct recording_record *rec
         result_missing(run, memory, "it could not be copied on this device");
         return TSMITH_OK;
     }
+    hold(run, memory, transfer.done);
     return transfer_add(run, &transfer) ? transfers_reap(run, false) : run_no_memory(run);
 }
 
@@ -409,9 +448,9 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
         memory->why = "what it held could not be brought there on this device";
         return TSMITH_OK;
     }
-    for (size_t i = 1; i < run->live_count; i++)
-        if (is_queue_of(&run->lives[i], memory->parent))
-            run->cl->clEnqueueBarrierWithWaitList(run->lives[i].handle.queue, 1, &transfer.done, NULL);
+    hold(run, memory, transfer.done);
+    if (run->serial && !run_wait(run, transfer.done))
+        return run->error->status;
     return transfer_add(run, &transfer) ? TSMITH_OK : run_no_memory(run);
 }
 
@@ -422,7 +461,7 @@ static void release_shared(struct run *run, struct live *live) {
     struct beside beside;
     struct transfer transfer = {.shared = live->handle.shared,
                                 .context = run->lives[live->parent].handle.context};
-    const bool begun = beside_begin(run, live->parent, &beside);
+    const bool begun = beside_begin(run, live, &beside);
     transfer.queue = beside.queue;
     if (begun && run->cl->clEnqueueMarkerWithWaitList(beside.queue, beside.count, markers_of(&beside),
                                                       &transfer.done) == CL_SUCCESS)

@@ -269,6 +269,28 @@ uint8_t *recording_payload(const struct tsmith_recording *recording, const struc
     return out;
 }
 
+bool recording_hashes_equal(const struct recording_record *record, const uint8_t *bytes, size_t size,
+                            size_t *first_different) {
+    const uint8_t *hashes;
+    size_t length;
+    *first_different = 0;
+    if (recording_value(record, RECORDING_KEY_SIZE) != size ||
+        !recording_get_bytes(record, RECORDING_KEY_CHUNKS, &hashes, &length) ||
+        length != (size / RECORDING_CHUNK_BYTES + (size % RECORDING_CHUNK_BYTES != 0)) * RECORDING_HASH)
+        return false;
+    for (size_t at = 0; at < size; at += RECORDING_CHUNK_BYTES, hashes += RECORDING_HASH) {
+        const size_t left = size - at;
+        struct chunk_hash recorded;
+        memcpy(&recorded, hashes, sizeof recorded);
+        *first_different = at;
+        if (!chunk_hash_equal(
+                chunk_hash_of(bytes + at, left < RECORDING_CHUNK_BYTES ? left : RECORDING_CHUNK_BYTES),
+                recorded))
+            return false;
+    }
+    return true;
+}
+
 const char *recording_missing(const struct tsmith_recording *recording) {
     return recording->hashes_only ? "only hashes of its data were recorded (--no-payload)"
                                   : "its data is missing from the recording";

@@ -40,6 +40,9 @@ struct tsmith_recording {
 // exhausted, or SIZE is not that of the chunks.
 uint8_t *recording_payload(const struct tsmith_recording *recording, const struct recording_record *record,
                            size_t *size);
+// Whether these bytes are what the hashes of CHUNKS say, where the data itself is not there.
+bool recording_hashes_equal(const struct recording_record *record, const uint8_t *bytes, size_t size,
+                            size_t *first_different);
 // Why recording_payload gives none.
 const char *recording_missing(const struct tsmith_recording *recording);
 // Whether the record has a payload at all.
