@@ -69,14 +69,6 @@ static long setting(const char *name, long otherwise) {
 
 // ---- calls
 
-struct call {
-    int domain;
-    uint32_t id, correlation;
-    const char *name;
-    uint64_t start;
-    const struct hooks *hooks;
-};
-
 static struct call begin(int domain, uint32_t id, const char *name) {
     struct call call = {.domain = domain, .id = id, .name = name, .hooks = atomic_load(&hooks)};
     call.correlation = outer ? outer : atomic_fetch_add(&correlations, 1) + 1;
@@ -103,8 +95,6 @@ enum {
 #define BEGIN(name) struct call call = begin(1, ID_##name, #name)
 
 // For the double of the runtime.
-void double_runtime_begin(uint32_t id, const char *name, struct call *call);
-int double_runtime_end(struct call *call, int result);
 void double_runtime_begin(uint32_t id, const char *name, struct call *call) {
     *call = begin(2, id, name);
     outer = call->correlation;

@@ -65,7 +65,22 @@ uint32_t double_stream_id(void *context, void *stream);
     X(2, 20, cudaMalloc_v3020)                                                                               \
     X(2, 22, cudaFree_v3020)                                                                                 \
     X(2, 31, cudaMemcpy_v3020)                                                                               \
+    X(2, 129, cudaStreamCreate_v3020)                                                                        \
     X(2, 165, cudaDeviceSynchronize_v3020)                                                                   \
-    X(2, 211, cudaLaunchKernel_v7000)
+    X(2, 211, cudaLaunchKernel_v7000)                                                                        \
+    X(2, 235, cudaStreamDestroy_v5050)                                                                       \
+    X(2, 505, __cudaLaunchKernel_v13000)
+
+// What a call of the driver or the runtime is while it lasts.
+struct call {
+    int domain;
+    uint32_t id, correlation;
+    const char *name;
+    uint64_t start;
+    const struct hooks *hooks;
+};
+// libcuda exports them, for the runtime: calls of the driver in between are a part of this one.
+void double_runtime_begin(uint32_t id, const char *name, struct call *call);
+int double_runtime_end(struct call *call, int result);
 
 #endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// A double of libcudart.so.13 over the double of the driver: what a program of nvcc -cudart shared needs to register its
+// kernels and to launch them. They do not run; that their arguments can be read is seen to.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "double.h"
+
+enum { FUNCTIONS = 256 };
+
+struct size {
+    unsigned x, y, z;
+};
+
+extern int cuInit(unsigned);
+extern int cuCtxCreate_v2(void **, unsigned, int);
+extern int cuCtxSetCurrent(void *);
+extern int cuCtxGetCurrent(void **);
+extern int cuCtxSynchronize(void);
+extern int cuModuleLoadData(void **, const void *);
+extern int cuModuleGetFunction(void **, void *, const char *);
+extern int cuMemAlloc_v2(uint64_t *, size_t);
+extern int cuMemFree_v2(uint64_t);
+extern int cuMemcpyHtoDAsync_v2(uint64_t, const void *, size_t, void *);
+extern int cuMemcpyDtoH_v2(void *, uint64_t, size_t);
+extern int cuStreamCreate(void **, unsigned);
+extern int cuStreamDestroy_v2(void *);
+extern int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          void *, void **, void **);
+
+static struct {
+    const void *host;
+    const char *name;
+    void *function;
+} functions[FUNCTIONS];
+static uint32_t function_count;
+static void *context, *module;
+static __thread struct {
+    struct size grid, block;
+    size_t shared;
+    void *stream;
+} configuration;
+
+// As the runtime does it: at the first call that needs a device.
+static int ready(void) {
+    void *now = NULL;
+    int result = context ? 0 : cuInit(0);
+    if (!context && !result && !(result = cuCtxCreate_v2(&context, 0, 0)))
+        result = cuModuleLoadData(&module, "a fat binary");
+    if (!result && !cuCtxGetCurrent(&now) && !now)
+        result = cuCtxSetCurrent(context);
+    return result;
+}
+
+#define API(type, name, ...)                                                                                 \
+    type name(__VA_ARGS__);                                                                                  \
+    type name(__VA_ARGS__)
+
+API(void **, __cudaRegisterFatBinary, void *binary) {
+    static void *handle;
+    handle = binary;
+    return &handle;
+}
+API(void, __cudaRegisterFatBinaryEnd, void **handle) {
+    (void)handle;
+}
+API(void, __cudaUnregisterFatBinary, void **handle) {
+    (void)handle;
+}
+API(char, __cudaInitModule, void **handle) {
+    return handle != NULL;
+}
+API(void, __cudaRegisterFunction, void **handle, const void *host, char *device, const char *name) {
+    (void)handle;
+    (void)device;
+    if (function_count < FUNCTIONS) {
+        functions[function_count].host = host;
+        functions[function_count++].name = name;
+    }
+}
+API(unsigned, __cudaPushCallConfiguration, struct size grid, struct size block, size_t shared, void *stream) {
+    configuration.grid = grid;
+    configuration.block = block;
+    configuration.shared = shared;
+    configuration.stream = stream;
+    return 0;
+}
+API(int, __cudaPopCallConfiguration, struct size *grid, struct size *block, size_t *shared, void *stream) {
+    *grid = configuration.grid;
+    *block = configuration.block;
+    *shared = configuration.shared;
+    *(void **)stream = configuration.stream;
+    return 0;
+}
+
+static int find(const void *host, uint32_t *out) {
+    for (*out = 0; *out < function_count; ++*out)
+        if (functions[*out].host == host)
+            return 0;
+    return 98; // cudaErrorInvalidDeviceFunction
+}
+
+API(int, __cudaGetKernel, void **kernel, const void *host) {
+    uint32_t at;
+    const int result = find(host, &at);
+    *kernel = &functions[at];
+    return result;
+}
+
+static int launch(uint32_t id, const char *name, uint32_t at, struct size grid, struct size block,
+                  void **arguments, size_t shared, void *stream) {
+    struct call call;
+    int result = ready();
+    if (!result && !functions[at].function)
+        result = cuModuleGetFunction(&functions[at].function, module, functions[at].name);
+    if (result)
+        return result;
+    double_runtime_begin(id, name, &call);
+    volatile char first = arguments && arguments[0] ? *(char *)arguments[0] : 0;
+    (void)first;
+    result = cuLaunchKernel(functions[at].function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                            (unsigned)shared, stream, arguments, NULL);
+    return double_runtime_end(&call, result);
+}
+
+API(int, cudaLaunchKernel, const void *host, struct size grid, struct size block, void **arguments,
+    size_t shared, void *stream) {
+    uint32_t at;
+    const int result = find(host, &at);
+    return result ? result
+                  : launch(211, "cudaLaunchKernel_v7000", at, grid, block, arguments, shared, stream);
+}
+API(int, __cudaLaunchKernel, void *kernel, struct size grid, struct size block, void **arguments,
+    size_t shared, void *stream) {
+    const uint32_t at = (uint32_t)(((char *)kernel - (char *)functions) / (long)sizeof *functions);
+    return launch(505, "__cudaLaunchKernel_v13000", at, grid, block, arguments, shared, stream);
+}
+
+#define RUNTIME(id, text, ...)                                                                               \
+    struct call call;                                                                                        \
+    int result = ready();                                                                                    \
+    if (result)                                                                                              \
+        return result;                                                                                       \
+    double_runtime_begin(id, text, &call);                                                                   \
+    result = __VA_ARGS__;                                                                                    \
+    return double_runtime_end(&call, result)
+
+API(int, cudaMalloc, void **memory, size_t bytes) {
+    RUNTIME(20, "cudaMalloc_v3020", cuMemAlloc_v2((uint64_t *)(void *)memory, bytes));
+}
+API(int, cudaFree, void *memory) {
+    RUNTIME(22, "cudaFree_v3020", cuMemFree_v2((uint64_t)(uintptr_t)memory));
+}
+API(int, cudaMemcpy, void *to, const void *from, size_t bytes, int kind) {
+    RUNTIME(31, "cudaMemcpy_v3020",
+            kind == 1 ? cuMemcpyHtoDAsync_v2((uint64_t)(uintptr_t)to, from, bytes, NULL)
+                      : cuMemcpyDtoH_v2(to, (uint64_t)(uintptr_t)from, bytes));
+}
+API(int, cudaStreamCreate, void **stream) {
+    RUNTIME(129, "cudaStreamCreate_v3020", cuStreamCreate(stream, 0));
+}
+API(int, cudaStreamDestroy, void *stream) {
+    RUNTIME(235, "cudaStreamDestroy_v5050", cuStreamDestroy_v2(stream));
+}
+API(int, cudaDeviceSynchronize, void) {
+    RUNTIME(165, "cudaDeviceSynchronize_v3020", cuCtxSynchronize());
+}
