@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [rare] [peers] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -30,6 +30,7 @@ static int (*cuMemAlloc)(uint64_t *, size_t);
 static int (*cuMemFree)(uint64_t);
 static int (*cuMemcpyHtoDAsync)(uint64_t, const void *, size_t, handle);
 static int (*cuMemcpyDtoH)(void *, uint64_t, size_t);
+static int (*cuMemcpyPeerAsync)(uint64_t, handle, uint64_t, handle, size_t, handle);
 static int (*cuMemsetD8Async)(uint64_t, unsigned char, size_t, handle);
 static int (*cuModuleLoadData)(handle *, const void *);
 static int (*cuModuleUnload)(handle);
@@ -40,6 +41,7 @@ static int (*cuGraphLaunch)(handle, handle);
 // Of the doubles only.
 static int (*double_graph)(handle *, uint32_t);
 static uint64_t (*double_feed)(uint64_t);
+static int (*double_rare)(void);
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry first()\n{\n ret;\n}\n"
@@ -48,7 +50,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 enum { BYTES = 4096 };
 static struct {
     long launches, threads, streams, graphs, bad, feed;
-    int fork, close;
+    int fork, close, rare, peers;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
 
@@ -87,6 +89,7 @@ static handle open_driver(void) {
     FIND(cuMemFree, "cuMemFree_v2")
     FIND(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")
     FIND(cuMemcpyDtoH, "cuMemcpyDtoH_v2")
+    FIND(cuMemcpyPeerAsync, "cuMemcpyPeerAsync")
     FIND(cuMemsetD8Async, "cuMemsetD8Async")
     FIND(cuModuleLoadData, "cuModuleLoadData")
     FIND(cuModuleUnload, "cuModuleUnload")
@@ -95,6 +98,7 @@ static handle open_driver(void) {
     FIND(cuGraphLaunch, "cuGraphLaunch")
     *(void **)&double_graph = dlsym(library, "double_graph");
     *(void **)&double_feed = dlsym(library, "double_feed");
+    *(void **)&double_rare = dlsym(library, "double_rare");
     return library;
 }
 
@@ -147,6 +151,28 @@ static void check_memory(handle stream) {
         exit(6);
 }
 
+static void copy_to_peer(handle context) {
+    handle other = NULL;
+    uint64_t here = 0, there = 0;
+    unsigned char data[BYTES];
+    memset(data, 9, sizeof data);
+    need(cuMemAlloc(&here, BYTES), "cuMemAlloc");
+    need(cuMemcpyHtoDAsync(here, data, BYTES, NULL), "cuMemcpyHtoDAsync");
+    need(cuCtxCreate(&other, 0, 1), "cuCtxCreate");
+    need(cuMemAlloc(&there, BYTES), "cuMemAlloc");
+    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    need(cuMemcpyPeerAsync(there, other, here, context, BYTES, NULL), "cuMemcpyPeerAsync");
+    need(cuCtxSynchronize(), "cuCtxSynchronize");
+    need(cuCtxSetCurrent(other), "cuCtxSetCurrent");
+    need(cuMemcpyDtoH(data, there, BYTES), "cuMemcpyDtoH");
+    need(cuMemFree(there), "cuMemFree");
+    need(cuCtxDestroy(other), "cuCtxDestroy");
+    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    need(cuMemFree(here), "cuMemFree");
+    if (data[0] != 9 || data[BYTES - 1] != 9)
+        exit(7);
+}
+
 static void read_words(int count, char **words) {
     for (int i = 1; i < count; i++) {
         const char *equals = strchr(words[i], '=');
@@ -163,6 +189,8 @@ static void read_words(int count, char **words) {
         WORD("feed", want.feed = number)
         WORD("fork", want.fork = 1)
         WORD("close", want.close = 1)
+        WORD("rare", want.rare = 1)
+        WORD("peers", want.peers = 1)
         WORD("end", want.end = equals ? equals + 1 : "return")
     }
 }
@@ -227,6 +255,10 @@ int main(int count, char **words) {
            "pid %d\n",
            want.launches * want.threads, (want.launches + 1) / 2 * want.threads, want.bad * want.threads,
            waits + 1, graph ? want.graphs : 0, want.streams * want.threads, (int)getpid());
+    if (want.rare && double_rare)
+        need(double_rare(), "double_rare");
+    if (want.peers)
+        copy_to_peer(context);
     if (want.feed && double_feed) {
         const uint64_t taken = double_feed((uint64_t)want.feed);
         printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);

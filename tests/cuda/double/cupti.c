@@ -135,6 +135,11 @@ static const struct {
     {CUPTI_KIND_EXTERNAL_CORRELATION, 13, 24},
     {CUPTI_KIND_JIT, 19, 72},
     {CUPTI_KIND_UNIFIED_MEMORY, 13, 64},
+    {CUPTI_KIND_MEMORY_POOL, 14, 64},
+    {CUPTI_KIND_MEMORY_POOL, 17, 72},
+    {CUPTI_KIND_CUDA_EVENT, 26, 56},
+    {CUPTI_KIND_MEM_DECOMPRESS, 27, 64},
+    {CUPTI_KIND_JIT, 130000, 80},
 };
 
 static size_t bytes_of(uint32_t kind) {
@@ -450,6 +455,81 @@ static void on_resource(uint32_t id, void *context, void *stream, uint32_t modul
         subscriber(subscriber_context, CUPTI_DOMAIN_RESOURCE, id, &data);
 }
 
+static void write_rare(const void *record, size_t bytes) {
+    uint8_t padded[RECORD_MAX] = {0};
+    memcpy(padded, record, bytes);
+    if (is_enabled(*(const uint32_t *)record))
+        write_now(padded, *(const uint32_t *)record);
+}
+
+static void on_rare(uint32_t correlation) {
+    const uint64_t time = now();
+    const uint32_t pid = (uint32_t)getpid(), tid = (uint32_t)syscall(SYS_gettid);
+    const struct cupti_external external = {CUPTI_KIND_EXTERNAL_CORRELATION, 3, 4711, correlation, 0};
+    const struct cupti_overhead overhead = {.kind = CUPTI_KIND_OVERHEAD,
+                                            .overhead_kind = 1 << 16,
+                                            .object_kind = 2,
+                                            .object.host = {pid, tid},
+                                            .start = time,
+                                            .end = time + 777,
+                                            .correlation = correlation};
+    const struct cupti_unified_memory moved = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
+                                               .counter = 1,
+                                               .value = 65536,
+                                               .start = time,
+                                               .end = time + 5000,
+                                               .address = 0x1000,
+                                               .source = CUPTI_NONE};
+    const struct cupti_unified_memory faults = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
+                                                .counter = 4,
+                                                .value = 12,
+                                                .start = time,
+                                                .end = time + 10,
+                                                .address = 0x2000,
+                                                .source = CUPTI_NONE};
+    const struct cupti_jit jit = {.kind = CUPTI_KIND_JIT,
+                                  .entry = 1,
+                                  .operation = 3,
+                                  .start = time,
+                                  .end = time + 31000000,
+                                  .correlation = correlation,
+                                  .cache_bytes = 2048,
+                                  .cache_path = "/tmp/cache",
+                                  .process = pid,
+                                  .thread = tid};
+    const struct cupti_memory_pool pool = {.kind = CUPTI_KIND_MEMORY_POOL,
+                                           .operation = 1,
+                                           .pool_type = 1,
+                                           .correlation = correlation,
+                                           .process = pid,
+                                           .address = 0x3000,
+                                           .size = 1 << 20,
+                                           .timestamp = time,
+                                           .utilized = 4096};
+    const struct cupti_cuda_event event = {.kind = CUPTI_KIND_CUDA_EVENT,
+                                           .correlation = correlation,
+                                           .context = 1,
+                                           .stream = 7,
+                                           .event = 33,
+                                           .timestamp = time + 99};
+    const struct cupti_decompress decompress = {.kind = CUPTI_KIND_MEM_DECOMPRESS,
+                                                .context = 1,
+                                                .stream = 7,
+                                                .correlation = correlation,
+                                                .operations = 2,
+                                                .bytes = 1 << 16,
+                                                .start = time,
+                                                .end = time + 1234};
+    write_rare(&external, sizeof external);
+    write_rare(&overhead, sizeof overhead);
+    write_rare(&moved, sizeof moved);
+    write_rare(&faults, sizeof faults);
+    write_rare(&jit, sizeof jit);
+    write_rare(&pool, sizeof pool);
+    write_rare(&event, sizeof event);
+    write_rare(&decompress, sizeof decompress);
+}
+
 // A buffer full of launches, as a stream of short kernels makes them. Their kernels count as launched by the device, as
 // no call was seen.
 static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
@@ -505,7 +585,8 @@ static const struct hooks ours = {.call = on_call,
                                   .waited = on_waited,
                                   .memory = on_memory,
                                   .resource = on_resource,
-                                  .feed = feed};
+                                  .feed = feed,
+                                  .rare = on_rare};
 
 // ---- the interface
 
@@ -639,6 +720,17 @@ API(ActivityEnable, int kind) {
 
 API(ActivityEnable_v2, void *handle, int kind, void *config) {
     return handle && !config ? cuptiActivityEnable(kind) : CUPTI_NOT_COMPATIBLE;
+}
+
+API(ActivityConfigureUnifiedMemoryCounter, struct cupti_unified_memory_config *config, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (config[i].scope != 1 || !config[i].enable)
+            return 1;
+    return CUPTI_OK;
+}
+
+API(ActivityEnableCudaEventDeviceTimestamps, uint8_t enable) {
+    return enable == 1 ? CUPTI_OK : 1;
 }
 
 API(ActivityDisable, int kind) {

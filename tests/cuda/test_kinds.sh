@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The kinds of records that come seldom, each with all it says; graphs as a whole, and copies between devices.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+
+DOUBLE_CUPTI=version=130001 record rare -- "$programs/cu_work" launches=2 rare
+DOUBLE_CUPTI=version=20 record older -- "$programs/cu_work" launches=2 rare
+DOUBLE_DEVICES=2 record peers -- "$programs/cu_work" launches=2 peers
+TRACESMITH_CUDA_GRAPHS=graph record graphs -- "$programs/cu_work" launches=2 graphs=7
+python3 - "$work" <<'PY'
+import sys
+from trace import Run
+
+def one(run, kind, name):
+    found = [e for e in run.of(kind) if e.get("name") == name]
+    run.expect(len(found) == 1, f"{len(found)} events of kind {kind} named {name}")
+    return found[0], run.tracks[found[0]["track"]]
+
+run = Run(sys.argv[1], "rare")
+run.expect(not run.lost, f"lost {run.lost}")
+call = [c for c in run.calls("cuCtxSynchronize") if any(e.get("correlation") == c["correlation"] for e in run.of("marker"))]
+run.expect(len(call) == 1, "the call that they belong to")
+call = call[0]
+event, track = one(run, "marker", "external id, custom 0")
+run.expect(event["args"]["externalId"] == 4711 and event["correlation"] == call["correlation"] and event["inferred"], f"{event}")
+run.expect(event["track"] == call["track"], "on the thread of the call")
+event, track = one(run, "overhead", "CUPTI buffer flush")
+run.expect(event["duration"] == 777 and event["track"] == call["track"] and event["correlation"] == call["correlation"], f"{event}")
+event, track = one(run, "memcpy", "[Unified memory migration]")
+run.expect((event["bytes"], event["duration"], event["direction"], event["operation"]) == (65536, 5000, "h2d", "migrate"), f"{event}")
+run.expect(track["name"] == "unified memory" and track["device"] == 1, f"{track}")
+event, track = one(run, "counter", "GPU page faults")
+run.expect(event["value"] == 12 and event["object"] == 0x2000, f"{event}")
+event, track = one(run, "compile", "PTX to cubin, compile")
+run.expect((event["duration"], event["bytes"], event["text"], event["operation"]) == (31000000, 2048, "/tmp/cache", "compile"), f"{event}")
+run.expect(event["track"] == call["track"], "on the thread that compiled")
+event, track = one(run, "object", "memory pool created")
+run.expect((event["object"], event["bytes"], event["args"]["localMemoryPoolUtilizedSize"]) == (0x3000, 1 << 20, 4096), f"{event}")
+event, track = one(run, "event_record", "event")
+run.expect(event["object"] == 33 and track["queue"] == 7 and event["host_track"] == call["track"], f"{event}")
+event = [e for e in run.of("memcpy") if e["bytes"] == 1 << 16 and e["direction"] == "d2d"]
+run.expect(len(event) == 1 and event[0]["duration"] == 1234, "decompression")
+
+# What a version of CUDA does not have is not read from its records.
+run = Run(sys.argv[1], "older")
+run.expect(not run.of("event_record"), "events had no times then")
+event, track = one(run, "compile", "PTX to cubin, compile")
+run.expect(track["name"] == "JIT compiler", "nor compilations a thread")
+
+run = Run(sys.argv[1], "peers")
+run.expect(len(run.devices) == 2 and not run.lost, f"{run.devices}")
+peer = [e for e in run.of("memcpy") if e["direction"] == "p2p"]
+run.expect(len(peer) == 1 and peer[0]["bytes"] == 4096, f"{peer}")
+there = run.tracks[peer[0]["args"]["dstDeviceTrack"]]
+run.expect((run.tracks[peer[0]["track"]]["device"], there["device"]) == (1, 2), "from the first device to the second")
+
+run = Run(sys.argv[1], "graphs")
+graphs = run.of("graph_launch")
+run.expect(len(graphs) == 7 and not run.lost, f"{len(graphs)} graphs, lost {run.lost}")
+run.expect(len(run.of("kernel")) == 2, "a graph is one event")
+run.expect({g["duration"] for g in graphs} == {5000} and {g["args"]["graphId"] for g in graphs} == {1}, f"{graphs[0]}")
+launches = {c["correlation"] for c in run.calls("cuGraphLaunch")}
+run.expect({g["correlation"] for g in graphs} == launches, "each is of its call")
+PY
