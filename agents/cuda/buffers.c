@@ -13,7 +13,7 @@ enum { POOL = 64, POOL_BYTES = 1 << 20, EXTRA_MAX = 192, EXTRA_BYTES = 1 << 20 }
 static uint8_t *pool;
 static _Atomic uint64_t given; // a bit per buffer of the pool
 static _Atomic uint32_t extra; // given beyond the pool
-static _Atomic uint64_t refused, returned;
+static _Atomic uint64_t refused;
 
 bool buffers_init(void) {
     void *at = mmap(NULL, (size_t)POOL * POOL_BYTES, PROT_READ | PROT_WRITE,
@@ -79,7 +79,6 @@ static void read_and_free(void *context, uint32_t stream, uint8_t *buffer, size_
         records_read(buffer, valid < POOL_BYTES ? valid : POOL_BYTES);
         records_dropped(context, stream);
     }
-    atomic_fetch_add_explicit(&returned, 1, memory_order_relaxed);
     if (bit < POOL) {
         atomic_fetch_and_explicit(&given, ~(UINT64_C(1) << bit), memory_order_release);
     } else {
@@ -106,8 +105,4 @@ void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info) {
 
 uint64_t buffers_refused(void) {
     return atomic_load_explicit(&refused, memory_order_relaxed);
-}
-
-uint64_t buffers_returned(void) {
-    return atomic_load_explicit(&returned, memory_order_relaxed);
 }

@@ -17,8 +17,7 @@ void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records);
 void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 void buffers_wanted_v2(uint8_t **buffer, size_t *size, size_t *records, void *info);
 void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info);
-// How many were refused, and how often buffers came back.
+// How many were refused.
 uint64_t buffers_refused(void);
-uint64_t buffers_returned(void);
 
 #endif

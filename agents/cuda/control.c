@@ -51,15 +51,15 @@ static void look(void) {
 // What the user should know of how it went.
 static void sum_up(void) {
     char text[1400];
-    const uint64_t open = launches_open();
+    const uint64_t open = launches_open(), made = launches_made();
     snprintf(text, sizeof text, "%lld", (long long)timebase_error());
     channel_attribute(agent.channel, "cuda.clock_error_ns", text);
-    if (open && records_seen() == 0) {
+    if (open && open >= made / 2) {
         snprintf(
             text, sizeof text,
-            "CUPTI gave no record of any of %llu launches: %s; see that it is not older than the driver (set "
-            "TRACESMITH_CUPTI), and that no other tool took over its buffers",
-            (unsigned long long)open, cupti.path);
+            "CUPTI gave no record of %llu of %llu launches: see that %s is not older than the driver (set "
+            "TRACESMITH_CUPTI), and that no other tool in the program takes its records",
+            (unsigned long long)open, (unsigned long long)made, cupti.path);
         agent_notice(text);
     }
     if (buffers_refused()) {

@@ -180,6 +180,10 @@ bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out
     return true;
 }
 
+uint64_t launches_made(void) {
+    return atomic_load_explicit(&begun, memory_order_relaxed);
+}
+
 uint64_t launches_open(void) {
     const uint64_t ended = atomic_load_explicit(&ended_all, memory_order_relaxed);
     const uint64_t made = atomic_load_explicit(&begun, memory_order_relaxed);

@@ -30,6 +30,7 @@ enum launch_use {
 // was seen.
 bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out, uint64_t *ended);
 
+uint64_t launches_made(void);
 uint64_t launches_open(void); // made, and no record of the device has come yet
 
 #endif

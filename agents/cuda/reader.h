@@ -17,8 +17,7 @@ struct reader {
     uint32_t tid, thread;                    // the thread's
     uint64_t ended;                          // launches whose first record this was
     uint64_t untimed, unknown, unlaunched;   // for the ledger, counted per buffer
-    uint64_t kernels;
-    uint32_t generation; // of the names
+    uint32_t generation;                     // of the names
     struct {
         const char *text;
         uint32_t id;

@@ -15,17 +15,12 @@ enum { READERS = 16, FLIGHT_SHARED = UINT32_MAX >> 1 };
 static struct reader *readers; // READERS of them; a page that is not used is not there
 static _Atomic uint32_t busy;  // a bit per reader
 static _Atomic uint32_t generation = 1;
-static _Atomic uint64_t seen;
 
 bool records_init(void) {
     void *at = mmap(NULL, READERS * sizeof *readers, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     readers = at == MAP_FAILED ? NULL : at;
     return readers != NULL;
-}
-
-uint64_t records_seen(void) {
-    return atomic_load_explicit(&seen, memory_order_relaxed);
 }
 
 void records_names_changed(void) {
@@ -50,7 +45,7 @@ static void begin(struct reader *reader) {
         reader->generation = current;
     }
     reader->base = (struct timebase){.low = 0};
-    reader->ended = reader->untimed = reader->unknown = reader->unlaunched = reader->kernels = 0;
+    reader->ended = reader->untimed = reader->unknown = reader->unlaunched = 0;
     reader->ring = channel_ring(agent.channel);
 }
 
@@ -63,7 +58,6 @@ static void end(struct reader *reader) {
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, reader->unknown);
     if (reader->unlaunched)
         channel_lose(agent.channel, TSMITH_REASON_UNMATCHED, reader->unlaunched);
-    atomic_fetch_add_explicit(&seen, reader->kernels, memory_order_relaxed);
     atomic_fetch_and_explicit(&busy, ~(1u << (reader - readers)), memory_order_release);
 }
 

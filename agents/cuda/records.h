@@ -12,7 +12,5 @@ void records_read(uint8_t *buffer, size_t valid);
 void records_dropped(void *context, uint32_t stream);
 // A module was unloaded: its kernels' names may be others' soon.
 void records_names_changed(void);
-// So many records of the device were read.
-uint64_t records_seen(void);
 
 #endif

@@ -91,7 +91,6 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
     const uint32_t name = reader_kernel_name(reader, record->name);
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     const int64_t start = reader_time(reader, record->start);
-    reader->kernels++;
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) && from_host(record))
         reader->unlaunched++;
     // A node of a graph may be launched long after the call, but not before it either.
@@ -107,7 +106,6 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     const int64_t start = reader_time(reader, record->start);
-    reader->kernels++;
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended))
         reader->unlaunched++;
     if (!plausible(&launch, record->start, record->end, start)) {

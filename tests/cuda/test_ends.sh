@@ -26,6 +26,21 @@ end kill 137 end=kill
 # Children, of a shell that does not use CUDA itself.
 record children -- sh -c "'$programs/cu_work' launches=700 & '$programs/cu_work' launches=500; wait"
 
+# The recording ends before the program does: from then on it runs unrecorded, with its own result.
+cat >"$work/outlive" <<'O'
+"$1" launches=100 >"$2/first"
+{ "$1" pause launches=100 end=exit && echo done || echo failed; } >"$2/late" 2>&1 &
+while [ ! -s "$2/late" ]; do sleep 0.01; done
+O
+options='--wait program'
+record outlived -- sh "$work/outlive" "$programs/cu_work" "$work"
+options=
+for _ in $(seq 600); do
+    ! grep -q 'done\|failed' "$work/late" || break
+    sleep 0.05
+done
+grep -q "done" "$work/late" || fail "the program that outlived the recording: $(cat "$work/late")"
+
 python3 - "$work" <<'PY'
 import sys
 from trace import Run

@@ -22,7 +22,7 @@ lacking() {
     record "$1" -- "$programs/cu_work" launches=1000
     [ "$status" -eq 0 ] || fail "$1: exit status $status"
 }
-for how in drop=10 zero=7 wrong=9 silent torn strange; do
+for how in drop=10 zero=7 wrong=9 silent torn strange takeover; do
     lacking "$how"
 done
 
@@ -68,7 +68,13 @@ run.check_order()
 
 run = Run(folder, "silent")
 run.expect(not run.of("kernel") and run.lost == {"no_completion": 1000}, f"lost {run.lost}")
-run.expect("no record of any of 1000 launches" in run.said and "TRACESMITH_CUPTI" in run.said, f"said {run.said!r}")
+run.expect("no record of 1000 of 1000 launches" in run.said and "TRACESMITH_CUPTI" in run.said, f"said {run.said!r}")
+
+# Another user of CUPTI's activity interface gets the buffers from the middle on.
+run = Run(folder, "takeover")
+kernels = len(run.of("kernel"))
+run.expect(kernels < 500 and run.lost == {"no_completion": 1000 - kernels}, f"{kernels} kernels, lost {run.lost}")
+run.expect(f"no record of {1000 - kernels} of 1000 launches" in run.said and "other tool" in run.said, run.said)
 
 run = Run(folder, "torn")
 run.expect(set(run.lost) == {"corrupt"}, f"lost {run.lost}")

@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [rare] [peers] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 enum { BYTES = 4096 };
 static struct {
     long launches, threads, streams, graphs, bad, feed;
-    int fork, close, rare, peers;
+    int fork, close, rare, peers, pause;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
 
@@ -190,6 +190,7 @@ static void read_words(int count, char **words) {
         WORD("fork", want.fork = 1)
         WORD("close", want.close = 1)
         WORD("rare", want.rare = 1)
+        WORD("pause", want.pause = 1)
         WORD("peers", want.peers = 1)
         WORD("end", want.end = equals ? equals + 1 : "return")
     }
@@ -239,6 +240,12 @@ int main(int count, char **words) {
     need(cuModuleGetFunction(&second, module, "second"), "cuModuleGetFunction");
     check_memory(NULL);
     run_threads(context, first, second, &waits);
+    if (want.pause) { // long enough for whoever looks now and then
+        printf("pausing\n");
+        fflush(stdout);
+        usleep(700000);
+        run_threads(context, first, second, &waits);
+    }
     if (want.graphs && double_graph)
         need(double_graph(&graph, 5), "double_graph");
     for (long i = 0; graph && i < want.graphs; i++)
