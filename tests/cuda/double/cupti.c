@@ -19,7 +19,7 @@
 //     torn          a buffer ends in a record that cannot be read
 //     strange       records of a kind that nobody knows
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
-#include "double.h"
+#include "cupti_double.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@
 
 int tracesmith_simulated = 1;
 
-enum { KIND_LIMIT = 64, PENDING = 1 << 16, RECORD_MAX = 256 };
+enum { KIND_LIMIT = 64, PENDING = 1 << 16 };
 
 static cupti_callback *subscriber;
 static void *subscriber_context;
@@ -93,7 +93,7 @@ __attribute__((constructor)) static void read_how(void) {
     how.takeover = has("takeover");
 }
 
-static uint64_t now(void) {
+uint64_t double_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_REALTIME, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
@@ -144,7 +144,7 @@ static const struct {
     {CUPTI_KIND_JIT, 130000, 80},
 };
 
-static size_t bytes_of(uint32_t kind) {
+size_t double_bytes_of(uint32_t kind) {
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         if (layouts[i].kind == kind && layouts[i].since <= how.version)
@@ -154,10 +154,6 @@ static size_t bytes_of(uint32_t kind) {
 
 // ---- buffers
 
-struct buffer {
-    uint8_t *at;
-    size_t size, used;
-};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of all below; never held while a client is called
 static struct buffer shared;
 static struct buffer owns[256]; // of threads, in the order they came
@@ -173,7 +169,7 @@ static struct pending {
 } * waiting;
 static size_t waiting_count;
 
-static void deliver(struct buffer buffer) {
+void double_deliver(struct buffer buffer) {
     if (!buffer.at)
         return;
     if (how.torn && buffer.used + 8 <= buffer.size) {
@@ -187,7 +183,7 @@ static void deliver(struct buffer buffer) {
             full(NULL, 0, buffer.at, buffer.size, buffer.used);
 }
 
-static struct buffer ask(void) {
+struct buffer double_ask(void) {
     struct buffer buffer = {NULL, 0, 0};
     size_t records = 0;
     if (subscribed_v2)
@@ -220,7 +216,7 @@ static void put(const void *record, size_t bytes) {
     }
     if (!buffer->at) {
         pthread_mutex_unlock(&lock);
-        struct buffer fresh = ask();
+        struct buffer fresh = double_ask();
         pthread_mutex_lock(&lock);
         if (!buffer->at)
             *buffer = fresh;
@@ -239,16 +235,16 @@ static void put(const void *record, size_t bytes) {
         finished.at = NULL;
     }
     pthread_mutex_unlock(&lock);
-    deliver(finished);
+    double_deliver(finished);
 }
 
-static bool is_enabled(uint32_t kind) {
+bool double_is_enabled(uint32_t kind) {
     return kind < KIND_LIMIT && (atomic_load_explicit(&enabled, memory_order_relaxed) >> kind & 1);
 }
 
-static void write_now(const void *record, uint32_t kind) {
+void double_write(const void *record, uint32_t kind) {
     uint8_t copy[RECORD_MAX] = {0};
-    const size_t bytes = bytes_of(kind);
+    const size_t bytes = double_bytes_of(kind);
     memcpy(copy, record, bytes);
     put(copy, bytes);
 }
@@ -262,7 +258,7 @@ static void settle(bool all) {
         uint8_t record[RECORD_MAX];
         size_t bytes = 0;
         pthread_mutex_lock(&lock);
-        const uint64_t time = now();
+        const uint64_t time = double_now();
         const size_t from =
             how.unordered && waiting_count ? (seed = seed * 1664525u + 1013904223u) % waiting_count : 0;
         for (size_t i = 0; i < waiting_count && !bytes; i++) {
@@ -291,7 +287,7 @@ static void write_at(const void *record, uint32_t kind, uint64_t end) {
     struct pending *place = waiting_count < PENDING ? &waiting[waiting_count++] : NULL;
     if (place) {
         place->end = end;
-        place->bytes = bytes_of(kind);
+        place->bytes = double_bytes_of(kind);
         memcpy(place->record, record, place->bytes);
     }
     count = waiting_count;
@@ -327,11 +323,11 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
                                      .thread = (uint32_t)syscall(SYS_gettid),
                                      .correlation = correlation,
                                      .result = (uint32_t)result};
-    if (is_enabled(kind))
-        write_now(&record, kind);
+    if (double_is_enabled(kind))
+        double_write(&record, kind);
     if (how.strange) {
         const uint32_t odd[4] = {KIND_LIMIT + 9, 0, 0, 0};
-        write_now(odd, KIND_LIMIT + 9);
+        double_write(odd, KIND_LIMIT + 9);
     }
 }
 
@@ -374,8 +370,8 @@ static void on_kernel(const struct operation *operation) {
         record.start -= 3600000000000u;
         record.end -= 3600000000000u;
     }
-    if (is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) && !how.silent &&
-        !(operation->graph && is_enabled(CUPTI_KIND_GRAPH_TRACE)))
+    if (double_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) && !how.silent &&
+        !(operation->graph && double_is_enabled(CUPTI_KIND_GRAPH_TRACE)))
         write_at(&record, record.kind, operation->end);
 }
 
@@ -424,7 +420,7 @@ static void on_operated(const struct operation *o) {
     const void *const records[] = {NULL, &copy, &set, &peer, &graph};
     if (o->kind == OPERATION_KERNEL)
         on_kernel(o);
-    else if (is_enabled(*(const uint32_t *)records[o->kind]))
+    else if (double_is_enabled(*(const uint32_t *)records[o->kind]))
         write_at(records[o->kind], *(const uint32_t *)records[o->kind], o->end);
 }
 
@@ -438,8 +434,8 @@ static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t corr
                                                  .context = context,
                                                  .stream = type == 4 ? CUPTI_NONE : stream,
                                                  .event = CUPTI_NONE};
-    if (is_enabled(record.kind))
-        write_now(&record, record.kind);
+    if (double_is_enabled(record.kind))
+        double_write(&record, record.kind);
 }
 
 static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
@@ -450,7 +446,7 @@ static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint
                                         .correlation = correlation,
                                         .address = address,
                                         .bytes = bytes,
-                                        .timestamp = now(),
+                                        .timestamp = double_now(),
                                         .process = (uint32_t)getpid(),
                                         .device = device,
                                         .context = context,
@@ -458,8 +454,8 @@ static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint
                                         .is_async = asynchronous};
     uint8_t padded[RECORD_MAX] = {0};
     memcpy(padded, &record, sizeof record);
-    if (is_enabled(record.kind))
-        write_now(padded, record.kind);
+    if (double_is_enabled(record.kind))
+        double_write(padded, record.kind);
 }
 
 static void on_resource(uint32_t id, void *context, void *stream, uint32_t module, uint64_t bytes) {
@@ -468,134 +464,10 @@ static void on_resource(uint32_t id, void *context, void *stream, uint32_t modul
     const struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
                                          .context = double_context_id(context),
                                          .null_stream = (uint16_t)double_stream_id(context, NULL)};
-    if (id == CUPTI_RESOURCE_CONTEXT_CREATED && is_enabled(record.kind))
-        write_now(&record, record.kind);
+    if (id == CUPTI_RESOURCE_CONTEXT_CREATED && double_is_enabled(record.kind))
+        double_write(&record, record.kind);
     if (subscriber && call_enabled[2][id])
         subscriber(subscriber_context, CUPTI_DOMAIN_RESOURCE, id, &data);
-}
-
-static void write_rare(const void *record, size_t bytes) {
-    uint8_t padded[RECORD_MAX] = {0};
-    memcpy(padded, record, bytes);
-    if (is_enabled(*(const uint32_t *)record))
-        write_now(padded, *(const uint32_t *)record);
-}
-
-static void on_rare(uint32_t correlation) {
-    const uint64_t time = now();
-    const uint32_t pid = (uint32_t)getpid(), tid = (uint32_t)syscall(SYS_gettid);
-    const struct cupti_external external = {CUPTI_KIND_EXTERNAL_CORRELATION, 3, 4711, correlation, 0};
-    const struct cupti_overhead overhead = {.kind = CUPTI_KIND_OVERHEAD,
-                                            .overhead_kind = 1 << 16,
-                                            .object_kind = 2,
-                                            .object.host = {pid, tid},
-                                            .start = time,
-                                            .end = time + 777,
-                                            .correlation = correlation};
-    const struct cupti_unified_memory moved = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
-                                               .counter = 1,
-                                               .value = 65536,
-                                               .start = time,
-                                               .end = time + 5000,
-                                               .address = 0x1000,
-                                               .source = CUPTI_NONE};
-    const struct cupti_unified_memory faults = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
-                                                .counter = 4,
-                                                .value = 12,
-                                                .start = time,
-                                                .end = time + 10,
-                                                .address = 0x2000,
-                                                .source = CUPTI_NONE};
-    const struct cupti_jit jit = {.kind = CUPTI_KIND_JIT,
-                                  .entry = 1,
-                                  .operation = 3,
-                                  .start = time,
-                                  .end = time + 31000000,
-                                  .correlation = correlation,
-                                  .cache_bytes = 2048,
-                                  .cache_path = "/tmp/cache",
-                                  .process = pid,
-                                  .thread = tid};
-    const struct cupti_memory_pool pool = {.kind = CUPTI_KIND_MEMORY_POOL,
-                                           .operation = 1,
-                                           .pool_type = 1,
-                                           .correlation = correlation,
-                                           .process = pid,
-                                           .address = 0x3000,
-                                           .size = 1 << 20,
-                                           .timestamp = time,
-                                           .utilized = 4096};
-    const struct cupti_cuda_event event = {.kind = CUPTI_KIND_CUDA_EVENT,
-                                           .correlation = correlation,
-                                           .context = 1,
-                                           .stream = 7,
-                                           .event = 33,
-                                           .timestamp = time + 99};
-    const struct cupti_decompress decompress = {.kind = CUPTI_KIND_MEM_DECOMPRESS,
-                                                .context = 1,
-                                                .stream = 7,
-                                                .correlation = correlation,
-                                                .operations = 2,
-                                                .bytes = 1 << 16,
-                                                .start = time,
-                                                .end = time + 1234};
-    write_rare(&external, sizeof external);
-    write_rare(&overhead, sizeof overhead);
-    write_rare(&moved, sizeof moved);
-    write_rare(&faults, sizeof faults);
-    write_rare(&jit, sizeof jit);
-    write_rare(&pool, sizeof pool);
-    write_rare(&event, sizeof event);
-    write_rare(&decompress, sizeof decompress);
-}
-
-// A buffer full of launches, as a stream of short kernels makes them. Their kernels count as launched by the device, as
-// no call was seen.
-static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
-    static const char *const names[] = {"gemm", "relu", "norm", "copy", "add", "softmax", "gather", "scale"};
-    const uint32_t thread = (uint32_t)syscall(SYS_gettid), pid = (uint32_t)getpid();
-    const size_t bytes = bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
-    uint64_t time = now();
-    size_t count = 0;
-    while (number + count < until && buffer->used + sizeof(struct cupti_api) + bytes <= buffer->size) {
-        const uint32_t correlation = (uint32_t)(number + count) | 1u << 31;
-        struct cupti_api *call = (struct cupti_api *)(void *)(buffer->at + buffer->used);
-        *call = (struct cupti_api){CUPTI_KIND_DRIVER, 307, time, time + 900, pid, thread, correlation, 0};
-        buffer->used += sizeof *call;
-        struct cupti_kernel *kernel = (struct cupti_kernel *)(void *)(buffer->at + buffer->used);
-        *kernel = (struct cupti_kernel){.kind = CUPTI_KIND_CONCURRENT_KERNEL,
-                                        .registers = 32,
-                                        .start = time + 2000,
-                                        .end = time + 3500 + count % 64,
-                                        .context = 1,
-                                        .stream = 7,
-                                        .grid = {128, 1, 1},
-                                        .block = {256, 1, 1},
-                                        .correlation = correlation,
-                                        .name = names[(number + count) % 8],
-                                        .device_launched = 1};
-        buffer->used += bytes;
-        time += 1000;
-        count++;
-    }
-    return count;
-}
-
-static uint64_t feed(uint64_t launches) {
-    uint64_t taken = 0;
-    for (uint64_t fed = 0; fed < launches;) {
-        struct buffer buffer = ask();
-        struct timespec from, to;
-        if (!buffer.at)
-            continue;
-        fed += fill(&buffer, fed, launches);
-        clock_gettime(CLOCK_MONOTONIC, &from);
-        deliver(buffer);
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        taken +=
-            (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
-    }
-    return taken;
 }
 
 static const struct hooks ours = {.call = on_call,
@@ -604,8 +476,8 @@ static const struct hooks ours = {.call = on_call,
                                   .waited = on_waited,
                                   .memory = on_memory,
                                   .resource = on_resource,
-                                  .feed = feed,
-                                  .rare = on_rare};
+                                  .feed = double_fill_and_deliver,
+                                  .rare = double_write_rare};
 
 // ---- the interface
 
@@ -619,12 +491,12 @@ API(GetVersion, uint32_t *version) {
 }
 
 API(GetTimestamp, uint64_t *time) {
-    *time = now();
+    *time = double_now();
     return subscribed_v2 ? CUPTI_NOT_COMPATIBLE : CUPTI_OK;
 }
 
 API(GetTimestamp_v2, void *handle, uint64_t *time) {
-    *time = now();
+    *time = double_now();
     return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }
 
@@ -719,7 +591,7 @@ API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cu
 
 API(ActivityEnable, int kind) {
     static const char name[] = "Double GPU";
-    if (kind >= KIND_LIMIT || !bytes_of((uint32_t)kind))
+    if (kind >= KIND_LIMIT || !double_bytes_of((uint32_t)kind))
         return CUPTI_INVALID_KIND;
     atomic_fetch_or(&enabled, UINT64_C(1) << kind);
     for (long i = 0;
@@ -732,7 +604,7 @@ API(ActivityEnable, int kind) {
                                             .capability_major = 9,
                                             .id = (uint32_t)i,
                                             .name = name};
-        write_now(&record, CUPTI_KIND_DEVICE);
+        double_write(&record, CUPTI_KIND_DEVICE);
     }
     return CUPTI_OK;
 }
@@ -766,7 +638,7 @@ API(ActivityFlushAll, uint32_t flags) {
         const struct buffer theirs = owns[i];
         owns[i] = (struct buffer){NULL, 0, 0};
         pthread_mutex_unlock(&lock);
-        deliver(theirs);
+        double_deliver(theirs);
     }
     for (;;) {
         size_t count = 0;
@@ -779,7 +651,7 @@ API(ActivityFlushAll, uint32_t flags) {
             mine[count++] = done[--done_count];
         pthread_mutex_unlock(&lock);
         for (size_t i = 0; i < count; i++)
-            deliver(mine[i]);
+            double_deliver(mine[i]);
         if (!count)
             return CUPTI_OK;
     }
@@ -787,7 +659,7 @@ API(ActivityFlushAll, uint32_t flags) {
 
 API(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record) {
     uint8_t *at = *record;
-    at = at ? at + bytes_of(*(const uint32_t *)(const void *)at) : buffer;
+    at = at ? at + double_bytes_of(*(const uint32_t *)(const void *)at) : buffer;
     if (at >= buffer + valid)
         return CUPTI_LIMIT_REACHED;
     if (*(const uint32_t *)(const void *)at == UINT32_MAX)

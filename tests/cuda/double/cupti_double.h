@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the two files of the double of libcupti share.
+#ifndef CUPTI_DOUBLE_H
+#define CUPTI_DOUBLE_H
+
+#include <stddef.h>
+
+#include "double.h"
+
+enum { RECORD_MAX = 256 };
+
+struct buffer {
+    uint8_t *at;
+    size_t size, used;
+};
+
+uint64_t double_now(void);
+// How long a record of a kind is in the version that is played; 0: that version has none.
+size_t double_bytes_of(uint32_t kind);
+bool double_is_enabled(uint32_t kind);
+void double_write(const void *record, uint32_t kind);
+// A buffer of the client's, and one handed back.
+struct buffer double_ask(void);
+void double_deliver(struct buffer buffer);
+
+uint64_t double_fill_and_deliver(uint64_t launches);
+void double_write_rare(uint32_t correlation);
+
+#endif

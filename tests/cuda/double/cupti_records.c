@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records that the double of libcupti makes up by itself, without the driver: those that are seldom, and very many.
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cupti_double.h"
+
+static void write_rare(const void *record, size_t bytes) {
+    uint8_t padded[RECORD_MAX] = {0};
+    memcpy(padded, record, bytes);
+    if (double_is_enabled(*(const uint32_t *)record))
+        double_write(padded, *(const uint32_t *)record);
+}
+
+static void write_rare_of_host(uint32_t correlation) {
+    const uint64_t time = double_now();
+    const uint32_t pid = (uint32_t)getpid(), tid = (uint32_t)syscall(SYS_gettid);
+    const struct cupti_external external = {CUPTI_KIND_EXTERNAL_CORRELATION, 3, 4711, correlation, 0};
+    const struct cupti_overhead overhead = {.kind = CUPTI_KIND_OVERHEAD,
+                                            .overhead_kind = 1 << 16,
+                                            .object_kind = 2,
+                                            .object.host = {pid, tid},
+                                            .start = time,
+                                            .end = time + 777,
+                                            .correlation = correlation};
+    const struct cupti_jit jit = {.kind = CUPTI_KIND_JIT,
+                                  .entry = 1,
+                                  .operation = 3,
+                                  .start = time,
+                                  .end = time + 31000000,
+                                  .correlation = correlation,
+                                  .cache_bytes = 2048,
+                                  .cache_path = "/tmp/cache",
+                                  .process = pid,
+                                  .thread = tid};
+    write_rare(&external, sizeof external);
+    write_rare(&overhead, sizeof overhead);
+    write_rare(&jit, sizeof jit);
+}
+
+void double_write_rare(uint32_t correlation) {
+    const uint64_t time = double_now();
+    const uint32_t pid = (uint32_t)getpid();
+    const struct cupti_unified_memory moved = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
+                                               .counter = 1,
+                                               .value = 65536,
+                                               .start = time,
+                                               .end = time + 5000,
+                                               .address = 0x1000,
+                                               .source = CUPTI_NONE};
+    const struct cupti_unified_memory faults = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
+                                                .counter = 4,
+                                                .value = 12,
+                                                .start = time,
+                                                .end = time + 10,
+                                                .address = 0x2000,
+                                                .source = CUPTI_NONE};
+    const struct cupti_memory_pool pool = {.kind = CUPTI_KIND_MEMORY_POOL,
+                                           .operation = 1,
+                                           .pool_type = 1,
+                                           .correlation = correlation,
+                                           .process = pid,
+                                           .address = 0x3000,
+                                           .size = 1 << 20,
+                                           .timestamp = time,
+                                           .utilized = 4096};
+    const struct cupti_cuda_event event = {.kind = CUPTI_KIND_CUDA_EVENT,
+                                           .correlation = correlation,
+                                           .context = 1,
+                                           .stream = 7,
+                                           .event = 33,
+                                           .timestamp = time + 99};
+    const struct cupti_decompress decompress = {.kind = CUPTI_KIND_MEM_DECOMPRESS,
+                                                .context = 1,
+                                                .stream = 7,
+                                                .correlation = correlation,
+                                                .operations = 2,
+                                                .bytes = 1 << 16,
+                                                .start = time,
+                                                .end = time + 1234};
+    write_rare_of_host(correlation);
+    write_rare(&moved, sizeof moved);
+    write_rare(&faults, sizeof faults);
+    write_rare(&pool, sizeof pool);
+    write_rare(&event, sizeof event);
+    write_rare(&decompress, sizeof decompress);
+}
+
+// A buffer full of launches, as a stream of short kernels makes them. Their kernels count as launched by the device, as
+// no call was seen.
+static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
+    static const char *const names[] = {"gemm", "relu", "norm", "copy", "add", "softmax", "gather", "scale"};
+    const uint32_t thread = (uint32_t)syscall(SYS_gettid), pid = (uint32_t)getpid();
+    const size_t bytes = double_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
+    uint64_t time = double_now();
+    size_t count = 0;
+    while (number + count < until && buffer->used + sizeof(struct cupti_api) + bytes <= buffer->size) {
+        const uint32_t correlation = (uint32_t)(number + count) | 1u << 31;
+        struct cupti_api *call = (struct cupti_api *)(void *)(buffer->at + buffer->used);
+        *call = (struct cupti_api){CUPTI_KIND_DRIVER, 307, time, time + 900, pid, thread, correlation, 0};
+        buffer->used += sizeof *call;
+        struct cupti_kernel *kernel = (struct cupti_kernel *)(void *)(buffer->at + buffer->used);
+        *kernel = (struct cupti_kernel){.kind = CUPTI_KIND_CONCURRENT_KERNEL,
+                                        .registers = 32,
+                                        .start = time + 2000,
+                                        .end = time + 3500 + count % 64,
+                                        .context = 1,
+                                        .stream = 7,
+                                        .grid = {128, 1, 1},
+                                        .block = {256, 1, 1},
+                                        .correlation = correlation,
+                                        .name = names[(number + count) % 8],
+                                        .device_launched = 1};
+        buffer->used += bytes;
+        time += 1000;
+        count++;
+    }
+    return count;
+}
+
+uint64_t double_fill_and_deliver(uint64_t launches) {
+    uint64_t taken = 0;
+    for (uint64_t fed = 0; fed < launches;) {
+        struct buffer buffer = double_ask();
+        struct timespec from, to;
+        if (!buffer.at)
+            continue;
+        fed += fill(&buffer, fed, launches);
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        double_deliver(buffer);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        taken +=
+            (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+    }
+    return taken;
+}
