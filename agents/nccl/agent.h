@@ -32,6 +32,7 @@
 struct agent {
     struct channel *channel; // NULL: no session
     bool tsc;
+    bool channels; // of kernels are asked for: NCCL's proxy thread then looks for them all the time
 };
 extern struct agent agent;
 

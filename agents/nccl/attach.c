@@ -21,6 +21,8 @@ static void attach(void) {
         injection_open_plugin(INJECTION_NCCL_NEXT, "libnccl-profiler-", (const void *)(uintptr_t)attach);
     if (!directory || !*directory || channel_open(directory, AGENT_API, &channel) != TSMITH_OK)
         return;
+    const char *channels = secure_getenv("TRACESMITH_NCCL_CHANNELS");
+    agent.channels = !channels || strcmp(channels, "0") != 0;
     agent.tsc = channel_tick_is_tsc(channel);
     agent.channel = channel;
     record_init();

@@ -308,7 +308,7 @@ static struct communicator *begin(int version, const void **next, void **context
         warn(log, version);
     struct communicator *communicator = communicator_new(comm, name, nodes, ranks, rank);
     *context = communicator;
-    *mask = agent.channel && communicator ? ours : 0;
+    *mask = agent.channel && communicator ? ours & ~(agent.channels ? 0 : NCCL_KERNEL_CHANNEL) : 0;
     return communicator;
 }
 

@@ -113,7 +113,7 @@ struct pushed {
     uint32_t generation;
 };
 
-enum { PUSHED_MAX = 512, TEXTS = 256, TEXT_KEPT = 112 };
+enum { PUSHED_MAX = 512, TEXTS = 256, TEXT_KEPT = 112, PLACES = 64 };
 
 struct text_kept {
     uint64_t hash;
@@ -131,6 +131,10 @@ struct thread {
     _Atomic uint32_t depth; // of stack
     struct pushed stack[PUSHED_MAX];
     struct text_kept texts[TEXTS];
+    struct {
+        const char *text;
+        struct text_kept *kept;
+    } places[PLACES]; // what was said last from an address
 };
 extern __thread struct thread *thread_own __attribute__((tls_model("initial-exec")));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts as string ids. A thread remembers the short ones it has said, so that saying one again takes no lock: found by
-// hash, then compared, since programs make their texts in buffers that they use again. Rules: agent.h.
+// their address or by hash, then compared, since programs make their texts in buffers that they use again. Rules: agent.h.
 #include <string.h>
 
 #include "agent.h"
@@ -8,23 +8,41 @@
 
 enum { UNICODE_MAX = 4096 }; // bytes of UTF-8
 
-static uint32_t text_id(struct thread *thread, const char *text, size_t length) {
-    if (!thread || length > TEXT_KEPT)
-        return channel_string(agent.channel, text, length);
+static struct text_kept *keep(struct thread *thread, const char *text, size_t length) {
     const uint64_t hash = hash_bytes(text, length);
     struct text_kept *kept = &thread->texts[hash % TEXTS];
     if (kept->id && kept->hash == hash && kept->length == length && memcmp(kept->bytes, text, length) == 0)
-        return kept->id;
-    const uint32_t id = channel_string(agent.channel, text, length);
+        return kept;
+    kept->id = channel_string(agent.channel, text, length);
     kept->hash = hash;
     kept->length = (uint32_t)length;
-    kept->id = id;
     memcpy(kept->bytes, text, length);
-    return id;
+    return kept;
+}
+
+static uint32_t text_id(struct thread *thread, const char *text, size_t length) {
+    return !thread || length > TEXT_KEPT ? channel_string(agent.channel, text, length)
+                                         : keep(thread, text, length)->id;
 }
 
 uint32_t text_ascii(struct thread *thread, const char *text) {
-    return text && *text ? text_id(thread, text, strlen(text)) : 0;
+    if (!text || !*text)
+        return 0;
+    if (!thread)
+        return text_id(NULL, text, strlen(text));
+    const size_t place = ((uintptr_t)text ^ (uintptr_t)text >> 6) % PLACES;
+    struct text_kept *kept = thread->places[place].kept;
+    // strncmp ends where either text does.
+    if (kept && thread->places[place].text == text && strncmp(kept->bytes, text, kept->length) == 0 &&
+        text[kept->length] == '\0')
+        return kept->id;
+    const size_t length = strlen(text);
+    if (length > TEXT_KEPT)
+        return text_id(thread, text, length);
+    kept = keep(thread, text, length);
+    thread->places[place].text = text;
+    thread->places[place].kept = kept;
+    return kept->id;
 }
 
 // One character as UTF-8; what is none becomes U+FFFD.

@@ -63,6 +63,13 @@ def check_version(directory, version):
     check(not trace["lost"]["by_reason"], what + "nothing lost: %s" % trace["lost"])
 
 
+def check_without_channels(directory):
+    truth, trace, _ = trace_of(directory, "6", "40", env={"TRACESMITH_NCCL_CHANNELS": "0"})
+    check(truth["channels"] == 0 and not of_kind(trace, "range", "channel"), "channels are not asked for: %s" % truth)
+    operations = of_kind(trace, "collective")
+    check(len(operations) == 40 and not any(event["inferred"] for event in operations), "and operations end when enqueued")
+
+
 def check_killed(directory):
     _, trace, _ = trace_of(directory, "6", "2000", "killed", code=137)
     done = len(of_kind(trace, "collective"))
@@ -105,6 +112,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for version in range(1, 7):
             check_version(directory, version)
+        check_without_channels(directory)
         check_killed(directory)
         check_chained(directory)
 
