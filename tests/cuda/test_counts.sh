@@ -8,15 +8,17 @@ here=$(cd "$(dirname "$0")" && pwd)
 record plain -- "$programs/cu_work" launches=1000
 record threads -- "$programs/cu_work" launches=500 threads=4 streams=3 bad=2
 record graphs -- "$programs/cu_work" launches=10 graphs=20
+DOUBLE_CUPTI=strict record strict -- "$programs/cu_work" launches=10 graphs=20
 python3 - "$work" <<'PY'
 import sys
 from trace import Run
 
 plain = Run(sys.argv[1], "plain")
 plain.expect(plain.truth["launches"] == 1000, "the program did not do its work")
-for run in (plain, Run(sys.argv[1], "threads"), Run(sys.argv[1], "graphs")):
+for run in (plain, Run(sys.argv[1], "threads"), Run(sys.argv[1], "graphs"), Run(sys.argv[1], "strict")):
     run.check_everything()
     run.expect(not run.lost, f"lost {run.lost}")
+    run.expect(all("duration" in kernel for kernel in run.of("kernel")), "a kernel without times")
 plain.check_sizes()
 plain.expect([(d["name"], d["compute_units"], d["memory_bytes"]) for d in plain.devices] == [("Double GPU", 40, 8 << 30)],
              f"devices {plain.devices}")

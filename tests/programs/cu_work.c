@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -41,6 +41,7 @@ static int (*cuGraphLaunch)(handle, handle);
 // Of the doubles only.
 static int (*double_graph)(handle *, uint32_t);
 static uint64_t (*double_feed)(uint64_t);
+static uint64_t (*double_callbacks)(uint64_t);
 static int (*double_rare)(void);
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
@@ -49,7 +50,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 
 enum { BYTES = 4096 };
 static struct {
-    long launches, threads, streams, graphs, bad, feed;
+    long launches, threads, streams, graphs, bad, feed, callbacks;
     int fork, close, rare, peers, pause;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
@@ -98,6 +99,7 @@ static handle open_driver(void) {
     FIND(cuGraphLaunch, "cuGraphLaunch")
     *(void **)&double_graph = dlsym(library, "double_graph");
     *(void **)&double_feed = dlsym(library, "double_feed");
+    *(void **)&double_callbacks = dlsym(library, "double_callbacks");
     *(void **)&double_rare = dlsym(library, "double_rare");
     return library;
 }
@@ -187,6 +189,7 @@ static void read_words(int count, char **words) {
         WORD("graphs", want.graphs = number)
         WORD("bad", want.bad = number)
         WORD("feed", want.feed = number)
+        WORD("callbacks", want.callbacks = number)
         WORD("fork", want.fork = 1)
         WORD("close", want.close = 1)
         WORD("rare", want.rare = 1)
@@ -269,6 +272,10 @@ int main(int count, char **words) {
     if (want.feed && double_feed) {
         const uint64_t taken = double_feed((uint64_t)want.feed);
         printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);
+    }
+    if (want.callbacks && double_callbacks) {
+        const uint64_t taken = double_callbacks((uint64_t)want.callbacks);
+        printf("called %ld nanoseconds %lld\n", want.callbacks, (long long)taken);
     }
     need(cuModuleUnload(module), "cuModuleUnload");
     need(cuCtxDestroy(context), "cuCtxDestroy");
