@@ -120,9 +120,10 @@ static const struct option profile_options[] = {
     {.name = "probe",
      .argument = "FILE:FUNCTION",
      .repeated = true,
-     .doc =
-         "Record every call of a function of a library or program (Linux with eBPF; root); what a call then "
-         "costs is measured and said first. May be given several times"},
+     .doc = "Record every call of a function of a library or program, or every pass of a static probe (USDT) "
+            "if it is "
+            "@NAME (Linux with eBPF; root); what one costs is measured and said first. May be given several "
+            "times"},
     {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {

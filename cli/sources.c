@@ -51,7 +51,7 @@ static void tell_cost(struct sources *sources, size_t index) {
     if (tsmith_watch_probe_cost(sources->watch, index, &sources->probes[index].ns, &site, &error) < 0)
         complain("--probe %s: %s", sources->probes[index].word, error.message);
     else
-        complain("--probe %s: a call will take %.2f us more (measured; it begins with %s)",
+        complain("--probe %s: each will take %.2f us more (measured; it begins with %s)",
                  sources->probes[index].word, sources->probes[index].ns / 1000, site);
 }
 
@@ -87,7 +87,7 @@ static int open_watch(struct sources *sources, const struct invocation *invocati
 static void report_watch(const struct sources *sources) {
     for (size_t i = 0; i < sources->probe_count; i++) {
         const uint64_t hits = tsmith_watch_probe_hits(sources->watch, i);
-        complain("--probe %s: %" PRIu64 " calls, which took the program about %.3f ms more",
+        complain("--probe %s: %" PRIu64 " times, which took the program about %.3f ms more",
                  sources->probes[i].word, hits, (double)hits * sources->probes[i].ns / 1e6);
     }
 }

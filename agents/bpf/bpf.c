@@ -21,12 +21,14 @@
 
 #include "probe_site.h"
 
+enum { LINKS_MOST = AGENT_BPF_PROBES_MOST * PROBE_OFFSETS_MOST };
+
 struct agent_bpf {
     struct trace_bpf *skeleton;
     struct ring_buffer *ring;
     struct probe_site probes[AGENT_BPF_PROBES_MOST];
-    struct bpf_link *links[2 * AGENT_BPF_PROBES_MOST];
-    unsigned probe_count;
+    struct bpf_link *links[LINKS_MOST];
+    unsigned link_count, probe_count;
     bool sched, fences;
     int (*each)(void *context, void *record, unsigned long size);
     void *context;
@@ -124,7 +126,7 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
 static void close_agent(struct agent_bpf *agent) {
     if (!agent)
         return;
-    for (unsigned i = 0; i < 2 * agent->probe_count; i++)
+    for (unsigned i = 0; i < agent->link_count; i++)
         bpf_link__destroy(agent->links[i]);
     ring_buffer__free(agent->ring);
     trace_bpf__destroy(agent->skeleton);
@@ -182,15 +184,16 @@ static int cost(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *
     if (probe_site_of_kind(&own, site->kind, message, sizeof message))
         return -1;
     const double bare = probe_site_time(own.kind);
-    struct bpf_link *enter = attach(agent, own.path, own.offset, 0, false, getpid()),
-                    *leave = attach(agent, own.path, own.offset, 0, true, getpid());
-    if (enter && leave) {
+    const bool returns = !site->is_static;
+    struct bpf_link *enter = attach(agent, own.path, own.offsets[0], 0, false, getpid()),
+                    *leave = returns ? attach(agent, own.path, own.offsets[0], 0, true, getpid()) : NULL;
+    const bool measured = enter && (leave || !returns);
+    if (measured) {
         set_recorded(agent, true);
         out->ns = probe_site_time(own.kind) - bare;
         set_recorded(agent, false);
         out->site = probe_site_kind_name(own.kind);
     }
-    const bool measured = enter && leave;
     bpf_link__destroy(enter);
     bpf_link__destroy(leave);
     ring_buffer__consume(agent->ring); // each is not set yet: thrown away
@@ -199,15 +202,18 @@ static int cost(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *
 
 static int start(struct agent_bpf *agent, char *message, unsigned long size) {
     // Probes first: what follows children only begins when they are in place.
-    for (unsigned i = 0; i < agent->probe_count; i++)
-        for (unsigned leave = 0; leave < 2; leave++) {
-            const struct probe_site *site = &agent->probes[i];
-            struct bpf_link **link = &agent->links[2 * i + leave];
-            *link = attach(agent, site->path, site->offset, i, leave, -1);
-            if (!*link)
+    for (unsigned i = 0; i < agent->probe_count; i++) {
+        const struct probe_site *site = &agent->probes[i];
+        const unsigned links = site->is_static ? site->count : 2; // of a function: entry and return
+        for (unsigned j = 0; j < links; j++) {
+            const uint64_t offset = site->offsets[site->is_static ? j : 0];
+            struct bpf_link *link = attach(agent, site->path, offset, i, !site->is_static && j == 1, -1);
+            if (!link)
                 return say(message, size, "%s at 0x%llx cannot be probed: %s", site->path,
-                           (unsigned long long)site->offset, strerror(errno));
+                           (unsigned long long)offset, strerror(errno));
+            agent->links[agent->link_count++] = link;
         }
+    }
     const int failed = trace_bpf__attach(agent->skeleton);
     return failed ? say(message, size, "the kernel's tracepoints cannot be used: %s", strerror(-failed)) : 0;
 }
@@ -224,10 +230,9 @@ static int read_records(struct agent_bpf *agent, int (*each)(void *context, void
 }
 
 static void stop(struct agent_bpf *agent) {
-    for (unsigned i = 0; i < 2 * agent->probe_count; i++) {
+    for (unsigned i = 0; i < agent->link_count; i++)
         bpf_link__destroy(agent->links[i]);
-        agent->links[i] = NULL;
-    }
+    agent->link_count = 0;
     trace_bpf__detach(agent->skeleton);
 }
 

@@ -118,8 +118,8 @@ static uint64_t offset_of(Elf *elf, uint64_t address) {
     return UINT64_MAX;
 }
 
-static int find_in(Elf *elf, struct probe_site *site, const char *function, char *message,
-                   unsigned long size) {
+static int find_function(Elf *elf, struct probe_site *site, const char *function, char *message,
+                         unsigned long size) {
     struct found found = {0};
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) && !found.there;) {
         GElf_Shdr header;
@@ -130,10 +130,73 @@ static int find_in(Elf *elf, struct probe_site *site, const char *function, char
         snprintf(message, size, "%.400s has no function named '%.200s'", site->path, function);
         return -1;
     }
-    site->offset = offset_of(elf, found.address);
-    if (site->offset != UINT64_MAX)
+    site->offsets[0] = offset_of(elf, found.address);
+    site->count = 1;
+    if (site->offsets[0] != UINT64_MAX)
         return 0;
     snprintf(message, size, "'%.200s' of %.400s is not in the file", function, site->path);
+    return -1;
+}
+
+// ---- static probes
+
+// A note's three addresses (the place, the base as it was when linked, a semaphore), then provider, name and arguments.
+static int take_note(const char *note, size_t length, const char *name, uint64_t base, uint64_t *address) {
+    uint64_t values[3];
+    const char *provider = note + sizeof values, *end = note + length;
+    if (length < sizeof values || !memchr(provider, 0, (size_t)(end - provider)))
+        return 0;
+    const char *is = provider + strlen(provider) + 1;
+    if (is >= end || !memchr(is, 0, (size_t)(end - is)) || strcmp(is, name) != 0)
+        return 0;
+    memcpy(values, note, sizeof values);
+    *address = values[0] + (values[1] && base ? base - values[1] : 0);
+    return 1;
+}
+
+static void look_in_notes(Elf *elf, Elf_Scn *section, const char *name, uint64_t base,
+                          struct probe_site *site) {
+    Elf_Data *data = elf_getdata(section, NULL);
+    size_t at = 0, name_at, note_at;
+    GElf_Nhdr header;
+    while (data && site->count < PROBE_OFFSETS_MOST &&
+           (at = gelf_getnote(data, at, &header, &name_at, &note_at)) > 0) {
+        const char *bytes = data->d_buf;
+        uint64_t address;
+        if (header.n_type != 3 || header.n_namesz != sizeof "stapsdt" ||
+            memcmp(bytes + name_at, "stapsdt", sizeof "stapsdt") != 0 ||
+            !take_note(bytes + note_at, header.n_descsz, name, base, &address))
+            continue;
+        const uint64_t offset = offset_of(elf, address);
+        if (offset != UINT64_MAX)
+            site->offsets[site->count++] = offset;
+    }
+}
+
+static Elf_Scn *section_named(Elf *elf, const char *name, GElf_Shdr *header) {
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names))
+        return NULL;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        const char *is = gelf_getshdr(section, header) ? elf_strptr(elf, names, header->sh_name) : NULL;
+        if (is && strcmp(is, name) == 0)
+            return section;
+    }
+    return NULL;
+}
+
+static int find_static(Elf *elf, struct probe_site *site, const char *name, char *message,
+                       unsigned long size) {
+    GElf_Shdr header = {0};
+    const uint64_t base = section_named(elf, ".stapsdt.base", &header) ? header.sh_addr : 0;
+    Elf_Scn *notes = section_named(elf, ".note.stapsdt", &header);
+    site->is_static = 1;
+    if (notes)
+        look_in_notes(elf, notes, name, base, site);
+    if (site->count)
+        return 0;
+    snprintf(message, size, "%.400s has no static probe named '%.200s' (readelf -n lists those it has)",
+             site->path, name);
     return -1;
 }
 
@@ -152,6 +215,7 @@ static void find_path(struct probe_site *site, const char *path) {
 int probe_site_find(struct probe_site *site, const char *path, const char *function, char *message,
                     unsigned long size) {
     uint8_t bytes[8] = {0};
+    memset(site, 0, sizeof *site);
     find_path(site, path);
     const int file = open(site->path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
@@ -164,10 +228,11 @@ int probe_site_find(struct probe_site *site, const char *path, const char *funct
     if (!elf || elf_kind(elf) != ELF_K_ELF)
         snprintf(message, size, "%.400s is no program and no library", site->path);
     else
-        status = find_in(elf, site, function, message, size);
+        status = function[0] == '@' ? find_static(elf, site, function + 1, message, size)
+                                    : find_function(elf, site, function, message, size);
     if (elf)
         elf_end(elf);
-    if (status == 0 && pread(file, bytes, sizeof bytes, (off_t)site->offset) > 0)
+    if (status == 0 && pread(file, bytes, sizeof bytes, (off_t)site->offsets[0]) > 0)
         site->kind = kind_of(bytes);
     close(file);
     return status;
@@ -184,10 +249,11 @@ int probe_site_of_kind(struct probe_site *site, enum probe_kind kind, char *mess
     elf_version(EV_CURRENT);
     Elf *elf = file < 0 ? NULL : elf_begin(file, ELF_C_READ_MMAP, NULL);
     site->kind = kind;
-    site->offset = elf ? offset_of(elf, (uint64_t)((char *)at - (char *)info.dli_fbase)) : UINT64_MAX;
+    site->offsets[0] = elf ? offset_of(elf, (uint64_t)((char *)at - (char *)info.dli_fbase)) : UINT64_MAX;
+    site->count = 1;
     if (elf)
         elf_end(elf);
     if (file >= 0)
         close(file);
-    return site->offset == UINT64_MAX ? -1 : 0;
+    return site->offsets[0] == UINT64_MAX ? -1 : 0;
 }

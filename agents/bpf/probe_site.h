@@ -8,13 +8,18 @@
 
 enum probe_kind { PROBE_NOP5, PROBE_NOP, PROBE_PUSH, PROBE_OTHER };
 
+enum { PROBE_OFFSETS_MOST = 64 };
+
 struct probe_site {
     char path[4096];
-    uint64_t offset; // in the file
-    enum probe_kind kind;
+    uint64_t offsets[PROBE_OFFSETS_MOST]; // in the file; of a function, one
+    unsigned count;
+    int is_static;        // a static probe, which is no function and not returned from
+    enum probe_kind kind; // of the first
 };
 
-// 0, or -1 with a message. `path` is a file, or the name of a library as the loader finds it.
+// 0, or -1 with a message. `path` is a file, or the name of a library as the loader finds it. A function that begins with '@'
+// is the name of static probes (USDT).
 int probe_site_find(struct probe_site *site, const char *path, const char *function, char *message,
                     unsigned long size);
 // A function of ours that begins in this way.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels, native kernels, markers and barriers. Rules: agent.h.
+#include "base/probe.h"
 #include "command.h"
 
 // Whether this is the first launch of the kernel for this work-group size on this device. Remembers one
@@ -71,6 +72,7 @@ static __attribute__((noinline)) cl_int launch(cl_command_queue queue, cl_kernel
                                                             count, waits, command.event);
     command_returned(&command);
     command_kernel(&command, TSMITH_OPERATION_NDRANGE, kernel, dimensions, offset, global, local);
+    PROBE2(launch, (uintptr_t)queue, (uintptr_t)kernel);
     return command_end(&command, result, count, waits);
 }
 

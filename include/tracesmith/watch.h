@@ -24,8 +24,8 @@ typedef struct tsmith_watch tsmith_watch;
 
 // A function of a library or program: every entry and return becomes an event of kind host_function.
 typedef struct tsmith_probe {
-    const char *file; // a path, or the name of a library as the loader finds it ("libOpenCL.so.1")
-    const char *function;
+    const char *file;     // a path, or the name of a library as the loader finds it ("libOpenCL.so.1")
+    const char *function; // "@NAME": the static probes (USDT) of this name, each pass an event of kind marker
 } tsmith_probe;
 
 typedef struct tsmith_watch_options {

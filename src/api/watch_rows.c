@@ -57,11 +57,12 @@ struct rows {
     X(write)                                                                                                 \
     X(readv)                                                                                                 \
     X(writev)                                                                                                \
-    X(pread64) X(pwrite64) X(futex) X(ppoll) X(pselect6) X(epoll_pwait) X(nanosleep) X(clock_nanosleep)      \
-        X(sched_yield) X(ioctl) X(fsync) X(fdatasync) X(mmap) X(munmap) X(mprotect) X(madvise) X(mremap)     \
-            X(msync) X(brk) X(openat) X(close) X(newfstatat) X(statx) X(fstat) X(getdents64) X(unlinkat)     \
-                X(renameat2) X(ftruncate) X(fallocate) X(wait4) X(waitid) X(recvfrom) X(recvmsg) X(sendto)   \
-                    X(sendmsg) X(socket) X(accept) X(accept4) X(connect) X(rt_sigtimedwait) X(rt_sigsuspend) \
+    X(pread64)                                                                                               \
+    X(pwrite64) X(futex) X(ppoll) X(pselect6) X(epoll_pwait) X(nanosleep) X(clock_nanosleep) X(sched_yield)  \
+        X(ioctl) X(fsync) X(fdatasync) X(mmap) X(munmap) X(mprotect) X(madvise) X(mremap) X(msync) X(brk)    \
+            X(openat) X(close) X(newfstatat) X(statx) X(fstat) X(getdents64) X(unlinkat) X(renameat2)        \
+                X(ftruncate) X(fallocate) X(wait4) X(waitid) X(recvfrom) X(recvmsg) X(sendto) X(sendmsg)     \
+                    X(socket) X(accept) X(accept4) X(connect) X(rt_sigtimedwait) X(rt_sigsuspend)            \
                         X(rt_sigprocmask) X(io_getevents) X(io_uring_enter) X(execve) X(clone) X(clone3)     \
                             X(exit_group) X(exit) X(flock) X(splice) X(sendfile) X(getrandom) X(membarrier)  \
                                 X(prctl) X(sched_setaffinity) X(kill) X(tgkill)
@@ -215,10 +216,24 @@ static void leave(struct rows *rows, struct watched_thread *thread, const struct
     thread->depth = depth - 1;
 }
 
+// A static probe is passed, and not entered or left.
+static void add_passed(struct rows *rows, const struct watched_thread *thread,
+                       const struct agent_bpf_call *record) {
+    tsmith_batch *batch =
+        gather_row(&rows->gather, thread->track, 3, TSMITH_KIND_MARKER, time_of(rows, record->time), 0);
+    if (!batch)
+        return;
+    rows->watch->totals.hits[record->head.more]++;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->watch->names[record->head.more] + 1));
+    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, "probe"));
+}
+
 static void take_call(struct rows *rows, const struct agent_bpf_call *record) {
     struct watched_thread *thread = thread_of(rows, &record->head);
     if (record->head.more >= rows->watch->probe_count)
         rows->bad++;
+    else if (thread && rows->watch->names[record->head.more][0] == '@')
+        add_passed(rows, thread, record);
     else if (thread && record->head.type == AGENT_BPF_ENTER)
         enter(rows, thread, record);
     else if (thread)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/probe.h"
 #include "base/status.h"
 #include "capture/collect_private.h"
 
@@ -425,6 +426,7 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
             status = flush(collector, due);
             if (status == TSMITH_OK) {
                 *out = collector->batch;
+                PROBE2(batch, tsmith_batch_track(*out), tsmith_batch_count(*out));
                 return TSMITH_OK;
             }
             if (status != TSMITH_END)
