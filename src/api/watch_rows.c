@@ -51,41 +51,95 @@ struct rows {
 
 // ---- words
 
-// What a thread waits in, most often. X(name)
-#define SYSTEM_CALLS(X)                                                                                      \
-    X(read)                                                                                                  \
-    X(write)                                                                                                 \
-    X(readv)                                                                                                 \
-    X(writev)                                                                                                \
-    X(pread64)                                                                                               \
-    X(pwrite64) X(futex) X(ppoll) X(pselect6) X(epoll_pwait) X(nanosleep) X(clock_nanosleep) X(sched_yield)  \
-        X(ioctl) X(fsync) X(fdatasync) X(mmap) X(munmap) X(mprotect) X(madvise) X(mremap) X(msync) X(brk)    \
-            X(openat) X(close) X(newfstatat) X(statx) X(fstat) X(getdents64) X(unlinkat) X(renameat2)        \
-                X(ftruncate) X(fallocate) X(wait4) X(waitid) X(recvfrom) X(recvmsg) X(sendto) X(sendmsg)     \
-                    X(socket) X(accept) X(accept4) X(connect) X(rt_sigtimedwait) X(rt_sigsuspend)            \
-                        X(rt_sigprocmask) X(io_getevents) X(io_uring_enter) X(execve) X(clone) X(clone3)     \
-                            X(exit_group) X(exit) X(flock) X(splice) X(sendfile) X(getrandom) X(membarrier)  \
-                                X(prctl) X(sched_setaffinity) X(kill) X(tgkill)
-// Those that newer machines never had.
-#if defined(SYS_poll)
-#define OLD_SYSTEM_CALLS(X)                                                                                  \
-    X(poll) X(select) X(epoll_wait) X(pause) X(fork) X(vfork) X(open) X(stat) X(unlink) X(rename) X(mkdir)
-#else
-#define OLD_SYSTEM_CALLS(X)
+// What threads wait in, by number. Not all that there are.
+#define NAMED(name) [SYS_##name] = #name
+static const char *const system_calls[] = {
+    NAMED(read),
+    NAMED(write),
+    NAMED(readv),
+    NAMED(writev),
+    NAMED(pread64),
+    NAMED(pwrite64),
+    NAMED(futex),
+    NAMED(ppoll),
+    NAMED(pselect6),
+    NAMED(epoll_pwait),
+    NAMED(nanosleep),
+    NAMED(clock_nanosleep),
+    NAMED(sched_yield),
+    NAMED(ioctl),
+    NAMED(fsync),
+    NAMED(fdatasync),
+    NAMED(mmap),
+    NAMED(munmap),
+    NAMED(mprotect),
+    NAMED(madvise),
+    NAMED(mremap),
+    NAMED(msync),
+    NAMED(brk),
+    NAMED(openat),
+    NAMED(close),
+    NAMED(newfstatat),
+    NAMED(statx),
+    NAMED(fstat),
+    NAMED(getdents64),
+    NAMED(unlinkat),
+    NAMED(ftruncate),
+    NAMED(fallocate),
+    NAMED(wait4),
+    NAMED(waitid),
+    NAMED(recvfrom),
+    NAMED(recvmsg),
+    NAMED(sendto),
+    NAMED(sendmsg),
+    NAMED(socket),
+    NAMED(accept),
+    NAMED(accept4),
+    NAMED(connect),
+    NAMED(rt_sigtimedwait),
+    NAMED(rt_sigsuspend),
+    NAMED(rt_sigprocmask),
+    NAMED(io_getevents),
+    NAMED(execve),
+    NAMED(clone),
+    NAMED(exit_group),
+    NAMED(exit),
+    NAMED(flock),
+    NAMED(splice),
+    NAMED(sendfile),
+    NAMED(getrandom),
+    NAMED(membarrier),
+    NAMED(prctl),
+    NAMED(sched_setaffinity),
+    NAMED(kill),
+    NAMED(tgkill),
+#if defined(SYS_poll) // those that newer machines never had
+    NAMED(poll),
+    NAMED(select),
+    NAMED(epoll_wait),
+    NAMED(pause),
+    NAMED(fork),
+    NAMED(vfork),
+    NAMED(open),
+    NAMED(stat),
+    NAMED(unlink),
+    NAMED(rename),
+    NAMED(mkdir),
 #endif
+#if defined(SYS_clone3)
+    NAMED(clone3),
+#endif
+#if defined(SYS_io_uring_enter)
+    NAMED(io_uring_enter),
+#endif
+};
+#undef NAMED
 
 static const char *system_call_name(int number, char *room, size_t size) {
-    switch (number) {
-#define SYSTEM_CALL_CASE(name)                                                                               \
-    case SYS_##name:                                                                                         \
-        return #name;
-        SYSTEM_CALLS(SYSTEM_CALL_CASE)
-        OLD_SYSTEM_CALLS(SYSTEM_CALL_CASE)
-#undef SYSTEM_CALL_CASE
-    default:
-        snprintf(room, size, "system call %d", number);
-        return room;
-    }
+    if (number >= 0 && (size_t)number < sizeof system_calls / sizeof *system_calls && system_calls[number])
+        return system_calls[number];
+    snprintf(room, size, "system call %d", number);
+    return room;
 }
 
 static uint32_t text(struct rows *rows, const char *cstr) {
