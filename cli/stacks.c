@@ -154,11 +154,14 @@ void stacks_add_json(struct stacks *stacks, struct text *text, uint32_t stack) {
 }
 
 void stacks_add_path(struct stacks *stacks, struct text *text, uint32_t stack) {
-    char name[TEXT_SIZE];
-    for (size_t i = take(stacks, stack); i-- > 0;) {
-        tsmith_string shown = name_of(stacks, &stacks->lines[i], name);
-        for (size_t at = 0; at < shown.length; at++) // what parts the names is in none
-            text_add_char(text, shown.bytes[at] == ';' ? ':' : shown.bytes[at]);
-        text_add_cstr(text, i ? ";" : "");
-    }
+    char path[TEXT_SIZE], *whole = path;
+    size_t length = tsmith_stack_path(stacks->names, stack, path, sizeof path);
+    if (length >= sizeof path && (whole = malloc(length + 1)))
+        (void)tsmith_stack_path(stacks->names, stack, whole, length + 1);
+    if (whole)
+        text_add(text, whole, length);
+    else
+        text->failed = true;
+    if (whole != path)
+        free(whole);
 }

@@ -90,6 +90,10 @@ TSMITH_API size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, 
 TSMITH_API size_t tsmith_stack_line_text(const tsmith_dictionary *dictionary, const tsmith_stack_line *line,
                                          char *text, size_t size);
 
+// All of a stack as flame graphs have it: names from the outermost to the innermost function with semicolons between
+// them (a semicolon in a name becomes a colon). As above.
+TSMITH_API size_t tsmith_stack_path(tsmith_stack_names *names, uint32_t stack, char *text, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,7 +15,9 @@ struct tsmith_stack_names {
     const tsmith_dictionary *dictionary;
     uint32_t *first; // symbol by frame, 0: none
     size_t capacity;
-    uint32_t seen; // symbols
+    uint32_t seen;            // symbols
+    tsmith_stack_line *lines; // of the stack whose path was asked for last
+    size_t line_capacity;
 };
 
 tsmith_status tsmith_stack_names_create(const tsmith_dictionary *dictionary, tsmith_stack_names **out) {
@@ -31,6 +33,7 @@ void tsmith_stack_names_destroy(tsmith_stack_names *names) {
     if (!names)
         return;
     free(names->first);
+    free(names->lines);
     free(names);
 }
 
@@ -99,10 +102,11 @@ size_t tsmith_stack_line_text(const tsmith_dictionary *dictionary, const tsmith_
                               size_t size) {
     tsmith_string name = tsmith_dictionary_string(dictionary, line->function);
     if (name.length) {
-        size_t shown = name.length < size ? name.length : size ? size - 1 : 0;
-        memcpy(text, name.bytes, shown);
-        if (size)
+        size_t shown = name.length < size ? name.length : size - 1;
+        if (size) {
+            memcpy(text, name.bytes, shown);
             text[shown] = '\0';
+        }
         return name.length;
     }
     const tsmith_module *module = tsmith_dictionary_module(dictionary, line->module);
@@ -113,4 +117,30 @@ size_t tsmith_stack_line_text(const tsmith_dictionary *dictionary, const tsmith_
                                         (int)(path.bytes + path.length - base), base, line->address)
                              : snprintf(text, size, "[%" PRIx64 "]", line->address);
     return length > 0 ? (size_t)length : 0;
+}
+
+size_t tsmith_stack_path(tsmith_stack_names *names, uint32_t stack, char *text, size_t size) {
+    size_t count = tsmith_stack_lines(names, stack, NULL, 0), length = 0;
+    void *lines = names->lines;
+    if (size)
+        text[0] = '\0';
+    if (!array_reserve(&lines, &names->line_capacity, count, sizeof *names->lines))
+        return 0;
+    names->lines = lines;
+    (void)tsmith_stack_lines(names, stack, names->lines, count);
+    for (size_t i = count; i-- > 0;) {
+        size_t room = length < size ? size - length : 0;
+        size_t name =
+            tsmith_stack_line_text(names->dictionary, &names->lines[i], room ? text + length : NULL, room);
+        for (size_t at = 0; at + 1 < room && at < name; at++)
+            if (text[length + at] == ';')
+                text[length + at] = ':';
+        length += name;
+        if (i && length + 1 < size) {
+            text[length] = ';';
+            text[length + 1] = '\0';
+        }
+        length += i != 0;
+    }
+    return length;
 }

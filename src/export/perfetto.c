@@ -98,11 +98,30 @@ static bool is_text(tsmith_type type) {
     return type == TSMITH_TYPE_STRING || (type >= TSMITH_TYPE_KIND && type <= TSMITH_TYPE_REASON);
 }
 
+// A call stack is told as the names of its functions.
+static const struct interned *intern_stack(struct plan *plan, uint32_t stack) {
+    struct perfetto *perfetto = plan->perfetto;
+    void *path = perfetto->path;
+    size_t length = tsmith_stack_path(perfetto->stacks, stack, perfetto->path, perfetto->path_capacity);
+    if (length >= perfetto->path_capacity) {
+        if (!array_reserve(&path, &perfetto->path_capacity, length + 1, 1)) {
+            perfetto->failed = true;
+            return NULL;
+        }
+        perfetto->path = path;
+        (void)tsmith_stack_path(perfetto->stacks, stack, perfetto->path, perfetto->path_capacity);
+    }
+    return perfetto_intern(perfetto, plan->sequence, SPACE_STRING, (uint64_t)1 << 39 | stack, perfetto->path,
+                           length);
+}
+
 static uint32_t text_iid(struct plan *plan, struct perfetto_column *it, uint64_t value) {
     if (it->last_iid && it->last_key == value)
         return it->last_iid;
     const struct interned *interned = it->column.type == TSMITH_TYPE_STRING
                                           ? intern_string(plan, SPACE_STRING, (uint32_t)value)
+                                      : it->column.field == TSMITH_FIELD_STACK
+                                          ? intern_stack(plan, (uint32_t)value)
                                           : intern_constant(plan, SPACE_STRING, it->column.type, value);
     it->last_key = value;
     it->last_iid = interned ? interned->iid : 0;
@@ -137,8 +156,9 @@ static uint8_t *put_scalar(struct plan *plan, uint8_t *at, struct perfetto_colum
         at = proto_uint(at, ANNOTATION_UINT, track_uuid(plan, value));
         break;
     default:
-        at = is_text(it->column.type) ? proto_uint(at, ANNOTATION_STRING_ID, text_iid(plan, it, value))
-                                      : proto_uint(at, ANNOTATION_UINT, value);
+        at = is_text(it->column.type) || (it->column.field == TSMITH_FIELD_STACK && plan->perfetto->stacks)
+                 ? proto_uint(at, ANNOTATION_STRING_ID, text_iid(plan, it, value))
+                 : proto_uint(at, ANNOTATION_UINT, value);
     }
     *length = (uint8_t)(at - length - 1);
     return at;
@@ -491,6 +511,11 @@ static void plan_column(struct plan *plan, tsmith_column column) {
     perfetto->columns[perfetto->column_count++] = it;
 }
 
+static bool open_stacks(struct perfetto *perfetto) {
+    return perfetto->stacks || tsmith_dictionary_stack_count(perfetto->dictionary) <= 1 ||
+           tsmith_stack_names_create(perfetto->dictionary, &perfetto->stacks) == TSMITH_OK;
+}
+
 static bool make_plan(struct perfetto *perfetto, struct plan *plan, const tsmith_batch *batch) {
     const tsmith_track *track = tsmith_dictionary_track(perfetto->dictionary, tsmith_batch_track(batch));
     uint32_t count = tsmith_batch_column_count(batch);
@@ -500,7 +525,7 @@ static bool make_plan(struct perfetto *perfetto, struct plan *plan, const tsmith
                           .process = track ? track->process : 0,
                           .row_bytes = (size_t)count * 32 + 96};
     plan->sequence = perfetto_sequence(perfetto, plan->track);
-    if (!plan->sequence ||
+    if (!plan->sequence || !open_stacks(perfetto) ||
         !array_reserve(&columns, &perfetto->column_capacity, count, sizeof *perfetto->columns))
         return false;
     if (plan->sequence->slots_used > INTERNED_MAX) {
@@ -574,6 +599,8 @@ static void destroy(void *self) {
     if (!perfetto)
         return;
     perfetto_finish_tracks(perfetto);
+    tsmith_stack_names_destroy(perfetto->stacks);
+    free(perfetto->path);
     free(perfetto->columns);
     output_close(&perfetto->output);
     free(perfetto);

@@ -10,6 +10,7 @@
 #include "export/proto_out.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/dictionary.h"
+#include "tracesmith/stacks.h"
 
 // Numbers of the format (https://perfetto.dev/docs/reference/trace-packet-proto).
 enum {
@@ -131,6 +132,9 @@ struct perfetto {
     struct waiting_scratch sorting;
     struct perfetto_column *columns; // of the batch
     size_t column_count, column_capacity;
+    tsmith_stack_names *stacks; // NULL: the trace has none
+    char *path;                 // of a stack
+    size_t path_capacity;
 };
 
 // ---- perfetto_tracks.c

@@ -376,6 +376,7 @@ static void destroy(void *self) {
     input_close(&pf->input);
     tsmith_dictionary_destroy(pf->dictionary);
     free(pf->scratch);
+    free(pf->stacks);
     free(pf->name);
     free(pf);
 }

@@ -199,7 +199,9 @@ struct pf {
     size_t device_count, device_capacity, devices_written;
     struct pf_map device_map, gpu_map;
     size_t open_slices;
-    struct pf_event event;             // being read
+    struct pf_event event; // being read
+    uint32_t *stacks;      // by string: the call path that it is, 0: not asked for yet
+    size_t stack_capacity;
     uint32_t words[TSMITH_KIND_LIMIT]; // strings: names of the kinds, 0: not asked for yet
     char *scratch;                     // for JSON
     size_t scratch_used, scratch_capacity;

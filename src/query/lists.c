@@ -172,32 +172,15 @@ static void frame_cell(const tsmith_query *query, uint64_t row, int column, sqli
     FRAME_COLUMNS(LIST_CELL)
 }
 
-// The whole path, as flame graphs have it: outermost;...;innermost.
 static void give_path(sqlite3_context *context, const tsmith_query *query, uint32_t id) {
-    enum { PATH_LINES = 4096 };
-    size_t count = tsmith_stack_lines(query->stack_names, id, NULL, 0);
-    count = count < PATH_LINES ? count : PATH_LINES;
-    tsmith_stack_line *lines = malloc((count + 1) * sizeof *lines);
-    sqlite3_str *path = sqlite3_str_new(NULL);
-    char text[4096];
-    if (lines)
-        (void)tsmith_stack_lines(query->stack_names, id, lines, count);
-    for (size_t i = lines ? count : 0; i-- > 0;) {
-        size_t length = tsmith_stack_line_text(query->backend.dictionary, &lines[i], text, sizeof text);
-        length = length < sizeof text ? length : sizeof text - 1;
-        for (size_t at = 0; at < length; at++)
-            text[at] = text[at] == ';' ? ':' : text[at];
-        sqlite3_str_append(path, text, (int)length);
-        if (i)
-            sqlite3_str_appendchar(path, 1, ';');
+    size_t length = tsmith_stack_path(query->stack_names, id, NULL, 0);
+    char *path = sqlite3_malloc64(length + 1);
+    if (!path) {
+        sqlite3_result_error_nomem(context);
+        return;
     }
-    free(lines);
-    int length = sqlite3_str_length(path);
-    char *whole = sqlite3_str_finish(path);
-    if (lines && whole)
-        sqlite3_result_text(context, whole, length, sqlite3_free);
-    else
-        sqlite3_free(whole);
+    (void)tsmith_stack_path(query->stack_names, id, path, length + 1);
+    sqlite3_result_text64(context, path, length, sqlite3_free, SQLITE_UTF8);
 }
 
 static int64_t depth_of(const tsmith_query *query, uint32_t id) {

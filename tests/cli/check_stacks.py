@@ -226,6 +226,17 @@ def check_chrome(made, path, to):
         check(lines == wanted, (event, lines, wanted))
 
 
+def check_perfetto(made, path, to):
+    """As read back: who called whom, by the names that the trace had."""
+    run("export", path, "-o", to)
+    shown = {(e["kind"], e["start"]): e for e in json.loads(run("view", "-f", "json", "--stacks", to).stdout)["events"]}
+    check(len(shown) == len(made.events), "events")
+    for event in made.events:
+        frames = [frame["function"] for frame in shown[event[0], event[2]].get("frames", [])]
+        wanted = [made.text(line).replace(";", ":") for line in made.lines(event[5])]
+        check(frames == wanted, (event, frames, wanted))
+
+
 def main():
     rng = random.Random(11)
     with tempfile.TemporaryDirectory() as folder:
@@ -240,6 +251,7 @@ def main():
             check_info(made, path)
             check_folded(made, path, os.path.join(folder, "made.folded"))
             check_chrome(made, path, os.path.join(folder, "made.json"))
+            check_perfetto(made, path, os.path.join(folder, "made.pftrace"))
             check_flamegraph(made, path, os.path.join(folder, "made.svg"))
         none = Made(rng, 1, 5)
         none.events = [event[:5] + (0,) for event in none.events]
