@@ -32,10 +32,10 @@ TSMITH_API tsmith_status tsmith_export_chrome_open_fd(int fd, const tsmith_expor
 
 // A sink that writes a Perfetto trace (protobuf), which ui.perfetto.dev and trace_processor read: threads beneath
 // their process, queues beneath their device, slices with every field as a debug annotation, counters, and arrows from
-// a call to the work it made; a call stack is the names of its functions. Slices that overlap without one lying within the other go to further tracks beneath
-// theirs; nothing is cut or left out. Facts that Perfetto has no place for are attributes of the trace, so that
-// tsmith_import_open makes the same events of the file again. The file's clock is the trace clock in ns; times before
-// 0 are shown at 0 and kept in an annotation. Holds back up to 96 MiB so that slices can be put in order.
+// a call to the work it made; a call stack is told by the names of its functions. Slices that overlap without one lying
+// within the other go to further tracks beneath theirs; nothing is cut or left out. Facts that Perfetto has no place for
+// are attributes of the trace, so that tsmith_import_open makes the same events of the file again. The file's clock is
+// the trace clock in ns; times before 0 are shown at 0 and kept in an annotation. Holds back up to 96 MiB so that slices can be put in order.
 TSMITH_API tsmith_status tsmith_export_perfetto_open(const char *path, const tsmith_export_options *options,
                                                      tsmith_sink **out, tsmith_error *error);
 TSMITH_API tsmith_status tsmith_export_perfetto_open_fd(int fd, const tsmith_export_options *options,
