@@ -128,6 +128,7 @@ struct collect_channel {
     struct collect_module *modules; // in the order they were told
     size_t module_capacity;
     uint32_t module_count;
+    int64_t generated_looked;     // when it was looked for last
     uint32_t generated;           // the module of code that the process made itself; 0: not known
     struct collect_stack *stacks; // by number, a power of two places
     uint32_t stack_places, stack_count;

@@ -443,7 +443,9 @@ static bool set_value(struct collector *collector, struct builder *builder, cons
     }
     case RECORD_STACK: {
         uint32_t id = collect_stack(collector, collector->work.channel, word);
-        return id ? builder_set(builder, step->field, step->type, id) : lose_stack(collector, *start);
+        // 0: it had none, and whoever took it has counted that.
+        return id ? builder_set(builder, step->field, step->type, id)
+                  : !word || lose_stack(collector, *start);
     }
     case RECORD_NOT_BEFORE:
         bracket->not_before = word;

@@ -55,8 +55,9 @@ static const struct collect_module *find_module(const struct collect_channel *ch
 // Compilers that make code at run time say what they made in a file of this name.
 static uint32_t find_generated(struct collector *collector, struct collect_channel *channel) {
     char path[64];
-    if (channel->generated)
+    if (channel->generated || channel->generated_looked == collector->now)
         return channel->generated;
+    channel->generated_looked = collector->now;
     int length = snprintf(path, sizeof path, "/tmp/perf-%" PRIu64 ".map", channel->pid);
     if (access(path, F_OK))
         return 0;
