@@ -3,21 +3,25 @@
 // calls the smallest time of many, the means in turn. Then what it takes to be ready, with libLLVM loaded if it is there.
 //
 //     bench_stack               everything
-//     bench_stack MEANS COUNT   one of walk, intern, full, backtrace, unw_step, unw_backtrace or none, COUNT times: for
-//                               valgrind --tool=callgrind --toggle-collect=measured
+//     bench_stack MEANS COUNT   one of walk, intern, call, full, backtrace, unw_step, unw_backtrace or none, COUNT times:
+//                               for valgrind --tool=callgrind --toggle-collect=measured
+//
+// "call" is all that an agent does for the stack of a call, in a session of its own.
 #include <stdlib.h>
 
 #include "../tests/stack/others.h"
 #include "base/clock.h"
+#include "capture/session_directory.h"
+#include "capture/stacks.h"
 #include "stack/stack_table.h"
 #include "stack/unwind.h"
 #include "stack/unwind_table.h"
 
 enum { FRAMES_MAX = 128, ROUNDS = 400, CALLS = 500, TABLE_BYTES = 1 << 20 };
 
-enum means { NONE, WALK, INTERN, FULL, BACKTRACE, UNW_STEP, UNW_BACKTRACE, MEANS };
-static const char *const NAMES[MEANS] = {"none",      "walk",     "intern",       "full",
-                                         "backtrace", "unw_step", "unw_backtrace"};
+enum means { NONE, WALK, INTERN, CALL, FULL, BACKTRACE, UNW_STEP, UNW_BACKTRACE, MEANS };
+static const char *const NAMES[MEANS] = {"none", "walk",      "intern",   "call",
+                                         "full", "backtrace", "unw_step", "unw_backtrace"};
 
 static struct unwind_thread thread;
 static struct stack_table *table;
@@ -66,6 +70,10 @@ __attribute__((noinline)) void measured(enum means means, uint32_t count) {
             break;
         case INTERN:
             depth = by_own(false, true);
+            break;
+        case CALL:
+            sink += stacks_capture();
+            depth = 22; // itself left out
             break;
         case FULL:
             depth = by_own(true, false);
@@ -145,6 +153,72 @@ static void arrived_for_all(void) {
             printf("%-14s %8.1f ns  %u frames\n", NAMES[means], best[means], depths[means]);
 }
 
+// ---- as an agent has it
+
+// Another path for each number: its digits say through which functions.
+typedef uint64_t digits_function(uint64_t number, uint32_t digits);
+static digits_function *const digits_functions[8];
+
+__attribute__((noinline)) static uint64_t arrive(uint64_t number) {
+    if (chosen == CALL)
+        sink += stacks_capture();
+    return number + 1;
+}
+
+__attribute__((always_inline)) static inline uint64_t next_digit(uint64_t number, uint32_t digits) {
+    return digits ? digits_functions[number >> 3 * ((digits - 1) % 5) & 7](number, digits - 1)
+                  : arrive(number);
+}
+
+#define DIGIT(n)                                                                                             \
+    __attribute__((noinline)) static uint64_t digit_##n(uint64_t number, uint32_t digits) {                  \
+        volatile uint64_t room[2 * (n) + 1];                                                                 \
+        room[0] = number;                                                                                    \
+        return next_digit(number, digits) + room[0];                                                         \
+    }
+DIGIT(0)
+DIGIT(1)
+DIGIT(2)
+DIGIT(3)
+DIGIT(4)
+DIGIT(5)
+DIGIT(6)
+DIGIT(7)
+static digits_function *const digits_functions[8] = {digit_0, digit_1, digit_2, digit_3,
+                                                     digit_4, digit_5, digit_6, digit_7};
+
+static double take_new(enum means means, uint64_t count) {
+    chosen = means;
+    int64_t begun = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    for (uint64_t number = 0; number < count; number++)
+        sink += next_digit(number, 17);
+    return (double)(clock_now(CLOCK_THREAD_CPUTIME_ID) - begun) / (double)count;
+}
+
+static void measure_new(void) {
+    enum { NEW = 10000 };
+    double none = take_new(NONE, NEW), first = take_new(CALL, NEW), again = take_new(CALL, NEW);
+    printf("%d different   %8.1f ns each, %.1f when they come again\n", NEW, first - none, again - none);
+}
+
+// The agent's part of a session; the collector is not there.
+static bool begin_session(struct session_directory *directory) {
+    const tsmith_capture_options options = {.size = sizeof options, .stacks = 1};
+    struct channel *channel;
+    tsmith_error error;
+    if (session_directory_create(directory, &options, &error) ||
+        channel_open(directory->path, "bench", &channel))
+        return false;
+    int64_t begun = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    bool started = stacks_start(channel);
+    int64_t middle = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    sink += stacks_capture();
+    int64_t end = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    printf("an agent       attached in %.1f us; first stack of the process %.1f us\n",
+           (double)(middle - begun) / 1e3, (double)(end - middle) / 1e3);
+    return started;
+}
+
 static void measure_readiness(const char *when) {
     int64_t begun = clock_now(CLOCK_THREAD_CPUTIME_ID);
     unwind_table_refresh(NULL);
@@ -183,15 +257,21 @@ int main(int argc, char **argv) {
     measure_readiness("at the start");
     if (!table || !unwind_thread_init(&thread))
         return 1;
+    struct session_directory directory;
+    if (!begin_session(&directory))
+        return 1;
     // With main, its callers in libc and _start, and the functions that take the stack, the levels make 23 frames.
     if (argc > 2) {
         while (chosen < MEANS && strcmp(NAMES[chosen], argv[1]) != 0)
             chosen++;
         chosen_count = (uint32_t)strtoul(argv[2], NULL, 10);
         level_15(3, 4, arrived_for_one);
+        session_directory_remove(&directory);
         return chosen == MEANS;
     }
     level_15(3, 4, arrived_for_all);
+    measure_new();
+    session_directory_remove(&directory);
     measure_misses("libLLVM-14.so.1");
     return 0;
 }
