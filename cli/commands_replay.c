@@ -3,12 +3,15 @@
 #include "options.h"
 
 static const char *mode_word(size_t index) {
-    static const char *const names[] = {"full", "dry-run", NULL};
+    static const char *const names[] = {"full", "partial", "stream", "dry-run", NULL};
     return names[index];
 }
 
 static const char *mode_doc(size_t index) {
-    static const char *const docs[] = {"run everything", "say what would be run, and run nothing"};
+    static const char *const docs[] = {
+        "run everything", "run the commands of --range or --kernel, and those whose results they need",
+        "run the commands of one queue (--stream), and those whose results they need",
+        "say what would be run, and run nothing"};
     return docs[index];
 }
 
@@ -22,6 +25,22 @@ static const struct option replay_options[] = {
      .letter = 'd',
      .argument = "DEVICE",
      .doc = "Where to replay: the number of a device (0 is the first), or a part of its name"},
+    {.name = "range",
+     .argument = "FIRST..LAST",
+     .doc = "With --mode partial: these commands, numbered from 0 as results and findings name them"},
+    {.name = "kernel",
+     .argument = "NAME",
+     .doc = "With --mode partial: launches of kernels of this name, which may have * and ?"},
+    {.name = "stream", .argument = "QUEUE", .doc = "With --mode stream: the number of the queue"},
+    {.name = "speed",
+     .argument = "NUMBER",
+     .doc = "Make the host's calls no sooner than they were made: 1 as recorded, 2 twice as fast; at once "
+            "when not "
+            "given"},
+    {.name = "timing", .doc = "Measure how long each command takes, and compare with the recorded times"},
+    {.name = "validate",
+     .doc =
+         "Replay at least three times and compare the replays with each other: exit code 1 when they differ"},
     {.name = "times",
      .letter = 'n',
      .argument = "COUNT",

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "quantity.h"
 #include "replay.h"
+#include "replay_part.h"
 #include "replay_plan.h"
 #include "terminal.h"
 #include "trace.h"
@@ -28,6 +29,7 @@ struct replay {
     tsmith_permute_options permute; // orders: 0 when not asked for
     char *kernel, *source;
     uint64_t verdicts[TSMITH_VERDICT_LIMIT];
+    uint64_t varying; // results that differ from replay to replay
 };
 
 // ---- options
@@ -112,8 +114,9 @@ static bool read_options(struct replay *replay) {
         complain("--limit: '%s' is no time: write 30s or 5m", limit);
         return false;
     }
-    return read_permute(replay) && replay_check_words(invocation) &&
-           (!tolerance || read_tolerance(replay, tolerance)) && (!source || read_source(replay, source));
+    return replay_read_part(invocation, &replay->options) && read_permute(replay) &&
+           replay_check_words(invocation) && (!tolerance || read_tolerance(replay, tolerance)) &&
+           (!source || read_source(replay, source));
 }
 
 // ---- what is recorded
@@ -275,6 +278,7 @@ static void add_results(struct text *text, struct replay *replay, bool json) {
     for (size_t i = 0; i < count; i++) {
         const tsmith_replay_result *result = tsmith_replay_result_get(replay->replay, i);
         replay->verdicts[result->verdict]++;
+        replay->varying += result->varies != 0;
         if (!json && !all && (result->verdict == TSMITH_VERDICT_EXACT || shown == SHOWN_MOST)) {
             hidden += result->verdict != TSMITH_VERDICT_EXACT;
             continue;
@@ -304,6 +308,7 @@ static void add_verdicts(struct text *text, const struct replay *replay, bool js
 
 static int run_replay(struct replay *replay, struct text *text, bool json) {
     tsmith_error error;
+    const bool validates = invocation_flag(replay->invocation, "validate");
     const bool interpreted = replay_is_interpreted(replay->invocation);
     const tsmith_status status =
         interpreted ? replay_interpret(replay->invocation, replay->recording, &replay->options,
@@ -327,9 +332,15 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     add_notes(text, replay, json);
     add_results(text, replay, json);
     add_verdicts(text, replay, json);
+    replay_add_culprit(text, replay->replay, json);
+    if (replay->options.timing)
+        replay_add_times(text, replay->replay, json);
+    if (validates)
+        replay_add_validation(text, replay->varying, json);
     if (json)
         text_add_format(text, ",\"whole\":%s", status == TSMITH_OK ? "true" : "false");
-    int code = replay->verdicts[TSMITH_VERDICT_DIVERGED] ? EXIT_NO : EXIT_DONE;
+    const bool bad = validates ? replay->varying != 0 : replay->verdicts[TSMITH_VERDICT_DIVERGED] != 0;
+    int code = bad ? EXIT_NO : EXIT_DONE;
     if (replay->instructions) {
         const int found = replay_add_instructions(text, replay->invocation, replay->instructions, json);
         code = code == EXIT_DONE || found == EXIT_LACKING ? found : code;
@@ -349,6 +360,9 @@ static int run(struct replay *replay, struct text *text) {
         complain("%s: %s", replay->trace.path, error.message);
         return exit_code_of_input(status);
     }
+    code = replay_take_times(&replay->trace, replay->recording, &replay->options);
+    if (code != EXIT_DONE)
+        return code;
     replay->summary.size = sizeof replay->summary;
     tsmith_recording_summarize(replay->recording, &replay->summary);
     text_add_cstr(text, json ? "{" : "");

@@ -14,6 +14,7 @@
 #include "tracesmith/sbt.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
+#include "tracesmith/timeline.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -120,7 +121,21 @@ typedef struct tsmith_replay_options {
     int64_t patience_ns; // how long a single wait may take before the replay is given up; 0: 60 s
     // The source of every program that has this kernel is taken from elsewhere: to try an edited kernel.
     const char *source_kernel, *source_text;
+    // A part: commands that fit all of these, and what they need of others; 0 and NULL: everything.
+    uint64_t first_command, command_count; // so many, from that one on
+    const char *only_kernel;               // launches of kernels of this name; may have * and ?
+    uint64_t only_queue;                   // the recording's number of it
+    // The host's calls no sooner than they were made, counted from the first: 1 as recorded, 2 twice as fast; 0: at once.
+    // Of a recording that knows its times (tsmith_recording_take_times). A pause is never longer than patience_ns.
+    double speed;
+    int timing; // how long each command takes is measured (tsmith_replay_time_get)
 } tsmith_replay_options;
+
+// Takes the times of the recorded commands from the trace that the recording is in. Before a replay that needs them.
+TSMITH_API tsmith_status tsmith_recording_take_times(tsmith_recording *recording,
+                                                     const tsmith_timeline *timeline,
+                                                     const tsmith_dictionary *dictionary,
+                                                     tsmith_error *error);
 
 // One result that was compared, in the order of the program.
 typedef struct tsmith_replay_result {
@@ -142,6 +157,7 @@ typedef struct tsmith_replay_result {
     uint64_t different;          // elements
     uint64_t most_ulps;          // floating point
     uint32_t replays_exact;
+    int varies; // from replay to replay
 } tsmith_replay_result;
 
 typedef struct tsmith_replay tsmith_replay;
@@ -154,6 +170,29 @@ TSMITH_API void tsmith_replay_destroy(tsmith_replay *replay);
 TSMITH_API const char *tsmith_replay_device(const tsmith_replay *replay); // its name
 TSMITH_API size_t tsmith_replay_result_count(const tsmith_replay *replay);
 TSMITH_API const tsmith_replay_result *tsmith_replay_result_get(const tsmith_replay *replay, size_t index);
+// How long a command took, ns on the device: recorded (-1: not known), and over all replays.
+typedef struct tsmith_replay_time {
+    uint64_t pid;
+    uint64_t command;   // how many commands were before it
+    const char *what;   // "kernel", "read", ...
+    const char *kernel; // its name, or NULL
+    uint64_t queue;     // the recording's number of it
+    uint32_t replays;   // that gave a time
+    int64_t recorded, least, median, most;
+} tsmith_replay_time;
+// With options.timing; 0 past the last index.
+TSMITH_API int tsmith_replay_time_get(const tsmith_replay *replay, size_t index, tsmith_replay_time *out);
+
+// Where it went wrong first: among so many commands from `first` on, in the order of the recording.
+typedef struct tsmith_replay_culprit {
+    uint64_t pid;
+    uint64_t first, count;     // 1: it is that one. Those between that cannot have caused it are not counted
+    const char *what, *kernel; // of the first
+    uint64_t queue, correlation;
+    uint64_t replays; // made to find it
+} tsmith_replay_culprit;
+// 0 when nothing diverged, or what did comes of nothing that was run.
+TSMITH_API int tsmith_replay_culprit_get(const tsmith_replay *replay, tsmith_replay_culprit *out);
 // What could not be done as it was recorded; NULL past the last index.
 TSMITH_API const char *tsmith_replay_note(const tsmith_replay *replay, size_t index);
 

@@ -229,10 +229,11 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
                      !launch_agent_path(directory, name, preload, sizeof preload);
         if (injections[i].next && !keep(list, injections[i].variable, injections[i].next, path))
             return false;
+        // Loaders put each layer before the one named before it.
+        if (options->recording && !inject_recorder(list, i, directory))
+            return false;
         if (!set(list, layer ? injections[i].variable : "LD_PRELOAD", layer ? path : preload,
                  layer ? injections[i].separator : ':'))
-            return false;
-        if (options->recording && !inject_recorder(list, i, directory))
             return false;
         (*injected)++;
     }

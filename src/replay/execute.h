@@ -20,6 +20,20 @@ struct execute_client {
     void *context;
     void (*result)(void *context, const struct execute_result *result);
     void (*note)(void *context, const char *text); // copied by the receiver
+    const struct execute_wishes *wishes;           // NULL: none
+};
+
+// How a recording is run, where it is not as fast as it goes and all of it.
+struct execute_wishes {
+    const uint8_t *left_out; // by record: commands that keep their place in the order and do nothing, and
+                             // comparisons that are not made; NULL: none
+    const struct recorded_time
+        *pace;    // by record: a call comes no sooner than its time after the first; NULL: at once
+    double speed; // of that
+    // NULL: not measured. ns on the device.
+    void (*timed)(void *context, size_t record, int64_t duration);
+    // In another order: what each command has written, after it, is a result of its record.
+    bool each;
 };
 
 struct execution; // a device, opened

@@ -54,6 +54,7 @@
     X(clSetUserEventStatus)                                                                                  \
     X(clGetEventInfo)                                                                                        \
     X(clRetainEvent)                                                                                         \
+    X(clGetEventProfilingInfo)                                                                               \
     X(clReleaseEvent)                                                                                        \
     X(clFlush)                                                                                               \
     X(clCreateImage)                                                                                         \
@@ -197,6 +198,13 @@ struct run {
     bool serial;
     cl_event last;
     size_t last_context;
+    // execute_opencl_wishes.c
+    int64_t pace_from, pace_start;
+    struct timed {
+        size_t record;
+        cl_event event;
+    } * timed;
+    size_t timed_count, timed_capacity;
 };
 
 // ---- execute_opencl.c
@@ -214,6 +222,14 @@ void run_note(struct run *run, const char *format, ...) TSMITH_PRINTF(2, 3);
 bool run_wait(struct run *run, cl_event event);
 bool run_finish(struct run *run, cl_command_queue queue);
 tsmith_status run_no_memory(struct run *run);
+
+// ---- execute_opencl_wishes.c: what the client asks for besides (execute.h)
+
+bool wishes_leave_out(const struct run *run); // the record that is being executed
+bool wishes_time_all(const struct run *run);
+void wishes_pace(struct run *run);
+void wishes_time(struct run *run, cl_event event); // of the command that is being executed; it is retained
+tsmith_status wishes_end(struct run *run, tsmith_status status);
 
 // ---- execute_opencl_objects.c
 

@@ -213,8 +213,16 @@ static bool wait_for_last(struct run *run, struct command *command, size_t conte
     return command->waits != NULL;
 }
 
+// Those have an event of their own, and share another (execute_opencl_transfers.c).
+static bool is_transfer(enum recording_command kind) {
+    return kind == RECORDING_COMMAND_READ || kind == RECORDING_COMMAND_READ_RECT ||
+           kind == RECORDING_COMMAND_READ_IMAGE || kind == RECORDING_COMMAND_WRITE ||
+           kind == RECORDING_COMMAND_WRITE_RECT || kind == RECORDING_COMMAND_WRITE_IMAGE ||
+           kind == RECORDING_COMMAND_MAP;
+}
+
 static tsmith_status dispatch(struct run *run, struct command *command) {
-    switch (recording_value(command->record, RECORDING_KEY_COMMAND)) {
+    switch (wishes_leave_out(run) ? RECORDING_COMMAND_MARKER : command->kind) {
     case RECORDING_COMMAND_KERNEL:
         run_kernel(run, command);
         return TSMITH_OK;
@@ -272,16 +280,19 @@ tsmith_status execute_command(struct run *run, const struct recording_record *re
     command.queue = queue->handle.queue;
     if (run->serial)
         command.blocking = command.kind == RECORDING_COMMAND_MAP;
-    if (run->serial ||
+    if (run->serial || wishes_time_all(run) ||
         (event && chunk_table_find(&run->awaited, (struct chunk_hash){event * 0x9e3779b97f4a7c15u, event})))
         command.event = &command.made;
     if (!(run->serial ? wait_for_last(run, &command, context)
                       : get_waits(run, &command) && use_all(run, &command, (size_t)(queue - run->lives))))
         return run->error->status < 0 ? run->error->status : run_no_memory(run);
+    wishes_pace(run);
     tsmith_status status = dispatch(run, &command);
     free(command.waits);
     if (!command.made)
         return status;
+    if (!is_transfer(command.kind))
+        wishes_time(run, command.made);
     if (run->serial) {
         if (run->last)
             run->cl->clReleaseEvent(run->last);

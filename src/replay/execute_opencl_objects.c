@@ -50,7 +50,8 @@ static tsmith_status make_context(struct run *run, struct live *live, const stru
 }
 
 static void make_queue(struct run *run, struct live *live, const struct recording_record *record) {
-    const cl_command_queue_properties flags = recording_value(record, RECORDING_KEY_FLAGS);
+    const cl_command_queue_properties timed = wishes_time_all(run) ? CL_QUEUE_PROFILING_ENABLE : 0;
+    const cl_command_queue_properties flags = recording_value(record, RECORDING_KEY_FLAGS) | timed;
     const struct live *context = object_context(run, record);
     cl_int status = CL_INVALID_CONTEXT;
     if (flags & CL_QUEUE_ON_DEVICE) {
@@ -65,7 +66,7 @@ static void make_queue(struct run *run, struct live *live, const struct recordin
     // An order that was not asked for does no harm.
     if (context && status != CL_SUCCESS && (flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
         live->handle.queue =
-            run->cl->clCreateCommandQueue(context->handle.context, run->execution->device, 0, &status);
+            run->cl->clCreateCommandQueue(context->handle.context, run->execution->device, timed, &status);
     if (status != CL_SUCCESS)
         live->why = "its queue could not be made on this device";
 }

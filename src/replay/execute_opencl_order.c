@@ -69,9 +69,9 @@ static cl_command_queue find_queue(struct run *run, size_t context) {
     return NULL;
 }
 
-static tsmith_status bring_buffer(struct run *run, const struct live *buffer) {
+static tsmith_status bring_buffer(struct run *run, const struct live *buffer, size_t record) {
     cl_command_queue queue = find_queue(run, buffer->parent);
-    struct execute_result result = {.record = buffer->record,
+    struct execute_result result = {.record = record,
                                     .size = buffer->size,
                                     .why = buffer->why,
                                     .buffer = buffer->id,
@@ -95,6 +95,20 @@ static tsmith_status bring_buffer(struct run *run, const struct live *buffer) {
     return TSMITH_OK;
 }
 
+// What a command has written.
+static tsmith_status bring_written(struct run *run, const struct plan *plan, const struct plan_node *node) {
+    tsmith_status status = run->last && !run_wait(run, run->last) ? run->error->status : TSMITH_OK;
+    for (uint32_t i = 0; i < node->access_count && status == TSMITH_OK; i++) {
+        const struct plan_access *access = &plan->accesses[node->access_first + i];
+        const struct plan_memory *memory = &plan->memories[access->memory];
+        const struct live *live =
+            memory->kind == PLAN_BUFFER ? live_find_type(run, memory->id, RECORDING_BUFFER) : NULL;
+        if (live && (access->flags & PLAN_WRITES))
+            status = bring_buffer(run, live, node->record);
+    }
+    return status;
+}
+
 static tsmith_status run_all(struct run *run, const struct plan *plan, const uint32_t *nodes, size_t count) {
     tsmith_status status = make_objects(run);
     for (size_t i = 0; i < count && status == TSMITH_OK; i++) {
@@ -106,6 +120,8 @@ static tsmith_status run_all(struct run *run, const struct plan *plan, const uin
         run->at = node->record;
         if (status == TSMITH_OK)
             status = execute_command(run, &run->process->records[node->record]);
+        if (status == TSMITH_OK && run->client->wishes && run->client->wishes->each)
+            status = bring_written(run, plan, node);
     }
     for (size_t i = 1; i < run->live_count && status == TSMITH_OK; i++)
         if (run->lives[i].type == RECORDING_QUEUE && run->lives[i].handle.queue)
@@ -116,7 +132,7 @@ static tsmith_status run_all(struct run *run, const struct plan *plan, const uin
         status = transfers_reap(run, true);
     for (size_t i = 1; i < run->live_count && status == TSMITH_OK; i++)
         if (run->lives[i].type == RECORDING_BUFFER)
-            status = bring_buffer(run, &run->lives[i]);
+            status = bring_buffer(run, &run->lives[i], run->lives[i].record);
     return status;
 }
 

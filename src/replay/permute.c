@@ -63,7 +63,7 @@ static void take_note(void *context, const char *text) {
 }
 
 static tsmith_status run(struct permuter *permuter, const uint32_t *order, struct outcome *outcome) {
-    const struct execute_client client = {outcome, take_result, take_note};
+    const struct execute_client client = {outcome, take_result, take_note, NULL};
     memset(outcome->there, 0, permuter->plan->process->count);
     permuter->out->summary.replays++;
     return execute_opencl_order(permuter->execution, permuter->plan, order, permuter->count,

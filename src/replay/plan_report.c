@@ -76,6 +76,7 @@ void plan_describe(const struct plan *plan, uint32_t node, tsmith_plan_command *
         return;
     out->what = recording_command_name(recording_value(record, RECORDING_KEY_COMMAND));
     out->queue = recording_value(record, RECORDING_KEY_QUEUE);
+    out->correlation = recording_value(record, RECORDING_KEY_CORRELATION);
     const uint64_t kernel = recording_value(record, RECORDING_KEY_KERNEL);
     for (uint32_t i = at->record; kernel && i-- > 0;) {
         const struct recording_record *made = &plan->process->records[i];

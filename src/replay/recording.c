@@ -192,8 +192,10 @@ tsmith_status tsmith_recording_open(tsmith_sbt *trace, tsmith_recording **out, t
 void tsmith_recording_close(tsmith_recording *recording) {
     if (!recording)
         return;
-    for (size_t i = 0; i < recording->process_count; i++)
+    for (size_t i = 0; i < recording->process_count; i++) {
         free(recording->processes[i].records);
+        free(recording->processes[i].times);
+    }
     for (size_t i = 0; i < recording->buffer_count; i++)
         free(recording->buffers[i]);
     chunk_table_finish(&recording->table);

@@ -13,11 +13,17 @@ struct recorded_chunk {
     size_t length;
 };
 
+// When a command's call was made, and when it ran; on the trace clock, 0 where it is not known.
+struct recorded_time {
+    int64_t called, start, end;
+};
+
 struct recorded_process {
     uint32_t number;
     uint64_t pid;
     struct recording_record *records;
     size_t count, capacity;
+    struct recorded_time *times; // by record; NULL: not taken
     bool ended;
 };
 

@@ -9,7 +9,10 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "replay/compare.h"
+#include "replay/culprit.h"
 #include "replay/execute.h"
+#include "replay/select.h"
+#include "replay/timing.h"
 
 // What is kept of a result besides what is told of it.
 struct gathered {
@@ -36,6 +39,9 @@ struct tsmith_replay {
     struct chunk_table states; // of VERIFY numbers: record + 1 of the STATE
     struct compare_tolerance tolerance;
     bool failed; // memory
+    struct timing timing;
+    uint64_t asked; // commands, of a part
+    tsmith_replay_culprit culprit;
 };
 
 const char *tsmith_verdict_name(tsmith_verdict verdict) {
@@ -241,6 +247,11 @@ static void take_note(void *context, const char *text) {
     replay->notes[replay->note_count++] = copy;
 }
 
+static void take_timed(void *context, size_t record, int64_t duration) {
+    struct tsmith_replay *replay = context;
+    replay->failed |= !timing_add(&replay->timing, replay->process_index, record, duration);
+}
+
 // After the last replay.
 static void judge(struct tsmith_replay *replay) {
     for (size_t i = 0; i < replay->count; i++) {
@@ -248,6 +259,7 @@ static void judge(struct tsmith_replay *replay) {
         const struct gathered *gathered = &replay->gathered[i];
         if (result->verdict == TSMITH_VERDICT_UNCOMPARABLE || !gathered->recorded)
             continue;
+        result->varies = memcmp(gathered->least, gathered->most, gathered->size) != 0;
         if (!gathered->wide)
             result->verdict = TSMITH_VERDICT_WITHIN_TOLERANCE;
         else if (replay->turn > 1 && envelope_holds(result->element, gathered->least, gathered->most,
@@ -290,13 +302,67 @@ static bool is_undecided(const struct tsmith_replay *replay) {
     return false;
 }
 
+static tsmith_status make_wishes(struct tsmith_replay *replay, const tsmith_replay_options *options,
+                                 struct execute_wishes *wishes, uint8_t **left_out, tsmith_error *error) {
+    struct plan plan;
+    uint64_t asked = 0;
+    *left_out = NULL;
+    *wishes = (struct execute_wishes){.speed = options->speed, .timed = options->timing ? take_timed : NULL};
+    if (options->speed > 0 && !replay->process->times)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "the times of the recording were not taken: there is no pace to keep");
+    wishes->pace = options->speed > 0 ? replay->process->times : NULL;
+    if (!select_is_asked(options))
+        return TSMITH_OK;
+    tsmith_status status = plan_make(&plan, replay->recording, replay->process, error);
+    if (status == TSMITH_OK)
+        status = plan_check(&plan, error);
+    if (status == TSMITH_OK)
+        status = select_records(&plan, options, left_out, &asked, error);
+    plan_finish(&plan);
+    wishes->left_out = *left_out;
+    replay->asked += asked;
+    return status;
+}
+
+// Of the first process in which something diverged.
+static tsmith_status find_culprit(struct tsmith_replay *replay, struct execution *execution,
+                                  const tsmith_replay_options *options, tsmith_error *error) {
+    size_t process = 0, count = 0;
+    while (process < replay->count && replay->results[process].verdict != TSMITH_VERDICT_DIVERGED)
+        process++;
+    if (process == replay->count)
+        return TSMITH_OK;
+    process = replay->gathered[process].process;
+    struct culprit_result *results = calloc(replay->count, sizeof *results);
+    if (!results)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to find the first bad command");
+    for (size_t i = 0; i < replay->count; i++)
+        if (replay->gathered[i].process == process)
+            results[count++] =
+                (struct culprit_result){.record = replay->gathered[i].record,
+                                        .exact = replay->results[i].verdict == TSMITH_VERDICT_EXACT,
+                                        .diverged = replay->results[i].verdict == TSMITH_VERDICT_DIVERGED};
+    const tsmith_status status =
+        culprit_find(execution, replay->recording, &replay->recording->processes[process], results, count,
+                     options, &replay->culprit, error);
+    free(results);
+    return status;
+}
+
 static tsmith_status run_process(struct tsmith_replay *replay, struct execution *execution,
                                  const tsmith_replay_options *options, tsmith_error *error) {
-    const struct execute_client client = {replay, take_result, take_note};
-    tsmith_status status = TSMITH_OK;
+    struct execute_wishes wishes;
+    const struct execute_client client = {replay, take_result, take_note, &wishes};
+    uint8_t *left_out;
     replay->first = replay->count;
+    tsmith_status status = make_wishes(replay, options, &wishes, &left_out, error);
+    if (status != TSMITH_OK) {
+        free(left_out);
+        return status;
+    }
     if (!count_commands(replay))
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
     if (!replay->process->ended)
         take_note(replay, "the recording of a process ends early: it was killed, or could not be written any "
                           "further; what is whole is replayed");
@@ -308,6 +374,7 @@ static tsmith_status run_process(struct tsmith_replay *replay, struct execution 
         replay->next = 0;
         status = execute_opencl_run(execution, replay->recording, replay->process, options, &client, error);
     }
+    free(left_out);
     free(replay->commands);
     replay->commands = NULL;
     chunk_table_finish(&replay->states);
@@ -338,9 +405,15 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
         replay->process_index = i;
         status = run_process(replay, execution, &options, error);
     }
+    if (status == TSMITH_OK && select_is_asked(&options) && !replay->asked)
+        status =
+            status_set(error, TSMITH_ERROR_NOT_FOUND, "no command of the recording is what was asked for");
+    replay->failed |= !timing_conclude(&replay->timing, recording);
     if (status == TSMITH_OK && replay->failed)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the results of the replay");
     judge(replay);
+    if (status == TSMITH_OK)
+        status = find_culprit(replay, execution, &options, error);
     execute_opencl_close(execution);
     *out = replay;
     return status;
@@ -356,6 +429,7 @@ void tsmith_replay_destroy(tsmith_replay *replay) {
     }
     for (size_t i = 0; i < replay->note_count; i++)
         free(replay->notes[i]);
+    timing_finish(&replay->timing);
     free(replay->notes);
     free(replay->results);
     free(replay->gathered);
@@ -377,4 +451,16 @@ const tsmith_replay_result *tsmith_replay_result_get(const tsmith_replay *replay
 
 const char *tsmith_replay_note(const tsmith_replay *replay, size_t index) {
     return index < replay->note_count ? replay->notes[index] : NULL;
+}
+
+int tsmith_replay_time_get(const tsmith_replay *replay, size_t index, tsmith_replay_time *out) {
+    if (index >= replay->timing.time_count)
+        return 0;
+    *out = replay->timing.times[index];
+    return 1;
+}
+
+int tsmith_replay_culprit_get(const tsmith_replay *replay, tsmith_replay_culprit *out) {
+    *out = replay->culprit;
+    return replay->culprit.count != 0;
 }
