@@ -106,7 +106,34 @@ static void add_clock(struct collector *collector, const struct builder *builder
     entry->clock_described = clock->described_at;
 }
 
+static uint32_t local_number(const struct collect_channel *channel, uint32_t track) {
+    for (uint32_t local = 1; local < channel->tracks.count; local++)
+        if (channel->tracks.items[local] == track)
+            return local;
+    return 0;
+}
+
+// A track of a channel whose files go is from then on another's that writes to it, by its own number for it; all that is
+// known of its rings is noted anew under that.
+static void keep_owner(struct builder *builder) {
+    if (!builder->owner || builder->owner->state != COLLECT_DONE)
+        return;
+    for (size_t i = 0; i < builder->source_count; i++) {
+        struct builder_source *source = &builder->sources[i];
+        if (source->channel->state == COLLECT_DONE)
+            continue;
+        uint32_t local =
+            builder->owner->state == COLLECT_DONE ? local_number(source->channel, builder->track) : 0;
+        if (local) {
+            builder->owner = source->channel;
+            builder->local = local;
+        }
+        source->fresh = true;
+    }
+}
+
 void collect_note_delivery(struct collector *collector, struct builder *builder, const tsmith_batch *batch) {
+    keep_owner(builder);
     struct layout_journal_entry entry = {.track = builder->local,
                                          .channel = builder->owner ? builder->owner->journal : UINT32_MAX,
                                          .dictionary_track = builder->track,
@@ -214,20 +241,35 @@ static void restore_ranges(struct collector *collector, struct collect_channel *
     builder->too_deep = track->entry.too_deep;
 }
 
+static struct collect_channel *find_numbered(const struct collector *collector, uint32_t number) {
+    for (uint32_t i = 0; i < collector->channel_count; i++)
+        if (collector->channels[i]->journal == number)
+            return collector->channels[i];
+    return NULL;
+}
+
+// The marks of a track that several channels of a process write to are restored when its owner is there and the marks'
+// channels are, whichever comes last.
 static void restore_track(struct collector *collector, struct collect_channel *channel,
                           const struct journal_track *track) {
+    struct collect_channel *owner =
+        track->entry.channel == channel->journal ? channel : find_numbered(collector, track->entry.channel);
     uint32_t local = track->entry.track;
-    uint32_t id = local < channel->tracks.count ? channel->tracks.items[local] : 0;
+    uint32_t id = owner && local < owner->tracks.count ? owner->tracks.items[local] : 0;
     struct builder *builder = id ? collect_builder(collector, id) : NULL;
     for (size_t i = 0; i < track->mark_count && builder; i++) {
         const struct layout_journal_mark *mark = &track->marks[i];
-        if (mark->channel != channel->journal || mark->slot >= LAYOUT_SLOTS)
+        struct collect_channel *of =
+            mark->channel == channel->journal ? channel : find_numbered(collector, mark->channel);
+        if (!of || mark->slot >= LAYOUT_SLOTS)
             continue;
-        collect_add_source(builder, channel, mark->slot, local);
+        if (!builder->owner)
+            collect_add_source(builder, owner, UINT32_MAX, local);
+        collect_add_source(builder, of, mark->slot, local);
         if (builder->source_at < builder->source_count)
             builder->sources[builder->source_at].delivered = mark->position;
     }
-    if (!builder)
+    if (!builder || owner != channel)
         return;
     restore_clock(collector, id, &track->entry);
     restore_ranges(collector, channel, builder, track);
@@ -241,10 +283,14 @@ void collect_journal_found(struct collector *collector, struct collect_channel *
             tsmith_dictionary_process(collector->dictionary, channel->process)->start, channel->shares);
     for (size_t i = 0; known && channel->journal != UINT32_MAX && i < known->track_count; i++) {
         const struct journal_track *track = &known->tracks[i];
-        for (size_t mark = 0; mark < track->mark_count; mark++)
-            if (track->marks[mark].channel == channel->journal && track->marks[mark].slot < LAYOUT_SLOTS)
-                restore_ring(channel, &track->marks[mark]);
-        if (track->entry.channel == channel->journal && track->entry.track < LAYOUT_JOURNAL_PROCESS)
+        bool writes = track->entry.channel == channel->journal;
+        for (size_t mark = 0; mark < track->mark_count; mark++) {
+            if (track->marks[mark].channel != channel->journal || track->marks[mark].slot >= LAYOUT_SLOTS)
+                continue;
+            restore_ring(channel, &track->marks[mark]);
+            writes = true;
+        }
+        if (writes && track->entry.track < LAYOUT_JOURNAL_PROCESS)
             restore_track(collector, channel, track);
     }
 }

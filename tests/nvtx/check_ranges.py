@@ -6,9 +6,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", "cli"))
-from support import BUILD, check, run, skip  # noqa: E402
+from support import BUILD, TRACESMITH, check, run, skip  # noqa: E402
 
 SAY = os.environ.get("NVTX_SAY") or os.path.join(BUILD, "tests", "programs", "nvtx_say")
 SOURCE = os.environ["TRACESMITH_SOURCE_DIR"]
@@ -139,6 +140,36 @@ def check_with_opencl(directory):
     check(rows["launches"]["commands"] == 50 and rows["idles"]["commands"] == 0, "50 kernels of 57 are in it: %s" % rows)
 
 
+def check_collector_killed(directory):
+    """Of a row that two agents write, what was in the file and what was not come together again, each once."""
+    loop = os.path.join(BUILD, "tests", "programs", "cl_nvtx")
+    if not os.access(loop, os.X_OK) or subprocess.run([loop], stdout=subprocess.DEVNULL).returncode:
+        return  # no OpenCL
+    path, rounds = os.path.join(directory, "killed.sbt"), 400
+    profile = subprocess.Popen([TRACESMITH, "profile", "-o", path, loop, str(rounds), "pause"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    session = profile.stdout.readline().decode().strip()
+    while os.path.getsize(path) < 8192:  # until the file has something of it
+        time.sleep(0.02)
+    profile.kill()
+    profile.wait()
+    profile.stdin.write(b"go\n")
+    profile.stdin.flush()
+    profile.stdout.read()  # until the program has ended too
+    whole = os.path.join(directory, "whole.sbt")
+    done = json.loads(run("recover", "--json", "--remove", session, "-o", whole).stdout)
+    check(done["events_of_file"] > 0, "some of it was in the file: %s" % done)
+    trace = json.loads(run("view", "-f", "json", whole).stdout)
+    kinds = collections.Counter(event["kind"] for event in trace["events"])
+    names = collections.Counter(event["name"] for event in said(trace))
+    check(kinds["kernel"] == 57 * rounds and names == {"launches": rounds, "idles": rounds}, "%s %s" % (kinds, names))
+    threads = [track["tid"] for track in trace["tracks"] if track["kind"] == "thread"]
+    rows = {event["track"] for event in trace["events"] if event["kind"] in ("api", "range")}
+    check(len(rows) == 1 and not lost(trace), "on one row, nothing lost: %s %s %s" % (rows, threads, lost(trace)))
+    for event in trace["events"]:
+        check(event["kind"] != "range" or "duration" in event, "%s" % event)
+
+
 def main():
     if not os.access(SAY, os.X_OK):
         skip("the test programs are not built")
@@ -146,7 +177,7 @@ def main():
         skip("a program without sanitizers cannot open an agent with them")
     with tempfile.TemporaryDirectory() as directory:
         for test in (check_everything, check_many, check_unbalanced, check_killed, check_forked, check_chained,
-                     check_with_opencl):
+                     check_with_opencl, check_collector_killed):
             test(directory)
 
 
