@@ -117,11 +117,11 @@ static uint32_t find_stack(const struct callsites *sites, uint32_t track, int64_
         else
             high = middle;
     }
+    if (low == sites->count)
+        return 0;
     const struct seen *found = &sites->seen[low];
-    return low < sites->count && found->track == track && found->start == start &&
-                   found->correlation == correlation
-               ? found->stack
-               : 0;
+    bool is_it = found->track == track && found->start == start && found->correlation == correlation;
+    return is_it ? found->stack : 0;
 }
 
 static uint32_t stack_of(const struct callsites *sites, const tsmith_timeline *timeline,

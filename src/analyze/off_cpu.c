@@ -126,5 +126,6 @@ static int by_time(const void *a, const void *b) {
 }
 
 void off_cpu_sort_reasons(struct off_cpu *off) {
-    qsort(off->reasons, off->reason_count, sizeof *off->reasons, by_time);
+    if (off->reason_count)
+        qsort(off->reasons, off->reason_count, sizeof *off->reasons, by_time);
 }

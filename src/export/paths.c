@@ -331,8 +331,9 @@ static int by_stack(const void *left, const void *right) {
 
 static void count_work(struct paths *paths) {
     size_t calls = 0;
-    if (paths->work_count)
-        qsort(paths->work, paths->work_count, sizeof *paths->work, by_call);
+    if (!paths->work_count)
+        return;
+    qsort(paths->work, paths->work_count, sizeof *paths->work, by_call);
     while (calls < paths->work_count && paths->work[calls].duration < 0)
         calls++;
     for (size_t i = calls; i < paths->work_count; i++) {
