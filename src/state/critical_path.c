@@ -124,9 +124,12 @@ static size_t find_last(const tsmith_graph *graph, int64_t until) {
     return last[0] != SIZE_MAX ? last[0] : last[1];
 }
 
-static void walk_back(struct walk *walk) {
+// `last` is the node that ends last of all.
+static void walk_back(struct walk *walk, size_t last) {
     const tsmith_graph *graph = walk->graph;
-    size_t at = find_last(graph, walk->window.to);
+    size_t at = last;
+    if (last != SIZE_MAX && graph_time(graph, (uint32_t)last, true) > walk->window.to)
+        at = find_last(graph, walk->window.to);
     at = at == SIZE_MAX ? at : 2 * at + 1;
     while (at != SIZE_MAX && !walk->failed && point_time(graph, at) > walk->window.from) {
         walk->visited[at] = 1;
@@ -183,7 +186,7 @@ static void go_back(struct backward *backward, size_t point) {
             relax(backward, edge_point(&graph->edges[i]), latest);
 }
 
-static tsmith_status find_slack(struct critical_path *path, const tsmith_graph *graph) {
+static tsmith_status find_slack(struct critical_path *path, const tsmith_graph *graph, size_t last) {
     size_t points = 2 * (size_t)graph->node_count;
     if (points > UINT32_MAX)
         return TSMITH_ERROR_LIMIT;
@@ -192,12 +195,10 @@ static tsmith_status find_slack(struct critical_path *path, const tsmith_graph *
                                 .waiting = calloc(points + 1, sizeof(uint32_t)),
                                 .ready = malloc((points + 1) * sizeof(uint32_t))};
     int64_t end = INT64_MIN;
-    size_t last;
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (!backward.latest || !backward.waiting || !backward.ready)
         goto done;
     status = TSMITH_OK;
-    last = find_last(graph, INT64_MAX);
     if (last != SIZE_MAX)
         end = graph_time(graph, (uint32_t)last, true);
     for (uint32_t node = 0; node < graph->node_count; node++) {
@@ -229,7 +230,8 @@ tsmith_status critical_path_make(struct critical_path *path, const tsmith_graph 
     walk.visited = calloc(2 * (size_t)graph->node_count + 1, 1);
     if (!path->slack || !walk.visited)
         goto done;
-    walk_back(&walk);
+    size_t last = find_last(graph, INT64_MAX);
+    walk_back(&walk, last);
     if (walk.failed)
         goto done;
     for (size_t i = 0; i < path->count / 2; i++) {
@@ -237,7 +239,7 @@ tsmith_status critical_path_make(struct critical_path *path, const tsmith_graph 
         path->steps[i] = path->steps[path->count - 1 - i];
         path->steps[path->count - 1 - i] = held;
     }
-    status = find_slack(path, graph);
+    status = find_slack(path, graph, last);
 done:
     free(walk.visited);
     if (status != TSMITH_OK)
