@@ -17,8 +17,11 @@ static void *next_library;
 static void attach(void) {
     const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
     struct channel *channel = NULL;
-    next_library =
-        injection_open_plugin(INJECTION_NCCL_NEXT, "libnccl-profiler-", (const void *)(uintptr_t)attach);
+    // Where no plugin is named NCCL takes the one of the usual name, if there is one.
+    const bool named = secure_getenv(INJECTION_NCCL_NEXT) != NULL;
+    next_library = named ? injection_open_plugin(INJECTION_NCCL_NEXT, "libnccl-profiler-",
+                                                 (const void *)(uintptr_t)attach)
+                         : dlopen("libnccl-profiler.so", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (!directory || !*directory || channel_open(directory, AGENT_API, &channel) != TSMITH_OK)
         return;
     const char *channels = secure_getenv("TRACESMITH_NCCL_CHANNELS");

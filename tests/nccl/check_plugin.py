@@ -101,6 +101,16 @@ def check_chained(directory):
         with open(counts) as file:
             check(file.read() == alone, "the other plugin is told the same as alone")
         check(len(of_kind(trace, "collective")) == 200 and not trace["lost"]["by_reason"], "and the trace has it all")
+    # The usual name, which NCCL looks for where none is named; and "none", which it knows.
+    os.rename(plugin, os.path.join(directory, "libnccl-profiler.so"))
+    os.unlink(counts)
+    trace_of(directory, "6", "200", env={"LD_LIBRARY_PATH": directory, "OTHER_PLUGIN_COUNTS": counts})
+    with open(counts) as file:
+        check(file.read() == alone, "the plugin of the usual name is told the same as alone")
+    os.unlink(counts)
+    trace_of(directory, "6", "10", env=dict(environment, NCCL_PROFILER_PLUGIN="none"))
+    check(not os.path.exists(counts), "none is none")
+    os.rename(os.path.join(directory, "libnccl-profiler.so"), plugin)
     _, trace, said = trace_of(directory, "5", "10", env=environment)
     check("has no ncclProfiler_v5" in said, "that it cannot be served is said: " + said)
     check(len(of_kind(trace, "collective")) == 10, "and the trace has it all")
