@@ -327,38 +327,78 @@ static void put_table(struct output *out, unsigned table, uint32_t rows, struct 
     content->length = 0;
 }
 
-void tables_write_schema(struct packer *packer, struct output *out) {
+void vocabulary_add(struct vocabulary *used, const tsmith_batch *batch) {
+    tsmith_column kinds;
+    for (uint32_t i = 0; i < tsmith_batch_column_count(batch); i++) {
+        const tsmith_column column = tsmith_batch_column_at(batch, i);
+        used->types |= 1u << column.type;
+        if (column.field < TSMITH_FIELD_LIMIT)
+            used->fields[column.field / 64] |= (uint64_t)1 << column.field % 64;
+    }
+    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds))
+        return;
+    for (uint32_t row = 0; row < kinds.count; row++)
+        used->kinds |= (uint64_t)1 << (((const uint8_t *)kinds.values)[row] & 63);
+}
+
+static bool uses_kind(const struct vocabulary *used, unsigned kind) {
+    return !used || used->kinds >> kind & 1;
+}
+
+static bool uses_field(const struct vocabulary *used, unsigned field) {
+    return !used || used->fields[field / 64] >> field % 64 & 1;
+}
+
+static bool uses_type(const struct vocabulary *used, unsigned type) {
+    return !used || used->types >> type & 1;
+}
+
+void tables_write_schema(struct packer *packer, const struct vocabulary *used, struct output *out) {
     struct output all = {0}, rows = {0};
     uint32_t count = 0;
     output_varint(&all, 7);
-#define NAMED(NAME, number, name, doc) output_varint(&rows, number), put_string(&rows, name), count++;
-    TSMITH_KIND_TABLE(NAMED)
+#define NAME_IF(number, name, uses)                                                                          \
+    if (uses)                                                                                                \
+        output_varint(&rows, number), put_string(&rows, name), count++;
+#define KIND(NAME, number, name, doc) NAME_IF(number, name, uses_kind(used, number))
+    TSMITH_KIND_TABLE(KIND)
     put_table(&all, 1, count, &rows);
     count = 0;
 #define FIELD(NAME, number, name, TYPE, unit, doc)                                                           \
-    output_varint(&rows, number), output_varint(&rows, TSMITH_TYPE_##TYPE), put_string(&rows, name),         \
-        put_string(&rows, unit), count++;
+    if (uses_field(used, number))                                                                            \
+        output_varint(&rows, number), output_varint(&rows, TSMITH_TYPE_##TYPE), put_string(&rows, name),     \
+            put_string(&rows, unit), count++;
     TSMITH_FIELD_TABLE(FIELD)
     put_table(&all, 2, count, &rows);
     count = 0;
-    TSMITH_OPERATION_TABLE(NAMED)
+#define OPERATION(NAME, number, name, doc) NAME_IF(number, name, uses_type(used, TSMITH_TYPE_OPERATION))
+    TSMITH_OPERATION_TABLE(OPERATION)
     put_table(&all, 3, count, &rows);
     count = 0;
-    TSMITH_DIRECTION_TABLE(NAMED)
+#define DIRECTION(NAME, number, name, doc) NAME_IF(number, name, uses_type(used, TSMITH_TYPE_DIRECTION))
+    TSMITH_DIRECTION_TABLE(DIRECTION)
     put_table(&all, 4, count, &rows);
     count = 0;
-    TSMITH_REASON_TABLE(NAMED)
+#define REASON(NAME, number, name, doc) NAME_IF(number, name, uses_type(used, TSMITH_TYPE_REASON))
+    TSMITH_REASON_TABLE(REASON)
     put_table(&all, 5, count, &rows);
     count = 0;
-    TSMITH_TRACK_KIND_TABLE(NAMED)
+#define TRACK_KIND(NAME, number, name, doc) NAME_IF(number, name, true)
+    TSMITH_TRACK_KIND_TABLE(TRACK_KIND)
     put_table(&all, 6, count, &rows);
     count = 0;
 #define TYPE(NAME, number, ctype, doc)                                                                       \
-    output_varint(&rows, number), output_varint(&rows, sizeof(ctype)), put_string(&rows, #NAME), count++;
+    if (uses_type(used, number))                                                                             \
+        output_varint(&rows, number), output_varint(&rows, sizeof(ctype)), put_string(&rows, #NAME), count++;
     TSMITH_TYPE_TABLE(TYPE)
     put_table(&all, 7, count, &rows);
-#undef NAMED
+#undef NAME_IF
+#undef KIND
 #undef FIELD
+#undef OPERATION
+#undef DIRECTION
+#undef REASON
+#undef TRACK_KIND
 #undef TYPE
     blob_write(packer, out, all.bytes, all.length);
     out->failed |= all.failed;

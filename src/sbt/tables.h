@@ -4,6 +4,7 @@
 #define SBT_TABLES_H
 
 #include "sbt/packing.h"
+#include "tracesmith/batch.h"
 #include "tracesmith/dictionary.h"
 
 enum sbt_table {
@@ -53,8 +54,17 @@ bool tables_mark_written(struct table_state *state, const tsmith_dictionary *dic
 // Appends the tracks that got another name since they were written.
 void tables_write_track_names(struct packer *packer, struct table_state *state,
                               const tsmith_dictionary *dictionary, struct output *out);
-// The payload of the SCHEMA frame.
-void tables_write_schema(struct packer *packer, struct output *out);
+// What of the vocabulary the events of a file use. A zeroed one is valid: nothing.
+struct vocabulary {
+    uint64_t kinds, fields[(TSMITH_FIELD_LIMIT + 63) / 64]; // a bit for each
+    uint32_t types;
+};
+_Static_assert(TSMITH_KIND_LIMIT <= 64 && TSMITH_TYPE_LIMIT <= 32, "a bit for each");
+
+void vocabulary_add(struct vocabulary *used, const tsmith_batch *batch);
+
+// The payload of the SCHEMA frame: of what is used, or (NULL) all that there is.
+void tables_write_schema(struct packer *packer, const struct vocabulary *used, struct output *out);
 
 // ---- reading
 

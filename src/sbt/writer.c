@@ -43,6 +43,7 @@ struct sbt_writer {
     struct aggregates aggregates; // of events since the last AGGREGATE
     uint64_t aggregates_first;
     struct totals totals;
+    struct vocabulary used;
     uint64_t events_written; // of those, in the file
     bool finished;
     bool torn;           // a write failed: nothing more is written
@@ -134,15 +135,23 @@ static tsmith_status check_open(struct sbt_writer *writer, tsmith_error *error) 
 
 // ---- opening
 
+// Of what is used, or (NULL) all that there is.
+static bool write_schema(struct sbt_writer *writer, const struct vocabulary *used) {
+    size_t at = begin_frame(writer);
+    scratch_reset(&writer->encoder.packer.scratch, SIZE_MAX);
+    tables_write_schema(&writer->encoder.packer, used, &writer->pending);
+    return end_frame(writer, at, &(struct frame_header){.type = FRAME_SCHEMA});
+}
+
+// The vocabulary comes first, so that a file says what it means however early it ends; a file that is to be small has at its
+// end what it used of it.
 static bool write_head(struct sbt_writer *writer) {
     uint8_t *head = output_room(&writer->pending, SBT_FILE_HEADER_SIZE);
     if (!head)
         return false;
     file_header_put(head, writer->encoder.packer.small ? SBT_MINOR : 0);
     writer->pending.length = SBT_FILE_HEADER_SIZE;
-    size_t at = begin_frame(writer);
-    tables_write_schema(&writer->encoder.packer, &writer->pending);
-    return end_frame(writer, at, &(struct frame_header){.type = FRAME_SCHEMA});
+    return writer->encoder.packer.small || write_schema(writer, NULL);
 }
 
 // A newer caller's options beyond what this library knows are ignored.
@@ -249,6 +258,8 @@ static tsmith_status write_tables(struct sbt_writer *writer, const tsmith_dictio
 
 static bool note_events(struct sbt_writer *writer, const tsmith_batch *batch) {
     totals_add(&writer->totals, batch);
+    if (writer->encoder.packer.small)
+        vocabulary_add(&writer->used, batch);
     aggregates_add(&writer->aggregates, batch);
     return !writer->aggregates.failed;
 }
@@ -384,8 +395,9 @@ tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictiona
     if (status != TSMITH_OK)
         return status;
     size_t at = writer->pending.length;
-    if (!write_late_names(writer, dictionary) || !write_aggregates(writer) || !write_index(writer) ||
-        !write_end(writer))
+    if (!write_late_names(writer, dictionary) ||
+        (writer->encoder.packer.small && !write_schema(writer, &writer->used)) || !write_aggregates(writer) ||
+        !write_index(writer) || !write_end(writer))
         return no_memory(writer, at, error);
     status = flush(writer, error);
     writer->finished = true;
