@@ -36,6 +36,20 @@ static const char *api_doc(size_t index) {
     return docs[index];
 }
 
+static const char *cuda_word(size_t index) {
+    static const char *const names[] = {"graphs", "events", "faults", NULL};
+    return names[index];
+}
+
+static const char *cuda_doc(size_t index) {
+    static const char *const docs[] = {
+        "a launched graph as one event, not each of its nodes: costs less",
+        "when each recorded event was reached on the device (CUDA 12.8)",
+        "page faults of unified memory, which slow it down",
+    };
+    return docs[index];
+}
+
 static const char *wait_word(size_t index) {
     static const char *const names[] = {"all", "program", NULL};
     return names[index];
@@ -73,6 +87,12 @@ static const struct option profile_options[] = {
      .word_doc = api_doc,
      .list = true,
      .doc = "Which GPU APIs to record, separated by commas; all there are when not given"},
+    {.name = "cuda",
+     .argument = "LIST",
+     .word = cuda_word,
+     .word_doc = cuda_doc,
+     .list = true,
+     .doc = "What else to record of CUDA, separated by commas"},
     {.name = "wait",
      .argument = "WHOM",
      .word = wait_word,

@@ -88,6 +88,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         complain("--no-payload and --capture-hashes say how --capture records: give that too");
         return false;
     }
+    options->cuda = invocation_value(invocation, "cuda");
     options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)
         tsmith_overflow_find(overflow, &options->overflow);

@@ -55,6 +55,7 @@ static size_t base_length(const char *name) {
     return length;
 }
 
+// A launch on several devices has several kernels, so it is noted as waits are: who, and when.
 static enum call_class classify(const char *name) {
     static const char *const launches[] = {
         "cuLaunchKernel",     "cuLaunchKernelEx",    "cuLaunchCooperativeKernel",
@@ -62,10 +63,17 @@ static enum call_class classify(const char *name) {
         "cuGraphLaunch",      "cudaLaunch",          "cudaLaunchKernel",
         "__cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel",
         "cudaGraphLaunch"};
-    static const char *const waits[] = {
-        "cuCtxSynchronize",      "cuStreamSynchronize",   "cuEventSynchronize",
-        "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
-        "cudaThreadSynchronize", "cuStreamWaitEvent",     "cudaStreamWaitEvent"};
+    static const char *const waits[] = {"cuCtxSynchronize",
+                                        "cuStreamSynchronize",
+                                        "cuEventSynchronize",
+                                        "cudaDeviceSynchronize",
+                                        "cudaStreamSynchronize",
+                                        "cudaEventSynchronize",
+                                        "cudaThreadSynchronize",
+                                        "cuLaunchCooperativeKernelMultiDevice",
+                                        "cudaLaunchCooperativeKernelMultiDevice",
+                                        "cuStreamWaitEvent",
+                                        "cudaStreamWaitEvent"};
     // Who allocates, copies and sets is asked for only where stacks are wanted.
     static const char *const noted[] = {"cuMemAlloc",    "cudaMalloc",     "cuMemcpy",     "cudaMemcpy",
                                         "cuMemsetD",     "cudaMemset",     "cuModuleLoad", "cuLibraryLoad",
@@ -159,6 +167,13 @@ void launches_call(int domain, uint32_t id, const struct cupti_callback_data *da
     // A launch that failed has no record of the device.
     if (class == CALL_LAUNCH && data->result && *data->result != 0 &&
         launches_find(data->correlation, LAUNCH_RECORD, &launch, &ended) && ended)
+        channel_ended(agent.channel, FLIGHT_SHARED, ended);
+}
+
+void launches_captured(void) {
+    struct launch launch;
+    uint64_t ended = 0;
+    if (here.correlation && launches_find(here.correlation, LAUNCH_RECORD, &launch, &ended) && ended)
         channel_ended(agent.channel, FLIGHT_SHARED, ended);
 }
 

@@ -30,6 +30,9 @@ enum launch_use {
 // was seen.
 bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out, uint64_t *ended);
 
+// A node of a graph was made on this thread: if it is within a launch, that was captured, and runs nothing.
+void launches_captured(void);
+
 uint64_t launches_made(void);
 uint64_t launches_open(void); // made, and no record of the device has come yet
 

@@ -4,9 +4,9 @@
 // CUPTI has one subscriber per process, until 13.3: from then on those that use the second interface and allow it can
 // share. So that one is used where it is there, and whoever came before us keeps what they have.
 //
-// Kernels are recorded as CONCURRENT_KERNEL, which does not serialise them. Graphs are recorded node by node, unless
-// TRACESMITH_CUDA_GRAPHS is "graph" (one event per launch, which costs less). Kinds for kernels are never enabled
-// alone: with graphs, a CUPTI that has only those enabled does not recycle its memory and in the end gives no times.
+// Kernels are recorded as CONCURRENT_KERNEL, which does not serialise them. Graphs are recorded node by node, unless the
+// user wants them whole. Kinds for kernels are never enabled alone: with graphs, a CUPTI that has only those enabled
+// does not recycle its memory and in the end gives no times.
 #include "subscribe.h"
 
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "buffers.h"
+#include "capture/injection.h"
 #include "launches.h"
 #include "library.h"
 #include "records.h"
@@ -41,7 +42,6 @@ static const struct {
     {CUPTI_KIND_MEMORY2, CUPTI_11_1, false},
     {CUPTI_KIND_MEMORY_POOL, CUPTI_11_1, false},
     {CUPTI_KIND_JIT, CUPTI_12_0, false},
-    {CUPTI_KIND_CUDA_EVENT, CUPTI_12_8, false},
     {CUPTI_KIND_MEM_DECOMPRESS, CUPTI_12_9, false},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -86,6 +86,9 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         break;
     case CUPTI_RESOURCE_STREAM_DESTROY:
         object(TSMITH_OPERATION_DESTROY_QUEUE, stream_of(data->context, data->stream), context, 0);
+        break;
+    case CUPTI_RESOURCE_GRAPH_NODE_CREATED:
+        launches_captured();
         break;
     case CUPTI_RESOURCE_MODULE_LOADED:
         object(TSMITH_OPERATION_CREATE_PROGRAM, module ? module->id : 0, context, module ? module->bytes : 0);
@@ -157,9 +160,11 @@ static int enable_callbacks(void) {
     static const struct {
         int domain;
         uint32_t first, last;
-    } wanted[] = {{CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_RESOURCE_STREAM_DESTROY},
-                  {CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED, CUPTI_RESOURCE_MODULE_UNLOAD},
-                  {CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, CUPTI_STATE_FATAL_ERROR}};
+    } wanted[] = {
+        {CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_RESOURCE_STREAM_DESTROY},
+        {CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED, CUPTI_RESOURCE_MODULE_UNLOAD},
+        {CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPH_NODE_CREATED, CUPTI_RESOURCE_GRAPH_NODE_CREATED},
+        {CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, CUPTI_STATE_FATAL_ERROR}};
     int result = CUPTI_OK;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         for (uint32_t id = wanted[i].first; id <= wanted[i].last; id++)
@@ -168,25 +173,44 @@ static int enable_callbacks(void) {
     return result;
 }
 
+// Whether the user asked for what costs more, or is another choice.
+static bool asked_for(const char *word) {
+    const char *list = secure_getenv(INJECTION_CUDA_OPTIONS);
+    const size_t length = strlen(word);
+    while (list && *list) {
+        const size_t here = strcspn(list, ",");
+        if (here == length && memcmp(list, word, length) == 0)
+            return true;
+        list += here + (list[here] == ',');
+    }
+    return false;
+}
+
 static int enable_graphs(void) {
-    const char *graphs = secure_getenv("TRACESMITH_CUDA_GRAPHS");
-    if (!graphs || strcmp(graphs, "graph") != 0 || !cupti_has(CUPTI_11_6))
+    if (!cupti_has(CUPTI_11_6) || !asked_for("graphs"))
         return CUPTI_OK;
     enable(CUPTI_KIND_DEVICE_GRAPH_TRACE);
     return enable(CUPTI_KIND_GRAPH_TRACE);
 }
 
-// Costs more than the rest where pages move a lot; where it is not supported nothing is said.
+// Where it is not supported nothing is said.
 static void enable_unified_memory(void) {
-    enum { PROCESS_ONE_DEVICE = 1, COUNTERS = 4 };
-    struct cupti_unified_memory_config config[COUNTERS];
+    enum { PROCESS_ONE_DEVICE = 1, TRANSFERS = 2, AND_FAULTS = 4 };
+    struct cupti_unified_memory_config config[AND_FAULTS];
+    const uint32_t counters = asked_for("faults") ? AND_FAULTS : TRANSFERS;
     if (!cupti.ActivityConfigureUnifiedMemoryCounter)
         return;
-    for (uint32_t i = 0; i < COUNTERS; i++)
+    for (uint32_t i = 0; i < counters; i++)
         config[i] = (struct cupti_unified_memory_config){
             .scope = PROCESS_ONE_DEVICE, .counter = i + 1, .device = 0, .enable = 1};
-    if (cupti.ActivityConfigureUnifiedMemoryCounter(config, COUNTERS) == CUPTI_OK)
+    if (cupti.ActivityConfigureUnifiedMemoryCounter(config, counters) == CUPTI_OK)
         enable(CUPTI_KIND_UNIFIED_MEMORY);
+}
+
+static void enable_events(void) {
+    if (cupti_has(CUPTI_12_8) && asked_for("events") && cupti.ActivityEnableCudaEventDeviceTimestamps &&
+        cupti.ActivityEnableCudaEventDeviceTimestamps(1) == CUPTI_OK)
+        enable(CUPTI_KIND_CUDA_EVENT);
 }
 
 static int enable_all(void) {
@@ -196,16 +220,15 @@ static int enable_all(void) {
     for (size_t i = 0; i < KINDS && result == CUPTI_OK; i++) {
         if (!cupti_has(kinds[i].since))
             continue;
-        if (kinds[i].kind == CUPTI_KIND_CUDA_EVENT && (!cupti.ActivityEnableCudaEventDeviceTimestamps ||
-                                                       cupti.ActivityEnableCudaEventDeviceTimestamps(1)))
-            continue;
         const int enabled = enable(kinds[i].kind);
         result = kinds[i].needed ? enabled : CUPTI_OK;
     }
     if (result == CUPTI_OK)
         result = enable_graphs();
-    if (result == CUPTI_OK)
+    if (result == CUPTI_OK) {
         enable_unified_memory();
+        enable_events();
+    }
     return result == CUPTI_OK ? enable_callbacks() : result;
 }
 

@@ -262,6 +262,7 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
     room = room && set(&list, CHANNEL_ENVIRONMENT, session_directory, '\0') &&
            (!options->recording || set_recording(&list, options)) &&
            (!(options->max_overhead > 0) || set_max_overhead(&list, options->max_overhead)) &&
+           (!options->cuda || set(&list, INJECTION_CUDA_OPTIONS, options->cuda, '\0')) &&
            inject(&list, options, directory, &injected);
     if (!room)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the environment of the program");

@@ -5,10 +5,16 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
+options='--cuda events,faults'
 DOUBLE_CUPTI=version=130001 record rare -- "$programs/cu_work" launches=2 rare
 DOUBLE_CUPTI=version=20 record older -- "$programs/cu_work" launches=2 rare
+options=
+DOUBLE_CUPTI=version=130001 record usual -- "$programs/cu_work" launches=2 rare
+record captured -- "$programs/cu_work" launches=2 capture=50
 DOUBLE_DEVICES=2 record peers -- "$programs/cu_work" launches=2 peers
-TRACESMITH_CUDA_GRAPHS=graph record graphs -- "$programs/cu_work" launches=2 graphs=7
+options='--cuda graphs'
+record graphs -- "$programs/cu_work" launches=2 graphs=7
+options=
 python3 - "$work" <<'PY'
 import sys
 from trace import Run
@@ -48,6 +54,15 @@ run = Run(sys.argv[1], "older")
 run.expect(not run.of("event_record"), "events had no times then")
 event, track = one(run, "compile", "PTX to cubin, compile")
 run.expect(track["name"] == "JIT compiler", "nor compilations a thread")
+
+# What costs the program something is recorded when it is asked for.
+run = Run(sys.argv[1], "usual")
+run.expect(not run.of("event_record") and not run.lost, f"lost {run.lost}")
+
+# Launches that are captured run nothing: nothing of them is missing.
+run = Run(sys.argv[1], "captured")
+run.expect(len(run.calls("cuLaunchKernel")) == 52 and len(run.of("kernel")) == 2, "captured launches")
+run.expect(not run.lost, f"lost {run.lost}")
 
 run = Run(sys.argv[1], "peers")
 run.expect(len(run.devices) == 2 and not run.lost, f"{run.devices}")

@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [capture=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -43,6 +43,7 @@ static int (*double_graph)(handle *, uint32_t);
 static uint64_t (*double_feed)(uint64_t);
 static uint64_t (*double_callbacks)(uint64_t);
 static int (*double_rare)(void);
+static void (*double_capture)(int);
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry first()\n{\n ret;\n}\n"
@@ -50,7 +51,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 
 enum { BYTES = 4096 };
 static struct {
-    long launches, threads, streams, graphs, bad, feed, callbacks;
+    long launches, threads, streams, graphs, bad, feed, callbacks, capture;
     int fork, close, rare, peers, pause;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
@@ -100,6 +101,7 @@ static handle open_driver(void) {
     *(void **)&double_graph = dlsym(library, "double_graph");
     *(void **)&double_feed = dlsym(library, "double_feed");
     *(void **)&double_callbacks = dlsym(library, "double_callbacks");
+    *(void **)&double_capture = dlsym(library, "double_capture");
     *(void **)&double_rare = dlsym(library, "double_rare");
     return library;
 }
@@ -193,6 +195,7 @@ static void read_words(int count, char **words) {
         WORD("fork", want.fork = 1)
         WORD("close", want.close = 1)
         WORD("rare", want.rare = 1)
+        WORD("capture", want.capture = number)
         WORD("pause", want.pause = 1)
         WORD("peers", want.peers = 1)
         WORD("end", want.end = equals ? equals + 1 : "return")
@@ -248,6 +251,12 @@ int main(int count, char **words) {
         fflush(stdout);
         usleep(700000);
         run_threads(context, first, second, &waits);
+    }
+    // Launches that are captured into a graph run nothing.
+    for (long i = 0; double_capture && i < want.capture; i++) {
+        double_capture(1);
+        need(cuLaunchKernel(first, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL), "cuLaunchKernel");
+        double_capture(0);
     }
     if (want.graphs && double_graph)
         need(double_graph(&graph, 5), "double_graph");

@@ -44,6 +44,7 @@ static _Atomic uint32_t correlations, contexts, streams = 6, modules, graphs;
 static atomic_int initialised;
 static __thread struct context *current;
 static struct context *_Atomic first_context;
+static __thread bool capturing; // what is launched becomes a node of a graph
 static __thread uint32_t outer; // the correlation id of the call of the runtime that this thread is in
 
 void double_hook(const struct hooks *theirs) {
@@ -382,8 +383,16 @@ int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned
                                   .block = {bx, by, bz},
                                   .shared = shared,
                                   .name = function->name};
-    run(at, &operation, (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
+    if (!capturing)
+        run(at, &operation, (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
+    else if (call.hooks)
+        call.hooks->resource(CUPTI_RESOURCE_GRAPH_NODE_CREATED, current, NULL, 0, 0);
     return end(&call, OK);
+}
+
+void double_capture(int on);
+void double_capture(int on) {
+    capturing = on;
 }
 
 // A graph of so many kernels: what instantiation would give.
