@@ -71,6 +71,7 @@ static int open_watch(struct sources *sources, const struct invocation *invocati
     }
     const tsmith_watch_options options = {.size = sizeof options,
                                           .sched = sources->sched,
+                                          .stacks = invocation_flag(invocation, "stacks"),
                                           .probes = probes,
                                           .probe_count = sources->probe_count};
     if (code == EXIT_DONE && tsmith_watch_create(&options, &sources->watch, &error) < 0) {

@@ -112,6 +112,7 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     if (stat("/proc/self/ns/pid", &namespace))
         return say(message, size, "/proc/self/ns/pid: %s", strerror(errno));
     agent->skeleton->rodata->launcher_namespace = (unsigned)namespace.st_ino;
+    agent->skeleton->rodata->with_stacks = options->stacks != 0;
     choose_programs(agent);
     if (options->ring_bytes)
         bpf_map__set_max_entries(agent->skeleton->maps.ring, (uint32_t)options->ring_bytes);
@@ -236,8 +237,18 @@ static void stop(struct agent_bpf *agent) {
     trace_bpf__detach(agent->skeleton);
 }
 
-static unsigned long long lost(struct agent_bpf *agent, int threads) {
-    const unsigned which = threads ? 1 : 0;
+static unsigned stack(struct agent_bpf *agent, int id, unsigned long long addresses[AGENT_BPF_DEPTH]) {
+    unsigned depth = 0;
+    memset(addresses, 0, AGENT_BPF_DEPTH * sizeof *addresses);
+    if (id < 0 || bpf_map_lookup_elem(bpf_map__fd(agent->skeleton->maps.stacks), &id, addresses))
+        return 0;
+    while (depth < AGENT_BPF_DEPTH && addresses[depth])
+        depth++;
+    return depth;
+}
+
+static unsigned long long lost(struct agent_bpf *agent, enum agent_bpf_lost what) {
+    const unsigned which = what;
     unsigned long long count = 0;
     return bpf_map_lookup_elem(bpf_map__fd(agent->skeleton->maps.lost), &which, &count) == 0 ? count : 0;
 }
@@ -255,6 +266,7 @@ const struct agent_bpf_table *tracesmith_bpf_calls(void) {
                                                  .read = read_records,
                                                  .stop = stop,
                                                  .lost = lost,
+                                                 .stack = stack,
                                                  .sees_fences = sees_fences,
                                                  .close = close_agent};
     return &table;

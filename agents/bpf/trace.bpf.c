@@ -58,6 +58,7 @@ struct dma_fence {
 // What the loader sets before it loads.
 const volatile unsigned launcher;           // the recording process: its children are recorded
 const volatile unsigned launcher_namespace; // of its process numbers, as an inode
+const volatile bool with_stacks;            // of the kernel, where a thread waits
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -74,7 +75,7 @@ struct {
 struct off {
     unsigned long long start, woken;
     unsigned state, flags;
-    int system_call;
+    int system_call, stack;
     unsigned waker_pid, waker_tid;
     char waker[AGENT_BPF_COMM];
 };
@@ -87,13 +88,25 @@ struct {
 } off_cpu SEC(".maps");
 
 struct {
+    __uint(type, BPF_MAP_TYPE_STACK_TRACE);
+    __uint(max_entries, 16384);
+    __type(key, unsigned);
+    __uint(value_size, AGENT_BPF_DEPTH * sizeof(unsigned long long));
+} stacks SEC(".maps");
+
+struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 65536);
     __type(key, unsigned long long); // of a fence that a recorded process emitted: its context
     __type(value, unsigned);
 } fence_contexts SEC(".maps");
 
-enum { LOST_RECORDS, LOST_THREADS, LOST_COUNT };
+enum {
+    LOST_RECORDS = AGENT_BPF_LOST_RECORDS,
+    LOST_THREADS = AGENT_BPF_LOST_THREADS,
+    LOST_STACKS = AGENT_BPF_LOST_STACKS,
+    LOST_COUNT
+};
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -213,12 +226,15 @@ static int system_call_of(struct task_struct *task) {
 
 enum { DEAD = 0x80 }; // of the states
 
-static void stop_running(struct task_struct *task, bool preempted) {
+static void stop_running(void *context, struct task_struct *task, bool preempted) {
     const unsigned thread = (unsigned)task->pid;
     struct off off = {.start = bpf_ktime_get_ns(), .state = preempted ? 0 : state_of(task)};
     if (off.state & DEAD)
         return;
     off.system_call = system_call_of(task);
+    off.stack = with_stacks && off.state ? (int)bpf_get_stackid(context, &stacks, 0) : -1;
+    if (with_stacks && off.state && off.stack < 0)
+        count_lost(LOST_STACKS);
     if (bpf_map_update_elem(&off_cpu, &thread, &off, BPF_ANY))
         count_lost(LOST_THREADS);
 }
@@ -231,6 +247,7 @@ static void begin_running(struct task_struct *task) {
         fill_head(&record->head, AGENT_BPF_OFF_CPU, off->flags, task);
         record->state = off->state;
         record->system_call = off->system_call;
+        record->stack = off->stack;
         record->start = off->start;
         record->woken = off->woken;
         record->end = bpf_ktime_get_ns();
@@ -246,7 +263,7 @@ static void begin_running(struct task_struct *task) {
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct *before, struct task_struct *after) {
     if (is_recorded(before))
-        stop_running(before, preempted);
+        stop_running(ctx, before, preempted);
     if (is_recorded(after))
         begin_running(after);
     return 0;

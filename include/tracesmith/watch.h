@@ -31,6 +31,7 @@ typedef struct tsmith_probe {
 typedef struct tsmith_watch_options {
     size_t size;                // sizeof(tsmith_watch_options)
     int sched;                  // threads that do not run, and fences
+    int stacks;                 // with `sched`: where in the kernel a thread waits, as its call stack
     const tsmith_probe *probes; // at most 32
     size_t probe_count;
     const char *agent_directory; // as in tsmith_capture_options

@@ -57,6 +57,7 @@ static tsmith_status open_agent(tsmith_watch *watch, const tsmith_watch_options 
         probes[i] = (struct agent_bpf_probe){options->probes[i].file, options->probes[i].function};
     const struct agent_bpf_options wanted = {.interface = AGENT_BPF_INTERFACE,
                                              .sched = options->sched,
+                                             .stacks = options->stacks,
                                              .probes = probes,
                                              .probe_count = (unsigned)options->probe_count};
     if (access("/sys/kernel/btf/vmlinux", R_OK))
@@ -158,8 +159,9 @@ static void stop_reading(tsmith_watch *watch) {
     watch->table->stop(watch->agent);
     watch->table->read(watch->agent, take_record, watch);
     spool_flush(watch);
-    watch->lost = watch->table->lost(watch->agent, 0);
-    watch->lost_threads = watch->table->lost(watch->agent, 1);
+    watch->lost = watch->table->lost(watch->agent, AGENT_BPF_LOST_RECORDS);
+    watch->lost_threads = watch->table->lost(watch->agent, AGENT_BPF_LOST_THREADS);
+    watch->lost_stacks = watch->table->lost(watch->agent, AGENT_BPF_LOST_STACKS);
 }
 
 // The program has ended.

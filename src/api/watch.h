@@ -26,7 +26,7 @@ struct tsmith_watch {
     pthread_t reader;
     atomic_bool reading, stopping;
     bool started;
-    uint64_t lost, lost_threads, unspooled;
+    uint64_t lost, lost_threads, lost_stacks, unspooled;
     int spool_errno; // why records could not be kept; 0: they were
     struct watch_totals totals;
 };

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "api/kernel_symbols.h"
 #include "api/watch.h"
 #include "base/array.h"
 #include "base/status.h"
@@ -32,8 +33,18 @@ struct watched_thread {
     struct agent_bpf_fence wait; // that it is in; type 0: none
 };
 
+// Of the kernel, as the dictionary has it.
+struct kernel_stacks {
+    struct kernel_symbols symbols;
+    bool read;
+    uint32_t module;
+    uint32_t *ids; // by the kernel's number; 0: not asked for yet
+    size_t capacity;
+};
+
 struct rows {
     tsmith_watch *watch;
+    struct kernel_stacks stacks;
     struct host_clock clock;
     tsmith_dictionary *dictionary;
     struct gather gather;
@@ -192,6 +203,66 @@ static struct watched_thread *thread_of(struct rows *rows, const struct agent_bp
     return thread;
 }
 
+// ---- stacks of the kernel
+
+// A frame that is new to the dictionary is named at once: only the machine that recorded can.
+static uint32_t frame_of(struct rows *rows, uint64_t address) {
+    const uint32_t known = tsmith_dictionary_frame_count(rows->dictionary);
+    const tsmith_frame frame = {
+        .module = rows->stacks.module, .flags = TSMITH_FRAME_KERNEL, .address = address};
+    const uint32_t id = tsmith_dictionary_intern_frame(rows->dictionary, &frame);
+    const char *name = id && id >= known ? kernel_symbols_find(&rows->stacks.symbols, address) : NULL;
+    if (name)
+        tsmith_dictionary_add_symbol(rows->dictionary,
+                                     &(tsmith_symbol){.frame = id, .function = text(rows, name)});
+    return id;
+}
+
+// What the kernel was in because of us: the innermost frames of every stack.
+static bool is_ours(const struct rows *rows, uint64_t address) {
+    static const char *const ours[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_",
+                                       "bpf_trampoline_"};
+    const char *name = kernel_symbols_find(&rows->stacks.symbols, address);
+    for (size_t i = 0; name && i < sizeof ours / sizeof ours[0]; i++)
+        if (strncmp(name, ours[i], strlen(ours[i])) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t add_stack(struct rows *rows, int stack) {
+    unsigned long long addresses[AGENT_BPF_DEPTH];
+    const unsigned depth = rows->watch->table->stack(rows->watch->agent, stack, addresses);
+    unsigned inner = 0;
+    uint32_t parent = 0;
+    if (!rows->stacks.read) {
+        const tsmith_module module = {.path = text(rows, "[kernel]"), .flags = TSMITH_MODULE_KERNEL};
+        kernel_symbols_read(&rows->stacks.symbols, "/proc/kallsyms");
+        rows->stacks.module = tsmith_dictionary_intern_module(rows->dictionary, &module);
+        rows->stacks.read = true;
+    }
+    while (inner < depth && is_ours(rows, addresses[inner]))
+        inner++;
+    // A return address lies behind the call: the call is before it.
+    for (unsigned i = depth; i > inner; i--) {
+        const tsmith_stack entry = {parent, frame_of(rows, addresses[i - 1] - 1)};
+        parent = tsmith_dictionary_intern_stack(rows->dictionary, &entry);
+    }
+    return parent;
+}
+
+static uint32_t stack_of(struct rows *rows, int stack) {
+    const size_t before = rows->stacks.capacity;
+    void *ids = rows->stacks.ids;
+    if (stack < 0 || stack >= 1 << 20 ||
+        !array_reserve(&ids, &rows->stacks.capacity, (size_t)stack + 1, sizeof *rows->stacks.ids))
+        return 0;
+    rows->stacks.ids = ids;
+    memset(rows->stacks.ids + before, 0, (rows->stacks.capacity - before) * sizeof *rows->stacks.ids);
+    if (!rows->stacks.ids[stack])
+        rows->stacks.ids[stack] = add_stack(rows, stack);
+    return rows->stacks.ids[stack];
+}
+
 // ---- records
 
 enum { INTERRUPTIBLE = 1, UNINTERRUPTIBLE = 2, STOPPED = 4 | 8 }; // states of the kernel
@@ -217,6 +288,9 @@ static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *recor
     if (record->system_call >= 0)
         set(rows, batch, TSMITH_FIELD_NAME,
             text(rows, system_call_name(record->system_call, room, sizeof room)));
+    const uint32_t stack = stack_of(rows, record->stack);
+    if (stack)
+        set(rows, batch, TSMITH_FIELD_STACK, stack);
     if (!(record->head.more & AGENT_BPF_WOKEN))
         return;
     set(rows, batch, TSMITH_FIELD_WOKEN, (uint64_t)time_of(rows, record->woken));
@@ -393,6 +467,8 @@ static void end(struct rows *rows) {
          "records of the kernel did not fit into its buffer");
     note(rows, rows->watch->lost_threads, TSMITH_REASON_TABLE_FULL,
          "threads or processes were too many for the kernel's tables");
+    note(rows, rows->watch->lost_stacks, TSMITH_REASON_TABLE_FULL,
+         "stacks of the kernel were too many for its table");
     note(rows, rows->watch->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
     note(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "records of too many threads or calls");
     note(rows, rows->bad, TSMITH_REASON_CORRUPT, "records of the kernel could not be read");
@@ -433,6 +509,8 @@ static void destroy(void *self) {
             free(thread->calls);
             free(thread);
         }
+    kernel_symbols_finish(&rows->stacks.symbols);
+    free(rows->stacks.ids);
     gather_finish(&rows->gather);
     ledger_finish(&rows->ledger);
     host_clock_finish(&rows->clock);

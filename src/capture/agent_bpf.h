@@ -6,7 +6,9 @@
 #ifndef CAPTURE_AGENT_BPF_H
 #define CAPTURE_AGENT_BPF_H
 
-enum { AGENT_BPF_INTERFACE = 1, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16 };
+enum { AGENT_BPF_INTERFACE = 1, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16, AGENT_BPF_DEPTH = 64 };
+
+enum agent_bpf_lost { AGENT_BPF_LOST_RECORDS, AGENT_BPF_LOST_THREADS, AGENT_BPF_LOST_STACKS };
 
 // ---- records
 
@@ -34,6 +36,8 @@ struct agent_bpf_off_cpu {
     unsigned long long start, woken, end;
     unsigned state;  // the kernel's: 0 it was ready to run
     int system_call; // it was in; -1: in none
+    int stack;       // of the kernel where it waited; below 0: not known
+    unsigned unused;
     unsigned waker_pid, waker_tid;
     char waker[AGENT_BPF_COMM];
 };
@@ -67,6 +71,7 @@ struct agent_bpf_cost {
 struct agent_bpf_options {
     unsigned interface; // AGENT_BPF_INTERFACE
     int sched;          // switches, wake-ups and fences
+    int stacks;         // of the kernel, where a thread waits
     const struct agent_bpf_probe *probes;
     unsigned probe_count;
     unsigned long ring_bytes; // a power of two; 0: 8 MiB
@@ -85,8 +90,9 @@ struct agent_bpf_table {
     int (*read)(struct agent_bpf *agent, int (*each)(void *context, void *record, unsigned long size),
                 void *context);
     void (*stop)(struct agent_bpf *agent); // nothing more is recorded
-    unsigned long long (*lost)(struct agent_bpf *agent,
-                               int threads); // records; with `threads`: threads, processes
+    unsigned long long (*lost)(struct agent_bpf *agent, enum agent_bpf_lost what);
+    // The addresses of a stack, the innermost first: how many.
+    unsigned (*stack)(struct agent_bpf *agent, int stack, unsigned long long addresses[AGENT_BPF_DEPTH]);
     int (*sees_fences)(const struct agent_bpf *agent);
     void (*close)(struct agent_bpf *agent);
 };

@@ -88,6 +88,30 @@ assert sum(map(len, calls.values())) == sum(role["calls"] for role in said.value
 assert not [e for e in trace["events"] if e["kind"] == "loss"]
 PY
 
+# With --stacks, where in the kernel a thread waited: a sleep of the clock in its sleep, a read in that of a pipe. Nothing of
+# ours is in a stack.
+if grep -q " T do_nanosleep$\| t do_nanosleep$" /proc/kallsyms; then
+    "$TRACESMITH" profile --sched --stacks -o "$work/stacks.sbt" -- "$waits" -n 5 >/dev/null 2>"$work/err" ||
+        fail "recording stacks: $(cat "$work/err")"
+    "$TRACESMITH" view --stacks -f json -t off_cpu "$work/stacks.sbt" >"$work/stacks.json" || fail "the stacks cannot be read"
+    python3 - "$work/stacks.json" <<'PY' || fail "the stacks are not where the waits were"
+import json, sys
+events = json.load(open(sys.argv[1]))["events"]
+found = {"clock_nanosleep": 0, "read": 0}
+for event in events:
+    functions = [frame.get("function", "") for frame in event.get("frames", [])]
+    assert not any("bpf" in function for function in functions), functions
+    if event["operation"] == "preempted":
+        assert not functions
+    elif event.get("name") in found:
+        assert "schedule" in functions and any("syscall" in function for function in functions), functions
+        assert any(("nanosleep" if event["name"] == "clock_nanosleep" else "pipe_read") in function
+                   for function in functions), (event["name"], functions)
+        found[event["name"]] += 1
+assert found["clock_nanosleep"] >= 10 and found["read"] >= 10, found
+PY
+fi
+
 # A function, a file or a word that is not there: nothing is run.
 for wrong in "$waits:nowhere" "$work/nowhere.so:f" "word"; do
     code=0
