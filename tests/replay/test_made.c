@@ -17,6 +17,8 @@ enum { COUNT = 40000, BYTES = COUNT * 4 + 3 }; // three chunks, the last one wit
 
 static const char source[] = "__kernel void twice(__global uint *v) { v[get_global_id(0)] *= 2; }";
 
+static const char *element_type = "uint*"; // of the buffer, as the kernel is said to have declared it
+
 struct made {
     struct recording_writer writer;
     struct output records, chunks;
@@ -85,7 +87,7 @@ static void make_objects(struct made *made, const uint8_t *first) {
     recording_put(w, RECORDING_KEY_KERNEL, 5);
     recording_put(w, RECORDING_KEY_FORM, RECORDING_ARGUMENT_OBJECT);
     recording_put(w, RECORDING_KEY_TARGET, 6);
-    recording_put_text(w, RECORDING_KEY_NAME, "uint*");
+    recording_put_text(w, RECORDING_KEY_NAME, element_type);
     put(made, false);
 }
 
@@ -228,6 +230,54 @@ static void test_flipped_bits(void **state) {
     }
 }
 
+// The same at places that nobody chose, every kind of bit, and always the last byte.
+static void test_flipped_anywhere(void **state) {
+    struct random random = {42};
+    (void)state;
+    for (unsigned i = 0; i < 24; i++) {
+        const size_t at = i ? random_below(&random, BYTES) : BYTES - 1;
+        const uint8_t bit = (uint8_t)(1u << random_below(&random, 8));
+        struct opened opened;
+        tsmith_replay_culprit culprit;
+        right[at] ^= bit;
+        write_trace(path, first, right, SIZE_MAX);
+        right[at] ^= bit;
+        assert_int_equal(run(&opened, NULL, NULL), TSMITH_OK);
+        const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, 0);
+        assert_int_equal(result->verdict, TSMITH_VERDICT_DIVERGED);
+        assert_true(result->offset <= at && at < result->offset + 4);
+        // What lay between the beginning and the end nobody recorded: any of the three commands may have done it.
+        assert_true(tsmith_replay_culprit_get(opened.replay, &culprit));
+        assert_true(culprit.first == 0 && culprit.count == 3 && strcmp(culprit.kernel, "twice") == 0);
+        finish(&opened);
+    }
+}
+
+// One representable value off is within a tolerance of one, two are not, and none is without.
+static void test_one_ulp(void **state) {
+    (void)state;
+    element_type = "float*";
+    for (uint64_t ulps = 0; ulps <= 1; ulps++)
+        for (unsigned bit = 0; bit < 2; bit++) { // the lowest bit is one, the next one two of them
+            const tsmith_replay_options options = {.size = sizeof options, .ulps = ulps};
+            struct opened opened;
+            size_t at = 0;
+            while ((right[at + 3] & 0x7f) == 0x7f || (right[at + 3] & 0x7f) == 0) // a plain number
+                at += 4;
+            right[at] ^= (uint8_t)(1u << bit);
+            write_trace(path, first, right, SIZE_MAX);
+            right[at] ^= (uint8_t)(1u << bit);
+            assert_int_equal(run(&opened, &options, NULL), TSMITH_OK);
+            const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, 0);
+            assert_int_equal(result->verdict,
+                             bit < ulps ? TSMITH_VERDICT_WITHIN_TOLERANCE : TSMITH_VERDICT_DIVERGED);
+            assert_int_equal(result->most_ulps, 1u << bit);
+            assert_int_equal(result->element, TSMITH_ELEMENT_F32);
+            finish(&opened);
+        }
+    element_type = "uint*";
+}
+
 // Cut off anywhere: what is whole is replayed, and the missing copy is said to be missing.
 static void test_cut_off(void **state) {
     (void)state;
@@ -282,6 +332,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_flipped_bits),
+        cmocka_unit_test(test_flipped_anywhere),
+        cmocka_unit_test(test_one_ulp),
         cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_edited),
         cmocka_unit_test(test_does_not_compile),
