@@ -61,7 +61,7 @@ struct path {
     uint64_t result;
 };
 
-#define ON_PATH __attribute__((noinline, noclone)) static void
+#define ON_PATH __attribute__((noinline)) static void
 #define CALLED(path) ((path)->returns[(path)->depth++] = __builtin_return_address(0))
 
 static uint64_t load_bias;
@@ -123,8 +123,8 @@ struct report {
 };
 
 // The wall time of the loop, in ns.
-__attribute__((noinline, noclone)) static long long loop(cl_command_queue queue, cl_kernel kernel,
-                                                         const struct report *report) {
+__attribute__((noinline)) static long long loop(cl_command_queue queue, cl_kernel kernel,
+                                                const struct report *report) {
     const unsigned long launches = report->launches;
     struct path path = {.queue = queue, .kernel = kernel};
     CALLED(&path);

@@ -21,7 +21,7 @@ struct path {
     const char *returns[RETURNS];
 };
 
-#define ON_PATH __attribute__((noinline, noclone)) static void
+#define ON_PATH __attribute__((noinline)) static void
 #define CALLED(path) ((path)->returns[(path)->depth++] = __builtin_return_address(0))
 
 static struct channel *channel;
@@ -65,7 +65,7 @@ static path_function *const functions[FUNCTIONS] = {path_0, path_1, path_2, path
                                                     path_4, path_5, path_6, path_7};
 
 // Events with the numbers from `first` on. How many have no stack.
-__attribute__((noinline, noclone)) static uint32_t emit(uint64_t first, uint64_t count) {
+__attribute__((noinline)) static uint32_t emit(uint64_t first, uint64_t count) {
     uint32_t without = 0;
     struct path path = {.depth = 0};
     CALLED(&path);

@@ -6,7 +6,7 @@
 #include <alloca.h>
 #include <string.h>
 
-#define NOT_INLINE __attribute__((noinline, noclone, used))
+#define NOT_INLINE __attribute__((noinline, used))
 
 // Through the PLT of a library, and not a tail call.
 #define PLAIN(n)                                                                                             \
@@ -46,7 +46,8 @@
 #define KINDS(n) PLAIN(n) VARIABLE(n) SAVING(n) TAIL(n)
 KINDS(0)
 KINDS(1)
-KINDS(2) KINDS(3) KINDS(4) KINDS(5)
+KINDS(2)
+KINDS(3) KINDS(4) KINDS(5)
 
 #define NAMES(n) plain_##n, variable_##n, saving_##n, tail_##n
     path_function *const FUNCTIONS_NAME[FUNCTIONS] = {NAMES(0), NAMES(1), NAMES(2),

@@ -72,7 +72,7 @@ static void write_truth(uint64_t number, const struct path *path) {
 
 // ---- the path
 
-__attribute__((noinline, noclone)) static long launch(struct path *path) {
+__attribute__((noinline)) static long launch(struct path *path) {
     const uint64_t number = atomic_fetch_add(&launches, 1) + 1;
     const size_t offset = number, one = 1;
     PATH_CALLED(path);
@@ -91,10 +91,12 @@ __attribute__((noinline, noclone)) static long launch(struct path *path) {
 
 long path_next(struct path *path) {
     path_function *const *tables[TABLES] = {functions_main, functions_one, functions_two, plugin};
-    if (path->at == path->length)
-        return launch(path);
-    uint32_t step = path->steps[path->at++];
-    return tables[step / FUNCTIONS][step % FUNCTIONS](path);
+    PATH_CALLED(path);
+    uint32_t step = path->steps[path->at];
+    long result =
+        path->at++ == path->length ? launch(path) : tables[step / FUNCTIONS][step % FUNCTIONS](path);
+    PATH_LEFT(path);
+    return result;
 }
 
 static uint32_t next_random(uint64_t *random) {
@@ -109,8 +111,8 @@ static void choose(struct path *path, uint64_t *random, uint32_t tables) {
         path->steps[i] = next_random(random) % (tables * FUNCTIONS);
 }
 
-__attribute__((noinline, noclone)) static void take(struct path *path, uint64_t *random, uint32_t count,
-                                                    uint32_t tables) {
+__attribute__((noinline)) static void take(struct path *path, uint64_t *random, uint32_t count,
+                                           uint32_t tables) {
     PATH_CALLED(path);
     while (count--) {
         choose(path, random, tables);
@@ -133,13 +135,13 @@ static void on_signal(int number) {
     path->depth--;
 }
 
-__attribute__((noinline, noclone)) static void interrupted(struct path *path) {
+__attribute__((noinline)) static void interrupted(struct path *path) {
     PATH_CALLED(path);
     must(raise(SIGUSR1) == 0, "raise");
     PATH_LEFT(path);
 }
 
-__attribute__((noinline, noclone)) static void take_signals(struct path *path, int count, int flags) {
+__attribute__((noinline)) static void take_signals(struct path *path, int count, int flags) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
     PATH_CALLED(path);
     must(sigaction(SIGUSR1, &action, NULL) == 0, "sigaction");
@@ -192,8 +194,7 @@ static void *thread_main(void *seed) {
 
 // ---- plugins
 
-__attribute__((noinline, noclone)) static void take_plugin(struct path *path, uint64_t *random,
-                                                           const char *name) {
+__attribute__((noinline)) static void take_plugin(struct path *path, uint64_t *random, const char *name) {
     PATH_CALLED(path);
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     must(library != NULL, "dlopen");

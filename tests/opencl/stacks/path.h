@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { FUNCTIONS = 24, DEPTH_MAX = 64 };
+enum { FUNCTIONS = 24, DEPTH_MAX = 160 };
 
 struct path {
     uint32_t steps[DEPTH_MAX]; // functions to go through
