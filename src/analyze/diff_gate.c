@@ -121,7 +121,8 @@ tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith
         group = entry->group;
         found = true;
     }
-    if (!found)
+    // Memory that no trace says anything of is unknown, and passes no gate.
+    if (!found || (group == DIFF_MEMORY && sum.base == 0 && sum.new == 0))
         return status_set(error, TSMITH_ERROR_NOT_FOUND, "There is no \"%.*s\" in any of the traces.",
                           (int)(condition.metric_length < 80 ? condition.metric_length : 80), gate);
     judge(&condition, sum, group, out);

@@ -66,7 +66,8 @@ def main(directory):
     counts = [line.split() for line in text.splitlines() if line.startswith("  kernel_count")]
     check(counts and all("." not in word for word in counts[0][1:4]), "whole numbers are shown as such: %s" % counts)
     for arguments in ((), paths[:1], paths[:3], ("--base", "", paths[0]), ("--base", paths[0]),
-                      (*paths[:2], "--gate", "nothing<1"), (*paths[:2], "--gate", "kernel_time"),
+                      (*paths[:2], "--gate", "nothing<1"), (*paths[:2], "--gate", "peak_memory<2GiB"),
+                      (*paths[:2], "--gate", "kernel_time"),
                       (*paths[:2], "--json", "--csv"), (*paths[:2], "--confidence", "100"), (*paths[:2], "-n", "0")):
         check(run("diff", *arguments, code=2).stderr, "usage: %s" % (arguments,))
     run("diff", paths[0], os.path.join(directory, "none"), code=3)
