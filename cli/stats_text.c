@@ -9,8 +9,8 @@
 enum {
     ROWS_MOST = 20,  // of one table; --json has all
     CAUSES_MOST = 6, // of one wait
-    NAME_LEAST = 24,
-    FIGURES = 56, // columns of the figures of a table of names
+    NAME_LEAST = 23,
+    FIGURES = 57, // columns of the figures of a table of names
     LABEL = 28,   // columns of what the other tables are about
     TRANSFER = 22,
     CAUSE = 49, // where the time of a cause ends: below the total of its wait
@@ -87,7 +87,7 @@ static void write_named_table(struct stats *stats, uint8_t kind, const char *tit
         goto done;
     int64_t sum = sum_of(stats, indices, count);
     text_add_format(&line, "%-*s", (int)name_width, title);
-    heading(text_cstr(&line), "     COUNT     TOTAL   AVERAGE       MIN       MAX SHARE");
+    heading(text_cstr(&line), "     COUNT     TOTAL   AVERAGE       MIN       MAX  SHARE");
     text_clear(&line);
     for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
         const struct total *total = &stats->totals[indices[i]];
@@ -98,6 +98,7 @@ static void write_named_table(struct stats *stats, uint8_t kind, const char *tit
         add_padded_duration(&line, total->sum / (int64_t)total->timed, 10);
         add_padded_duration(&line, total->least, 10);
         add_padded_duration(&line, total->most, 10);
+        text_add_char(&line, ' ');
         text_add_share(&line, share_of(total->sum, sum));
         text_add_char(&line, '\n');
         output_text(&line);
