@@ -116,8 +116,10 @@ static bool initialise_next(nvtx_get_table *get) {
 // ---- the session
 
 static void after_fork_child(void) {
+    pthread_mutex_init(&lock, NULL); // whoever held it is not here
     atomic_fetch_add(&agent.generation, 1);
     threads_after_fork_child();
+    names_after_fork_child();
 }
 
 static bool attach(void) {

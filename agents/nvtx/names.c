@@ -164,6 +164,10 @@ void names_thread_known(uint32_t tid, uint32_t track) {
     know_thread(tid, track, 0);
 }
 
+void names_after_fork_child(void) {
+    pthread_mutex_init(&known_lock, NULL); // whoever held it is not here
+}
+
 // A program gives its own thread's number most of all, and some give 0 for it.
 static void name_thread(uint32_t tid, uint32_t name) {
     const struct thread *own = thread_here();

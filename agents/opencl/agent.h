@@ -70,6 +70,7 @@ struct agent_thread {
     uint32_t measure_at;
     uint32_t commands;
     uint32_t random;
+    bool unclaimed;
 };
 extern __thread struct agent_thread agent_thread __attribute__((tls_model("initial-exec")));
 

@@ -2,6 +2,7 @@
 // Rules: agent.h. What is measured and the rule of thinning: overhead.h.
 #include "overhead.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@ struct overhead overhead;
 static struct overhead_cost costs[COSTS];
 static _Atomic uint32_t costs_used; // how many were ever owned, at most
 static double allowed;              // P / 100
+static pthread_key_t owner_ends;    // tells of a thread's end
 static uint16_t shape;
 static uint32_t name;
 
@@ -26,10 +28,15 @@ static struct {
     uint64_t skipped;
 } looked;
 
+static void thread_end(void *cost) {
+    agent_thread.cost = NULL;
+    atomic_store(&((struct overhead_cost *)cost)->owned, 0);
+}
+
 void overhead_start(struct channel *channel) {
     const char *text = secure_getenv(CHANNEL_MAX_OVERHEAD);
     const unsigned long millionths = text ? strtoul(text, NULL, 10) : 0;
-    if (millionths == 0)
+    if (millionths == 0 || pthread_key_create(&owner_ends, thread_end))
         return;
     const struct record_shape measured = {.kind = TSMITH_KIND_OVERHEAD,
                                           .role = RECORD_EVENT,
@@ -50,6 +57,8 @@ void overhead_start(struct channel *channel) {
 // ---- the program's threads
 
 struct overhead_cost *overhead_claim(void) {
+    if (agent_thread.unclaimed)
+        return NULL;
     for (uint32_t i = 0; i < COSTS; i++) {
         uint32_t nobody = 0, used = atomic_load(&costs_used);
         if (!atomic_compare_exchange_strong(&costs[i].owned, &nobody, 1))
@@ -58,15 +67,11 @@ struct overhead_cost *overhead_claim(void) {
             ;
         atomic_store(&costs[i].track, channel_thread_track(agent.channel));
         agent_thread.cost = &costs[i];
+        pthread_setspecific(owner_ends, agent_thread.cost);
         return agent_thread.cost;
     }
+    agent_thread.unclaimed = true;
     return NULL;
-}
-
-void overhead_thread_end(void) {
-    if (agent_thread.cost)
-        atomic_store(&agent_thread.cost->owned, 0);
-    agent_thread.cost = NULL;
 }
 
 bool overhead_admit_slow(void) {

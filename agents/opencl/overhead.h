@@ -35,9 +35,8 @@ extern struct overhead overhead;
 
 // As the environment says; before any call can come.
 void overhead_start(struct channel *channel);
-// The calling thread's, NULL when there are too many threads: it is not measured then.
+// The calling thread's, NULL when there are too many threads: then it is neither measured nor thinned.
 struct overhead_cost *overhead_claim(void);
-void overhead_thread_end(void);
 // The control thread's look; `last` at the end of the process.
 void overhead_look(bool last);
 void overhead_after_fork_child(void);

@@ -84,7 +84,6 @@ static bool list_empty(const struct pending_list *list) {
 }
 
 static void list_give_back(void *list) {
-    overhead_thread_end();
     agent_thread.list = NULL;
     atomic_store_explicit(&((struct pending_list *)list)->owned, 0, memory_order_release);
 }
