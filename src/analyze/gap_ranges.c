@@ -9,6 +9,8 @@
 #include "analyze/time_order.h"
 #include "base/array.h"
 
+enum { DEVICES_MOST = 64 }; // each is a pass over the ranges
+
 // Where the pass over a thread is.
 struct pass {
     uint32_t next; // range that has not begun
@@ -173,6 +175,7 @@ static bool search_device(struct search *search, const tsmith_row *device,
 bool gap_ranges_make(struct gap_ranges *gaps, const tsmith_timeline *timeline, const struct ranges *ranges) {
     struct search search = {.timeline = timeline, .ranges = ranges};
     int64_t busiest = 0;
+    size_t searched = 0;
     if (!ranges->count || !timeline->device_count)
         return true;
     gaps->devices = calloc(timeline->device_count, sizeof *gaps->devices);
@@ -183,9 +186,12 @@ bool gap_ranges_make(struct gap_ranges *gaps, const tsmith_timeline *timeline, c
                 host_calls_init(&search.calls, timeline);
     for (size_t i = 0; i < timeline->device_count; i++)
         busiest = timeline->devices[i].busy > busiest ? timeline->devices[i].busy : busiest;
-    for (size_t i = 0; i < timeline->device_count && done; i++)
-        if (busiest > 0 && timeline->devices[i].busy >= busiest / 2)
-            done = search_device(&search, &timeline->devices[i], &gaps->devices[i]);
+    for (size_t i = 0; i < timeline->device_count && done && searched < DEVICES_MOST; i++) {
+        if (busiest == 0 || timeline->devices[i].busy < busiest / 2)
+            continue;
+        done = search_device(&search, &timeline->devices[i], &gaps->devices[i]);
+        searched++;
+    }
     for (size_t i = 0; search.passes && i < timeline->thread_count; i++)
         free(search.passes[i].stack);
     host_calls_finish(&search.calls);

@@ -27,7 +27,7 @@ struct gap_ranges {
     struct gap_ranges_of_device *devices; // by index of the device
 };
 
-// Of devices that are busy at least half as long as the busiest. False when memory is exhausted.
+// Of the first 64 devices that are busy at least half as long as the busiest. False when memory is exhausted.
 bool gap_ranges_make(struct gap_ranges *gaps, const tsmith_timeline *timeline, const struct ranges *ranges);
 void gap_ranges_finish(struct gap_ranges *gaps);
 
