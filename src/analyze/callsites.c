@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which code of the program causes the work of the devices: the time of commands, added up by the call path that launched
-// them. A command's path is its own stack, or else that of the call which launched it.
+// them. A command's path is its own stack, or else that of the call which launched it. In a trace without any call stack
+// it is the ranges around that call: functions of Python, operators of a framework, what the program annotated.
 //
 // Functions are told apart by name; those without one by their place in the module. Tree and functions are made from the
 // stacks that commands have, each once, not from the commands. Memory: 24 bytes per event with a stack.
@@ -12,7 +13,7 @@
 #include "base/array.h"
 #include "tracesmith/stacks.h"
 
-enum { ROWS_MAX = 100000, INDENT_MAX = 60, INLINED_MAX = 256, NAME_SIZE = 4096 };
+enum { ROWS_MAX = 100000, INDENT_MAX = 60, INLINED_MAX = 256, RANGES_MAX = 1024, NAME_SIZE = 4096 };
 
 // An event that has a stack.
 struct seen {
@@ -59,7 +60,8 @@ struct callsites {
     size_t node_capacity;
     struct site *sites;
     size_t site_capacity;
-    struct amount with, without; // commands that have a stack, and those that have none
+    struct amount with, without; // commands that have a path, and those that have none
+    bool by_ranges;
     int64_t unnamed;
 };
 
@@ -134,6 +136,11 @@ static uint32_t stack_of(const struct callsites *sites, const tsmith_timeline *t
     return find_stack(sites, timeline->threads[call->thread].track, call->start, call->correlation);
 }
 
+static bool is_counted(const struct analysis_context *context, const tsmith_command *command) {
+    return timeline_runs(command) && command->start >= context->window.from &&
+           command->start < context->window.to;
+}
+
 static bool add_commands(struct callsites *sites, const struct analysis_context *context) {
     const tsmith_timeline *timeline = context->timeline;
     sites->stack_count = tsmith_dictionary_stack_count(context->dictionary);
@@ -144,8 +151,7 @@ static bool add_commands(struct callsites *sites, const struct analysis_context 
         qsort(sites->seen, sites->count, sizeof *sites->seen, by_place);
     for (size_t i = 0; i < timeline->command_count; i++) {
         const tsmith_command *command = &timeline->commands[i];
-        if (!timeline_runs(command) || command->start < context->window.from ||
-            command->start >= context->window.to)
+        if (!is_counted(context, command))
             continue;
         struct amount one = {command->end - command->start, 1};
         uint32_t stack = stack_of(sites, timeline, command);
@@ -238,6 +244,41 @@ static bool build(struct callsites *sites, const tsmith_dictionary *dictionary) 
     for (uint32_t id = 1; ok && id < sites->stack_count; id++)
         ok = !needed[id] || add_stack(sites, dictionary, id);
     free(needed);
+    return ok;
+}
+
+// Without stacks: what lies around the call of each command, the outermost range first.
+static bool add_ranges(struct callsites *sites, const struct analysis_context *context,
+                       const tsmith_command *command) {
+    tsmith_stack_line lines[RANGES_MAX];
+    const struct amount one = {command->end - command->start, 1};
+    size_t count = 0;
+    uint32_t node = 0, function = 0;
+    for (struct range_walk walk = range_walk_begin(context->ranges, context->timeline, command);
+         walk.at && count < RANGES_MAX; range_walk_next(&walk))
+        lines[count++] = (tsmith_stack_line){.function = range_key_name(context->ranges, walk.at->key)};
+    for (size_t i = count; i-- > 0;) {
+        function = function_of(sites, &lines[i]);
+        node = function == UINT32_MAX ? function : child_of(sites, node, function);
+        if (node == UINT32_MAX)
+            return false;
+    }
+    add(count ? &sites->with : &sites->without, one);
+    if (!count)
+        return true;
+    add(&sites->nodes[node].self, one);
+    add(&sites->functions[function].self, one);
+    return add_site(sites, &lines[0], function, one);
+}
+
+static bool build_of_ranges(struct callsites *sites, const struct analysis_context *context) {
+    bool ok = true;
+    sites->by_ranges = true;
+    sites->without = (struct amount){0, 0};
+    for (size_t i = 0; ok && i < context->timeline->command_count; i++) {
+        const tsmith_command *command = &context->timeline->commands[i];
+        ok = !is_counted(context, command) || add_ranges(sites, context, command);
+    }
     return ok;
 }
 
@@ -447,10 +488,11 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
                    file.length ? " at " : "", analysis_shown(file), file.bytes, line,
                    report_duration(time, top->self.time), report_percent(top->self.time, all));
     if (sites->without.count)
-        report_note(report, "%llu of %llu commands, %.1f%% of the time, have no call stack.",
+        report_note(report, "%llu of %llu commands, %.1f%% of the time, have no %s.",
                     (unsigned long long)sites->without.count,
                     (unsigned long long)(sites->with.count + sites->without.count),
-                    report_percent(sites->without.time, all));
+                    report_percent(sites->without.time, all),
+                    sites->by_ranges ? "range around their call" : "call stack");
     if (sites->unnamed)
         report_note(report, "%.1f%% of the time was launched from code without a name here.",
                     report_percent(sites->unnamed, all));
@@ -458,7 +500,10 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
     struct callsites *sites = state;
-    if (!add_commands(sites, context) || !build(sites, context->dictionary) || !link_nodes(sites))
+    bool ok = add_commands(sites, context) && build(sites, context->dictionary);
+    if (ok && !sites->with.count)
+        ok = build_of_ranges(sites, context);
+    if (!ok || !link_nodes(sites))
         return TSMITH_ERROR_NO_MEMORY;
     write_paths(sites, context, report);
     write_sites(sites, context, report);
@@ -486,6 +531,7 @@ const struct analysis_kind analysis_callsites = {
     .name = "callsites",
     .question = "Which code of the program launches the work?",
     .needs = NEEDS_TIMELINE,
+    .ranges = true,
     .state_size = sizeof(struct callsites),
     .write = write_batch,
     .finish = finish,

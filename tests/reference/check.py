@@ -8,6 +8,7 @@ import math
 import sys
 
 import breakdown
+import callsites
 import copies
 import critical_path
 import graphs
@@ -39,7 +40,7 @@ def main():
     with open(sys.argv[2], encoding="utf-8") as file:
         reports = {report["report"]: report for report in json.load(file)["traces"][0]["reports"]}
     references = [kernels, breakdown, queues, idle, graphs, launches, copies, waits, memory, critical_path,
-                  operators, ranges, sequences, shares]
+                  operators, ranges, sequences, shares, callsites]
     for reference in references:
         reference.check(trace, reports, expect)
     return 1 if failures else 0
