@@ -34,12 +34,19 @@ static pthread_key_t key;
 static __thread struct thread *here __attribute__((tls_model("initial-exec")));
 static __thread uint32_t backoff __attribute__((tls_model("initial-exec")));
 
+static bool has_turn; // of the thread that forks
+
 static void before_fork(void) {
+    bool turn = stacks_modules_take_turn();
     pthread_mutex_lock(&idle_lock);
+    has_turn = turn;
 }
 
 static void after_fork(void) {
+    bool turn = has_turn;
     pthread_mutex_unlock(&idle_lock);
+    if (turn)
+        stacks_modules_end_turn();
 }
 
 static void thread_end(void *thread) {
@@ -168,10 +175,11 @@ uint32_t stacks_take(const struct unwind_registers *registers) {
 }
 
 void stacks_refresh(void) {
-    if (!stacks_on)
+    if (!stacks_on || !stacks_modules_take_turn())
         return;
     stacks_modules_refresh(channel);
     (void)python_look();
+    stacks_modules_end_turn();
     if (stacks_file_current(channel))
         stacks_file_prepare();
 }

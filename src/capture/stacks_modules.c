@@ -163,7 +163,7 @@ static void tell_all(void *unused) {
 static _Atomic int owner; // the process that is looking: one that a fork left behind is nobody
 
 // Waits for another thread's look, but not for ever: that may wait for a lock of the linker's that this thread has.
-static bool take_turn(void) {
+bool stacks_modules_take_turn(void) {
     int self = (int)getpid();
     for (int i = 0; i < PATIENCE; i++) {
         int other = atomic_load(&owner);
@@ -174,10 +174,12 @@ static bool take_turn(void) {
     return false;
 }
 
+void stacks_modules_end_turn(void) {
+    atomic_store(&owner, 0);
+}
+
 void stacks_modules_refresh(struct channel *channel) {
     static const struct unwind_visitor visitor = {.object = see, .all_seen = tell_all};
-    if (!take_turn())
-        return;
     if (!modules.known)
         modules.known = reserve(MODULES_MAX * sizeof *modules.known);
     if (!modules.text)
@@ -185,7 +187,6 @@ void stacks_modules_refresh(struct channel *channel) {
     modules.channel = channel;
     if (modules.known && modules.text)
         (void)unwind_table_refresh(&visitor);
-    atomic_store(&owner, 0);
 }
 
 uint64_t stacks_modules_epoch(void) {

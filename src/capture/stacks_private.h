@@ -18,7 +18,11 @@ uint32_t stacks_file_add(const uint64_t *words, uint32_t count, uint32_t flags);
 
 // ---- stacks_modules.c
 
-// Publishes what is loaded, for walks and in the channel's table. Not on the event path.
+// While somebody has the turn nobody else looks at what is loaded, and so nobody has the linker's lock for us: a forked
+// child would find it locked for ever. False: it was not to be had in a reasonable time.
+bool stacks_modules_take_turn(void);
+void stacks_modules_end_turn(void);
+// With the turn: publishes what is loaded, for walks and in the channel's table. Not on the event path.
 void stacks_modules_refresh(struct channel *channel);
 // How often code has taken the place of other code.
 uint64_t stacks_modules_epoch(void);
