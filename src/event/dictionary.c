@@ -30,12 +30,17 @@ struct index {
     uint32_t slot_count, used, seen;
 };
 
+// An interned string; id 0: empty. The hash beside it spares looking at strings that only share the place.
+struct string_slot {
+    uint32_t id, hash;
+};
+
 struct tsmith_dictionary {
     struct arena arena;
     tsmith_string *strings;
     size_t string_capacity;
     uint32_t string_count;
-    uint32_t *slots; // ids of interned strings, 0: empty
+    struct string_slot *slots;
     uint32_t slot_count, slots_used;
     bool failed;
 #define TABLE(name, type) struct table name##_table;
@@ -119,31 +124,36 @@ static bool same_string(tsmith_string string, const char *bytes, size_t length) 
     return string.length == length && memcmp(string.bytes, bytes, length) == 0;
 }
 
-// The slot that holds these bytes, or the empty one where they belong.
-static uint32_t *find_slot(const tsmith_dictionary *dictionary, const char *bytes, size_t length) {
+// The slot that holds these bytes, or the empty one where they belong, which then has their hash.
+static struct string_slot *find_slot(const tsmith_dictionary *dictionary, const char *bytes, size_t length) {
     uint32_t mask = dictionary->slot_count - 1;
-    uint32_t at = (uint32_t)hash_bytes(bytes, length) & mask;
-    while (dictionary->slots[at] && !same_string(dictionary->strings[dictionary->slots[at]], bytes, length))
-        at = (at + 1) & mask;
-    return &dictionary->slots[at];
+    uint32_t hash = (uint32_t)hash_bytes(bytes, length);
+    struct string_slot *slot = &dictionary->slots[hash & mask];
+    for (uint32_t at = hash; slot->id; slot = &dictionary->slots[++at & mask])
+        if (slot->hash == hash && same_string(dictionary->strings[slot->id], bytes, length))
+            return slot;
+    slot->hash = hash;
+    return slot;
 }
 
 static bool grow_slots(tsmith_dictionary *dictionary) {
-    uint32_t *old = dictionary->slots;
+    struct string_slot *old = dictionary->slots;
     uint32_t old_count = dictionary->slot_count;
     if (old_count > UINT32_MAX / 4)
         return false;
     uint32_t grown = old_count ? old_count * 2 : 256;
-    uint32_t *slots = calloc(grown, sizeof *slots);
+    struct string_slot *slots = calloc(grown, sizeof *slots);
     if (!slots)
         return false;
     dictionary->slots = slots;
     dictionary->slot_count = grown;
     for (uint32_t i = 0; i < old_count; i++) {
-        if (old[i]) {
-            tsmith_string string = dictionary->strings[old[i]];
-            *find_slot(dictionary, string.bytes, string.length) = old[i];
-        }
+        uint32_t at = old[i].hash & (grown - 1);
+        if (!old[i].id)
+            continue;
+        while (slots[at].id)
+            at = (at + 1) & (grown - 1);
+        slots[at] = old[i];
     }
     free(old);
     return true;
@@ -160,15 +170,15 @@ uint32_t tsmith_dictionary_intern(tsmith_dictionary *dictionary, const char *byt
         dictionary->failed = true;
         return 0;
     }
-    uint32_t *slot = find_slot(dictionary, bytes, length);
-    if (*slot)
-        return *slot;
+    struct string_slot *slot = find_slot(dictionary, bytes, length);
+    if (slot->id)
+        return slot->id;
     uint32_t id = add_string(dictionary, bytes, length);
     if (id == UINT32_MAX) {
         dictionary->failed = true;
         return 0;
     }
-    *slot = id;
+    slot->id = id;
     dictionary->slots_used++;
     return id;
 }
@@ -183,9 +193,9 @@ uint32_t tsmith_dictionary_append_string(tsmith_dictionary *dictionary, const ch
         dictionary->failed = true;
         return 0;
     }
-    uint32_t *slot = find_slot(dictionary, bytes, length);
-    if (length && !*slot) {
-        *slot = id;
+    struct string_slot *slot = find_slot(dictionary, bytes, length);
+    if (length && !slot->id) {
+        slot->id = id;
         dictionary->slots_used++;
     }
     return id;
