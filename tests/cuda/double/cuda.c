@@ -16,8 +16,6 @@
 
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, BAD_HANDLE = 400 };
 
-int tracesmith_simulated = 1;
-
 struct stream {
     uint32_t id;
     struct context *context;

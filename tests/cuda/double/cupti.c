@@ -245,10 +245,10 @@ bool double_is_enabled(uint32_t kind) {
     return kind < KIND_LIMIT && (atomic_load_explicit(&enabled, memory_order_relaxed) >> kind & 1);
 }
 
-void double_write(const void *record, uint32_t kind) {
+void double_write(const void *record, size_t size, uint32_t kind) {
     uint8_t copy[RECORD_MAX] = {0};
     const size_t bytes = double_bytes_of(kind);
-    memcpy(copy, record, bytes);
+    memcpy(copy, record, size < bytes ? size : bytes);
     put(copy, bytes);
 }
 
@@ -282,7 +282,7 @@ static void settle(bool all) {
     }
 }
 
-static void write_at(const void *record, uint32_t kind, uint64_t end) {
+static void write_at(const void *record, size_t size, uint32_t kind, uint64_t end) {
     size_t count;
     pthread_mutex_lock(&lock);
     if (!waiting)
@@ -291,7 +291,8 @@ static void write_at(const void *record, uint32_t kind, uint64_t end) {
     if (place) {
         place->end = end;
         place->bytes = double_bytes_of(kind);
-        memcpy(place->record, record, place->bytes);
+        memset(place->record, 0, sizeof place->record);
+        memcpy(place->record, record, size < place->bytes ? size : place->bytes);
     }
     count = waiting_count;
     pthread_mutex_unlock(&lock);
@@ -327,10 +328,10 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
                                      .correlation = correlation,
                                      .result = (uint32_t)result};
     if (double_is_enabled(kind))
-        double_write(&record, kind);
+        double_write(&record, sizeof record, kind);
     if (how.strange) {
         const uint32_t odd[4] = {KIND_LIMIT + 9, 0, 0, 0};
-        double_write(odd, KIND_LIMIT + 9);
+        double_write(odd, sizeof odd, KIND_LIMIT + 9);
     }
 }
 
@@ -380,7 +381,7 @@ static void on_kernel(const struct operation *operation) {
         return;
     if (double_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) && !how.silent &&
         !(operation->graph && double_is_enabled(CUPTI_KIND_GRAPH_TRACE)))
-        write_at(&record, record.kind, operation->end);
+        write_at(&record, sizeof record, record.kind, operation->end);
 }
 
 static void on_operated(const struct operation *o) {
@@ -426,10 +427,11 @@ static void on_operated(const struct operation *o) {
                                             .context = o->context,
                                             .stream = o->stream};
     const void *const records[] = {NULL, &copy, &set, &peer, &graph};
+    const size_t sizes[] = {0, sizeof copy, sizeof set, sizeof peer, sizeof graph};
     if (o->kind == OPERATION_KERNEL)
         on_kernel(o);
     else if (double_is_enabled(*(const uint32_t *)records[o->kind]))
-        write_at(records[o->kind], *(const uint32_t *)records[o->kind], o->end);
+        write_at(records[o->kind], sizes[o->kind], *(const uint32_t *)records[o->kind], o->end);
 }
 
 static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,
@@ -443,7 +445,7 @@ static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t corr
                                                  .stream = type == 4 ? CUPTI_NONE : stream,
                                                  .event = CUPTI_NONE};
     if (double_is_enabled(record.kind))
-        double_write(&record, record.kind);
+        double_write(&record, sizeof record, record.kind);
 }
 
 static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
@@ -460,10 +462,8 @@ static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint
                                         .context = context,
                                         .stream = stream,
                                         .is_async = asynchronous};
-    uint8_t padded[RECORD_MAX] = {0};
-    memcpy(padded, &record, sizeof record);
     if (double_is_enabled(record.kind))
-        double_write(padded, record.kind);
+        double_write(&record, sizeof record, record.kind);
 }
 
 static void on_resource(uint32_t id, void *context, void *stream, uint32_t module, uint64_t bytes) {
@@ -473,7 +473,7 @@ static void on_resource(uint32_t id, void *context, void *stream, uint32_t modul
                                          .context = double_context_id(context),
                                          .null_stream = (uint16_t)double_stream_id(context, NULL)};
     if (id == CUPTI_RESOURCE_CONTEXT_CREATED && double_is_enabled(record.kind))
-        double_write(&record, record.kind);
+        double_write(&record, sizeof record, record.kind);
     if (subscriber && call_enabled[2][id])
         subscriber(subscriber_context, CUPTI_DOMAIN_RESOURCE, id, &data);
 }
@@ -631,7 +631,7 @@ API(ActivityEnable, int kind) {
                                             .capability_major = 9,
                                             .id = (uint32_t)i,
                                             .name = name};
-        double_write(&record, CUPTI_KIND_DEVICE);
+        double_write(&record, sizeof record, CUPTI_KIND_DEVICE);
     }
     return CUPTI_OK;
 }

@@ -18,7 +18,8 @@ uint64_t double_now(void);
 // How long a record of a kind is in the version that is played; 0: that version has none.
 size_t double_bytes_of(uint32_t kind);
 bool double_is_enabled(uint32_t kind);
-void double_write(const void *record, uint32_t kind);
+// `size`: of what is given; what a version has beyond it is 0.
+void double_write(const void *record, size_t size, uint32_t kind);
 // A buffer of the client's, and one handed back.
 struct buffer double_ask(void);
 void double_deliver(struct buffer buffer);

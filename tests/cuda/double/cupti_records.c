@@ -7,11 +7,9 @@
 
 #include "cupti_double.h"
 
-static void write_rare(const void *record, size_t bytes) {
-    uint8_t padded[RECORD_MAX] = {0};
-    memcpy(padded, record, bytes);
+static void write_rare(const void *record, size_t size) {
     if (double_is_enabled(*(const uint32_t *)record))
-        double_write(padded, *(const uint32_t *)record);
+        double_write(record, size, *(const uint32_t *)record);
 }
 
 static void write_rare_of_host(uint32_t correlation) {
