@@ -52,6 +52,19 @@ cmp -s bare whole && fail "a stripped file has all names"
 build_id=$(readelf -n inlined5 | awk '/Build ID/ { print $3 }')
 [ -n "$build_id" ]
 ./names separate/inlined5 "$build_id" <addresses | cmp - whole || fail "the right build id"
+# From a server, only for those who ask for it; also when the program itself is gone.
+if python3 -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null; then
+    mkdir -p "servers/buildid/$build_id"
+    objcopy --only-keep-debug inlined5 "servers/buildid/$build_id/debuginfo"
+    strip -o alone inlined5
+    DEBUGINFOD_URLS=file://$work/servers DEBUGINFOD_CACHE_PATH=$work/cache ./names alone <addresses |
+        cmp - whole || fail "a debug file from a server"
+    DEBUGINFOD_URLS=file://$work/servers DEBUGINFOD_CACHE_PATH=$work/cache ./names gone "$build_id" <addresses |
+        cmp - whole || fail "a debug file of a program that is gone"
+    ./names alone <addresses | cmp - bare || fail "a server that nobody named"
+else
+    echo "no libdebuginfod: servers are not looked at"
+fi
 # Another program's debug file under that name.
 printf 'int main(void) { return 0; }\n' | "$CC" -g -x c - -o other
 objcopy --only-keep-debug other separate/.debug/inlined5.debug
@@ -87,8 +100,8 @@ size=$(stat -c %s inlined5)
 step=$((size / 40))
 at=1
 while [ "$at" -lt "$size" ]; do
-    head -c "$at" inlined5 >cut
-    ./names cut <addresses >/dev/null || fail "a file cut at $at"
+    head -c "$at" inlined5 >short
+    ./names short <addresses >/dev/null || fail "a file cut at $at"
     cp inlined5 torn
     dd if=inlined5 of=torn bs=1 skip="$((at * 7 % size))" seek="$at" count=64 conv=notrunc 2>/dev/null
     ./names torn <addresses >/dev/null || {
