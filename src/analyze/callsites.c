@@ -46,11 +46,16 @@ struct site {
     struct amount self;
 };
 
+// Where a stack ends: in the tree, and the innermost place whose line is known (UINT32_MAX: none is).
+struct way {
+    uint32_t node, site;
+};
+
 struct callsites {
     struct seen *seen;
     size_t count, capacity;
     struct amount *by_stack;
-    uint32_t *node_of_stack;
+    struct way *ways; // by stack
     uint32_t stack_count;
     tsmith_stack_names *names;
     struct tally function_numbers, node_numbers, file_numbers, site_numbers;
@@ -190,52 +195,61 @@ static uint32_t child_of(struct callsites *sites, uint32_t parent, uint32_t func
     return number + 1;
 }
 
-static bool add_site(struct callsites *sites, const tsmith_stack_line *line, uint32_t function,
-                     struct amount amount) {
+// The number of a place, UINT32_MAX when memory is exhausted.
+static uint32_t site_of(struct callsites *sites, const tsmith_stack_line *line, uint32_t function) {
     size_t had = sites->site_numbers.count;
     uint32_t file = tally_number(&sites->file_numbers, (uint64_t)function << 32 | line->file);
     uint32_t number =
         file == UINT32_MAX ? file : tally_number(&sites->site_numbers, (uint64_t)file << 32 | line->line);
     void *all = sites->sites;
     if (number == UINT32_MAX || !array_reserve(&all, &sites->site_capacity, had + 1, sizeof *sites->sites))
-        return false;
+        return UINT32_MAX;
     sites->sites = all;
     if (number == had)
         sites->sites[number] = (struct site){.function = function, .file = line->file, .line = line->line};
-    add(&sites->sites[number].self, amount);
-    return true;
+    return number;
 }
 
-// Descends from the path of the stack's parent by what its frame is, the outermost function of it first.
+// Descends from the path of the stack's parent by what its frame is, the outermost function of it first. The place that
+// launches is the innermost whose line is known: what is within it is a library's.
 static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictionary, uint32_t id) {
     tsmith_stack_line lines[INLINED_MAX];
     const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
     size_t count = tsmith_frame_lines(sites->names, stack->frame, lines, INLINED_MAX);
-    uint32_t node = sites->node_of_stack[stack->parent], function = 0;
+    struct way way = sites->ways[stack->parent];
+    uint32_t function = 0;
     for (size_t i = count < INLINED_MAX ? count : INLINED_MAX; i-- > 0;) {
         function = function_of(sites, &lines[i]);
-        node = function == UINT32_MAX ? function : child_of(sites, node, function);
-        if (node == UINT32_MAX)
+        way.node = function == UINT32_MAX ? function : child_of(sites, way.node, function);
+        if (way.node == UINT32_MAX)
             return false;
+        if (lines[i].line)
+            way.site = site_of(sites, &lines[i], function);
     }
-    sites->node_of_stack[id] = node;
+    sites->ways[id] = way;
     const struct amount self = sites->by_stack[id];
     if (!self.count || !count)
         return true;
-    add(&sites->nodes[node].self, self);
+    add(&sites->nodes[way.node].self, self);
     add(&sites->functions[function].self, self);
     if (!lines[0].function)
         sites->unnamed = sweep_add(sites->unnamed, self.time);
-    return add_site(sites, &lines[0], function, self);
+    uint32_t site = way.site == UINT32_MAX ? site_of(sites, &lines[0], function) : way.site;
+    if (site == UINT32_MAX)
+        return false;
+    add(&sites->sites[site].self, self);
+    return true;
 }
 
 static bool build(struct callsites *sites, const tsmith_dictionary *dictionary) {
     uint8_t *needed = calloc(sites->stack_count + (size_t)1, 1);
-    sites->node_of_stack = calloc(sites->stack_count + (size_t)1, sizeof *sites->node_of_stack);
+    sites->ways = calloc(sites->stack_count + (size_t)1, sizeof *sites->ways);
     sites->nodes = calloc(1, sizeof *sites->nodes);
     sites->node_capacity = 1;
-    bool ok = needed && sites->node_of_stack && sites->nodes &&
+    bool ok = needed && sites->ways && sites->nodes &&
               tsmith_stack_names_create(dictionary, &sites->names) == TSMITH_OK;
+    if (ok)
+        sites->ways[0].site = UINT32_MAX;
     for (uint32_t id = sites->stack_count; ok && id-- > 1;) { // a parent is before its stacks
         needed[id] |= sites->by_stack[id].count != 0;
         if (needed[id])
@@ -268,7 +282,11 @@ static bool add_ranges(struct callsites *sites, const struct analysis_context *c
         return true;
     add(&sites->nodes[node].self, one);
     add(&sites->functions[function].self, one);
-    return add_site(sites, &lines[0], function, one);
+    uint32_t site = site_of(sites, &lines[0], function);
+    if (site == UINT32_MAX)
+        return false;
+    add(&sites->sites[site].self, one);
+    return true;
 }
 
 static bool build_of_ranges(struct callsites *sites, const struct analysis_context *context) {
@@ -430,11 +448,16 @@ static void write_sites(struct callsites *sites, const struct analysis_context *
         {"function", TSMITH_CELL_TEXT},  {"file", TSMITH_CELL_TEXT},   {"line", TSMITH_CELL_COUNT},
         {"total", TSMITH_CELL_DURATION}, {"share", TSMITH_CELL_SHARE}, {"commands", TSMITH_CELL_COUNT}};
     struct report_table *table =
-        REPORT_TABLE(report, "sites", "the places that launch work, innermost function and line", COLUMNS);
+        REPORT_TABLE(report, "sites",
+                     "the places that launch work: the innermost function whose line is known, "
+                     "or else the innermost",
+                     COLUMNS);
     if (sites->site_numbers.count)
         qsort(sites->sites, sites->site_numbers.count, sizeof *sites->sites, sites_by_time);
     for (size_t i = 0; i < sites->site_numbers.count; i++) {
         const struct site *site = &sites->sites[i];
+        if (!site->self.count)
+            continue; // it is on paths only
         write_function(sites, context, report, table, site->function, 0);
         report_text(report, table, tsmith_dictionary_string(context->dictionary, site->file));
         if (site->line)
@@ -521,7 +544,7 @@ static void release(void *state) {
     tally_finish(&sites->site_numbers);
     free(sites->seen);
     free(sites->by_stack);
-    free(sites->node_of_stack);
+    free(sites->ways);
     free(sites->functions);
     free(sites->nodes);
     free(sites->sites);

@@ -77,8 +77,8 @@ def callsites(made):
             tree[tuple(keys[:depth])] += duration
         own[tuple(keys)][0] += duration
         own[tuple(keys)][1] += 1
-        name, file, line = lines[-1][1][:3]
-        sites[made.text(lines[-1][1]), file, line] += duration
+        where = next((line for _, line in reversed(lines) if line[2]), lines[-1][1])
+        sites[made.text(where), where[1], where[2]] += duration
     return total, self_time, count, tree, own, sites
 
 
