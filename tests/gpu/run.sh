@@ -91,6 +91,14 @@ build_programs() {
         case $name in
         runtime_compiled) libraries="-lnvrtc -L$cuda/lib64/stubs -lcuda" ;;
         cublas) libraries=-lcublas ;;
+        nvtx) libraries=-ldl ;;
+        collectives)
+            libraries=-lnccl
+            [ -f "$cuda/include/nccl.h" ] || printf '#include <nccl.h>\n' | "${CC:-cc}" -E - >/dev/null 2>&1 || {
+                say "collectives: left out, NCCL's header is not here"
+                continue
+            }
+            ;;
         esac
         # -cudart shared: as most programs of frameworks are linked. The words of $libraries are several.
         # shellcheck disable=SC2086
@@ -147,6 +155,12 @@ compare() {
         memcpy) fact "$1: copies $first" \
             "$(ask "$trace" "SELECT count(*) || ' ' || coalesce(sum(bytes), 0) FROM memcpy WHERE direction = '$first'")" \
             "$second $third" ;;
+        range | marker) fact "$1: $what $first" "$(ask "$trace" "SELECT count(*) FROM $what WHERE name = '$first'")" "$second" ;;
+        projected) fact "$1: kernels launched in $first" "$("$tracesmith" analyze --csv --only ranges "$trace" |
+            awk -F, -v name="$first" '$3 == name { print $8; exit }')" "$second" ;;
+        collective) fact "$1: $first" \
+            "$(ask "$trace" "SELECT count(*) || ' ' || coalesce(sum(bytes), 0) FROM collective WHERE name = '$first'")" \
+            "$second $third" ;;
         memset) fact "$1: fills" \
             "$(ask "$trace" "SELECT count(*) || ' ' || coalesce(sum(bytes), 0) FROM memset")" "$first $second" ;;
         esac
@@ -160,6 +174,7 @@ prove() {
     name=$1
     shift
     code=0
+    [ -x "$programs/$name" ] || return 0
     timeout "$limit" "$tracesmith" profile -o "$out/$name.sbt" -- "$programs/$name" "$@" >"$out/$name.txt" \
         2>"$out/$name.err" || code=$?
     if [ "$code" -eq 77 ]; then
@@ -198,7 +213,23 @@ head_of_results() {
 }
 head_of_results >"$results"
 cat "$out/gpu.txt"
-for name in vector_add matrix streams graph peer runtime_compiled cublas children; do prove "$name"; done
+for name in vector_add matrix streams graph peer runtime_compiled cublas children nvtx collectives; do prove "$name"; done
+
+# The devices, and their counters while a program runs.
+"$tracesmith" devices >"$out/devices.txt" 2>&1 || true
+grep -q ' cuda gpu' "$out/devices.txt" || fact "devices" "$(head -n 1 "$out/devices.txt")" "a GPU"
+counters() {
+    "$tracesmith" profile --gpu-counters 50 -o "$out/counters.sbt" -- "$programs/launches" 300000 >/dev/null \
+        2>"$out/counters.err" || true
+    grep 'cannot be sampled' "$out/counters.err" && return 0
+    for counter in power 'SM clock' 'memory used' 'GPU utilisation'; do
+        [ "$(ask "$out/counters.sbt" "SELECT count(*) FROM counter WHERE name = '$counter' AND value > 0")" != 0 ] ||
+            say "counters: $counter: this GPU does not tell it, or 0"
+    done
+    row "counters: samples of power, watts at least and at most" "$(ask "$out/counters.sbt" \
+        "SELECT count(*) || ', ' || min(value) || ' to ' || max(value) FROM counter WHERE name = 'power'")" ""
+}
+counters
 
 # ---- times
 

@@ -17,6 +17,13 @@ fail() {
     exit 1
 }
 
+# The driver's libraries for devices and counters are the doubles of tests/nvml.
+mkdir "$work/driver"
+for library in nvml:libnvidia-ml.so.1 cuda:libcuda.so.1; do
+    "${CC:-cc}" -w -shared -fPIC -I "$TRACESMITH_SOURCE_DIR/agents/nvml" -o "$work/driver/${library#*:}" \
+        "$TRACESMITH_SOURCE_DIR/tests/nvml/double_${library%:*}.c"
+done
+
 # A toolkit of scripts. What nvcc makes of NAME.cu is a script that says what NAME says on a GPU.
 mkdir -p "$work/cuda/bin" "$work/cuda/include" "$work/cuda/lib64"
 cat >"$work/cuda/bin/nvcc" <<'NVCC'
@@ -47,18 +54,19 @@ chmod +x "$work/cuda/bin/nvcc" "$work/cc"
 touch "$work/cuda/include/cupti.h" "$work/cuda/lib64/libcupti.so"
 
 code=0
-LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" >"$work/out" 2>&1 ||
+LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" >"$work/out" 2>&1 ||
     code=$?
 [ "$code" -eq 0 ] || fail "what is true gave $code"
-for name in vector_add matrix streams graph runtime_compiled cublas children events launches; do
+for name in vector_add matrix streams graph runtime_compiled cublas children nvtx collectives events launches; do
     grep -q "^$name: as the program counted" "$work/out" || fail "$name was not compared"
 done
 grep -q '^peer: skipped: not enough GPUs' "$work/out" || fail "what was left out is not said"
 grep -q '^| a launch, ns .* | 12.5; 12.5; 12.5; 12.5 |' "$work/results/results.md" || fail "the table is not right"
+grep -q '^| counters: samples of power, .* | [0-9]*, 123.5 to 123.5 |' "$work/results/results.md" || fail "no counters"
 grep -q '^GPU 0: simulated' "$work/results/results.md" || fail "the table does not say where"
 
 code=0
-COUNT=51 LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" \
+COUNT=51 LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" \
     >"$work/out" 2>&1 || code=$?
 [ "$code" -eq 1 ] || fail "what is not true gave $code"
 grep -q "^NOT TRUE: matrix: kernel tick: the trace has '50', the program '51'" "$work/out" || fail "it is not said what"
