@@ -221,7 +221,7 @@ static void ask_source(struct plan_builder *builder, struct plan_kernel *kernel,
         return;
     enum { USES = 64 };
     uint8_t *source = recording_payload(plan->recording, made, &size);
-    kernel->uses = source ? malloc(USES) : NULL;
+    kernel->uses = source ? malloc(USES * sizeof *kernel->uses) : NULL;
     if (kernel->uses) {
         kernel->use_count = USES;
         const struct recording_record *build =

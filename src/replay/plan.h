@@ -168,7 +168,7 @@ struct plan_object {
 struct plan_kernel {
     uint32_t *arguments; // record + 1
     size_t count, capacity;
-    uint8_t *uses; // by argument: PLAN_ flags that its source allows
+    struct plan_use *uses; // by argument, by its source
     size_t use_count;
     uint32_t shared;           // record + 1 that says which shared memory it gets at by pointers
     uint32_t kept, kept_count; // where in plan->arguments they are, + 1; 0: they have changed since
@@ -215,9 +215,18 @@ bool plan_get_mapping(struct plan_builder *builder, uint64_t id, const struct pl
 
 // ---- plan_source.c
 
-// How a kernel uses its arguments by its source: `uses` gets PLAN_READS and PLAN_WRITES for each of so many, both where it
-// cannot be told. Never says less than there is. `options` of the build may be NULL.
+// How a kernel uses an argument, by its source.
+struct plan_use {
+    uint8_t how; // PLAN_READS and PLAN_WRITES
+    // Bytes of an element, where it is known which are used: that of each work-item's first global number, and those from
+    // `first` up to `end`. 0: any.
+    uint8_t element;
+    bool of_item;
+    uint64_t first, end;
+};
+
+// For each of so many arguments; both, of any element, where it cannot be told. Never says less than there is. `options` of the build may be NULL.
 void plan_source_uses(const char *source, size_t length, const char *options, const char *kernel,
-                      uint8_t *uses, size_t count);
+                      struct plan_use *uses, size_t count);
 
 #endif

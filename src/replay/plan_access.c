@@ -217,20 +217,35 @@ static bool starts_nothing(const struct recording_record *record) {
     return empty;
 }
 
+static void add_elements(struct plan_builder *builder, const struct plan_object *buffer,
+                         const struct plan_use *use, const struct recording_record *launch, uint32_t flags) {
+    uint64_t global[RECORDING_DIMENSIONS] = {0}, offset[RECORDING_DIMENSIONS] = {0};
+    size_t count;
+    add_part(builder, buffer, multiply(use->first, use->element),
+             multiply(use->end - use->first, use->element), flags);
+    if (use->of_item &&
+        recording_get_list(launch, RECORDING_KEY_GLOBAL, global, RECORDING_DIMENSIONS, &count) &&
+        recording_get_list(launch, RECORDING_KEY_GLOBAL_OFFSET, offset, RECORDING_DIMENSIONS, &count))
+        add_part(builder, buffer, multiply(offset[0], use->element), multiply(global[0], use->element),
+                 flags);
+}
+
 static void add_argument(struct plan_builder *builder, const struct recording_record *argument,
-                         uint32_t allowed) {
+                         const struct plan_use *use, const struct recording_record *launch) {
     const struct plan_object *buffer = find_memory(builder, argument, RECORDING_KEY_TARGET);
     const uint64_t form = recording_value(argument, RECORDING_KEY_FORM);
     if ((form != RECORDING_ARGUMENT_OBJECT && form != RECORDING_ARGUMENT_SHARED) || !buffer)
         return;
-    uint32_t uses = allowed & (PLAN_READS | PLAN_WRITES);
+    uint32_t uses = use ? use->how : PLAN_READS | PLAN_WRITES;
     if ((recording_value(argument, RECORDING_KEY_FLAGS) & RECORDING_ARGUMENT_CONSTANT) ||
         (buffer->flags & READ_ONLY))
         uses &= (uint32_t)~PLAN_WRITES;
     if (buffer->flags & WRITE_ONLY)
         uses &= (uint32_t)~PLAN_READS;
-    // Which bytes of it a kernel uses, nobody says.
-    add_part(builder, buffer, 0, buffer->size, uses | PLAN_ASSUMED);
+    if (use && use->element && buffer->type != RECORDING_IMAGE && form == RECORDING_ARGUMENT_OBJECT)
+        add_elements(builder, buffer, use, launch, uses | PLAN_PARTLY);
+    else // which bytes of it a kernel uses, nobody says
+        add_part(builder, buffer, 0, buffer->size, uses | PLAN_ASSUMED);
 }
 
 static void add_kernel(struct plan_builder *builder, const struct recording_record *record) {
@@ -241,7 +256,7 @@ static void add_kernel(struct plan_builder *builder, const struct recording_reco
     for (size_t i = 0; i < kernel->count; i++)
         if (kernel->arguments[i])
             add_argument(builder, &builder->plan->process->records[kernel->arguments[i] - 1],
-                         i < kernel->use_count ? kernel->uses[i] : PLAN_READS | PLAN_WRITES);
+                         i < kernel->use_count ? &kernel->uses[i] : NULL, record);
     const uint8_t *ids;
     const struct recording_record *uses =
         kernel->shared ? &builder->plan->process->records[kernel->shared - 1] : NULL;

@@ -284,6 +284,138 @@ static uint8_t use_at(const struct source *source, size_t at, size_t begin, size
     return use_by(&tokens[next]);
 }
 
+// ---- which elements
+
+static bool same(const struct token *a, const struct token *b) {
+    return a->length == b->length && memcmp(a->at, b->at, a->length) == 0;
+}
+
+// get_global_id(0)
+static bool is_item(const struct source *source, size_t at, size_t end) {
+    const struct token *tokens = &source->tokens[at];
+    return at + 4 <= end && is(tokens, "get_global_id") && is(tokens + 1, "(") && is(tokens + 2, "0") &&
+           is(tokens + 3, ")");
+}
+
+static bool is_type(const struct token *token) {
+    return token->kind == TOKEN_WORD && !is(token, "return") && !is(token, "else") && !is(token, "case");
+}
+
+// A variable that is declared once, as the number of the work-item, and never changed.
+static bool is_item_variable(const struct source *source, const struct token *name, size_t begin,
+                             size_t end) {
+    size_t declared = 0;
+    if (is_macro(source, name))
+        return false;
+    for (size_t i = begin + 1; i + 1 < end; i++) {
+        const struct token *token = &source->tokens[i], *next = token + 1, *before = token - 1;
+        if (token->kind != TOKEN_WORD || !same(token, name))
+            continue;
+        if (is_type(before) && is(next, "=") && is_item(source, i + 2, end) && i + 6 < end &&
+            is(&source->tokens[i + 6], ";"))
+            declared++;
+        else if (is_type(before) || token->hidden || use_by(next) != PLAN_READS || is(before, "++") ||
+                 is(before, "--") || (is_unary(source, i - 1) && (is(before, "*") || is(before, "&"))))
+            return false;
+    }
+    return declared == 1;
+}
+
+static bool get_number(const struct token *token, uint64_t *out) {
+    *out = 0;
+    for (uint32_t i = 0; i < token->length; i++) {
+        if (i && strchr("uUlL", token->at[i]))
+            continue;
+        if (!is_digit(token->at[i]) || *out > UINT32_MAX || (i && token->at[0] == '0'))
+            return false;
+        *out = *out * 10 + (uint64_t)(token->at[i] - '0');
+    }
+    return token->length > 0;
+}
+
+// Adds the element that the pointer at `at` is used for; false when it is not known which.
+static bool add_element(const struct source *source, size_t at, size_t begin, size_t end,
+                        struct plan_use *use) {
+    uint64_t number = 0;
+    if (is(&source->tokens[at + 1], "[")) {
+        const size_t from = at + 2, to = closing(source, at + 1, end);
+        const struct token *index = &source->tokens[from];
+        if (to >= end || is(&source->tokens[to + 1], "["))
+            return false;
+        if ((to == from + 4 && is_item(source, from, to)) ||
+            (to == from + 1 && index->kind == TOKEN_WORD && is_item_variable(source, index, begin, end))) {
+            use->of_item = true;
+            return true;
+        }
+        if (to != from + 1 || index->kind != TOKEN_NUMBER || !get_number(index, &number))
+            return false;
+    }
+    const bool none = use->end == use->first;
+    use->first = none || number < use->first ? number : use->first;
+    use->end = none || number >= use->end ? number + 1 : use->end;
+    return true;
+}
+
+// Bytes of a scalar or vector of this name; 0: it is none.
+static uint8_t type_bytes(const struct token *token) {
+    static const struct {
+        const char *name;
+        uint8_t bytes;
+    } types[] = {{"char", 1}, {"uchar", 1}, {"short", 2}, {"ushort", 2}, {"half", 2},  {"int", 4},
+                 {"uint", 4}, {"float", 4}, {"long", 8},  {"ulong", 8},  {"double", 8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const size_t length = strlen(types[i].name);
+        uint64_t lanes = 1;
+        if (token->length < length || memcmp(token->at, types[i].name, length) != 0)
+            continue;
+        const struct token digits = {token->at + length, (uint32_t)(token->length - length), TOKEN_NUMBER,
+                                     false};
+        if (!digits.length || (get_number(&digits, &lanes) && lanes >= 2 && lanes <= 16))
+            return (uint8_t)(types[i].bytes * (lanes == 3 ? 4 : lanes));
+    }
+    return 0;
+}
+
+// Bytes of what a parameter points to; 0: not known.
+static uint8_t element_bytes_of(const struct source *source, size_t from, size_t name) {
+    uint8_t bytes = 0;
+    size_t pointers = 0, types = 0;
+    for (size_t i = from; i < name; i++) {
+        const struct token *token = &source->tokens[i];
+        const uint8_t found = type_bytes(token);
+        if (is_macro(source, token) || is(token, "struct") || is(token, "[") || is(token, "("))
+            return 0;
+        pointers += is(token, "*");
+        types += found != 0;
+        bytes = found ? found : bytes;
+    }
+    return pointers == 1 && types == 1 ? bytes : 0; // "long long" and the like: not known
+}
+
+static void find_elements(const struct source *source, size_t from, size_t name, size_t begin, size_t end,
+                          struct plan_use *use) {
+    const struct token *pointer = &source->tokens[name];
+    struct plan_use found = *use;
+    found.element = element_bytes_of(source, from, name);
+    for (size_t i = 0; i < source->macro_count && found.element; i++)
+        if (mentions(source->macros[i].body, source->macros[i].body_length, pointer))
+            found.element = 0;
+    for (size_t i = begin + 1; i < end && found.element; i++) {
+        const struct token *token = &source->tokens[i];
+        if (token->kind != TOKEN_WORD || !same(token, pointer) || is(token - 1, ".") || is(token - 1, "->"))
+            continue;
+        const bool starred = is(token - 1, "*") && is_unary(source, i - 1);
+        const bool addressed = is(token - 1, "&") && is_unary(source, i - 1);
+        if (token->hidden || addressed || (!is(token + 1, "[") && !starred) ||
+            !add_element(source, i, begin, end, &found))
+            found.element = 0;
+    }
+    if (found.element)
+        *use = found;
+}
+
+// ---- a parameter
+
 static uint8_t uses_of(const struct source *source, const struct token *name, size_t begin, size_t end) {
     uint8_t uses = 0;
     for (size_t i = 0; i < source->macro_count; i++)
@@ -329,7 +461,7 @@ static bool is_constant(const struct source *source, size_t from, size_t name) {
     return constant;
 }
 
-static void find_uses(const struct source *source, const char *kernel, uint8_t *uses, size_t count) {
+static void find_uses(const struct source *source, const char *kernel, struct plan_use *uses, size_t count) {
     const size_t open = find_kernel(source, kernel), close = closing(source, open, source->count);
     size_t body = close + 1, index = 0, name = 0, from = open + 1;
     if (!open || body >= source->count || !is(&source->tokens[body], "{"))
@@ -342,9 +474,11 @@ static void find_uses(const struct source *source, const char *kernel, uint8_t *
             name = i;
         if (depth == 0 && (is(token, ",") || i == close)) {
             if (name)
-                uses[index] = uses_of(source, &source->tokens[name], body, end);
+                uses[index].how = uses_of(source, &source->tokens[name], body, end);
             if (name && is_constant(source, from, name))
-                uses[index] &= PLAN_READS;
+                uses[index].how &= PLAN_READS;
+            if (name)
+                find_elements(source, from, name, body, end, &uses[index]);
             index++;
             name = 0;
             from = i + 1;
@@ -353,10 +487,11 @@ static void find_uses(const struct source *source, const char *kernel, uint8_t *
     }
 }
 
-void plan_source_uses(const char *text, size_t length, const char *options, const char *kernel, uint8_t *uses,
-                      size_t count) {
+void plan_source_uses(const char *text, size_t length, const char *options, const char *kernel,
+                      struct plan_use *uses, size_t count) {
     struct source *source = calloc(1, sizeof *source);
-    memset(uses, BOTH, count);
+    for (size_t i = 0; i < count; i++)
+        uses[i] = (struct plan_use){.how = BOTH};
     if (!source)
         return;
     if (options)

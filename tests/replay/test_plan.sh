@@ -77,7 +77,7 @@ assert h["count"] == 1 and h["first"]["command"] == 4 and h["second"]["command"]
     "$work/double-buffer.json" || fail "double buffer"
 
 # Programs that make no such mistake.
-for line in "cl_launch_loop -n 50" "cl_what_if copies -n 4" cl_own_events; do
+for line in "cl_launch_loop -n 50" "cl_what_if queues -n 8" "cl_what_if copies -n 4" cl_own_events; do
     # shellcheck disable=SC2086 # words of the line
     set -- $line
     program=$1

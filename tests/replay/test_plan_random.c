@@ -287,19 +287,59 @@ static void test_source(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint8_t uses[2];
+        struct plan_use uses[2];
         plan_source_uses(cases[i].source, strlen(cases[i].source), NULL, "k", uses, 2);
-        if (uses[0] != cases[i].first || uses[1] != cases[i].second)
-            fail_msg("%s: %d and %d", cases[i].source, uses[0], uses[1]);
+        if (uses[0].how != cases[i].first || uses[1].how != cases[i].second)
+            fail_msg("%s: %d and %d", cases[i].source, uses[0].how, uses[1].how);
         // A macro of the build may be anything.
         plan_source_uses(cases[i].source, strlen(cases[i].source), "-DX=(a,b)", "k", uses, 2);
-        assert_true(uses[0] >= cases[i].first && uses[1] >= cases[i].second);
+        assert_true(uses[0].how >= cases[i].first && uses[1].how >= cases[i].second);
         if (strstr(cases[i].source, "(global float *a, global float *b) {"))
-            assert_true((uses[0] == 3 || !cases[i].first) && (uses[1] == 3 || !cases[i].second));
+            assert_true((uses[0].how == 3 || !cases[i].first) && (uses[1].how == 3 || !cases[i].second));
+    }
+}
+
+// Which elements of it.
+static void test_elements(void **state) {
+    static const struct {
+        const char *source;
+        struct plan_use use; // of the first argument; `how` is not looked at
+    } cases[] = {
+        {"kernel void k(global float *a) { a[1] = a[3]; }", {.element = 4, .first = 1, .end = 4}},
+        {"kernel void k(global const uchar4 *a) { int i = get_global_id(0); x = a[i] + *a; }",
+         {.element = 4, .of_item = true, .first = 0, .end = 1}},
+        {"kernel void k(global double3 *a) { a[get_global_id(0)] = 1; }", {.element = 32, .of_item = true}},
+        {"kernel void k(global int *a) { size_t i = get_global_id(0); if (i < 4) a[i] += 1; }",
+         {.element = 4, .of_item = true}},
+        {"kernel void k(global int *a) { size_t i = get_global_id(0); i += 1; a[i] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a) { size_t i = get_global_id(0); { size_t i = 4; a[i] = 1; } }",
+         {.element = 0}},
+        {"kernel void k(global int *a) { size_t i = get_global_id(1); a[i] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a, int i) { a[i] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a) { size_t i = get_global_id(0); a[i + 1] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a) { size_t i = get_global_id(0); f(&i); a[i] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a) { a[0] = 1; f(a); }", {.element = 0}},
+        {"kernel void k(global int *a) { f(&a[0]); }", {.element = 0}},
+        {"kernel void k(global struct s *a) { a[0].x = 1; }", {.element = 0}},
+        {"kernel void k(global long long *a) { a[0] = 1; }", {.element = 0}},
+        {"kernel void k(global int **a) { a[0] = 0; }", {.element = 0}},
+        {"#define int long\nkernel void k(global int *a) { a[0] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a) { a[0x10] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a) { a[0][1] = 1; }", {.element = 0}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan_use use;
+        plan_source_uses(cases[i].source, strlen(cases[i].source), "", "k", &use, 1);
+        if (use.element != cases[i].use.element || use.of_item != cases[i].use.of_item ||
+            use.first != cases[i].use.first || use.end != cases[i].use.end)
+            fail_msg("%s: %d %d %d %d", cases[i].source, use.element, use.of_item, (int)use.first,
+                     (int)use.end);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_source)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_source),
+                                       cmocka_unit_test(test_elements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
