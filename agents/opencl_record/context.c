@@ -39,6 +39,7 @@ static void note_context(cl_context context) {
     cl_device_id devices[64];
     uint64_t ids[64];
     size_t bytes = 0;
+    file_after_fork();
     if (!recorder_on() || !context)
         return;
     register_exit();

@@ -60,8 +60,31 @@ void record_close_inner(void) {
         atomic_store(&recorder.on, false);
 }
 
+static char session[4096];
+static atomic_bool forked; // and nothing recorded yet in this child
+
+// A child knows nothing of the parent's objects, and writes a file of its own once it makes a context: most only exec.
 static void after_fork_child(void) {
+    const bool was = recorder_on() || atomic_load(&forked);
     atomic_store(&recorder.on, false);
+    pthread_mutex_init(&recorder.lock, NULL);
+    if (recorder.fd >= 0)
+        close(recorder.fd);
+    recorder.fd = -1;
+    recorder.written = 0;
+    recorder.chunks =
+        (struct chunk_table){0}; // what it had is left alone: another thread may have been in it
+    recorder.writer = recorder.inner = (struct recording_writer){0};
+    objects_after_fork();
+    snapshot_after_fork();
+    mappings_after_fork();
+    shared_after_fork();
+    atomic_store(&forked, was);
+}
+
+void file_after_fork(void) {
+    if (atomic_load(&forked) && atomic_exchange(&forked, false))
+        file_begin(session);
 }
 
 bool file_begin(const char *directory) {
@@ -81,10 +104,14 @@ bool file_begin(const char *directory) {
     errno = errno_before;
     if (recorder.fd < 0)
         return false;
+    if (directory != session)
+        snprintf(session, sizeof session, "%s", directory);
     recorder.limit = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
                          ? (uint64_t)limit.rlim_cur
                          : UINT64_MAX;
-    pthread_atfork(NULL, NULL, after_fork_child);
+    static atomic_bool registered;
+    if (!atomic_exchange(&registered, true))
+        pthread_atfork(NULL, NULL, after_fork_child);
     atomic_store(&recorder.on, true);
     struct recording_writer *writer = record_open(RECORDING_PROCESS);
     recording_put(writer, RECORDING_KEY_PID, (uint64_t)getpid());

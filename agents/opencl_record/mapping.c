@@ -22,6 +22,10 @@ struct mapping {
 
 static struct mapping *mappings; // under recorder.lock
 
+void mappings_after_fork(void) {
+    mappings = NULL;
+}
+
 static size_t size_of(const struct mapping *mapping) {
     return mapping->rows.width * mapping->rows.height * mapping->rows.depth;
 }

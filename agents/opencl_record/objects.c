@@ -20,6 +20,11 @@ struct object *object_find(const void *handle, enum object_kind kind) {
     return object;
 }
 
+void objects_after_fork(void) {
+    for (size_t i = 0; i < BUCKETS; i++)
+        buckets[i] = NULL;
+}
+
 static bool is_memory(enum object_kind kind) {
     return kind == OBJECT_BUFFER || kind == OBJECT_IMAGE || kind == OBJECT_OPAQUE;
 }

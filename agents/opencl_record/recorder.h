@@ -13,7 +13,7 @@
 //      copied waits for the copy by its wait list: that is all that is added.
 //   5. What cannot be recorded is written down as such (REFUSED), with its reason. When the file cannot be written any
 //      more recording ends, and what is in the file stays readable.
-//   6. After fork the child records nothing. Two threads that enqueue into one queue without agreeing on an order are
+//   6. After fork the child begins anew, with a file of its own, when it makes a context. Two threads that enqueue into one queue without agreeing on an order are
 //      recorded in the order in which their calls returned.
 //
 // What memory holds is kept when it is first touched: an object is `known` when what the recording says brought it to what
@@ -146,6 +146,13 @@ uint64_t recorder_correlation(void);
 // ---- file.c
 
 bool file_begin(const char *directory);
+// In a child that forked and makes a context: a file of its own.
+void file_after_fork(void);
+// What a child forgets of its parent's.
+void objects_after_fork(void);
+void snapshot_after_fork(void);
+void mappings_after_fork(void);
+void shared_after_fork(void);
 // Takes the lock and begins a record; record_close writes it and gives the lock back.
 struct recording_writer *record_open(enum recording_type type);
 void record_close(void);

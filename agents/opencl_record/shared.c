@@ -11,6 +11,11 @@
 static struct object **blocks; // under recorder.lock
 static size_t block_count, block_capacity;
 
+void shared_after_fork(void) {
+    blocks = NULL;
+    block_count = block_capacity = 0;
+}
+
 // The first block that begins after an address.
 static size_t place_after(const void *at) {
     size_t low = 0, high = block_count;

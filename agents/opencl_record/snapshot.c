@@ -32,6 +32,11 @@ static struct {
 } gone[MARKERS_MOST];
 static size_t gone_count; // under recorder.lock
 
+void snapshot_after_fork(void) {
+    pending = NULL;
+    gone_count = 0;
+}
+
 struct markers {
     const struct object *memory;
     cl_command_queue queues[MARKERS_MOST];

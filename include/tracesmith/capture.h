@@ -117,12 +117,12 @@ typedef struct tsmith_capture_completion {
     uint64_t file_events; // carried over from the file that the recording had been writing
     uint64_t ring_events; // added from what it left behind
     int file_missing; // that file is not there, cannot be read, or holds something else: it is not in this one
-    int file_damaged;  // parts of it could not be read; the ledger has them
-    int file_whole;    // it had everything already (it was completed before)
-    int may_repeat;    // what was written last may be in it twice: there was no space to note what was
-    int output_failed; // the call failed because of `path`, and not because of what was read
-    int recording_left; // what was recorded for a replay is not in it: the directory is the only place that has it
-    char note[512]; // a sentence for a person about any of these; "" when there is nothing to say
+    int file_damaged;   // parts of it could not be read; the ledger has them
+    int file_whole;     // it had everything already (it was completed before)
+    int may_repeat;     // what was written last may be in it twice: there was no space to note what was
+    int output_failed;  // the call failed because of `path`, and not because of what was read
+    int recording_left; // the call failed, and what was recorded for a replay is in the directory alone
+    char note[512];     // a sentence for a person about any of these; "" when there is nothing to say
 } tsmith_capture_completion;
 
 // Writes one trace of everything that a recording committed, each event once: the whole frames of the file that it was

@@ -103,7 +103,7 @@ bool recording_is_left(const char *directory) {
     return found;
 }
 
-static tsmith_status carry_all(struct sbt_writer *writer, const char *path, tsmith_error *error) {
+tsmith_status recording_carry(struct sbt_writer *writer, const char *path, tsmith_error *error) {
     struct dirent **entries = NULL;
     tsmith_status status = TSMITH_OK;
     int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -130,7 +130,8 @@ static tsmith_status sink_write(void *self, const tsmith_dictionary *dictionary,
 static tsmith_status sink_finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
     struct recording_sink *sink = self;
     tsmith_error first;
-    tsmith_status carried = sink->directory ? carry_all(sink->writer, sink->directory, &first) : TSMITH_OK;
+    tsmith_status carried =
+        sink->directory ? recording_carry(sink->writer, sink->directory, &first) : TSMITH_OK;
     // The times are finished whatever became of the data.
     tsmith_status status = sbt_writer_finish(sink->writer, dictionary, error);
     if (status == TSMITH_OK && carried != TSMITH_OK && error)

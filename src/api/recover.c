@@ -13,13 +13,15 @@
 #include "base/status.h"
 #include "capture/recovery.h"
 #include "sbt/continue.h"
+#include "sbt/writer.h"
 #include "tracesmith/capture.h"
-#include "tracesmith/sbt.h"
+#include "tracesmith/replay.h"
 
 // In a file that has all of a recording: there is nothing to add to it, whatever is still in the directory.
 static const char WHOLE[] = "recovered";
 
 struct completion {
+    const char *directory;
     struct recovery *recovery;  // NULL once it is the source's
     struct sbt_continued *file; // NULL: there is none to begin with
     uint64_t whole_events;
@@ -182,10 +184,17 @@ static tsmith_status finish(struct completion *completion, bool is_whole, tsmith
 static tsmith_status write_all(struct completion *completion, const char *place, bool is_whole,
                                tsmith_error *error) {
     tsmith_error truncation;
-    tsmith_status status =
-        completion->file
-            ? sbt_continue_into(completion->file, place, completion->whole_events, &completion->sink, error)
-            : tsmith_sbt_writer_open(place, NULL, &completion->sink, error);
+    tsmith_recording_writer writer = {0};
+    // What recorders left is written anew from there: a file may have the beginning of it.
+    const bool recorded = recording_is_left(completion->directory);
+    tsmith_status status = completion->file
+                               ? sbt_continue_into(completion->file, place, completion->whole_events,
+                                                   !recorded, &completion->sink, error)
+                               : tsmith_recording_writer_open(place, NULL, &writer, error);
+    if (!completion->file)
+        completion->sink = writer.sink;
+    if (status == TSMITH_OK && !completion->file && recorded)
+        status = tsmith_recording_writer_take(&writer, completion->directory, error);
     completion->out->output_failed = status < 0;
     if (status < 0)
         return status;
@@ -195,6 +204,11 @@ static tsmith_status write_all(struct completion *completion, const char *place,
         *error = truncation;
     if (rest < 0)
         return rest;
+    if (completion->file && recorded)
+        status = recording_carry(sbt_continue_writer(completion->file), completion->directory, error);
+    completion->out->output_failed = status < 0;
+    if (status < 0)
+        return status;
     status = finish(completion, is_whole, error);
     return status < 0 ? status : rest;
 }
@@ -249,15 +263,11 @@ tsmith_status tsmith_capture_complete(const char *directory, const char *path,
                                       int (*keep_going)(void *context), void *context,
                                       tsmith_capture_completion *out, tsmith_error *error) {
     tsmith_capture_completion done = {.size = out->size};
-    struct completion completion = {.keep_going = keep_going, .context = context, .out = &done};
+    struct completion completion = {
+        .directory = directory, .keep_going = keep_going, .context = context, .out = &done};
     tsmith_status status = complete(&completion, directory, path, error);
     close_all(&completion);
-    done.recording_left = recording_is_left(directory);
-    if (status >= 0 && done.recording_left)
-        snprintf(done.note, sizeof done.note,
-                 "the commands and data that were recorded for a replay are not recovered: they are only in "
-                 "%.300s",
-                 directory);
+    done.recording_left = status < 0 && recording_is_left(directory);
     memcpy(out, &done, out->size < sizeof done ? out->size : sizeof done);
     return status;
 }

@@ -26,9 +26,11 @@ void sbt_continue_close(struct sbt_continued *continued);
 tsmith_dictionary *sbt_continue_dictionary(struct sbt_continued *continued);
 bool sbt_continue_damaged(const struct sbt_continued *continued);
 uint64_t sbt_continue_events(const struct sbt_continued *continued); // carried over
-// Creates the new file with the frames of the first `whole_events` events. The sink takes the batches of one source, and
-// brings what they refer to into the dictionary; it is destroyed before `continued` is closed.
+// Creates the new file with the frames of the first `whole_events` events; `recording`: and what was recorded for a replay.
+// The sink takes the batches of one source, and brings what they refer to into the dictionary; it is destroyed before
+// `continued` is closed.
 tsmith_status sbt_continue_into(struct sbt_continued *continued, const char *path, uint64_t whole_events,
-                                tsmith_sink **out, tsmith_error *error);
+                                bool recording, tsmith_sink **out, tsmith_error *error);
+struct sbt_writer *sbt_continue_writer(struct sbt_continued *continued); // of the new file
 
 #endif

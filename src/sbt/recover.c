@@ -21,6 +21,7 @@ struct recovery {
     uint64_t events, frames;
     uint64_t seen;  // events of the frames there were, damaged ones included
     uint64_t whole; // of those, how many are carried over
+    bool leave_recording;
 };
 
 static tsmith_status carry_events(struct recovery *recovery, size_t at, const struct frame_header *header,
@@ -48,6 +49,8 @@ static tsmith_status carry_frame(struct recovery *recovery, size_t at, tsmith_er
     // Made anew: the schema is this version's, the others depend on where frames are.
     if (entry->damaged || entry->type == FRAME_SCHEMA || entry->type == FRAME_AGGREGATE ||
         entry->type == FRAME_INDEX || entry->type == FRAME_END)
+        return TSMITH_OK;
+    if (recovery->leave_recording && (entry->type == FRAME_RECORDS || entry->type == FRAME_CHUNKS))
         return TSMITH_OK;
     enum frame_result result =
         reader_read_frame(recovery->trace, at, &recovery->trace->buffer, &header, &payload, error);
@@ -262,12 +265,17 @@ static tsmith_status continue_finish(void *self, const tsmith_dictionary *dictio
     return status == TSMITH_OK ? sbt_writer_finish(continued->recovery.writer, joined, error) : status;
 }
 
+struct sbt_writer *sbt_continue_writer(struct sbt_continued *continued) {
+    return continued->recovery.writer;
+}
+
 tsmith_status sbt_continue_into(struct sbt_continued *continued, const char *path, uint64_t whole_events,
-                                tsmith_sink **out, tsmith_error *error) {
+                                bool recording, tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {continue_write, continue_finish, NULL};
     struct recovery *recovery = &continued->recovery;
     tsmith_dictionary *dictionary = sbt_continue_dictionary(continued);
     recovery->whole = whole_events;
+    recovery->leave_recording = !recording;
     *out = NULL;
     tsmith_status status = sbt_writer_create(path, NULL, &recovery->writer, error);
     for (size_t i = 0; status == TSMITH_OK && i < recovery->trace->frames.count; i++)

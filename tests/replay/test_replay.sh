@@ -95,7 +95,8 @@ code=0
 replay 0 killed
 verdicts killed 'a["recording"]["unfinished"] == 1 and a["recording"]["kernels"] == 300 and a["notes"]'
 
-# The recorder of the trace is killed: what was recorded for a replay is in the session alone, which is not removed.
+# The recorder of the trace is killed, and the program: everything that was recorded is recovered, for a replay too; twice is
+# the same as once.
 "$TRACESMITH" profile --capture -o "$work/orphan.sbt" -- "$programs/cl_crash" -n 5 hang >"$work/orphan.out" 2>/dev/null &
 recorder=$!
 until grep -q finished "$work/orphan.out"; do
@@ -107,11 +108,21 @@ print([s["directory"] for s in json.load(sys.stdin)["sessions"] if s["output"] =
 program=$(pgrep -P "$recorder")
 kill -9 "$recorder"
 kill -9 "$program"
-code=0
-"$TRACESMITH" recover "$session" -o "$work/orphan2.sbt" --remove >"$work/orphan.txt" 2>&1 || code=$?
-[ "$code" -eq 3 ] || fail "that a recording is not recovered is not said: $code"
-[ -d "$session" ] || fail "the only place of a recording was removed"
-rm -r "$session"
+for file in orphan2 orphan3; do
+    "$TRACESMITH" recover "$session" -o "$work/$file.sbt" >"$work/orphan.txt" 2>&1 || fail "$(cat "$work/orphan.txt")"
+    replay 0 "$file"
+    verdicts "$file" 'a["recording"]["kernels"] == 5 and a["recording"]["processes"] == 1 and v["diverged"] == 0'
+done
+cmp "$work/orphan2.json" "$work/orphan3.json" || fail "recovered twice is not the same as once"
+"$TRACESMITH" recover "$session" -o "$work/orphan.sbt" --remove >"$work/orphan.txt" 2>&1 || fail "$(cat "$work/orphan.txt")"
+replay 0 orphan
+verdicts orphan 'a["recording"]["kernels"] == 5 and a["recording"]["damaged"] == 0'
+[ ! -d "$session" ] || fail "the directory is left though everything in it is written"
+
+# A family of processes: forked before they used OpenCL, executed by a child, and the same process once more by exec.
+capture family "$programs/cl_children" -n 20
+replay 0 family
+verdicts family 'a["recording"]["kernels"] == 21 + 20 + 22 + 23 and a["recording"]["processes"] == 4 and v["exact"] == len(r) == 8'
 
 # An edited kernel.
 cat >"$work/edited.cl" <<'CL'
