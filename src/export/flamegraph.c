@@ -284,7 +284,7 @@ static void put_picture(struct flamegraph *graph) {
              WIDTH - 230);
     put_text(output, "<text id=\"search\" class=\"b\" x=\"%d\" y=\"24\">[search: /]</text>\n", WIDTH - 110);
     put_text(output, "<text id=\"info\" x=\"%d\" y=\"%.0f\"></text>\n", MARGIN, height - MARGIN);
-    put_frames(graph, height - 2 * ROW - MARGIN + ROW / 2.0);
+    put_frames(graph, height - 2 * ROW - MARGIN + ROW / 2);
     output_text(output, "</svg>\n");
 }
 
