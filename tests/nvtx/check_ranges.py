@@ -118,6 +118,9 @@ def check_chained(directory):
         check(file.read() == expected, "the other tool was told the same as alone")
     check(json.loads(text)["levels"] == json.loads(alone.stdout)["levels"], "and the program got its answers")
     check(len(said(trace)) == 13 and not lost(trace), "and the trace has it all")
+    if os.environ.get("NVTX_OTHER"):
+        real = trace_of(directory, "everything", env={"NVTX_INJECTION64_PATH": os.environ["NVTX_OTHER"]})[1]
+        check(len(said(real)) == 13 and not lost(real), "CUPTI may have been injected before")
     missing = trace_of(directory, "everything", env={"NVTX_INJECTION64_PATH": "/nonexistent.so"})[1]
     check(len(said(missing)) == 13, "a library that is not there does no harm")
 
