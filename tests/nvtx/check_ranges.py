@@ -125,22 +125,25 @@ def check_chained(directory):
     check(len(said(missing)) == 13, "a library that is not there does no harm")
 
 
-def check_with_opencl(directory):
+def check_with_launches(directory):
     """A range of a thread that launches: the two agents' events are on one row, so the range is found around them."""
-    loop = os.path.join(BUILD, "tests", "programs", "cl_nvtx")
-    if not os.access(loop, os.X_OK):
-        return
-    path = os.path.join(directory, "t.sbt")
-    done = run("profile", "-o", path, loop, code=None)
-    if done.returncode == 4:
-        return  # no OpenCL device
-    check(done.returncode == 0, done.stderr.decode())
-    trace = json.loads(run("view", "-f", "json", path).stdout)
-    threads = [track for track in trace["tracks"] if track["kind"] == "thread"]
-    check(len({track["tid"] for track in threads}) == len(threads), "each thread is one row: %s" % threads)
-    report = json.loads(run("analyze", "--json", "--only", "ranges", path).stdout)
-    rows = {row["range"]: row for row in report["traces"][0]["reports"][0]["tables"]["ranges"]}
-    check(rows["launches"]["commands"] == 50 and rows["idles"]["commands"] == 0, "50 kernels of 57 are in it: %s" % rows)
+    double = os.path.join(BUILD, "tests", "cuda", "double")
+    for program, environment in (("cl_nvtx", {}), ("cu_nvtx", {"LD_LIBRARY_PATH": double})):
+        loop = os.path.join(BUILD, "tests", "programs", program)
+        path = os.path.join(directory, "t.sbt")
+        if not os.access(loop, os.X_OK):
+            continue
+        done = run("profile", "-o", path, loop, code=None, env=environment)
+        if done.returncode == 4:
+            continue  # no OpenCL device, no double of CUDA
+        check(done.returncode == 0, done.stderr.decode())
+        trace = json.loads(run("view", "-f", "json", path).stdout)
+        rows = {event["track"] for event in trace["events"] if event["kind"] in ("api", "range")}
+        check(len(rows) == 1, "%s: the thread is one row: %s" % (program, rows))
+        report = json.loads(run("analyze", "--json", "--only", "ranges", path).stdout)
+        rows = {row["range"]: row for row in report["traces"][0]["reports"][0]["tables"]["ranges"]}
+        check(rows["launches"]["commands"] == 50 and rows["idles"]["commands"] == 0,
+              "%s: 50 kernels of 57 are in it: %s" % (program, rows))
 
 
 def check_collector_killed(directory):
@@ -180,7 +183,7 @@ def main():
         skip("a program without sanitizers cannot open an agent with them")
     with tempfile.TemporaryDirectory() as directory:
         for test in (check_everything, check_many, check_unbalanced, check_killed, check_forked, check_chained,
-                     check_with_opencl, check_collector_killed):
+                     check_with_launches, check_collector_killed):
             test(directory)
 
 
