@@ -27,7 +27,7 @@ while [ $i -lt "$runs" ]; do
 done
 bare=$(least "$work/bare")
 sched=$(least "$work/sched")
-events=$("$TRACESMITH" info --json "$work/s.sbt" | tr ',{' '\n\n' | sed -n 's/"off_cpu":\([0-9]*\).*/\1/p' | head -n 1)
+events=$("$TRACESMITH" info --json "$work/s.sbt" | tr ',{' '\n' | sed -n 's/"off_cpu":\([0-9]*\).*/\1/p' | head -n 1)
 bytes=$(wc -c <"$work/s.sbt")
 printf 'round trip, ns: bare %s, profile %s, profile --sched %s\n' "$bare" "$(least "$work/profile")" "$sched"
 awk -v bare="$bare" -v sched="$sched" 'BEGIN { printf "a time off the processor (two of them a round trip) costs %.0f ns\n", (sched - bare) / 2 }'

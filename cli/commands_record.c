@@ -2,6 +2,7 @@
 // The commands that record, repair and know the machine.
 #include "options.h"
 #include "tracesmith/capture.h"
+#include "tracesmith/xray.h"
 
 // ---- words
 
@@ -63,6 +64,24 @@ static const char *wait_doc(size_t index) {
     return docs[index];
 }
 
+static const char *xray_word(size_t index) {
+    static const char *const names[] = {
+#define NAME(NAME_, number, name, doc) name,
+        TSMITH_XRAY_MODE_TABLE(NAME)
+#undef NAME
+            NULL};
+    return names[index];
+}
+
+static const char *xray_doc(size_t index) {
+    static const char *const docs[] = {
+#define DOC(NAME_, number, name, doc) doc,
+        TSMITH_XRAY_MODE_TABLE(DOC)
+#undef DOC
+    };
+    return docs[index];
+}
+
 // ---- profile
 
 static const struct option profile_options[] = {
@@ -114,8 +133,12 @@ static const struct option profile_options[] = {
      .doc = "With --capture: keep hashes of what every single command wrote, so that a replay names the "
             "first that goes wrong; each then waits for a copy"},
     {.name = "xray",
+     .argument = "MODE",
+     .optional = true,
+     .word = xray_word,
+     .word_doc = xray_doc,
      .doc = "Record the functions that clang -fxray-instrument put into the program too, on the same clock "
-            "(docs/sources.md)"},
+            "(docs/sources.md); basic when no mode is given"},
     {.name = "gpu-counters",
      .argument = "HZ",
      .doc = "Sample power, clocks, memory, utilisation, NVLink and PCIe of NVIDIA GPUs so often per second "

@@ -9,8 +9,9 @@
 
 // ---- XRay
 
-static int open_xray(struct sources *sources, const char *program, tsmith_capture_options *capture) {
-    const tsmith_xray_options options = {.size = sizeof options, .program = program};
+static int open_xray(struct sources *sources, const char *program, tsmith_xray_mode mode,
+                     tsmith_capture_options *capture) {
+    const tsmith_xray_options options = {.size = sizeof options, .program = program, .mode = mode};
     tsmith_error error;
     if (tsmith_xray_create(&options, &sources->xray, &error) < 0) {
         complain("%s", error.message);
@@ -101,8 +102,11 @@ int sources_open(struct sources *sources, const struct invocation *invocation, c
     int code = EXIT_DONE;
     if (sources->sched || invocation_value(invocation, "probe"))
         code = open_watch(sources, invocation);
-    if (code == EXIT_DONE && invocation_flag(invocation, "xray"))
-        code = open_xray(sources, program, capture);
+    if (code == EXIT_DONE && invocation_flag(invocation, "xray")) {
+        const char *mode = invocation_value(invocation, "xray");
+        code = open_xray(sources, program, strcmp(mode, "fdr") == 0 ? TSMITH_XRAY_FDR : TSMITH_XRAY_BASIC,
+                         capture);
+    }
     if (code != EXIT_DONE)
         complain("%s was not run", invocation->operands[0]);
     return code;

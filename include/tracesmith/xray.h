@@ -19,16 +19,33 @@
 extern "C" {
 #endif
 
+// X(NAME, number, "name", "doc")
+#define TSMITH_XRAY_MODE_TABLE(X)                                                                            \
+    X(BASIC, 0, "basic", "every call, into a file that grows")                                               \
+    X(FDR, 1, "fdr",                                                                                         \
+      "XRay's flight data recorder: cheaper, in buffers that keep the last calls; needs the program's "      \
+      "symbols")
+
+typedef enum tsmith_xray_mode {
+#define TSMITH_XRAY_MODE_ENUM(NAME, number, name, doc) TSMITH_XRAY_##NAME = number,
+    TSMITH_XRAY_MODE_TABLE(TSMITH_XRAY_MODE_ENUM)
+#undef TSMITH_XRAY_MODE_ENUM
+} tsmith_xray_mode;
+
 typedef struct tsmith_xray tsmith_xray;
 
 typedef struct tsmith_xray_options {
     size_t size; // sizeof(tsmith_xray_options)
     const char *
         program; // that will be run, as a path: has the names of its functions. Of other processes, their own
+    tsmith_xray_mode mode;
+    size_t buffers;              // FDR: of 64 KiB, that a process has; 0: 1024. What does not fit is lost
+    const char *agent_directory; // as in tsmith_capture_options
     int64_t least_ns; // calls that took less are not logged (XRay counts in microseconds); 0: all are
 } tsmith_xray_options;
 
-// Makes a private folder for the logs, in TMPDIR or /tmp. What XRAY_OPTIONS and XRAY_BASIC_OPTIONS say already is kept.
+// Makes a private folder for the logs, in TMPDIR or /tmp. What XRAY_OPTIONS, XRAY_BASIC_OPTIONS and LD_PRELOAD say already is
+// kept. MISSING when the library that FDR needs is not there.
 TSMITH_API tsmith_status tsmith_xray_create(const tsmith_xray_options *options, tsmith_xray **out,
                                             tsmith_error *error);
 // For tsmith_capture_options.environment; the object's.

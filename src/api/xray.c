@@ -15,14 +15,17 @@
 #include "api/host_clock.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "capture/launch.h"
+#include "capture/launch_agents.h"
 #include "import/xray.h"
 
-enum { VARIABLES = 2 };
+enum { VARIABLES = 3, BUFFERS = 1024 };
 
 struct tsmith_xray {
     char *directory;
     char *program;
     char *environment[VARIABLES + 1];
+    size_t buffers; // of the recorder; 0: basic mode
     struct host_clock tsc, realtime;
     size_t logs, unreadable;
     tsmith_error error;
@@ -30,25 +33,58 @@ struct tsmith_xray {
 
 // ---- the environment
 
-static bool add_variable(tsmith_xray *xray, size_t index, const char *name, const char *ours) {
-    const char *theirs = getenv(name);
+// What is set already comes first: of options, what comes later holds.
+static bool add_variable(tsmith_xray *xray, size_t index, const char *name, const char *ours,
+                         const char *between) {
+    const char *theirs = between ? getenv(name) : NULL;
     char *text = NULL;
-    // What comes later holds.
-    if (asprintf(&text, "%s=%s%s%s", name, theirs ? theirs : "", theirs && *theirs ? " " : "", ours) < 0)
+    if (asprintf(&text, "%s=%s%s%s", name, theirs ? theirs : "", theirs && *theirs ? between : "", ours) < 0)
         return false;
     xray->environment[index] = text;
     return true;
 }
 
-static bool make_environment(tsmith_xray *xray, int64_t least_ns) {
-    char options[8192];
-    const int length =
-        snprintf(options, sizeof options, "patch_premain=true xray_mode=xray-basic xray_logfile_base=%s/",
-                 xray->directory);
-    if (length < 0 || (size_t)length >= sizeof options || !add_variable(xray, 0, "XRAY_OPTIONS", options))
+static bool make_basic(tsmith_xray *xray, int64_t least_ns) {
+    char text[8192];
+    const int length = snprintf(
+        text, sizeof text, "patch_premain=true xray_mode=xray-basic xray_logfile_base=%s/", xray->directory);
+    if (length < 0 || (size_t)length >= sizeof text || !add_variable(xray, 0, "XRAY_OPTIONS", text, " "))
         return false;
-    snprintf(options, sizeof options, "func_duration_threshold_us=%lld", (long long)(least_ns / 1000));
-    return add_variable(xray, 1, "XRAY_BASIC_OPTIONS", options);
+    snprintf(text, sizeof text, "func_duration_threshold_us=%lld", (long long)(least_ns / 1000));
+    return add_variable(xray, 1, "XRAY_BASIC_OPTIONS", text, " ");
+}
+
+// The recorder waits to be told: by a library of ours in the program (agents/xray).
+static bool make_recorder(tsmith_xray *xray, int64_t least_ns, const char *library) {
+    char text[8192];
+    const int length = snprintf(
+        text, sizeof text, "patch_premain=false xray_mode=xray-fdr xray_logfile_base=%s/", xray->directory);
+    if (length < 0 || (size_t)length >= sizeof text || !add_variable(xray, 0, "XRAY_OPTIONS", text, " "))
+        return false;
+    // It would wait a tenth of a second at the end for threads to see that it is one.
+    snprintf(text, sizeof text,
+             "buffer_size=65536:buffer_max=%zu:func_duration_threshold_us=%lld:grace_period_ms=5",
+             xray->buffers, (long long)(least_ns / 1000));
+    return add_variable(xray, 1, "TRACESMITH_XRAY_FDR", text, NULL) &&
+           add_variable(xray, 2, "LD_PRELOAD", library, ":");
+}
+
+static tsmith_status make_environment(tsmith_xray *xray, const tsmith_xray_options *options,
+                                      tsmith_error *error) {
+    char directory[4096], library[4096 + 64] = "";
+    tsmith_status status = TSMITH_OK;
+    if (options->mode == TSMITH_XRAY_FDR) {
+        xray->buffers = options->buffers ? options->buffers : BUFFERS;
+        status = launch_agent_directory(options->agent_directory, directory, sizeof directory, error);
+        if (status == TSMITH_OK && !launch_agent_path(directory, "xray", library, sizeof library))
+            status = status_set(error, TSMITH_ERROR_MISSING, "%s has no libtracesmith-xray.so", directory);
+    }
+    if (status != TSMITH_OK)
+        return status;
+    return (options->mode == TSMITH_XRAY_FDR ? make_recorder(xray, options->least_ns, library)
+                                             : make_basic(xray, options->least_ns))
+               ? TSMITH_OK
+               : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
 }
 
 tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray **out, tsmith_error *error) {
@@ -71,13 +107,14 @@ tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray *
         return status;
     }
     xray->program = options.program ? strdup(options.program) : NULL;
-    if (!xray->directory || (options.program && !xray->program) ||
-        !make_environment(xray, options.least_ns)) {
+    tsmith_status status = xray->directory && (xray->program || !options.program)
+                               ? make_environment(xray, &options, error)
+                               : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
+    if (status == TSMITH_OK)
+        *out = xray;
+    else
         tsmith_xray_destroy(xray);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
-    }
-    *out = xray;
-    return TSMITH_OK;
+    return status;
 }
 
 const char *const *tsmith_xray_environment(const tsmith_xray *xray) {
@@ -132,7 +169,7 @@ static const char *binary_of(const tsmith_xray *xray, const tsmith_dictionary *d
 static tsmith_status open_log(tsmith_xray *xray, const char *log, const char *binary, tsmith_source **out) {
     char path[4096 + 256];
     snprintf(path, sizeof path, "%s/%s", xray->directory, log);
-    const struct xray_clock clock = {to_time, xray};
+    const struct xray_session session = {to_time, xray, xray->buffers};
     const struct import_place place = {
         .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), .owned = true, .name = path};
     if (place.fd < 0)
@@ -141,7 +178,7 @@ static tsmith_status open_log(tsmith_xray *xray, const char *log, const char *bi
         close(place.fd);
         return status_set(&xray->error, TSMITH_ERROR_FORMAT, "%s is no log of XRay", path);
     }
-    return xray_open(&place, binary, &clock, out, &xray->error);
+    return xray_open(&place, binary, &session, out, &xray->error);
 }
 
 static void add_log(tsmith_xray *xray, tsmith_capture *capture, const tsmith_dictionary *dictionary,

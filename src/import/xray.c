@@ -45,7 +45,7 @@ bool xray_is(const struct import_place *place) {
 
 int64_t xray_time(const struct xray *xray, uint64_t tsc) {
     int64_t known;
-    if (xray->clock.to_time && xray->clock.to_time(xray->clock.context, tsc, &known))
+    if (xray->session.to_time && xray->session.to_time(xray->session.context, tsc, &known))
         return known;
     const uint64_t limit = (uint64_t)1 << 61; // 73 years, so that the difference of two times is a number
     uint64_t frequency = xray->header.frequency ? xray->header.frequency : 1000000000;
@@ -103,7 +103,13 @@ static void end(struct xray *xray) {
     note(xray, xray->too_many, true, TSMITH_REASON_TABLE_FULL,
          "records of more threads or calls than can be kept");
     note(xray, xray->bad_records, true, TSMITH_REASON_CORRUPT, "places where records could not be read");
-    if (!xray->header.frequency && !xray->clock.to_time)
+    if (xray->session.buffers && xray->buffer_count >= xray->session.buffers)
+        ledger_note(
+            &xray->ledger, xray->dictionary, TSMITH_REASON_OVERWRITTEN, 0, true,
+            "all %zu buffers of XRay's recorder were used: calls that did not fit are not in the log, "
+            "and nobody knows how many",
+            xray->session.buffers);
+    if (!xray->header.frequency && !xray->session.to_time)
         ledger_note(&xray->ledger, xray->dictionary, TSMITH_REASON_NO_TIMING, 0, false,
                     "the log does not say how fast its clock ran: times are its ticks");
     if (xray->cut) {
@@ -191,8 +197,8 @@ static tsmith_status prepare(struct xray *xray, const struct import_place *place
     return status;
 }
 
-tsmith_status xray_open(const struct import_place *place, const char *binary, const struct xray_clock *clock,
-                        tsmith_source **out, tsmith_error *error) {
+tsmith_status xray_open(const struct import_place *place, const char *binary,
+                        const struct xray_session *session, tsmith_source **out, tsmith_error *error) {
     static const tsmith_source_ops ops = {next, dictionary, destroy};
     struct seekable file;
     tsmith_status status = seekable_open(&file, place, error);
@@ -204,8 +210,8 @@ tsmith_status xray_open(const struct import_place *place, const char *binary, co
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
     }
     xray->file = file;
-    if (clock)
-        xray->clock = *clock;
+    if (session)
+        xray->session = *session;
     status = prepare(xray, place, binary, error);
     if (status == TSMITH_OK && tsmith_source_create(&ops, xray, out) != TSMITH_OK)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);

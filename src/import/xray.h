@@ -65,15 +65,16 @@ struct xray_buffer {
     uint32_t pid, tid;
 };
 
-// How the log's ticks become times, where somebody knows better than its header. False: not this one.
-struct xray_clock {
-    bool (*to_time)(void *context, uint64_t tick, int64_t *time);
+// What is known of a log besides itself, by who had it written.
+struct xray_session {
+    bool (*to_time)(void *context, uint64_t tick, int64_t *time); // false: not a time of the session
     void *context;
+    size_t buffers; // that the recorder had; 0: not known
 };
 
 struct xray {
     tsmith_dictionary *dictionary;
-    struct xray_clock clock; // NULL: the header's frequency is all that is known
+    struct xray_session session; // zeroed: nothing is known
     char *name;
     struct seekable file;
     struct xray_header header;
@@ -97,9 +98,9 @@ struct xray {
 int64_t xray_time(const struct xray *xray, uint64_t tsc);
 
 bool xray_is(const struct import_place *place);
-// `clock` may be NULL.
-tsmith_status xray_open(const struct import_place *place, const char *binary, const struct xray_clock *clock,
-                        tsmith_source **out, tsmith_error *error);
+// `session` may be NULL.
+tsmith_status xray_open(const struct import_place *place, const char *binary,
+                        const struct xray_session *session, tsmith_source **out, tsmith_error *error);
 
 // ---- the recorder (xray_fdr.c)
 

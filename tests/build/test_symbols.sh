@@ -58,6 +58,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;
     libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)' ;;
 
+    libtracesmith-xray.so) entry='__libc_start_main' ;;
     # Neither is an agent: they are loaded into our own process, and need what they translate.
     libtracesmith-bpf.so) entry='tracesmith_bpf_calls' ;;
     libtracesmith-oclgrind.so) entry='initializePlugins|releasePlugins|tracesmith_oclgrind_attach' ;;

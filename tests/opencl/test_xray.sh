@@ -73,6 +73,34 @@ for left in "$work"/tracesmith-xray-*; do
     [ ! -e "$left" ] || fail "$left was left behind"
 done
 
+# The same of the flight data recorder, which a library in the program tells to begin and to write.
+[ -f "$agents/libtracesmith-xray.so" ] || fail "the library for the recorder is not built"
+"$TRACESMITH" profile --xray=fdr -o "$work/fdr.sbt" -- "$work/launches" >"$work/fdr.out" 2>"$work/fdr.err" ||
+    fail "fdr: $(cat "$work/fdr.err")"
+check fdr
+"$TRACESMITH" profile --xray=fdr -o "$work/fdr_child.sbt" -- sh -c "\"$work/launches\"; exit 7" >"$work/fdr_child.out" 2>/dev/null &&
+    fail "the program's exit code is not handed on"
+check fdr_child
+
+# More calls than its buffers hold: what is there is right, and that something is missing is told. With enough, nothing is.
+cat >"$work/many.c" <<'C'
+__attribute__((noinline, xray_always_instrument)) int leaf(int x) { return x * 3; }
+int main(void) { int sum = 0; for (int i = 0; i < 20000; i++) sum += leaf(i); return sum == 1; }
+C
+$clang -O1 -fxray-instrument -fxray-instruction-threshold=1000 -fxray-ignore-loops -o "$work/many" "$work/many.c" -lpthread
+for buffers in 2 100; do
+    "$programs/sbt_xray" "$work/many.sbt" $buffers "$work/many" 2>/dev/null || fail "recording with $buffers buffers failed"
+    "$TRACESMITH" view -f json "$work/many.sbt" >"$work/many.json" 2>/dev/null || fail "the trace cannot be read"
+    python3 - "$work/many.json" $buffers <<'PY' || fail "with $buffers buffers it is not told what is missing"
+import json, sys
+events, few = json.load(open(sys.argv[1]))["events"], sys.argv[2] == "2"
+calls = [e for e in events if e["kind"] == "host_function"]
+lost = [e for e in events if e["kind"] == "loss" and e["reason"] == "overwritten"]
+assert (0 < len(calls) < 20000 and len(lost) == 1) if few else (len(calls) == 20000 and not lost), (len(calls), lost)
+assert {e["name"] for e in calls} == {"leaf"}
+PY
+done
+
 # What the user asked of XRay holds as well.
 XRAY_OPTIONS="verbosity=1" "$TRACESMITH" profile --xray -o "$work/options.sbt" -- "$work/launches" >"$work/options.out" 2>"$work/options.err" ||
     fail "options: $(cat "$work/options.err")"

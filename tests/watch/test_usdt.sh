@@ -51,4 +51,4 @@ for i, at in enumerate(passed):
 PY
 code=0
 "$TRACESMITH" profile --probe "$agents/libtracesmith-opencl.so:@nowhere" -o "$work/no.sbt" -- true 2>"$work/err" || code=$?
-[ "$code" -eq 2 ] && grep -q "readelf -n" "$work/err" || fail "a probe that is not there gave $code: $(cat "$work/err")"
+{ [ "$code" -eq 2 ] && grep -q "readelf -n" "$work/err"; } || fail "a probe that is not there gave $code: $(cat "$work/err")"
