@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 
 void host_clock_finish(struct host_clock *clock) {
     free(clock->pairs);
@@ -35,6 +36,20 @@ bool host_clock_read(struct host_clock *clock, const tsmith_dictionary *dictiona
             room = host_clock_add(clock, pair->clock_time, pair->trace_time);
     }
     return room;
+}
+
+bool host_clock_add_now(struct host_clock *clock, clockid_t id) {
+    enum { ATTEMPTS = 16 };
+    int64_t best = INT64_MAX, clock_time = 0, trace_time = 0;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        const int64_t before = clock_trace_now(), there = clock_now(id), after = clock_trace_now();
+        if (after - before < best) {
+            best = after - before;
+            clock_time = there;
+            trace_time = before + best / 2;
+        }
+    }
+    return host_clock_add(clock, clock_time, trace_time);
 }
 
 int64_t host_clock_convert(const struct host_clock *clock, int64_t clock_time) {

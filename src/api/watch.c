@@ -170,10 +170,9 @@ static void finish(void *context, tsmith_capture *capture) {
     struct host_clock clock = {0};
     tsmith_source *source = NULL;
     stop_reading(watch);
-    const int64_t before = clock_trace_now(), monotonic = clock_now(CLOCK_MONOTONIC);
-    const int64_t trace = before + (clock_trace_now() - before) / 2;
     const tsmith_dictionary *dictionary = tsmith_source_dictionary(tsmith_capture_source(capture));
-    if (host_clock_read(&clock, dictionary, "CLOCK_MONOTONIC") && host_clock_add(&clock, monotonic, trace) &&
+    if (host_clock_read(&clock, dictionary, "CLOCK_MONOTONIC") &&
+        host_clock_add_now(&clock, CLOCK_MONOTONIC) &&
         watch_source(watch, &clock, &source, NULL) == TSMITH_OK)
         tsmith_capture_add_source(capture, source);
     else

@@ -132,8 +132,7 @@ static bool read_clocks(tsmith_xray *xray, const tsmith_dictionary *dictionary) 
         if (!host_clock_add(&xray->tsc, (int64_t)now.tick, now.trace))
             return false;
     }
-    const int64_t before = clock_trace_now(), realtime = clock_now(CLOCK_REALTIME);
-    return host_clock_add(&xray->realtime, realtime, before + (clock_trace_now() - before) / 2);
+    return host_clock_add_now(&xray->realtime, CLOCK_REALTIME);
 }
 
 static bool to_time(void *context, uint64_t tick, int64_t *time) {
