@@ -117,8 +117,8 @@ struct chrome {
     struct texts texts;
     struct reader *reader;
     struct rows *rows;
-    bool has_unit, in_ns; // of times (chrome_times.c)
-    bool by_mctracer;     // written by mcTracer (chrome_kinds.c)
+    bool has_unit, in_ns;         // of times (chrome_times.c)
+    bool has_writer, by_mctracer; // it is known who wrote the file: mcTracer (chrome_kinds.c)
 };
 
 // ---- reader

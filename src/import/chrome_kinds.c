@@ -93,9 +93,12 @@ static void learn_mctracer(struct chrome *chrome, struct row_track *track, const
     track->queue = track->tid.form == FORM_I64 ? track->tid.bits : 0;
 }
 
-// Whether mcTracer wrote the file is told by its first event: nanoseconds, and the number that it gives each call.
+// Whether mcTracer wrote the file is told by its first slice: nanoseconds, and the number that it gives each call.
 static void find_writer(struct chrome *chrome, const struct event *event) {
-    if (chrome->rows->track_count != 1 || !chrome->in_ns || !value_of(chrome, event, ROLE_CO_ID))
+    if (chrome->has_writer || event->ph != 'X')
+        return;
+    chrome->has_writer = true;
+    if (!chrome->in_ns || !value_of(chrome, event, ROLE_CO_ID))
         return;
     tsmith_attribute attribute = {tsmith_dictionary_intern_cstr(chrome->dictionary, "import.writer"),
                                   tsmith_dictionary_intern_cstr(chrome->dictionary, "mcTracer")};

@@ -51,7 +51,9 @@ def shape(x, y, z):
 
 def make(r):
     events = [{"args": {"name": "C500", "version": "0.0.1"}, "cat": "__metadata", "ph": "M", "name": "process_name",
-               "pid": 2}, call(1, "mcInit", BEGIN, 7019, False)]
+               "pid": 2},
+              {"args": {"name": "main"}, "ph": "M", "name": "thread_name", "pid": 1, "tid": THREAD},
+              call(1, "mcInit", BEGIN, 7019, False)]
     wanted, now = [(BEGIN, 7019, "mcInit", "api", 1, None)], BEGIN + 100000
     for number in range(2, 400):
         start, duration = now + r.randrange(5000, 9000), r.randrange(256, 60000)
