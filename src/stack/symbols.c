@@ -60,10 +60,11 @@ static bool add_file(struct symbols *symbols, const struct elf_file *file, const
 static bool add_debug_file(struct symbols *symbols, const char *path, const char *build_id,
                            const struct elf_file *module) {
     struct elf_file debug;
+    char found[PATH_MAX];
     bool ok = true;
-    int fd = symbols_files_debug(path, build_id, module);
+    int fd = symbols_files_debug(path, build_id, module, found);
     if (fd >= 0 && elf_file_open(&debug, fd)) {
-        ok = add_file(symbols, &debug, path);
+        ok = add_file(symbols, &debug, found);
         elf_file_close(&debug);
     }
     if (fd >= 0)

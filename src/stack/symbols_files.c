@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,11 +47,10 @@ static bool is_hex(const char *text) {
            strspn(text, "0123456789abcdef") == length;
 }
 
-static int by_build_id(const char *build_id) {
-    char path[PATH_MAX];
+static int by_build_id(const char *build_id, char path[PATH_MAX]) {
     if (!is_hex(build_id))
         return -1;
-    (void)snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", DEBUG_ROOT, build_id, build_id + 2);
+    (void)snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s.debug", DEBUG_ROOT, build_id, build_id + 2);
     return open_with(path, build_id);
 }
 
@@ -76,9 +74,9 @@ static bool is_right(int fd, const char *build_id, uint32_t checksum) {
     return build_id && *build_id ? has_build_id(fd, build_id) : has_checksum(fd, checksum);
 }
 
-static int by_link(const char *path, const char *build_id, const struct elf_file *module) {
+static int by_link(const char *path, const char *build_id, const struct elf_file *module,
+                   char candidate[PATH_MAX]) {
     const Elf64_Shdr *section = elf_file_section(module, ".gnu_debuglink");
-    char candidate[PATH_MAX];
     size_t size;
     int fd = -1;
     uint8_t *link = section ? elf_file_read(module, section, &size) : NULL;
@@ -88,9 +86,9 @@ static int by_link(const char *path, const char *build_id, const struct elf_file
     if (link && slash && name && size >= 4 && sum <= size - 4 && !strchr((const char *)link, '/')) {
         static const char *const PLACES[][2] = {{"", ""}, {"", "/.debug"}, {DEBUG_ROOT, ""}};
         for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES && fd < 0; i++) {
-            int length = snprintf(candidate, sizeof candidate, "%s%.*s%s/%s", PLACES[i][0], folder, path,
+            int length = snprintf(candidate, PATH_MAX, "%s%.*s%s/%s", PLACES[i][0], folder, path,
                                   PLACES[i][1], (const char *)link);
-            if (length < 0 || (size_t)length >= sizeof candidate || strcmp(candidate, path) == 0)
+            if (length < 0 || length >= PATH_MAX || strcmp(candidate, path) == 0)
                 continue;
             fd = symbols_files_open(candidate);
             if (fd >= 0 && !is_right(fd, build_id, bytes_get_u32(link + sum))) {
@@ -130,11 +128,15 @@ static int by_server(const char *build_id) {
     return -1;
 }
 
-int symbols_files_debug(const char *path, const char *build_id, const struct elf_file *module) {
-    int fd = build_id ? by_build_id(build_id) : -1;
+int symbols_files_debug(const char *path, const char *build_id, const struct elf_file *module,
+                        char found[PATH_MAX]) {
+    int fd = build_id ? by_build_id(build_id, found) : -1;
     if (fd < 0 && module)
-        fd = by_link(path, build_id, module);
-    return fd < 0 && build_id ? by_server(build_id) : fd;
+        fd = by_link(path, build_id, module, found);
+    if (fd >= 0)
+        return fd;
+    found[0] = '\0';
+    return build_id ? by_server(build_id) : -1;
 }
 
 bool symbols_files_alternate(const char *path, const struct elf_file *debug, int *fd) {
@@ -158,7 +160,7 @@ bool symbols_files_alternate(const char *path, const struct elf_file *debug, int
         if (length > 0 && (size_t)length < sizeof candidate)
             *fd = open_with(candidate, hex);
         if (*fd < 0)
-            *fd = by_build_id(hex);
+            *fd = by_build_id(hex, candidate);
     }
     free(link);
     return *fd >= 0;

@@ -27,7 +27,8 @@ enum {
     PADDING = 16,
     FACTOR_MAX = 1100,
     NAME_SIZE = 20
-}; // zlib cannot pack better; of zstd no more is believed
+};                                                   // zlib cannot pack better; of zstd no more is believed
+static const uint64_t IMAGE_MAX = UINT64_C(4) << 30; // bytes of all sections: beyond it there are no lines
 enum packing { PLAIN, ZLIB, ZSTANDARD };
 
 // A section as it is in the file, and what becomes of it.
@@ -128,7 +129,7 @@ struct symbols_image symbols_image_make(const struct elf_file *file) {
     bool ok = true;
     for (size_t i = 0; ok && i < COUNT; i++) {
         ok = read_piece(file, i, &pieces[i]) && !__builtin_add_overflow(at, PADDING, &pieces[i].offset) &&
-             !__builtin_add_overflow(pieces[i].offset, pieces[i].size, &at) && at < INT64_MAX - PADDING;
+             !__builtin_add_overflow(pieces[i].offset, pieces[i].size, &at) && at < IMAGE_MAX;
         at = (at + PADDING) & ~(uint64_t)(PADDING - 1);
     }
     uint64_t sections_at = at + PADDING, names_at = sections_at + (COUNT + 2) * sizeof(Elf64_Shdr);

@@ -52,6 +52,24 @@ cmp -s bare whole && fail "a stripped file has all names"
 build_id=$(readelf -n inlined5 | awk '/Build ID/ { print $3 }')
 [ -n "$build_id" ]
 ./names separate/inlined5 "$build_id" <addresses | cmp - whole || fail "the right build id"
+# What two debug files share is in a third.
+if command -v dwz >/dev/null; then
+    mkdir shared
+    for file in one two; do
+        c++ -O2 -gdwarf-4 -o "shared/$file" "$modules/inlined.cc"
+        objcopy --only-keep-debug "shared/$file" "shared/$file.debug"
+    done
+    nm -S --defined-only shared/one | awk '$3 ~ /[TtWw]/ { print $1 }' >shared/addresses
+    ./names shared/one <shared/addresses >shared/whole
+    (cd shared && dwz -m common one.debug two.debug && strip one && objcopy --add-gnu-debuglink=one.debug one)
+    readelf -SW shared/one.debug | grep -q gnu_debugaltlink || fail "dwz shares nothing"
+    ./names shared/one <shared/addresses | cmp - shared/whole || fail "a shared debug file"
+    rm shared/common
+    [ "$(./names shared/one <shared/addresses | tail -n 1)" = "found damaged" ] || fail "a shared debug file that is gone"
+else
+    echo "no dwz: shared debug files are not looked at"
+fi
+
 # From a server, only for those who ask for it; also when the program itself is gone.
 if python3 -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null; then
     mkdir -p "servers/buildid/$build_id"
