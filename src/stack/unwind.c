@@ -390,7 +390,7 @@ static void walk_full(const struct span *own, const struct span *current,
 #if defined(__x86_64__)
     full.frame.known = 0xf0c8 | UINT64_C(1) << CFI_RETURN; // rbx, rbp, rsp, r12 to r15: what a call preserves
 #else
-    full.frame.known = UINT64_C(1) << CFI_FRAME_POINTER | UINT64_C(1) << CFI_RETURN;
+    full.frame.known = UINT64_C(0xfff80000); // x19 to x29, the return address, sp: what a call preserves
 #endif
     while (add_frame(walk, full.frame.registers[CFI_RETURN])) {
         if (full.is_exact && walk->result.count > 1 && walk->result.struck_count < UNWIND_STRUCK_MAX)

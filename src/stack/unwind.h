@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "stack/cfi.h"
 #include "stack/unwind_table.h"
@@ -82,8 +83,20 @@ __attribute__((always_inline)) static inline void unwind_capture(struct unwind_r
                      : "r"(registers->values)
                      : "memory");
     registers->values[CFI_RETURN] = pc;
+#elif defined(__aarch64__)
+    uint64_t pc, stack_pointer;
+    __asm__ volatile("stp x19, x20, [%2, #152]\n\tstp x21, x22, [%2, #168]\n\tstp x23, x24, [%2, #184]\n\t"
+                     "stp x25, x26, [%2, #200]\n\tstp x27, x28, [%2, #216]\n\tstr x29, [%2, #232]\n\t"
+                     "mov %0, sp\n\tadr %1, ."
+                     : "=&r"(stack_pointer), "=&r"(pc)
+                     : "r"(registers->values)
+                     : "memory");
+    registers->values[CFI_STACK_POINTER] = stack_pointer;
+    registers->values[CFI_RETURN] = pc;
 #else
-    registers->values[CFI_FRAME_POINTER] = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    // A stack pointer that points to nothing: the stack is this function alone.
+    memset(registers, 0, sizeof *registers);
+    registers->values[CFI_RETURN] = (uint64_t)(uintptr_t)__builtin_return_address(0);
 #endif
 }
 
