@@ -86,6 +86,8 @@ static struct builder_column *add_column(struct builder *builder, uint32_t field
     builder->column_count++;
     if (field < TSMITH_FIELD_LIMIT)
         builder->column_of[field] = (uint16_t)builder->column_count;
+    else if (field - TSMITH_FIELD_DYNAMIC < BUILDER_OWN)
+        builder->own_column_of[field - TSMITH_FIELD_DYNAMIC] = (uint16_t)builder->column_count;
     return column;
 }
 

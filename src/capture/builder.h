@@ -18,6 +18,7 @@
 // Rows of a batch, at most. A quarter of what a batch can hold: so a builder, the batch made from it and what encoding
 // needs stay in the processor's cache. The files are as small as with four times as many.
 #define BUILDER_ROWS_MAX (TSMITH_BATCH_MAX / 4)
+#define BUILDER_OWN 64u // fields of the trace's own whose columns are found at once
 
 struct builder_column {
     uint32_t field;
@@ -52,6 +53,7 @@ struct builder {
     struct builder_column *columns;
     size_t column_capacity;
     uint16_t column_of[TSMITH_FIELD_LIMIT]; // of a schema field: index + 1
+    uint16_t own_column_of[BUILDER_OWN];    // the same of the first of the trace's own fields
     uint64_t *elements;                     // of all lists
     size_t element_count, element_capacity;
     struct builder_open *open; // ranges, outermost first
@@ -90,7 +92,10 @@ bool builder_add_device_bitmap(struct builder *builder, struct builder_column *c
 
 static inline struct builder_column *builder_column(struct builder *builder, uint32_t field,
                                                     tsmith_type type) {
-    const uint32_t index = field < TSMITH_FIELD_LIMIT ? builder->column_of[field] : 0;
+    const uint32_t own = field - TSMITH_FIELD_DYNAMIC;
+    const uint32_t index = field < TSMITH_FIELD_LIMIT ? builder->column_of[field]
+                           : own < BUILDER_OWN        ? builder->own_column_of[own]
+                                                      : 0;
     return index ? &builder->columns[index - 1] : builder_find_column(builder, field, type);
 }
 

@@ -462,7 +462,7 @@ static bool set_fields(struct collector *collector, struct builder *builder, con
     const uint32_t values = plan->step_count - plan->list;
     bool done = true;
     // START is the row's already; that of a device is set once more, as one.
-    for (uint32_t i = plan->steps[0].encoding == RECORD_TICK; i < values; i++) {
+    for (uint32_t i = plan->steps[0].encoding != RECORD_DEVICE_TIME; i < values; i++) {
         const struct collect_step *step = &plan->steps[i];
         if (words[i] != 0 || !step->zero_is_none)
             done &= set_value(collector, builder, step, words[i], &start_word, &bracket);

@@ -148,11 +148,12 @@ static const struct {
 };
 
 size_t double_bytes_of(uint32_t kind) {
-    size_t bytes = 0;
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+    static _Atomic size_t known[KIND_LIMIT];
+    size_t bytes = kind < KIND_LIMIT ? known[kind] : 16;
+    for (size_t i = 0; !bytes && i < sizeof layouts / sizeof *layouts; i++)
         if (layouts[i].kind == kind && layouts[i].since <= how.version)
-            bytes = layouts[i].bytes;
-    return kind >= KIND_LIMIT ? 16 : bytes;
+            known[kind] = layouts[i].bytes;
+    return bytes ? bytes : known[kind];
 }
 
 // ---- buffers

@@ -92,7 +92,8 @@ static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
     static const char *const names[] = {"gemm", "relu", "norm", "copy", "add", "softmax", "gather", "scale"};
     const uint32_t thread = (uint32_t)syscall(SYS_gettid), pid = (uint32_t)getpid();
     const size_t bytes = double_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
-    uint64_t time = double_now();
+    static uint64_t last; // commands of a stream follow each other
+    uint64_t time = double_now() > last ? double_now() : last;
     size_t count = 0;
     while (number + count < until && buffer->used + sizeof(struct cupti_api) + bytes <= buffer->size) {
         const uint32_t correlation = (uint32_t)(number + count) | 1u << 31;
@@ -115,6 +116,7 @@ static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
         time += 1000;
         count++;
     }
+    last = time;
     return count;
 }
 
