@@ -108,6 +108,9 @@ void operations_settle(const struct communicator *communicator);
 // The process is ending.
 void operations_over(void);
 
+// The string of a text (text.c); 0 for none.
+uint32_t text_id(const char *text);
+
 // ---- records (record.c)
 
 void record_init(void);

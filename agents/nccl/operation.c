@@ -159,10 +159,10 @@ struct operation *operation_begin(struct communicator *communicator, const struc
     operation->after = NULL;
     operation->foreign = !(said->type & RECORDED);
     operation->thread = channel_thread_track(channel);
-    operation->function = channel_string_cstr(channel, said->function);
-    operation->datatype = channel_string_cstr(channel, said->datatype);
-    operation->algorithm = channel_string_cstr(channel, said->algorithm);
-    operation->protocol = channel_string_cstr(channel, said->protocol);
+    operation->function = text_id(said->function);
+    operation->datatype = text_id(said->datatype);
+    operation->algorithm = text_id(said->algorithm);
+    operation->protocol = text_id(said->protocol);
     operation->stop = operation->timer_stop = 0;
     atomic_store(&operation->first, 0);
     atomic_store(&operation->last, 0);

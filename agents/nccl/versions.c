@@ -85,21 +85,17 @@ static void say_shared(struct said *said, const struct nccl_proxy_op *proxy,
     }
 }
 
-static void learn(struct communicator *communicator, uint64_t comm, const char *name, int rank) {
-    communicator_learn(communicator, comm, name, rank);
-}
-
 static struct said say_v1(struct communicator *communicator, const struct nccl_descriptor_v1 *from) {
     struct said said = {.type = from->type, .parent = from->parent};
     if (said.type == NCCL_COLL) {
-        learn(communicator, from->coll.comm, from->coll.name, from->rank);
+        communicator_learn(communicator, from->coll.comm, from->coll.name, from->rank);
         said.function = TEXT_OF(functions_v1, from->coll.function);
         said.datatype = from->coll.datatype < DATATYPES ? datatypes[from->coll.datatype].name : NULL;
         said.algorithm = TEXT_OF(algorithms_v1, from->coll.algorithm);
         said.protocol = TEXT_OF(protocols_v1, from->coll.protocol);
         SAY_COLL(&said, from->coll);
     } else if (said.type == NCCL_P2P) {
-        learn(communicator, from->p2p.comm, from->p2p.name, from->rank);
+        communicator_learn(communicator, from->p2p.comm, from->p2p.name, from->rank);
         said.function = TEXT_OF(functions_v1, from->p2p.function);
         said.datatype = from->p2p.datatype < DATATYPES ? datatypes[from->p2p.datatype].name : NULL;
         SAY_P2P(&said, from->p2p);
@@ -112,11 +108,11 @@ static struct said say_v1(struct communicator *communicator, const struct nccl_d
 static struct said say_v2(struct communicator *communicator, const struct nccl_descriptor_v2 *from) {
     struct said said = {.type = from->type, .parent = from->parent};
     if (said.type == NCCL_COLL) {
-        learn(communicator, from->coll.comm, from->coll.name, from->rank);
+        communicator_learn(communicator, from->coll.comm, from->coll.name, from->rank);
         SAY_TEXTS(&said, from->coll);
         SAY_COLL(&said, from->coll);
     } else if (said.type == NCCL_P2P) {
-        learn(communicator, from->p2p.comm, from->p2p.name, from->rank);
+        communicator_learn(communicator, from->p2p.comm, from->p2p.name, from->rank);
         said.function = from->p2p.function;
         said.datatype = from->p2p.datatype;
         SAY_P2P(&said, from->p2p);
@@ -129,12 +125,12 @@ static struct said say_v2(struct communicator *communicator, const struct nccl_d
 static struct said say_v3(struct communicator *communicator, const struct nccl_descriptor_v3 *from) {
     struct said said = {.type = from->type, .parent = from->parent};
     if (said.type == NCCL_COLL) {
-        learn(communicator, from->coll.comm, from->coll.name, from->rank);
+        communicator_learn(communicator, from->coll.comm, from->coll.name, from->rank);
         SAY_TEXTS(&said, from->coll);
         SAY_COLL(&said, from->coll);
         said.awaits = said.channels;
     } else if (said.type == NCCL_P2P) {
-        learn(communicator, from->p2p.comm, from->p2p.name, from->rank);
+        communicator_learn(communicator, from->p2p.comm, from->p2p.name, from->rank);
         said.function = from->p2p.function;
         said.datatype = from->p2p.datatype;
         SAY_P2P(&said, from->p2p);

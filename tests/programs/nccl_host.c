@@ -3,9 +3,9 @@
 // version that both know, or the one asked for) and calls it in NCCL's order: groups, operations in them, which are over
 // as soon as they are enqueued, and then, on a thread of its own, the channels of their kernels and the proxy's work.
 //
-//   nccl_host VERSION [OPERATIONS] [killed]
+//   nccl_host VERSION [OPERATIONS] [killed | quick]
 //
-// Prints what it said. An operation's channels take at least 50 us, which is when it ends.
+// Prints what it said. An operation's channels take at least 50 us, which is when it ends; with "quick" they take no time.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ enum { CHANNELS = 2, COUNT = 1000, COMM = 0xabcdef };
 
 static int version, mask;
 static void *context;
-static long said_channels, said_proxies;
+static long said_channels, said_proxies, channel_ns = 50000;
 
 // The plugin, whichever version: its functions take the descriptors of version 6, from which others are made.
 static union {
@@ -182,7 +182,7 @@ static void run_task(void *task) {
         start(&channels[i], &descriptor);
         said_channels += channels[i] != NULL;
     }
-    moment(50000);
+    moment(channel_ns);
     for (int i = 0; i < CHANNELS; i++) {
         union nccl_state_arguments timer = {.timer = 1050000};
         state(channels[i], NCCL_STATE_KERNEL_STOP, &timer);
@@ -260,6 +260,8 @@ int main(int argc, char **argv) {
     version = argc > 1 ? atoi(argv[1]) : 6;
     const long operations = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
     const int killed = argc > 3 && strcmp(argv[3], "killed") == 0;
+    if (argc > 3 && strcmp(argv[3], "quick") == 0)
+        channel_ns = 0;
     const int loaded = load();
     pthread_create(&proxy, NULL, proxy_main, NULL);
     for (long i = 0; i < operations; i++)
