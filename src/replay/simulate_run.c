@@ -86,11 +86,13 @@ static void become_ready(struct run *run, uint32_t point) {
 
 static void arrive(struct run *run, uint32_t point, int64_t time, uint32_t why) {
     tsmith_simulation *simulation = run->simulation;
+    if (!run->pending[point])
+        return; // a circle was broken here: it has gone
     if (time > simulation->time[point] || simulation->why[point] == SIM_WHY_NOTHING) {
         simulation->time[point] = time;
         simulation->why[point] = why;
     }
-    if (run->pending[point] && --run->pending[point] == 0)
+    if (--run->pending[point] == 0)
         become_ready(run, point);
 }
 

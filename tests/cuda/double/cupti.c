@@ -32,7 +32,9 @@
 #include <time.h>
 #include <unistd.h>
 
-int tracesmith_simulated = 1;
+int tracesmith_simulated(void) {
+    return 1;
+}
 
 enum { KIND_LIMIT = 64, PENDING = 1 << 16 };
 

@@ -9,6 +9,9 @@
 
 #include "../../../agents/cuda/cupti.h"
 
+// Who finds this in a library knows it for a double.
+int tracesmith_simulated(void);
+
 enum operation_kind { OPERATION_KERNEL, OPERATION_COPY, OPERATION_SET, OPERATION_PEER, OPERATION_GRAPH };
 
 // A command of the simulated device. Times are of CLOCK_REALTIME, which is CUPTI's own.
