@@ -29,6 +29,7 @@ struct replay {
     tsmith_permute_options permute; // orders: 0 when not asked for
     char *kernel, *source;
     uint64_t verdicts[TSMITH_VERDICT_LIMIT];
+    struct sites sites;
     uint64_t varying; // results that differ from replay to replay
 };
 
@@ -332,7 +333,7 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     add_notes(text, replay, json);
     add_results(text, replay, json);
     add_verdicts(text, replay, json);
-    replay_add_culprit(text, replay->replay, json);
+    replay_add_culprit(text, replay->replay, &replay->sites, json);
     if (replay->options.timing)
         replay_add_times(text, replay->replay, json);
     if (validates)
@@ -363,14 +364,15 @@ static int run(struct replay *replay, struct text *text) {
     code = replay_take_times(&replay->trace, replay->recording, &replay->options);
     if (code != EXIT_DONE)
         return code;
+    sites_read(&replay->sites, &replay->trace);
     replay->summary.size = sizeof replay->summary;
     tsmith_recording_summarize(replay->recording, &replay->summary);
     text_add_cstr(text, json ? "{" : "");
     json ? add_summary_json(text, replay) : add_summary_text(text, replay);
     if (replay->permute.orders)
-        code = answer_permute(replay->recording, &replay->permute, text, json);
+        code = answer_permute(replay->recording, &replay->permute, &replay->sites, text, json);
     else if (invocation_flag(replay->invocation, "hazards"))
-        code = answer_hazards(replay->recording, text, json);
+        code = answer_hazards(replay->recording, &replay->sites, text, json);
     else if (!mode || strcmp(mode, "dry-run") != 0)
         code = run_replay(replay, text, json);
     text_add_cstr(text, json ? "}\n" : "");
@@ -388,6 +390,7 @@ int command_replay(const struct invocation *invocation) {
     tsmith_replay_destroy(replay.replay);
     tsmith_instructions_destroy(replay.instructions);
     tsmith_recording_close(replay.recording);
+    sites_finish(&replay.sites);
     trace_close(&replay.trace);
     free(replay.kernel);
     free(replay.source);

@@ -192,7 +192,8 @@ void replay_add_times(struct text *text, const tsmith_replay *replay, bool json)
 
 // ---- where it went wrong
 
-void replay_add_culprit(struct text *text, const tsmith_replay *replay, bool json) {
+void replay_add_culprit(struct text *text, const tsmith_replay *replay, const struct sites *sites,
+                        bool json) {
     tsmith_replay_culprit culprit;
     if (!tsmith_replay_culprit_get(replay, &culprit))
         return;
@@ -210,7 +211,7 @@ void replay_add_culprit(struct text *text, const tsmith_replay *replay, bool jso
                         culprit.count);
     else
         text_add_cstr(text, "the first command that went wrong: ");
-    add_plan_command(text, &command, json);
+    add_plan_command(text, &command, sites, culprit.pid, json);
     text_add_cstr(text, json ? "}" : "\n");
 }
 

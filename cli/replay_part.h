@@ -4,6 +4,7 @@
 #define CLI_REPLAY_PART_H
 
 #include "command.h"
+#include "replay_sites.h"
 #include "text.h"
 #include "trace.h"
 #include "tracesmith/replay.h"
@@ -14,7 +15,7 @@ bool replay_read_part(const struct invocation *invocation, tsmith_replay_options
 int replay_take_times(const struct trace *trace, tsmith_recording *recording,
                       const tsmith_replay_options *options);
 void replay_add_times(struct text *text, const tsmith_replay *replay, bool json);
-void replay_add_culprit(struct text *text, const tsmith_replay *replay, bool json);
+void replay_add_culprit(struct text *text, const tsmith_replay *replay, const struct sites *sites, bool json);
 // How many results differ from replay to replay.
 void replay_add_validation(struct text *text, uint64_t varying, bool json);
 

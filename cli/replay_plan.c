@@ -9,7 +9,8 @@
 #include "terminal.h"
 #include "trace.h"
 
-void add_plan_command(struct text *text, const tsmith_plan_command *command, bool json) {
+void add_plan_command(struct text *text, const tsmith_plan_command *command, const struct sites *sites,
+                      uint64_t pid, bool json) {
     if (json) {
         text_add_format(text, "{\"command\":%" PRIu64 ",\"what\":\"%s\",\"queue\":%" PRIu64 ",\"kernel\":",
                         command->command, command->what, command->queue);
@@ -17,6 +18,7 @@ void add_plan_command(struct text *text, const tsmith_plan_command *command, boo
             text_add_json_cstr(text, command->kernel);
         else
             text_add_cstr(text, "null");
+        sites_add(text, sites, pid, command->correlation, true);
         text_add_char(text, '}');
         return;
     }
@@ -30,15 +32,16 @@ void add_plan_command(struct text *text, const tsmith_plan_command *command, boo
         text_add_safe(text, text_string(command->kernel), 60);
     }
     text_add_format(text, " (command %" PRIu64 ", queue %" PRIu64 ")", command->command, command->queue);
+    sites_add(text, sites, pid, command->correlation, false);
 }
 
-static void add_hazard_json(struct text *text, const tsmith_hazard *hazard) {
+static void add_hazard_json(struct text *text, const tsmith_hazard *hazard, const struct sites *sites) {
     text_add_format(text,
                     "{\"kind\":\"%s\",\"pid\":%" PRIu64 ",\"first\":", tsmith_hazard_kind_name(hazard->kind),
                     hazard->pid);
-    add_plan_command(text, &hazard->first, true);
+    add_plan_command(text, &hazard->first, sites, hazard->pid, true);
     text_add_cstr(text, ",\"second\":");
-    add_plan_command(text, &hazard->second, true);
+    add_plan_command(text, &hazard->second, sites, hazard->pid, true);
     text_add_format(text,
                     ",\"memory\":\"%s\",\"buffer\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64
                     ",\"count\":%" PRIu64 ",\"assumed\":%s}",
@@ -46,11 +49,11 @@ static void add_hazard_json(struct text *text, const tsmith_hazard *hazard) {
                     hazard->assumed ? "true" : "false");
 }
 
-static void add_hazard_text(struct text *text, const tsmith_hazard *hazard) {
+static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, const struct sites *sites) {
     text_add_format(text, "%s  ", tsmith_hazard_kind_name(hazard->kind));
-    add_plan_command(text, &hazard->first, false);
-    text_add_cstr(text, " and ");
-    add_plan_command(text, &hazard->second, false);
+    add_plan_command(text, &hazard->first, sites, hazard->pid, false);
+    text_add_cstr(text, sites->count ? "\n  and " : " and ");
+    add_plan_command(text, &hazard->second, sites, hazard->pid, false);
     text_add_cstr(text, "\n    nothing orders them, and both use ");
     if (strcmp(hazard->memory, "host memory") == 0)
         text_add_format(text, "memory of the program at 0x%" PRIx64 " (%" PRIu64 " bytes)", hazard->from,
@@ -82,7 +85,7 @@ static void add_limits(struct text *text, const tsmith_plan_summary *summary) {
                         summary->unchecked);
 }
 
-int answer_hazards(tsmith_recording *recording, struct text *text, bool json) {
+int answer_hazards(tsmith_recording *recording, const struct sites *sites, struct text *text, bool json) {
     tsmith_plan *plan;
     tsmith_error error;
     tsmith_hazard hazard;
@@ -102,7 +105,7 @@ int answer_hazards(tsmith_recording *recording, struct text *text, bool json) {
                         summary.callbacks ? "true" : "false");
     for (; tsmith_plan_hazard_get(plan, count, &hazard); count++) {
         text_add_cstr(text, json && count ? ",\n" : "");
-        json ? add_hazard_json(text, &hazard) : add_hazard_text(text, &hazard);
+        json ? add_hazard_json(text, &hazard, sites) : add_hazard_text(text, &hazard, sites);
     }
     if (json)
         text_add_char(text, ']');
@@ -116,20 +119,21 @@ int answer_hazards(tsmith_recording *recording, struct text *text, bool json) {
 
 // ---- other orders
 
-static void add_dependency(struct text *text, const tsmith_dependency *dependency, bool json) {
+static void add_dependency(struct text *text, const tsmith_dependency *dependency, const struct sites *sites,
+                           bool json) {
     if (json) {
         text_add_format(text, "{\"pid\":%" PRIu64 ",\"first\":", dependency->pid);
-        add_plan_command(text, &dependency->first, true);
+        add_plan_command(text, &dependency->first, sites, dependency->pid, true);
         text_add_cstr(text, ",\"second\":");
-        add_plan_command(text, &dependency->second, true);
+        add_plan_command(text, &dependency->second, sites, dependency->pid, true);
         text_add_format(text, ",\"result\":\"%s\",\"buffer\":%" PRIu64 ",\"result_command\":%" PRIu64 "}",
                         dependency->result, dependency->result_buffer, dependency->result_command);
         return;
     }
     text_add_cstr(text, "missing  ");
-    add_plan_command(text, &dependency->first, false);
-    text_add_cstr(text, " before ");
-    add_plan_command(text, &dependency->second, false);
+    add_plan_command(text, &dependency->first, sites, dependency->pid, false);
+    text_add_cstr(text, sites->count ? "\n  before " : " before ");
+    add_plan_command(text, &dependency->second, sites, dependency->pid, false);
     text_add_format(text,
                     "\n    nothing orders them; the other way round, buffer %" PRIu64 " is different %s",
                     dependency->result_buffer,
@@ -160,8 +164,8 @@ static void add_permutation(struct text *text, const tsmith_permutation_summary 
                         summary->noisy);
 }
 
-int answer_permute(tsmith_recording *recording, const tsmith_permute_options *options, struct text *text,
-                   bool json) {
+int answer_permute(tsmith_recording *recording, const tsmith_permute_options *options,
+                   const struct sites *sites, struct text *text, bool json) {
     tsmith_plan *plan;
     tsmith_permutation *permutation = NULL;
     tsmith_error error;
@@ -180,7 +184,7 @@ int answer_permute(tsmith_recording *recording, const tsmith_permute_options *op
     text_add_cstr(text, json ? ",\"missing\":[" : "");
     for (; tsmith_permutation_get(permutation, count, &dependency); count++) {
         text_add_cstr(text, json && count ? ",\n" : "");
-        add_dependency(text, &dependency, json);
+        add_dependency(text, &dependency, sites, json);
     }
     text_add_cstr(text, json ? "]" : "");
     if (!json && !count)

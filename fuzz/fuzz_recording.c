@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -91,27 +90,40 @@ static void read_back(const char *path) {
     tsmith_sbt_close(trace);
 }
 
+static char folder[] = "/tmp/fuzz-recording-XXXXXX";
+
+static void remove_folder(void) {
+    (void)rmdir(folder);
+}
+
+static const char *trace_path(void) {
+    static char path[64];
+    if (!*path) {
+        if (!mkdtemp(folder) || atexit(remove_folder))
+            abort();
+        (void)snprintf(path, sizeof path, "%s/a.sbt", folder);
+    }
+    return path;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char path[64];
     struct sbt_writer *writer;
     tsmith_dictionary *dictionary;
-    int fd = memfd_create("fuzz", MFD_CLOEXEC);
     uint8_t *bytes = malloc(size ? size : 1);
-    if (fd < 0 || !bytes || tsmith_dictionary_create(&dictionary) != TSMITH_OK)
+    if (!bytes || tsmith_dictionary_create(&dictionary) != TSMITH_OK)
         abort();
     memcpy(bytes, data, size);
     if (size && !(data[size - 1] & 1))
         seal(bytes, size);
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (sbt_writer_create(path, NULL, &writer, NULL) == TSMITH_OK) {
-        (void)sbt_recording_write(writer, FRAME_CHUNKS, 1, bytes, size, NULL);
-        (void)sbt_recording_write(writer, FRAME_RECORDS, 1, bytes, size, NULL);
-        if (sbt_writer_finish(writer, dictionary, NULL) == TSMITH_OK)
-            read_back(path);
-        sbt_writer_destroy(writer);
-    }
+    if (sbt_writer_create(trace_path(), NULL, &writer, NULL) != TSMITH_OK)
+        abort();
+    (void)sbt_recording_write(writer, FRAME_CHUNKS, 1, bytes, size, NULL);
+    (void)sbt_recording_write(writer, FRAME_RECORDS, 1, bytes, size, NULL);
+    if (sbt_writer_finish(writer, dictionary, NULL) == TSMITH_OK)
+        read_back(trace_path());
+    sbt_writer_destroy(writer);
+    (void)unlink(trace_path());
     tsmith_dictionary_destroy(dictionary);
-    close(fd);
     free(bytes);
     return 0;
 }

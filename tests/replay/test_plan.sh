@@ -23,7 +23,7 @@ hazards() {
 permute() {
     want=$1
     code=0
-    "$TRACESMITH" replay --permute 4 --seed 7 --json "$work/$2.sbt" >"$work/$2.permuted" 2>"$work/log" || code=$?
+    "$TRACESMITH" replay --permute 2 --seed 7 --json "$work/$2.sbt" >"$work/$2.permuted" 2>"$work/log" || code=$?
     [ "$code" -eq "$want" ] || fail "$2: --permute gave $code: $(cat "$work/log" "$work/$2.permuted")"
 }
 
@@ -75,6 +75,21 @@ python3 -c 'import json, sys
 assert h["kind"] == "write-after-read" and h["first"]["kernel"] == "twice" and h["second"]["what"] == "fill", h
 assert h["count"] == 1 and h["first"]["command"] == 4 and h["second"]["command"] == 9, h' \
     "$work/double-buffer.json" || fail "double buffer"
+
+# With stacks in the trace both calls are named by their source lines, and who called them.
+"$TRACESMITH" profile --capture --stacks -o "$work/stacks.sbt" -- "$programs/cl_hazards" double-buffer >"$work/log" 2>&1 ||
+    fail "stacks: $(cat "$work/log")"
+hazards 1 stacks
+python3 - "$work/stacks.json" "$TRACESMITH_SOURCE_DIR/tests/programs/cl_hazards.c" <<'PY' || fail "stacks"
+import json, sys
+(h,) = json.load(open(sys.argv[1]))["hazards"]
+source = open(sys.argv[2]).read().split("\n")
+for side, call, outer in (("first", "clEnqueueNDRangeKernel", "double_buffer"), ("second", "clEnqueueFillBuffer", "double_buffer")):
+    stack = h[side]["stack"]
+    assert stack[0]["file"].endswith("cl_hazards.c"), stack
+    assert any(call in source[line - 1] for line in range(stack[0]["line"] - 1, stack[0]["line"] + 2)), stack
+    assert outer in [x["function"] for x in stack], stack
+PY
 
 # Programs that make no such mistake.
 for line in "cl_launch_loop -n 50" "cl_what_if queues -n 8" "cl_what_if copies -n 4" cl_own_events; do
