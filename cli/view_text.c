@@ -36,7 +36,9 @@ enum {
     X(GLOBAL_Z)                                                                                              \
     X(LOCAL_X)                                                                                               \
     X(LOCAL_Y)                                                                                               \
-    X(LOCAL_Z) X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED) X(STACK)
+    X(LOCAL_Z)                                                                                               \
+    X(QUEUE_TRACK) X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED) X(STACK) X(LINE)   \
+        X(COUNT) X(TAKEN) X(WAKER)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -197,12 +199,34 @@ static void add_rest(struct text *record, const struct lines *lines, uint32_t ro
     }
 }
 
+// What an interpreter counted, and who woke a thread.
+static void add_told(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
+    uint64_t bits, taken;
+    if (get(lines, AT_LINE, row, &bits))
+        text_add_format(record, "  line %" PRIu64, bits);
+    const bool branched = get(lines, AT_TAKEN, row, &taken);
+    if (get(lines, AT_COUNT, row, &bits)) {
+        text_add_cstr(record, "  ");
+        text_add_count(record, bits);
+        text_add_cstr(record, bits == 1 ? " time" : " times");
+        if (branched)
+            text_add_format(record, " (true %" PRIu64 ")", taken);
+    } else if (branched && kind == TSMITH_KIND_INSTRUCTION) {
+        text_add_cstr(record, taken ? "  true" : "  false");
+    }
+    if (get(lines, AT_WAKER, row, &bits)) {
+        text_add_cstr(record, "  woken by ");
+        text_add_safe(record, tsmith_dictionary_string(lines->dictionary, (uint32_t)bits), NAME_COLUMNS);
+    }
+}
+
 static void add_what(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     add_name(record, lines, row, kind);
     if (add_size(record, lines, AT_GLOBAL_X, row, "  "))
         add_size(record, lines, AT_LOCAL_X, row, " in ");
     add_transfer(record, lines, row, kind);
     add_loss(record, lines, row, kind);
+    add_told(record, lines, row, kind);
     add_rest(record, lines, row, kind);
 }
 
