@@ -9,7 +9,7 @@
 // stacks_capture takes no lock, allocates nothing and makes no system call, but for the first one of a thread (its
 // memory, its stack's bounds), when the table grows, and when code was loaded or unloaded that is on this stack. It may be
 // called in signal handlers, on alternate signal stacks, after fork, and on stacks that are not the thread's own (then
-// the path is partial). Frames of our own libraries are left out; those of the API's loader stay.
+// the path is partial). Frames of our own libraries, and of CUPTI, are left out; those of the API's loader stay.
 //
 // What cannot be kept is counted (channel_lose): NO_STACK when there is no stack, PARTIAL_STACK when it does not reach the
 // outermost frame.

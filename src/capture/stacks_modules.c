@@ -52,9 +52,10 @@ static void *reserve(size_t bytes) {
     return at == MAP_FAILED ? NULL : at;
 }
 
+// What stands between the API and the agent: ourselves, and CUPTI, which calls us from within the driver.
 static bool is_ours(const char *name) {
-    const char *base = strrchr(name, '/');
-    return strncmp(base ? base + 1 : name, "libtracesmith", 13) == 0;
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    return strncmp(base, "libtracesmith", 13) == 0 || strncmp(base, "libcupti.so", 11) == 0;
 }
 
 static bool overlaps(const struct known *a, const struct known *b) {

@@ -41,6 +41,7 @@ run.expect(sum(paths.values()) == len(kernels), f"{sum(paths.values())} stacks o
 for path in paths:
     at = path.index("cuLaunchKernel") if "cuLaunchKernel" in path else -1
     run.expect(at >= 0 and path[at + 1] == "run", f"{path}")
+    run.expect("on_call" not in path, f"CUPTI's own function is on the path: {path}")
 # Two places launch in run(), the same in each of three threads.
 print({" < ".join(path): count for path, count in paths.items()})
 run.expect(len({k["stack"] for k in kernels}) == 2, f"{len({k['stack'] for k in kernels})} stacks")
