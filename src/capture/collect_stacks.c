@@ -193,6 +193,13 @@ static bool grow(struct collect_channel *channel) {
     return true;
 }
 
+// A file has room for so much of a dictionary; what comes later has no stack.
+static bool has_room(const struct collector *collector) {
+    enum { STACKS_MOST = 5 << 20, FRAMES_MOST = 1 << 19 };
+    return tsmith_dictionary_stack_count(collector->dictionary) < STACKS_MOST &&
+           tsmith_dictionary_frame_count(collector->dictionary) < FRAMES_MOST;
+}
+
 uint32_t collect_stack(struct collector *collector, struct collect_channel *channel, uint64_t word) {
     if (word == 0 || word > UINT32_MAX ||
         (channel->stack_count >= channel->stack_places / 2 && !grow(channel)))
@@ -203,7 +210,8 @@ uint32_t collect_stack(struct collector *collector, struct collect_channel *chan
         at = (at + 1) & mask;
     struct collect_stack *place = &channel->stacks[at];
     if (!place->number) {
-        *place = (struct collect_stack){.number = number, .id = read_stack(collector, channel, number)};
+        *place = (struct collect_stack){
+            .number = number, .id = has_room(collector) ? read_stack(collector, channel, number) : 0};
         channel->stack_count++;
     }
     return place->id;

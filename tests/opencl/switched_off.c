@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes queues before the profiler starts, while it records, after it has stopped, and after it is gone; runs a command in
-// each of the first three while it records or not. Prints how many device events were handed out.
+// each of the first three while it records or not. Prints how many device events were handed out, with a
+// call stack that goes through two functions of this program.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tracesmith/profiler.h"
 
@@ -22,25 +24,40 @@ static void fill(cl_command_queue queue, int times) {
     clFinish(queue);
 }
 
+// Innermost is the loader's frame, or fill()'s at once; further out main's.
+static int is_ours(const tsmith_dictionary *dictionary, uint32_t id) {
+    int frames = 0;
+    const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
+    for (; stack; stack = tsmith_dictionary_stack(dictionary, stack->parent)) {
+        const tsmith_frame *frame = tsmith_dictionary_frame(dictionary, stack->frame);
+        const tsmith_module *module = frame ? tsmith_dictionary_module(dictionary, frame->module) : NULL;
+        if (module && strstr(tsmith_dictionary_string(dictionary, module->path).bytes, "/switched_off"))
+            frames++;
+    }
+    return frames >= 2;
+}
+
 static unsigned long timed_fills(tsmith_source *events) {
     const tsmith_batch *batch;
     tsmith_error error;
     unsigned long count = 0;
     while (tsmith_source_next(events, &batch, &error) == TSMITH_OK) {
-        tsmith_column kind, queued;
+        tsmith_column kind, queued, stack;
         if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind) ||
-            !tsmith_batch_column(batch, TSMITH_FIELD_QUEUED, &queued))
+            !tsmith_batch_column(batch, TSMITH_FIELD_QUEUED, &queued) ||
+            !tsmith_batch_column(batch, TSMITH_FIELD_STACK, &stack))
             continue;
         for (unsigned row = 0; row < kind.count; row++)
             count += ((const unsigned char *)kind.values)[row] == TSMITH_KIND_MEMSET &&
-                     tsmith_column_has(&queued, row);
+                     tsmith_column_has(&queued, row) &&
+                     is_ours(tsmith_source_dictionary(events), ((const uint32_t *)stack.values)[row]);
     }
     return count;
 }
 
 int main(int argc, char **argv) {
-    const tsmith_capture_options options = {.size = sizeof options,
-                                            .agent_directory = argc > 1 ? argv[1] : NULL};
+    const tsmith_capture_options options = {
+        .size = sizeof options, .stacks = 1, .agent_directory = argc > 1 ? argv[1] : NULL};
     tsmith_profiler *profiler;
     tsmith_error error;
     cl_platform_id platform;
