@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Each launch of a pyopencl program has the Python functions on its path that the interpreter says: comprehensions, lambdas
+# called from C, generators, objects that are called, threads.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+[ "$(uname -m)" = x86_64 ] || skip "stacks of other processors are walked by frame pointers only"
+[ -z "$sanitize" ] || skip "the interpreter has no sanitizer in it"
+python=
+for candidate in python3 /usr/bin/python3; do
+    "$candidate" -c 'import sys, pyopencl; sys.exit(not (3, 8) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && python=$candidate
+done
+[ -n "$python" ] || skip "no CPython 3.8 to 3.13 with pyopencl"
+"$TRACESMITH" profile --stacks -o "$work/trace.sbt" -b 16M -- "$python" "$here/stacks/paths.py" "$work/truth" \
+    >"$work/out" 2>"$work/err" || fail "the program ended with $?: $(cat "$work/err")"
+python3 "$here/check_stacks_python.py" "$work/truth" "$work/trace.sbt" "$here/stacks/paths.py"
