@@ -198,6 +198,7 @@ cl_int record_clEnqueueReadImage(cl_command_queue queue, cl_mem memory, cl_bool 
                                  void *to, cl_uint count, const cl_event *waits, cl_event *event) {
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
+    touch.blocking = blocking;
     touch_memory(&touch, memory, TOUCH_READS);
     const cl_int status = recorder.next.clEnqueueReadImage(queue, memory, blocking, origin, region, row,
                                                            slice, to, touch.count, touch.waits, event);
@@ -223,6 +224,7 @@ cl_int record_clEnqueueWriteImage(cl_command_queue queue, cl_mem memory, cl_bool
     struct touch touch;
     struct payload payload = {0};
     touch_begin(&touch, queue, NULL, count, waits);
+    touch.blocking = blocking;
     touch_memory(&touch, memory, writes(image, region));
     const cl_int status = recorder.next.clEnqueueWriteImage(queue, memory, blocking, origin, region, row,
                                                             slice, from, touch.count, touch.waits, event);

@@ -101,7 +101,7 @@ struct object {
     uint32_t number; // of a queue: from 1, as they were made
     bool waiting;    // of a queue: something recorded is in it that nobody has waited for
     uint64_t enqueued,
-        finished; // of a queue: commands, and how many of them the program has waited for by clFinish
+        finished; // of a queue: commands, and how many of them the program has waited for
     // Of memory that lies in no other:
     bool known;   // what it holds is what the recording says
     bool written; // by a recorded command, and not copied since
@@ -214,10 +214,13 @@ struct touch {
     cl_uint count;
     const cl_event *waits;
     cl_command_queue queue;
-    bool on;       // the recorder is
-    bool recorded; // this command is
-    cl_event *own; // the list, when it is ours
-    cl_uint held;  // events at the end of it
+    bool on;           // the recorder is
+    bool recorded;     // this command is
+    bool passed;       // a launch that is not, and needs nothing
+    bool blocking;     // it is complete when the call returns
+    uint64_t enqueued; // into its queue, before it
+    cl_event *own;     // the list, when it is ours
+    cl_uint held;      // events at the end of it
     struct object *kernel, *whole, *written[2];
     size_t written_count;
 };

@@ -167,6 +167,7 @@ cl_int record_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void 
                                  size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
+    touch.blocking = blocking;
     struct object *source = touch.on ? block_of(from) : NULL, *target = touch.on ? block_of(to) : NULL;
     touch_object(&touch, source, TOUCH_READS);
     touch_object(&touch, target, writes(target, to, size));

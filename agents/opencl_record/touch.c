@@ -6,15 +6,59 @@
 
 #include "recorder.h"
 
+static unsigned how_of(const struct argument *argument, const struct object *target) {
+    const bool writes = !argument->constant && !(target->flags & CL_MEM_READ_ONLY);
+    return writes ? TOUCH_READS | TOUCH_WRITES : TOUCH_READS;
+}
+
+// With the lock held.
+static void add_writer(struct object *memory, struct object *queue) {
+    enum { MOST = sizeof memory->writers / sizeof *memory->writers };
+    for (size_t i = 0; i < memory->writer_count; i++)
+        if (memory->writers[i] == queue)
+            return;
+    if (queue && memory->writer_count < MOST)
+        memory->writers[memory->writer_count++] = queue;
+    else
+        memory->many_writers = true;
+}
+
+// With the lock held. What a launch that is not recorded writes is unknown from now on. False when copies must be made first,
+// or waited for: then it goes the long way.
+static bool pass_launch(struct touch *touch, struct object *queue) {
+    const struct kernel *kernel = touch->kernel->kernel;
+    if (kernel->use_count)
+        return false;
+    for (cl_uint i = 0; i < kernel->argument_count; i++) {
+        struct object *target = kernel->arguments[i].target;
+        if (target && (object_root(target)->written || object_root(target)->hold))
+            return false;
+    }
+    for (cl_uint i = 0; i < kernel->argument_count; i++) {
+        struct object *target = kernel->arguments[i].target;
+        if (!target || !(how_of(&kernel->arguments[i], target) & TOUCH_WRITES))
+            continue;
+        add_writer(object_root(target), queue);
+        object_root(target)->known = false;
+    }
+    if (queue)
+        queue->enqueued++;
+    return true;
+}
+
 void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, cl_uint count,
                  const cl_event *waits) {
     *touch = (struct touch){.count = count, .waits = waits, .queue = queue, .on = recorder_on()};
     if (!touch->on)
         return;
     pthread_mutex_lock(&recorder.lock);
+    struct object *object = object_find(queue, OBJECT_QUEUE);
+    touch->enqueued = object ? object->enqueued : 0;
     touch->kernel = object_find(kernel, OBJECT_KERNEL);
-    touch->recorded = range_takes(object_find(queue, OBJECT_QUEUE), touch->kernel);
+    touch->recorded = range_takes(object, touch->kernel);
+    touch->passed = !touch->recorded && touch->kernel && pass_launch(touch, object);
     pthread_mutex_unlock(&recorder.lock);
+    touch->on = !touch->passed;
 }
 
 // The program's list with one more; without memory for it the copy may come too late, and is not believed.
@@ -96,11 +140,6 @@ unsigned touch_writes(cl_mem buffer, size_t offset, size_t size) {
     return whole ? TOUCH_WRITES | TOUCH_WHOLE : TOUCH_WRITES;
 }
 
-static unsigned how_of(const struct argument *argument, const struct object *target) {
-    const bool writes = !argument->constant && !(target->flags & CL_MEM_READ_ONLY);
-    return writes ? TOUCH_READS | TOUCH_WRITES : TOUCH_READS;
-}
-
 void touch_arguments(struct touch *touch) {
     if (!touch->on || !touch->kernel)
         return;
@@ -111,18 +150,6 @@ void touch_arguments(struct touch *touch) {
                          how_of(&kernel->arguments[i], kernel->arguments[i].target));
     for (size_t i = 0; i < kernel->use_count; i++)
         touch_object(touch, kernel->uses[i], TOUCH_READS | TOUCH_WRITES);
-}
-
-// With the lock held.
-static void add_writer(struct object *memory, struct object *queue) {
-    enum { MOST = sizeof memory->writers / sizeof *memory->writers };
-    for (size_t i = 0; i < memory->writer_count; i++)
-        if (memory->writers[i] == queue)
-            return;
-    if (queue && memory->writer_count < MOST)
-        memory->writers[memory->writer_count++] = queue;
-    else
-        memory->many_writers = true;
 }
 
 // What the command wrote, one after the other.
@@ -154,12 +181,17 @@ bool touch_end(struct touch *touch, cl_int status, const cl_event *event) {
         recorder.next.clReleaseEvent(touch->own[touch->count - 1 - i]);
     free(touch->own);
     touch->own = NULL;
+    if (touch->passed)
+        object_forget_event(event);
     if (!touch->on || status != CL_SUCCESS)
         return false;
     pthread_mutex_lock(&recorder.lock);
     struct object *queue = object_find(touch->queue, OBJECT_QUEUE);
     if (queue)
         queue->enqueued++;
+    // So is everything before it, where the queue keeps its order.
+    if (queue && touch->blocking && !(queue->flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        queue->finished = touch->enqueued + 1;
     each_written(touch, note_write);
     pthread_mutex_unlock(&recorder.lock);
     if (!touch->recorded)

@@ -17,6 +17,7 @@ cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_boo
     struct touch touch;
     struct payload payload = {0};
     touch_begin(&touch, queue, NULL, count, waits);
+    touch.blocking = blocking;
     touch_memory(&touch, buffer, touch_writes(buffer, offset, size));
     const cl_int status = recorder.next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
                                                              touch.count, touch.waits, event);
@@ -39,6 +40,7 @@ cl_int record_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
                                   cl_event *event) {
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
+    touch.blocking = blocking;
     touch_memory(&touch, buffer, TOUCH_READS);
     const cl_int status = recorder.next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to,
                                                             touch.count, touch.waits, event);
@@ -141,6 +143,7 @@ cl_int record_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl
     struct touch touch;
     struct payload payload = {0};
     touch_begin(&touch, queue, NULL, count, waits);
+    touch.blocking = blocking;
     touch_memory(&touch, buffer, TOUCH_WRITES);
     const cl_int status = recorder.next.clEnqueueWriteBufferRect(
         queue, buffer, blocking, to_origin, host_origin, region, to_row, to_slice, host_row, host_slice, from,
@@ -172,6 +175,7 @@ cl_int record_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_
                      from = {from_origin, region, from_row, from_slice};
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
+    touch.blocking = blocking;
     touch_memory(&touch, buffer, TOUCH_READS);
     const cl_int status = recorder.next.clEnqueueReadBufferRect(
         queue, buffer, blocking, from_origin, host_origin, region, from_row, from_slice, host_row, host_slice,

@@ -310,6 +310,9 @@ static bool beside_begin(struct run *run, const struct live *memory, struct besi
     *beside = (struct beside){.markers = calloc(run->live_count + 1, sizeof *beside->markers)};
     if (!beside->markers)
         return false;
+    // Nor does one copy overtake another.
+    if (memory->hold && run->cl->clRetainEvent(memory->hold) == CL_SUCCESS)
+        beside->markers[beside->count++] = memory->hold;
     beside->queue =
         run->cl->clCreateCommandQueue(run->lives[context].handle.context, run->execution->device, 0, &status);
     for (size_t i = 1; beside->queue && i < run->live_count; i++) {

@@ -108,6 +108,10 @@ print([s["directory"] for s in json.load(sys.stdin)["sessions"] if s["output"] =
 program=$(pgrep -P "$recorder")
 kill -9 "$recorder"
 kill -9 "$program"
+wait "$recorder" 2>/dev/null || true # until it is gone
+while kill -0 "$program" 2>/dev/null; do
+    sleep 0.1
+done
 for file in orphan2 orphan3; do
     "$TRACESMITH" recover "$session" -o "$work/$file.sbt" >"$work/orphan.txt" 2>&1 || fail "$(cat "$work/orphan.txt")"
     replay 0 "$file"
