@@ -157,9 +157,9 @@ static void note_copy(cl_command_queue queue, cl_bool blocking, const struct obj
         recording_put(writer, RECORDING_KEY_SIZE, size);
     } else {
         recording_put(writer, RECORDING_KEY_OFFSET, target ? offset_in(target, to) : offset_in(source, from));
-        recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
         payload_put(writer, &payload);
     }
+    recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
     command_close(event);
 }
 

@@ -280,7 +280,8 @@ tsmith_status execute_command(struct run *run, const struct recording_record *re
     command.queue = queue->handle.queue;
     if (run->serial)
         command.blocking = command.kind == RECORDING_COMMAND_MAP;
-    if (run->serial || wishes_time_all(run) ||
+    const bool waits = command.blocking && command.kind == RECORDING_COMMAND_COPY; // of shared memory
+    if (run->serial || wishes_time_all(run) || waits ||
         (event && chunk_table_find(&run->awaited, (struct chunk_hash){event * 0x9e3779b97f4a7c15u, event})))
         command.event = &command.made;
     if (!(run->serial ? wait_for_last(run, &command, context)
@@ -300,6 +301,10 @@ tsmith_status execute_command(struct run *run, const struct recording_record *re
         run->last_context = context;
         return status;
     }
+    if (waits)
+        run->cl->clFlush(command.queue);
+    if (waits && status == TSMITH_OK && !run_wait(run, command.made))
+        status = run->error->status;
     struct live *live = live_add(run, event, RECORDING_COMMAND);
     if (live)
         live->handle.event = command.made;

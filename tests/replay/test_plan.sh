@@ -92,7 +92,7 @@ for side, call, outer in (("first", "clEnqueueNDRangeKernel", "double_buffer"), 
 PY
 
 # Programs that make no such mistake.
-for line in "cl_launch_loop -n 50" "cl_what_if queues -n 8" "cl_what_if copies -n 4" cl_own_events; do
+for line in "cl_launch_loop -n 50" "cl_what_if queues -n 8" "cl_what_if copies -n 4" cl_own_events cl_every_command; do
     # shellcheck disable=SC2086 # words of the line
     set -- $line
     program=$1
