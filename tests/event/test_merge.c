@@ -254,8 +254,54 @@ static void stacks(void **unused) {
     tsmith_dictionary_destroy(from);
 }
 
+// Another look at the same processes: theirs are ours by their numbers, what they are called does not matter; of a number
+// that was given twice, the last.
+static void same_processes(void **unused) {
+    (void)unused;
+    tsmith_dictionary *into, *from;
+    tsmith_batch *batch;
+    const tsmith_batch *merged;
+    assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
+    const uint32_t older = add_process(into, 10, "before"), process = add_process(into, 10, "program");
+    (void)add_track(into, older, "main", 10);
+    const uint32_t known = add_track(into, process, "main", 10);
+    tsmith_dictionary_set_attribute(into, "host", "here");
+
+    (void)tsmith_dictionary_intern_cstr(from, "shifts all ids");
+    const uint32_t same = add_process(from, 10, ""), other = add_process(from, 30, "");
+    const uint32_t tracks[] = {add_track(from, same, "", 10), add_track(from, same, "", 11),
+                               add_track(from, other, "", 30), add_track(from, 0, "", 10)};
+    tsmith_dictionary_set_attribute(from, "host", "there");
+    tsmith_dictionary_set_attribute(from, "import.format", "xray");
+
+    struct merge *merge = merge_create(into, MERGE_SAME_PROCESSES);
+    assert_non_null(merge);
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_process_count(into), 1 + 2 + 1); // 30 is new
+    assert_int_equal(tsmith_dictionary_track_count(into), 1 + 2 + 2);   // threads 11 and 30 are new
+    assert_string_equal(tsmith_dictionary_find_attribute(into, "host").bytes, "here");
+    assert_null(tsmith_dictionary_find_attribute(into, "import.format").bytes);
+    assert_int_equal(tsmith_batch_create(&batch), TSMITH_OK);
+    for (size_t i = 0; i < sizeof tracks / sizeof tracks[0]; i++) {
+        tsmith_batch_reset(batch, tracks[i]);
+        assert_int_not_equal(tsmith_batch_append(batch, TSMITH_KIND_OFF_CPU, 5), UINT32_MAX);
+        assert_int_equal(tsmith_batch_finish(batch), TSMITH_OK);
+        assert_int_equal(merge_batch(merge, batch, &merged), TSMITH_OK);
+        const tsmith_track *track = tsmith_dictionary_track(into, tsmith_batch_track(merged));
+        assert_int_equal(track->tid, i == 1 ? 11 : i == 2 ? 30 : 10);
+        assert_true(i != 1 || track->process == process);
+        assert_true((i != 0 && i != 3) || tsmith_batch_track(merged) == known);
+    }
+    merge_destroy(merge);
+    tsmith_batch_destroy(batch);
+    tsmith_dictionary_destroy(into);
+    tsmith_dictionary_destroy(from);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_recording), cmocka_unit_test(values),
-                                       cmocka_unit_test(two_recordings), cmocka_unit_test(stacks)};
+                                       cmocka_unit_test(two_recordings), cmocka_unit_test(stacks),
+                                       cmocka_unit_test(same_processes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
