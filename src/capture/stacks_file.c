@@ -81,11 +81,9 @@ static void forget_segments(void) {
 }
 
 bool stacks_file_open(struct channel *channel) {
-    if (!channel_ring(channel)) // makes a forked child's channel
-        return false;
     bool done = false;
     int fd = -1, saved = errno;
-    if (!channel_lock(channel))
+    if (!channel_lock(channel)) // makes a forked child's channel
         goto done;
     uint64_t id = atomic_load(&channel->gate.id);
     done = atomic_load(&file.channel_id) == id;

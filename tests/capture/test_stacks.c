@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,7 +15,18 @@
 #include "capture/stacks.h"
 
 #if defined(__x86_64__)
-enum { FUNCTIONS = 8, STEPS = 12, DIGITS = 6, PATHS = 1 << 15, CHILD = 200, RETURNS = STEPS + 2 };
+enum {
+    FUNCTIONS = 8,
+    STEPS = 12,
+    DIGITS = 6,
+    PATHS = 1 << 15,
+    CHILD = 200,
+    THREADS = 3,
+    EACH = 3000,
+    RETURNS = STEPS + 2
+};
+
+enum { OF_THREADS = PATHS + CHILD, NUMBERS = OF_THREADS + THREADS * EACH };
 
 struct path {
     uint64_t number;
@@ -85,6 +98,34 @@ __attribute__((noinline)) static uint32_t emit(uint64_t first, uint64_t count) {
     return without;
 }
 
+static _Atomic bool threads_done;
+
+static void *emit_in_thread(void *index) {
+    uint64_t first = OF_THREADS + (uintptr_t)index * EACH;
+    return (void *)(uintptr_t)emit(first, EACH);
+}
+
+static void *refresh_in_thread(void *unused) {
+    while (!atomic_load(&threads_done))
+        stacks_refresh();
+    return unused;
+}
+
+// Side by side, while modules are looked at all the time.
+static void emit_in_threads(void) {
+    pthread_t threads[THREADS], refresher;
+    void *without;
+    assert_int_equal(pthread_create(&refresher, NULL, refresh_in_thread, NULL), 0);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, emit_in_thread, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], &without), 0);
+        assert_null(without);
+    }
+    atomic_store(&threads_done, true);
+    assert_int_equal(pthread_join(refresher, NULL), 0);
+}
+
 // ---- what became of it
 
 struct seen {
@@ -126,7 +167,7 @@ static void see(const tsmith_dictionary *dictionary, const tsmith_batch *batch, 
         if (!tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack))
             continue;
         seen->with++;
-        seen->right += number <= PATHS + CHILD && is_right(dictionary, stack, number - 1);
+        seen->right += number <= NUMBERS && is_right(dictionary, stack, number - 1);
     }
 }
 
@@ -171,8 +212,7 @@ static struct session_directory begin(void) {
     struct session_directory directory;
     tsmith_error error;
     dl_iterate_phdr(find_load_bias, NULL);
-    truth = mmap(NULL, (PATHS + CHILD) * sizeof *truth, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                 -1, 0);
+    truth = mmap(NULL, NUMBERS * sizeof *truth, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(truth, MAP_FAILED);
     assert_int_equal(session_directory_create(&directory, &options, &error), TSMITH_OK);
     assert_int_equal(channel_open(directory.path, "test", &channel), TSMITH_OK);
@@ -211,6 +251,7 @@ static void from_the_call_to_the_dictionary(void **state) {
     struct seen seen;
     struct rlimit limit;
     assert_int_equal(emit(0, 1000), 0);
+    emit_in_threads();
     pid_t child = fork();
     if (child == 0)
         _exit(emit(PATHS, CHILD) != 0);
@@ -218,7 +259,7 @@ static void from_the_call_to_the_dictionary(void **state) {
     assert_true(waitpid(child, &status, 0) == child && status == 0);
     // Room for some of them.
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = 5 << 20;
+    limit.rlim_cur = 9 << 20;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     uint32_t without = emit(1000, PATHS - 1000);
     limit.rlim_cur = limit.rlim_max;
@@ -228,22 +269,22 @@ static void from_the_call_to_the_dictionary(void **state) {
     // Twice: what is read does not depend on who reads it.
     for (int i = 0; i < 2; i++) {
         struct collect_totals totals = drain(&directory, COLLECT_DEAD, &seen);
-        assert_int_equal(seen.events, PATHS + CHILD);
+        assert_int_equal(seen.events, NUMBERS);
         assert_int_equal(seen.lost, without);
-        assert_int_equal(seen.with, PATHS + CHILD - without);
+        assert_int_equal(seen.with, NUMBERS - without);
         assert_int_equal(seen.right, seen.with);
-        assert_int_equal(totals.asked, PATHS + CHILD);
+        assert_int_equal(totals.asked, NUMBERS);
         assert_int_equal(totals.dropped, 0);
     }
     for (uint64_t seed = 1; seed <= 5; seed++) {
         scribble(&directory, seed);
         drain(&directory, COLLECT_DEAD, &seen);
-        assert_int_equal(seen.events, PATHS + CHILD);
-        assert_int_equal(seen.with + seen.lost, PATHS + CHILD);
+        assert_int_equal(seen.events, NUMBERS);
+        assert_int_equal(seen.with + seen.lost, NUMBERS);
     }
     session_directory_end(&directory);
     session_directory_remove(&directory);
-    munmap(truth, (PATHS + CHILD) * sizeof *truth);
+    munmap(truth, NUMBERS * sizeof *truth);
 }
 
 int main(void) {
