@@ -4,6 +4,8 @@
 //
 //     u8 flags | u16 segments | u16 entry bytes | descriptors and words, as far as the input goes
 //
+// With bit 4 of the flags the file of stacks is there, and is the whole input behind its first page.
+//
 // Magic numbers and sizes are put in place, since nothing is read without them; everything else is the input's.
 #include <fcntl.h>
 #include <stdbool.h>
@@ -40,12 +42,13 @@ static uint16_t take_u16(struct input *input) {
 }
 
 static char directory[] = "/tmp/tracesmith-fuzz-XXXXXX";
-static char control_path[64], channel_path[64], rings_path[64];
+static char control_path[64], channel_path[64], rings_path[64], stacks_path[64];
 
 static void remove_all(void) {
     unlink(control_path);
     unlink(channel_path);
     unlink(rings_path);
+    unlink(stacks_path);
     rmdir(directory);
 }
 
@@ -57,6 +60,7 @@ static void prepare(void) {
     snprintf(control_path, sizeof control_path, "%s/control", directory);
     snprintf(channel_path, sizeof channel_path, "%s/1-1-x-0.channel", directory);
     snprintf(rings_path, sizeof rings_path, "%s/1-1-x-0.rings", directory);
+    snprintf(stacks_path, sizeof stacks_path, "%s/1-1-x-0.stacks", directory);
     atexit(remove_all);
 }
 
@@ -128,6 +132,14 @@ static void write_rings(struct input *input, bool truncated) {
     close(fd);
 }
 
+static void write_stacks(const uint8_t *data, size_t size) {
+    const struct layout_stacks head = {.magic = LAYOUT_STACKS_MAGIC, .version = LAYOUT_VERSION};
+    int fd = open_new(stacks_path, LAYOUT_PAGE);
+    put(fd, &head, sizeof head, 0);
+    put(fd, data, size, LAYOUT_PAGE);
+    close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -142,6 +154,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     write_control(&input);
     write_channel(&input);
     write_rings(&input, (flags & 15) == 15);
+    unlink(stacks_path);
+    if (flags & 16)
+        write_stacks(data, size);
     if (tsmith_capture_recover(directory, &source, &error))
         return 0;
     uint64_t rows = 0;
