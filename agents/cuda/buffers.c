@@ -8,11 +8,12 @@
 #include "library.h"
 #include "records.h"
 
-enum { POOL = 64, POOL_BYTES = 1 << 20, EXTRA_MAX = 192, EXTRA_BYTES = 1 << 20 };
+// EXTRA_OLD: for versions that crash when they get none; more than a gigabyte is more than any asks for.
+enum { POOL = 64, POOL_BYTES = 1 << 20, EXTRA_MAX = 192, EXTRA_OLD = 1024, EXTRA_BYTES = 1 << 20 };
 
 static uint8_t *pool;
-static _Atomic uint64_t given; // a bit per buffer of the pool
-static _Atomic uint32_t extra; // given beyond the pool
+static _Atomic uint64_t given;            // a bit per buffer of the pool
+static uint8_t *_Atomic extra[EXTRA_OLD]; // given beyond the pool
 static _Atomic uint64_t refused;
 
 bool buffers_init(void) {
@@ -37,15 +38,16 @@ static uint8_t *take(void) {
 }
 
 static uint8_t *make_extra(void) {
-    const bool refusable = cupti_has(CUPTI_12_9);
-    if (atomic_fetch_add_explicit(&extra, 1, memory_order_relaxed) >= EXTRA_MAX && refusable) {
-        atomic_fetch_sub_explicit(&extra, 1, memory_order_relaxed);
-        return NULL;
-    }
+    const size_t most = cupti_has(CUPTI_12_9) ? EXTRA_MAX : EXTRA_OLD;
     void *at = mmap(NULL, EXTRA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at != MAP_FAILED)
-        return at;
-    atomic_fetch_sub_explicit(&extra, 1, memory_order_relaxed);
+    if (at == MAP_FAILED)
+        return NULL;
+    for (size_t i = 0; i < most; i++) {
+        uint8_t *none = NULL;
+        if (atomic_compare_exchange_strong(&extra[i], &none, at))
+            return at;
+    }
+    munmap(at, EXTRA_BYTES);
     return NULL;
 }
 
@@ -62,27 +64,33 @@ void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
     *buffer = at;
 }
 
-// What is not ours, or was handed back already, is left alone.
-static bool is_ours(const uint8_t *buffer, size_t *bit) {
-    *bit = POOL;
-    if (buffer < pool || buffer >= pool + (size_t)POOL * POOL_BYTES)
-        return atomic_load_explicit(&extra, memory_order_relaxed) > 0;
-    *bit = (size_t)(buffer - pool) / POOL_BYTES;
-    return (atomic_load_explicit(&given, memory_order_relaxed) & UINT64_C(1) << *bit) != 0;
+// Where a buffer is kept: its bit, or POOL + its place among the extra ones. What is not ours, or was handed back already,
+// is nowhere.
+static bool find(const uint8_t *buffer, size_t *place) {
+    if (buffer >= pool && buffer < pool + (size_t)POOL * POOL_BYTES) {
+        *place = (size_t)(buffer - pool) / POOL_BYTES;
+        return (atomic_load_explicit(&given, memory_order_relaxed) & UINT64_C(1) << *place) != 0;
+    }
+    for (size_t i = 0; i < EXTRA_OLD; i++) {
+        *place = POOL + i;
+        if (atomic_load_explicit(&extra[i], memory_order_relaxed) == buffer)
+            return true;
+    }
+    return false;
 }
 
 static void read_and_free(void *context, uint32_t stream, uint8_t *buffer, size_t valid) {
-    size_t bit;
-    if (!buffer || !is_ours(buffer, &bit))
+    size_t place;
+    if (!buffer || !find(buffer, &place))
         return;
     if (agent_recording()) {
         records_read(buffer, valid < POOL_BYTES ? valid : POOL_BYTES);
         records_dropped(context, stream);
     }
-    if (bit < POOL) {
-        atomic_fetch_and_explicit(&given, ~(UINT64_C(1) << bit), memory_order_release);
+    if (place < POOL) {
+        atomic_fetch_and_explicit(&given, ~(UINT64_C(1) << place), memory_order_release);
     } else {
-        atomic_fetch_sub_explicit(&extra, 1, memory_order_relaxed);
+        atomic_store(&extra[place - POOL], NULL);
         munmap(buffer, EXTRA_BYTES);
     }
 }

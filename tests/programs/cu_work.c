@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [capture=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [capture=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -42,6 +42,7 @@ static int (*cuGraphLaunch)(handle, handle);
 static int (*double_graph)(handle *, uint32_t);
 static uint64_t (*double_feed)(uint64_t);
 static uint64_t (*double_callbacks)(uint64_t);
+static uint64_t (*double_keep_buffers)(uint64_t);
 static int (*double_rare)(void);
 static void (*double_capture)(int);
 
@@ -51,7 +52,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 
 enum { BYTES = 4096 };
 static struct {
-    long launches, threads, streams, graphs, bad, feed, callbacks, capture;
+    long launches, threads, streams, graphs, bad, feed, callbacks, capture, hoard;
     int fork, close, rare, peers, pause;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
@@ -100,6 +101,7 @@ static handle open_driver(void) {
     FIND(cuGraphLaunch, "cuGraphLaunch")
     *(void **)&double_graph = dlsym(library, "double_graph");
     *(void **)&double_feed = dlsym(library, "double_feed");
+    *(void **)&double_keep_buffers = dlsym(library, "double_keep_buffers");
     *(void **)&double_callbacks = dlsym(library, "double_callbacks");
     *(void **)&double_capture = dlsym(library, "double_capture");
     *(void **)&double_rare = dlsym(library, "double_rare");
@@ -191,6 +193,7 @@ static void read_words(int count, char **words) {
         WORD("graphs", want.graphs = number)
         WORD("bad", want.bad = number)
         WORD("feed", want.feed = number)
+        WORD("hoard", want.hoard = number)
         WORD("callbacks", want.callbacks = number)
         WORD("fork", want.fork = 1)
         WORD("close", want.close = 1)
@@ -282,6 +285,8 @@ int main(int count, char **words) {
         const uint64_t taken = double_feed((uint64_t)want.feed);
         printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);
     }
+    if (want.hoard && double_keep_buffers)
+        printf("hoarded %lld\n", (long long)double_keep_buffers((uint64_t)want.hoard));
     if (want.callbacks && double_callbacks) {
         const uint64_t taken = double_callbacks((uint64_t)want.callbacks);
         printf("called %ld nanoseconds %lld\n", want.callbacks, (long long)taken);

@@ -507,7 +507,8 @@ static const struct hooks ours = {.call = on_call,
                                   .resource = on_resource,
                                   .feed = double_fill_and_deliver,
                                   .rare = double_write_rare,
-                                  .callbacks = call_back};
+                                  .callbacks = call_back,
+                                  .hoard = double_hoard};
 
 // ---- the interface
 

@@ -25,6 +25,7 @@ struct buffer double_ask(void);
 void double_deliver(struct buffer buffer);
 
 uint64_t double_fill_and_deliver(uint64_t launches);
+uint64_t double_hoard(uint64_t buffers);
 void double_write_rare(uint32_t correlation);
 
 #endif

@@ -136,3 +136,17 @@ uint64_t double_fill_and_deliver(uint64_t launches) {
     }
     return taken;
 }
+
+uint64_t double_hoard(uint64_t buffers) {
+    static struct buffer kept[512];
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < buffers && i < 512; i++) {
+        kept[count] = double_ask();
+        count += kept[count].at != NULL;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        fill(&kept[i], i * 10, i * 10 + 10);
+        double_deliver(kept[i]);
+    }
+    return count;
+}

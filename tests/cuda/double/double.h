@@ -38,6 +38,8 @@ struct hooks {
                    uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous);
     // Hands over buffers with so many launches and their kernels in them, as fast as it goes. The ns that the client took.
     uint64_t (*feed)(uint64_t launches);
+    // Asks for so many buffers before it hands one back. How many it got.
+    uint64_t (*hoard)(uint64_t buffers);
     // Calls the client as so many launches do, and nothing else. The ns that the client took.
     uint64_t (*callbacks)(uint64_t launches);
     // One record of each kind that is seldom, under a correlation id.
