@@ -45,6 +45,7 @@ static void attach(void) {
     agent.tsc = channel_tick_is_tsc(channel);
     agent.correlation_base =
         channel_correlations(channel, UINT64_C(1) << 32) + (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
+    channel_not_in_children(channel);
     (void)stacks_start(channel);
     agent.channel = channel;
     pthread_atfork(NULL, NULL, after_fork_child);

@@ -85,12 +85,14 @@ static void drop_stale_rings(void) {
 static void before_fork(void) {
     pthread_mutex_lock(&registry_lock);
     for (struct channel *channel = registry; channel; channel = channel->next)
-        pthread_mutex_lock(&channel->lock);
+        if (!channel->not_in_children)
+            pthread_mutex_lock(&channel->lock);
 }
 
 static void after_fork_parent(void) {
     for (struct channel *channel = registry; channel; channel = channel->next)
-        pthread_mutex_unlock(&channel->lock);
+        if (!channel->not_in_children)
+            pthread_mutex_unlock(&channel->lock);
     pthread_mutex_unlock(&registry_lock);
 }
 
@@ -98,6 +100,12 @@ static void after_fork_child(void) {
     // The rings of all threads are the parent's; this process must not touch them again.
     memset(&channel_here, 0, sizeof channel_here);
     for (struct channel *channel = registry; channel; channel = channel->next) {
+        if (channel->not_in_children) { // whoever had the lock is not here
+            pthread_mutex_init(&channel->lock, NULL);
+            channel->state = CHANNEL_DEAD;
+            atomic_store(&channel->gate.id, CHANNEL_FORKED_ID);
+            continue;
+        }
         if (channel->state == CHANNEL_OPEN) {
             channel->state = CHANNEL_FORKED;
             channel->threads = 0;
@@ -320,6 +328,12 @@ bool channel_lock(struct channel *channel) {
 
 void channel_unlock(struct channel *channel) {
     pthread_mutex_unlock(&channel->lock);
+}
+
+void channel_not_in_children(struct channel *channel) {
+    pthread_mutex_lock(&registry_lock);
+    channel->not_in_children = true;
+    pthread_mutex_unlock(&registry_lock);
 }
 
 void channel_close(struct channel *channel) {

@@ -32,6 +32,9 @@ struct channel;
 // status, nothing else) when the directory is no live session. The channel lives until channel_close, or for
 // the life of the process.
 tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out);
+// The API does not work in forked children, so they never use the channel. A fork then does not wait for threads that use
+// it: such a thread may be in a driver whose own locks the fork waits for next.
+void channel_not_in_children(struct channel *channel);
 // The process is ending or the API is over: hands over what the rings hold and says that nothing more comes.
 // Threads that emit all the same do no harm. The struct stays, its memory in the session goes with the
 // process.

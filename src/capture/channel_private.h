@@ -42,7 +42,8 @@ struct channel {
     pthread_mutex_t lock; // all below
     enum channel_state state;
     bool detached;
-    uint32_t threads; // rings that threads hold
+    bool not_in_children; // under registry_lock
+    uint32_t threads;     // rings that threads hold
     struct ring_pool pool;
     char *entries; // mapped, `entries_bytes` long
     uint64_t entries_bytes;
