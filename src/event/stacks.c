@@ -11,6 +11,8 @@
 
 #include "base/array.h"
 
+enum { FRAMES_MAX = 4096 }; // what records takes a quarter of it: a deeper stack was made to be one
+
 struct tsmith_stack_names {
     const tsmith_dictionary *dictionary;
     uint32_t *first; // symbol by frame, 0: none
@@ -88,12 +90,11 @@ size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stac
 size_t tsmith_stack_lines(tsmith_stack_names *names, uint32_t stack, tsmith_stack_line *lines, size_t limit) {
     size_t count = 0;
     const tsmith_stack *entry;
-    // A parent is an earlier stack, so that this ends; what a damaged trace says of it is not believed again.
-    for (; (entry = tsmith_dictionary_stack(names->dictionary, stack)) != NULL; stack = entry->parent) {
+    // A parent is an earlier stack, so that this ends.
+    for (int i = 0; i < FRAMES_MAX && (entry = tsmith_dictionary_stack(names->dictionary, stack)); i++) {
         size_t room = count < limit ? limit - count : 0;
         count += tsmith_frame_lines(names, entry->frame, room ? lines + count : NULL, room);
-        if (entry->parent >= stack)
-            break;
+        stack = entry->parent;
     }
     return count;
 }

@@ -300,22 +300,43 @@ static const struct paths_work *find_call(const struct paths *paths, size_t call
     return found;
 }
 
-// Descends by what a stack's functions are called, outermost first; parents are earlier stacks, done before.
-static uint32_t descend(struct paths *paths, uint32_t root, uint32_t stack) {
+// Where a stack of a process ends.
+struct paths_end {
+    uint32_t process, node; // nodes; 0: not known yet
+};
+
+// One frame further down: its functions, outermost first.
+static uint32_t step(struct paths *paths, uint32_t node, uint32_t frame) {
     tsmith_stack_line lines[INLINED_MAX];
-    uint32_t way[PATHS_DEPTH_MAX], node = root;
+    size_t count = tsmith_frame_lines(paths->names, frame, lines, INLINED_MAX);
+    for (size_t i = count < INLINED_MAX ? count : INLINED_MAX; i-- > 0 && node;)
+        node = child(paths, node,
+                     lines[i].function ? name_number(PATHS_FUNCTION, lines[i].function)
+                                       : name_number(PATHS_FRAME, lines[i].frame));
+    return node;
+}
+
+// Climbs to where a path is known, or its outermost frame, and descends from there: each stack is gone once.
+static uint32_t descend(struct paths *paths, struct paths_end *ends, uint32_t process, uint32_t stack) {
     size_t depth = 0;
     const tsmith_stack *entry;
-    for (uint32_t at = stack;
-         depth < PATHS_DEPTH_MAX && (entry = tsmith_dictionary_stack(paths->dictionary, at));
-         at = entry->parent)
-        way[depth++] = entry->frame;
+    uint32_t at = stack, node = process;
+    for (; (entry = tsmith_dictionary_stack(paths->dictionary, at)) && ends[at].process != process;
+         at = entry->parent) {
+        void *way = paths->way;
+        if (!array_reserve(&way, &paths->way_capacity, depth + 1, sizeof *paths->way)) {
+            paths->failed = true;
+            return 0;
+        }
+        paths->way = way;
+        paths->way[depth++] = at;
+    }
+    if (entry)
+        node = ends[at].node;
     while (depth-- > 0 && node) {
-        size_t count = tsmith_frame_lines(paths->names, way[depth], lines, INLINED_MAX);
-        for (size_t i = count < INLINED_MAX ? count : INLINED_MAX; i-- > 0 && node;)
-            node = child(paths, node,
-                         lines[i].function ? name_number(PATHS_FUNCTION, lines[i].function)
-                                           : name_number(PATHS_FRAME, lines[i].frame));
+        at = paths->way[depth];
+        node = step(paths, node, tsmith_dictionary_stack(paths->dictionary, at)->frame);
+        ends[at] = (struct paths_end){process, node};
     }
     return node;
 }
@@ -347,18 +368,22 @@ static void count_work(struct paths *paths) {
     struct paths_work *commands = paths->work + calls;
     size_t count = paths->work_count - calls;
     uint32_t path = 0;
+    struct paths_end *ends = calloc(tsmith_dictionary_stack_count(paths->dictionary), sizeof *ends);
+    if (!ends)
+        paths->failed = true;
     if (count)
         qsort(commands, count, sizeof *commands, by_stack);
     for (size_t i = 0; i < count && !paths->failed; i++) {
         if (i == 0 || by_stack(&commands[i - 1], &commands[i]) != 0) {
             uint32_t process = child(paths, 0, name_number(PATHS_PROCESS, commands[i].process));
-            path = commands[i].stack ? descend(paths, process, commands[i].stack)
+            path = commands[i].stack ? descend(paths, ends, process, commands[i].stack)
                                      : child(paths, process, name_number(PATHS_TRACK, commands[i].track));
         }
         uint32_t node = path ? child(paths, path, commands[i].name) : 0;
         if (node)
             add_self(paths, node, commands[i].duration);
     }
+    free(ends);
 }
 
 // ---- the whole
@@ -456,6 +481,7 @@ void paths_finish(struct paths *paths) {
     }
     tsmith_stack_names_destroy(paths->names);
     free(paths->work);
+    free(paths->way);
     free(paths->tracks);
     free(paths->nodes);
     free(paths->slots);

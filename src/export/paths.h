@@ -48,6 +48,8 @@ struct paths {
     struct waiting_scratch scratch;
     struct paths_work *work;
     size_t work_count, work_capacity;
+    uint32_t *way; // stacks, from the innermost out
+    size_t way_capacity;
     bool begun, by_stack, failed;
 };
 
