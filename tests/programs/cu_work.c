@@ -235,6 +235,24 @@ static void finish(void) {
         raise(SIGKILL);
 }
 
+// What only the doubles can be asked for, and copies between two devices.
+static void use_doubles(handle context) {
+    if (want.rare && double_rare)
+        need(double_rare(), "double_rare");
+    if (want.peers)
+        copy_to_peer(context);
+    if (want.feed && double_feed) {
+        const uint64_t taken = double_feed((uint64_t)want.feed);
+        printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);
+    }
+    if (want.hoard && double_keep_buffers)
+        printf("hoarded %lld\n", (long long)double_keep_buffers((uint64_t)want.hoard));
+    if (want.callbacks && double_callbacks) {
+        const uint64_t taken = double_callbacks((uint64_t)want.callbacks);
+        printf("called %ld nanoseconds %lld\n", want.callbacks, (long long)taken);
+    }
+}
+
 int main(int count, char **words) {
     handle context = NULL, module = NULL, first = NULL, second = NULL, graph = NULL;
     int device = 0;
@@ -277,20 +295,7 @@ int main(int count, char **words) {
            "pid %d\n",
            want.launches * want.threads, (want.launches + 1) / 2 * want.threads, want.bad * want.threads,
            waits + 1, graph ? want.graphs : 0, want.streams * want.threads, (int)getpid());
-    if (want.rare && double_rare)
-        need(double_rare(), "double_rare");
-    if (want.peers)
-        copy_to_peer(context);
-    if (want.feed && double_feed) {
-        const uint64_t taken = double_feed((uint64_t)want.feed);
-        printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);
-    }
-    if (want.hoard && double_keep_buffers)
-        printf("hoarded %lld\n", (long long)double_keep_buffers((uint64_t)want.hoard));
-    if (want.callbacks && double_callbacks) {
-        const uint64_t taken = double_callbacks((uint64_t)want.callbacks);
-        printf("called %ld nanoseconds %lld\n", want.callbacks, (long long)taken);
-    }
+    use_doubles(context);
     need(cuModuleUnload(module), "cuModuleUnload");
     need(cuCtxDestroy(context), "cuCtxDestroy");
     finish();
