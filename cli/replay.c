@@ -98,6 +98,24 @@ static bool read_permute(struct replay *replay) {
     return true;
 }
 
+// What --hazards and --permute do not do.
+static bool is_alone(const struct invocation *invocation) {
+    static const char *const others[] = {"mode",   "range",    "kernel", "stream",    "speed",
+                                         "timing", "validate", "times",  "tolerance", "all"};
+    const bool hazards = invocation_flag(invocation, "hazards"),
+               permute = invocation_flag(invocation, "permute");
+    if (hazards && permute) {
+        complain("--hazards runs nothing and --permute does: one of them");
+        return false;
+    }
+    for (size_t i = 0; (hazards || permute) && i < sizeof others / sizeof *others; i++)
+        if (invocation_flag(invocation, others[i])) {
+            complain("--%s says nothing to --%s", others[i], hazards ? "hazards" : "permute");
+            return false;
+        }
+    return true;
+}
+
 static bool read_options(struct replay *replay) {
     const struct invocation *invocation = replay->invocation;
     const char *times = invocation_value(invocation, "times"), *limit = invocation_value(invocation, "limit"),
@@ -115,7 +133,7 @@ static bool read_options(struct replay *replay) {
         complain("--limit: '%s' is no time: write 30s or 5m", limit);
         return false;
     }
-    return replay_read_part(invocation, &replay->options) && read_permute(replay) &&
+    return is_alone(invocation) && replay_read_part(invocation, &replay->options) && read_permute(replay) &&
            replay_check_words(invocation) && (!tolerance || read_tolerance(replay, tolerance)) &&
            (!source || read_source(replay, source));
 }

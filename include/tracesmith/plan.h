@@ -67,7 +67,8 @@ typedef struct tsmith_hazard {
     int assumed; // which bytes a kernel uses is not known: all of its argument
 } tsmith_hazard;
 
-// LIMIT when more commands can run at once than are kept apart (65,536), or it takes more than half of the memory.
+// LIMIT when so many commands can run at once that keeping them apart takes more than 1 GiB, or a quarter of the memory: from
+// some 20,000 on.
 TSMITH_API tsmith_status tsmith_plan_create(tsmith_recording *recording, tsmith_plan **out,
                                             tsmith_error *error);
 TSMITH_API void tsmith_plan_destroy(tsmith_plan *plan);

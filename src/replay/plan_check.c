@@ -18,7 +18,8 @@
 
 enum { CHAINS_MOST = 1 << 16, STRETCHES_MOST = 1 << 14, HAZARDS_MOST = 1 << 14 };
 #define NO_CHAIN UINT32_MAX
-static const uint64_t WORK_MOST = (uint64_t)1 << 34; // steps over chains and stretches: some seconds
+static const uint64_t WORK_MOST = (uint64_t)1 << 34;  // steps over chains and stretches: some seconds
+static const uint64_t BYTES_MOST = (uint64_t)1 << 30; // of clocks
 
 struct clock {
     uint32_t *at;
@@ -441,7 +442,8 @@ tsmith_status plan_check(struct plan *plan, tsmith_error *error) {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     struct check check = {.plan = plan};
     const size_t nodes = plan->node_count + 1;
-    check.bytes_most = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : (uint64_t)1 << 30;
+    const uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : BYTES_MOST;
+    check.bytes_most = memory < BYTES_MOST ? memory : BYTES_MOST;
     check.clocks = calloc(nodes, sizeof *check.clocks);
     check.left = calloc(nodes, sizeof *check.left);
     check.chain = calloc(nodes, sizeof *check.chain);

@@ -70,7 +70,7 @@ code=0
 "$TRACESMITH" replay "$work/links.sbt" --mode partial --kernel nothing 2>"$work/log" || code=$?
 [ "$code" -ne 0 ] || fail "a kernel that is not there was replayed"
 for wrong in "--mode partial" "--mode stream" "--range 1..2" "--mode full --stream 4" "--mode partial --range 5..2" \
-    "--speed 0" "--speed x"; do
+    "--speed 0" "--speed x" "--hazards --permute 2" "--hazards --times 2" "--permute 2 --mode dry-run" "--seed 3"; do
     code=0
     # shellcheck disable=SC2086 # words of an option
     "$TRACESMITH" replay "$work/links.sbt" $wrong 2>"$work/log" || code=$?
