@@ -20,27 +20,12 @@ static void fill(void) {
 #undef CALL_FILL
 }
 
-// ocl-icd 2.3 cuts the list of layers into pieces where it lies, in the program's environment, so that a program it becomes
-// by exec would find the first layer only. We were in the list: as long as it does not name us, what follows its end is the
-// rest of it.
-static void mend_environment(void) {
-    enum { LAYERS_MOST = 64 };
-    char *list = getenv("OPENCL_LAYERS");
-    Dl_info own;
-    if (!list || !*list || !dladdr(entry_name, &own) || !own.dli_fname || !*own.dli_fname)
-        return;
-    for (int i = 0; i < LAYERS_MOST && !strstr(list, own.dli_fname); i++)
-        list[strlen(list)] = ':';
-}
-
 void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again) {
     const char *directory = secure_getenv(CHANNEL_ENVIRONMENT), *words = secure_getenv(CHANNEL_RECORDING);
     memcpy(&recorder.next, target, bytes);
     if (!again && directory && *directory && words && *words && range_begin(words, directory) &&
         file_begin(directory))
         fill();
-    if (!again && recorder_on())
-        mend_environment();
 }
 
 // ---- the layer before us, which makes the events of the trace

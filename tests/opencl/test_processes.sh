@@ -53,6 +53,11 @@ judge 0 dlopen "$programs/cl_dlopen"
 judge 0 platforms "$programs/cl_platforms"
 # Its children end by _exit and exec, between records: nothing is lost.
 judge 0 children "$programs/cl_children"
+# The same behind a layer of the program's own: ocl-icd cuts the list of layers in the environment, which children inherit.
+OPENCL_LAYERS=$work/no-such-layer.so
+export OPENCL_LAYERS
+judge 0 layered "$programs/cl_children"
+unset OPENCL_LAYERS
 POCL_DEVICES="pthread pthread"
 export POCL_DEVICES
 judge 0 two "$programs/cl_threads" -t 4 -n 100

@@ -9,8 +9,10 @@
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LAYER_INFO_IN_USE 0x5453u // ours: whether the loader has initialised the layer (preload.c asks)
@@ -26,13 +28,35 @@ void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
 
 static atomic_bool initialised;
 
+// ocl-icd 2.3 cuts the list of layers into pieces where it lies, in the program's environment: what the program starts, or
+// becomes by exec, would find the first layer only. Each of our layers joins the pieces up to its own again, if it is among
+// them: not where preload.c calls us, and never past what can be a piece.
+static void mend_environment(void) {
+    enum { LAYERS_MOST = 64 };
+    char *cuts[LAYERS_MOST], *piece = getenv("OPENCL_LAYERS");
+    Dl_info own;
+    if (!piece || !dladdr(entry_name, &own) || !own.dli_fname || !*own.dli_fname)
+        return;
+    for (int i = 0; i < LAYERS_MOST && *piece && (i == 0 || !strchr(piece, '=')); i++) {
+        if (strstr(piece, own.dli_fname)) {
+            while (i-- > 0)
+                *cuts[i] = ':';
+            return;
+        }
+        cuts[i] = piece + strlen(piece);
+        piece = cuts[i] + 1;
+    }
+}
+
 static cl_int init(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_out,
                    const cl_icd_dispatch **out) {
     const size_t known = sizeof entry_table / sizeof(void *);
     if (!target || !count_out || !out)
         return CL_INVALID_VALUE;
-    entry_begin(target, (count < known ? count : known) * sizeof(void *),
-                atomic_exchange(&initialised, true));
+    const bool again = atomic_exchange(&initialised, true);
+    entry_begin(target, (count < known ? count : known) * sizeof(void *), again);
+    if (!again)
+        mend_environment();
     *count_out = (cl_uint)known;
     *out = &entry_table;
     return CL_SUCCESS;
