@@ -23,6 +23,9 @@ end fork 0 fork
 end _exit 0 end=_exit
 end abort 134 end=abort
 end kill 137 end=kill
+# Forks while CUPTI hands over records, under the driver's own lock: nobody waits for each other.
+DOUBLE_NAMES=1 record forks -- timeout 120 "$programs/cu_work" launches=10 forks=100
+[ "$status" -eq 0 ] || fail "forks: exit status $status"
 # Children, of a shell that does not use CUDA itself.
 record children -- sh -c "'$programs/cu_work' launches=700 & '$programs/cu_work' launches=500; wait"
 

@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [capture=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -52,7 +52,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 
 enum { BYTES = 4096 };
 static struct {
-    long launches, threads, streams, graphs, bad, feed, callbacks, capture, hoard;
+    long launches, threads, streams, graphs, bad, feed, callbacks, capture, hoard, forks;
     int fork, close, rare, peers, pause;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
@@ -193,6 +193,7 @@ static void read_words(int count, char **words) {
         WORD("graphs", want.graphs = number)
         WORD("bad", want.bad = number)
         WORD("feed", want.feed = number)
+        WORD("forks", want.forks = number)
         WORD("hoard", want.hoard = number)
         WORD("callbacks", want.callbacks = number)
         WORD("fork", want.fork = 1)
@@ -235,6 +236,25 @@ static void finish(void) {
         raise(SIGKILL);
 }
 
+static void *feed(void *unused) {
+    (void)unused;
+    double_feed(60000);
+    return NULL;
+}
+
+// Forks while another thread hands over records.
+static void fork_often(void) {
+    pthread_t feeder;
+    pthread_create(&feeder, NULL, feed, NULL);
+    for (long i = 0; i < want.forks; i++) {
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, NULL, 0);
+    }
+    pthread_join(feeder, NULL);
+}
+
 // What only the doubles can be asked for, and copies between two devices.
 static void use_doubles(handle context) {
     if (want.rare && double_rare)
@@ -245,6 +265,8 @@ static void use_doubles(handle context) {
         const uint64_t taken = double_feed((uint64_t)want.feed);
         printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);
     }
+    if (want.forks && double_feed)
+        fork_often();
     if (want.hoard && double_keep_buffers)
         printf("hoarded %lld\n", (long long)double_keep_buffers((uint64_t)want.hoard));
     if (want.callbacks && double_callbacks) {

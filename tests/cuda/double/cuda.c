@@ -8,6 +8,7 @@
 #include "double.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,19 @@ uint32_t double_context_id(void *context) {
 }
 uint32_t double_stream_id(void *context, void *stream) {
     return stream ? ((struct stream *)stream)->id : context ? ((struct context *)context)->null.id : 0;
+}
+
+static pthread_mutex_t big = PTHREAD_MUTEX_INITIALIZER;
+
+void double_lock(void) {
+    pthread_mutex_lock(&big);
+}
+void double_unlock(void) {
+    pthread_mutex_unlock(&big);
+}
+
+__attribute__((constructor)) static void prepare_for_forks(void) {
+    pthread_atfork(double_lock, double_unlock, double_unlock);
 }
 
 static uint64_t now(void) {

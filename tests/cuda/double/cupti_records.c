@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records that the double of libcupti makes up by itself, without the driver: those that are seldom, and very many.
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -86,10 +88,19 @@ void double_write_rare(uint32_t correlation) {
     write_rare(&decompress, sizeof decompress);
 }
 
+// A new name for every kernel, where the client is to have a lot to do.
+static const char *name_of(uint64_t number) {
+    static const char *const names[] = {"gemm", "relu", "norm", "copy", "add", "softmax", "gather", "scale"};
+    static char many[1 << 16][16];
+    if (!getenv("DOUBLE_NAMES"))
+        return names[number % 8];
+    snprintf(many[number % (1 << 16)], sizeof many[0], "kernel%u", (unsigned)(number % (1 << 16)));
+    return many[number % (1 << 16)];
+}
+
 // A buffer full of launches, as a stream of short kernels makes them. Their kernels count as launched by the device, as
 // no call was seen.
 static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
-    static const char *const names[] = {"gemm", "relu", "norm", "copy", "add", "softmax", "gather", "scale"};
     const uint32_t thread = (uint32_t)syscall(SYS_gettid), pid = (uint32_t)getpid();
     const size_t bytes = double_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
     static uint64_t last; // commands of a stream follow each other
@@ -110,7 +121,7 @@ static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
                                         .grid = {128, 1, 1},
                                         .block = {256, 1, 1},
                                         .correlation = correlation,
-                                        .name = names[(number + count) % 8],
+                                        .name = name_of(number + count),
                                         .device_launched = 1};
         buffer->used += bytes;
         time += 1000;
@@ -129,7 +140,9 @@ uint64_t double_fill_and_deliver(uint64_t launches) {
             continue;
         fed += fill(&buffer, fed, launches);
         clock_gettime(CLOCK_MONOTONIC, &from);
+        double_lock();
         double_deliver(buffer);
+        double_unlock();
         clock_gettime(CLOCK_MONOTONIC, &to);
         taken +=
             (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;

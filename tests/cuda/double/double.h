@@ -48,6 +48,10 @@ struct hooks {
 };
 // libcuda exports it.
 void double_hook(const struct hooks *hooks);
+// The driver's big lock: held while a client is handed a buffer, and taken by whoever forks, before the client prepares
+// for it, as the driver was there first.
+void double_lock(void);
+void double_unlock(void);
 uint32_t double_context_id(void *context);
 uint32_t double_stream_id(void *context, void *stream);
 
