@@ -197,8 +197,7 @@ const struct command profile_entry = {
 #define RANGE(name, argument, doc) "  " name argument ": " doc "\n"
     TSMITH_CAPTURE_RANGE_TABLE(RANGE)
 #undef RANGE
-        "What memory holds that a range reads first is copied then; a range is never larger than the whole. "
-        "With "
+        "What memory holds that a range reads first is copied then: it costs what it touches. With "
         "'signal', SIGUSR1 to tracesmith begins and ends recording, and is not handed on.",
     .operands_least = 1,
     .operands_most = (size_t)-1,

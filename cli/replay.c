@@ -233,6 +233,8 @@ static void add_result_json(struct text *text, const tsmith_replay_result *resul
         text_add_cstr(text, "null");
     if (result->writer)
         text_add_format(text, ",\"writer_command\":%" PRIu64, result->writer_command);
+    if (result->writer_correlation)
+        text_add_format(text, ",\"writer_correlation\":%" PRIu64, result->writer_correlation);
     text_add_format(text, ",\"replays_exact\":%" PRIu32, result->replays_exact);
     if (result->reason) {
         text_add_cstr(text, ",\"reason\":");

@@ -158,6 +158,8 @@ typedef struct tsmith_replay_result {
     uint64_t most_ulps;          // floating point
     uint32_t replays_exact;
     int varies; // from replay to replay
+    uint64_t
+        writer_correlation; // of that command's event in the same trace, with its time and call stack; 0: none
 } tsmith_replay_result;
 
 typedef struct tsmith_replay tsmith_replay;

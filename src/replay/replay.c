@@ -125,6 +125,9 @@ static tsmith_replay_result *find_result(struct tsmith_replay *replay, const str
                                      .writer = writer_of(replay, from->writer),
                                      .writer_command = from->writer ? replay->commands[from->writer - 1] : 0,
                                      .element = from->element};
+    if (from->writer)
+        result->writer_correlation =
+            recording_value(&replay->process->records[from->writer - 1], RECORDING_KEY_CORRELATION);
     return result;
 }
 

@@ -56,6 +56,11 @@ LIST
 "$TRACESMITH" profile --capture=kernel:double_it:10+1 -o "$work/last.sbt" -- "$programs/cl_ranges" >/dev/null 2>&1
 judge "$work/last.sbt" "r[0]['bytes'] == 1 << 20 and r[0]['writer'] == 'double_it'"
 
+# The command that wrote it is an event of the same trace, by its number.
+correlation=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["results"][0]["writer_correlation"])' "$work/answer.json")
+said=$("$TRACESMITH" query --csv "$work/last.sbt" "select name from kernel where correlation = $correlation" | tail -1 | tr -d '\r')
+[ "$said" = double_it ] || fail "the command with the number $correlation is '$said' in the trace"
+
 # From signal to signal: the program waits for us at both ends.
 mkfifo "$work/in"
 "$TRACESMITH" profile --capture=signal -o "$work/signal.sbt" -- "$programs/cl_ranges" --hold <"$work/in" >"$work/out" 2>"$work/err" &
