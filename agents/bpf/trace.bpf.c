@@ -260,8 +260,24 @@ static void begin_running(struct task_struct *task) {
         bpf_map_delete_elem(&off_cpu, &thread);
 }
 
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, unsigned);
+    __type(value, unsigned);
+} interrupts SEC(".maps"); // that this processor is in, one inside the other
+
+// A thread is switched to outside of any interrupt: a count that missed an end begins anew.
+static void leave_interrupts(void) {
+    const unsigned zero = 0;
+    unsigned *depth = bpf_map_lookup_elem(&interrupts, &zero);
+    if (depth)
+        *depth = 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct *before, struct task_struct *after) {
+    leave_interrupts();
     if (is_recorded(before))
         stop_running(ctx, before, preempted);
     if (is_recorded(after))
@@ -270,13 +286,6 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *before, struct task_
 }
 
 // ---- interrupts: what they wake, the thread in whose time they come has not woken
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, unsigned);
-    __type(value, unsigned);
-} interrupts SEC(".maps"); // that this processor is in, one inside the other
 
 static int change_interrupts(bool enter) {
     const unsigned zero = 0;
