@@ -38,8 +38,8 @@ enum {
     X(LOCAL_Y)                                                                                               \
     X(LOCAL_Z)                                                                                               \
     X(QUEUE_TRACK)                                                                                           \
-    X(LIVE_BYTES) X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED) X(STACK) X(LINE) X(COUNT)         \
-        X(TAKEN) X(WAKER)
+    X(LIVE_BYTES)                                                                                            \
+    X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED) X(STACK) X(LINE) X(COUNT) X(TAKEN) X(WAKER)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
