@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a recording with many commands, of four shapes: making it (order and use of memory), and checking it (conflicts
+// The plan of a recording with many commands, of five shapes: making it (order and use of memory), and checking it (conflicts
 // and needs). The smallest time of some rounds, in turns.
 //
 //     bench_plan [COMMANDS]     1,000,000 when not given
@@ -58,27 +58,29 @@ static void make_objects(struct made *made, bool loose) {
     put(made);
 }
 
-static void set_buffer(struct made *made, uint64_t index, uint64_t buffer) {
+static void set_buffer(struct made *made, uint64_t index, uint64_t buffer, bool constant) {
     struct recording_writer *w = begin(made, RECORDING_ARGUMENT, 0);
     recording_put(w, RECORDING_KEY_KERNEL, 9);
     recording_put(w, RECORDING_KEY_INDEX, index);
     recording_put(w, RECORDING_KEY_FORM, RECORDING_ARGUMENT_OBJECT);
     recording_put(w, RECORDING_KEY_TARGET, buffer);
+    recording_put(w, RECORDING_KEY_FLAGS, constant ? RECORDING_ARGUMENT_CONSTANT : 0);
     put(made);
 }
 
 // Kernels with two buffers each over so many queues, each behind the event of the one before it in the other queue; in queues
 // out of order each behind the last that wrote a buffer of it. The host waits now and then.
-static void make(struct made *made, size_t commands, uint64_t queues, bool loose) {
+static void make(struct made *made, size_t commands, uint64_t queues, bool loose, size_t wait_every) {
+    const bool wide = wait_every > WAIT_EVERY; // nothing waits but the host, and all only read
     uint64_t user[BUFFERS] = {0};
     const uint64_t global = 1 << 18;
     make_objects(made, loose);
     for (size_t i = 0; i < commands; i++) {
         const uint64_t first = i % BUFFERS, second = (i * 7 + 3) % BUFFERS,
                        waits[2] = {user[first], user[second]};
-        const size_t wait_count = loose ? 2 : queues > 1 && i ? 1 : 0;
-        set_buffer(made, 0, 11 + first);
-        set_buffer(made, 1, 11 + second);
+        const size_t wait_count = wide ? 0 : loose ? 2 : queues > 1 && i ? 1 : 0;
+        set_buffer(made, 0, 11 + first, wide);
+        set_buffer(made, 1, 11 + second, wide);
         struct recording_writer *w = begin(made, RECORDING_COMMAND, 0);
         recording_put(w, RECORDING_KEY_COMMAND, RECORDING_COMMAND_KERNEL);
         recording_put(w, RECORDING_KEY_QUEUE, 1 + i % queues);
@@ -91,14 +93,14 @@ static void make(struct made *made, size_t commands, uint64_t queues, bool loose
         recording_put(w, RECORDING_KEY_EVENT, 100 + i);
         put(made);
         user[first] = user[second] = 100 + i;
-        if (i % WAIT_EVERY == 0) {
+        if (i % wait_every == 0) {
             recording_put(begin(made, RECORDING_WAIT, 0), RECORDING_KEY_QUEUE, 1 + i % queues);
             put(made);
         }
     }
 }
 
-static void measure(const char *name, size_t commands, uint64_t queues, bool loose) {
+static void measure(const char *name, size_t commands, uint64_t queues, bool loose, size_t wait_every) {
     enum { BYTES_EACH = 256 };
     struct made made = {.capacity = (commands + 100) * BYTES_EACH};
     int64_t making = INT64_MAX, checking = INT64_MAX;
@@ -108,7 +110,7 @@ static void measure(const char *name, size_t commands, uint64_t queues, bool loo
         malloc((commands * RECORDS_EACH + commands / WAIT_EVERY + 100) * sizeof *made.process.records);
     if (!made.bytes || !made.process.records)
         fail("no memory");
-    make(&made, commands, queues, loose);
+    make(&made, commands, queues, loose, wait_every);
     for (int round = 0; round < ROUNDS; round++) {
         const int64_t start = clock_trace_now();
         if (plan_make(&plan, &made.recording, &made.process, NULL) != TSMITH_OK)
@@ -133,9 +135,10 @@ static void measure(const char *name, size_t commands, uint64_t queues, bool loo
 
 int main(int argc, char **argv) {
     const size_t commands = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
-    measure("one queue", commands, 1, false);
-    measure("four queues, events", commands, 4, false);
-    measure("out of order, events", commands, 1, true);
-    measure("four out of order", commands, 4, true);
+    measure("one queue", commands, 1, false, WAIT_EVERY);
+    measure("four queues, events", commands, 4, false, WAIT_EVERY);
+    measure("out of order, events", commands, 1, true, WAIT_EVERY);
+    measure("four out of order", commands, 4, true, WAIT_EVERY);
+    measure("10,000 at once", commands, 1, true, 10000);
     return 0;
 }

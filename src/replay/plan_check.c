@@ -2,8 +2,10 @@
 // Conflicts that no path orders, and what really depends on what: one walk in a legal order.
 //
 // Nodes form chains, each node after the one before it in its chain. A node's clock says, for every chain, how far along it
-// lies before the node; so A is before B when B's clock has A's place in A's chain. A clock lives until the last successor
-// has taken it over, so that a queue in order hands on one and the same. What nothing comes after needs no chain.
+// lies before the node; so A is before B when B's clock has A's place in A's chain. A clock is what several nodes share, and
+// the node's own place, which is added to the shared part only when somebody in another chain comes after it: so a queue in
+// order hands on one and the same, and a thousand commands behind one wait have one between them. It lives until the last
+// successor has come. What nothing comes after needs no chain.
 //
 // Of each memory there is a row of disjoint stretches, each with who wrote it last and who has read it since. A node is
 // checked against those only: who came before them was checked against them.
@@ -21,9 +23,10 @@ enum { CHAINS_MOST = 1 << 16, STRETCHES_MOST = 1 << 14, HAZARDS_MOST = 1 << 14 }
 static const uint64_t WORK_MOST = (uint64_t)1 << 34;  // steps over chains and stretches: some seconds
 static const uint64_t BYTES_MOST = (uint64_t)1 << 30; // of clocks
 
-struct clock {
-    uint32_t *at;
-    uint32_t size;
+// The shared part of clocks.
+struct past {
+    uint32_t users, size;
+    uint32_t at[]; // by chain
 };
 
 struct stretch {
@@ -43,8 +46,9 @@ struct history {
 
 struct check {
     struct plan *plan;
-    struct clock *clocks; // by node
-    uint32_t *left;       // by node: successors that come yet
+    struct past **pasts; // by node
+    bool *whole;         // by node: its own place is in it
+    uint32_t *left;      // by node: successors that come yet
     uint32_t *chain, *place;
     struct tail {
         uint32_t place; // of its last
@@ -59,8 +63,8 @@ struct check {
     uint64_t bytes, bytes_most, work;
     // the node that is being checked
     uint32_t node;
-    const uint32_t *now;
-    uint32_t now_size;
+    const struct past *now;
+    uint32_t own_chain, own_place; // besides
     size_t need_from;
     bool failed, limit;
 };
@@ -76,72 +80,127 @@ static uint32_t predecessor_count(const struct plan_node *node) {
 }
 
 static bool is_before(const struct check *check, uint32_t node) {
-    const uint32_t chain = check->chain[node];
-    return chain != NO_CHAIN && chain < check->now_size && check->now[chain] >= check->place[node];
-}
-
-static void drop_clock(struct check *check, uint32_t node) {
-    check->bytes -= (uint64_t)check->clocks[node].size * sizeof(uint32_t);
-    free(check->clocks[node].at);
-    check->clocks[node] = (struct clock){0};
-}
-
-static bool grow_clock(struct check *check, struct clock *clock, uint32_t size) {
-    if (size <= clock->size)
-        return true;
-    uint32_t *at = realloc(clock->at, (size_t)size * sizeof *at);
-    check->failed |= !at;
-    if (!at)
+    const uint32_t chain = check->chain[node], place = check->place[node];
+    if (chain == NO_CHAIN)
         return false;
-    memset(at + clock->size, 0, (size_t)(size - clock->size) * sizeof *at);
-    check->bytes += (uint64_t)(size - clock->size) * sizeof *at;
-    check->limit |= check->bytes > check->bytes_most;
-    *clock = (struct clock){at, size};
-    return true;
+    return (chain == check->own_chain && check->own_place >= place) ||
+           (check->now && chain < check->now->size && check->now->at[chain] >= place);
 }
 
-static void join(struct check *check, struct clock *clock, const struct clock *other) {
-    if (!grow_clock(check, clock, other->size))
+static size_t past_bytes(uint32_t size) {
+    return sizeof(struct past) + (size_t)size * sizeof(uint32_t);
+}
+
+static void past_drop(struct check *check, struct past *past) {
+    if (!past || --past->users)
         return;
-    check->work += other->size;
-    for (uint32_t i = 0; i < other->size; i++)
-        clock->at[i] = clock->at[i] > other->at[i] ? clock->at[i] : other->at[i];
+    check->bytes -= past_bytes(past->size);
+    free(past);
 }
 
-// From the predecessors; the clock of one that nobody else needs is taken over.
-static void make_clock(struct check *check, uint32_t node) {
-    const struct plan_node *at = &check->plan->nodes[node];
-    struct clock clock = {0};
-    for (uint32_t i = 0; i < predecessor_count(at); i++) {
-        const uint32_t from = predecessor(check->plan, at, i);
-        struct clock *other = &check->clocks[from];
-        if (check->left[from] == 1 && other->size >= clock.size) {
-            const struct clock mine = clock;
-            clock = *other;
-            *other = mine;
-        }
-        if (other->at)
-            join(check, &clock, other);
+// One for this user alone, at least so large: the given one (whose use goes over) where nobody else has it, else a copy.
+static struct past *past_own(struct check *check, struct past *past, uint32_t size) {
+    const uint32_t old = past ? past->size : 0;
+    struct past *mine;
+    size = size > old ? size : old;
+    if (past && past->users == 1) {
+        if (size == old)
+            return past;
+        mine = realloc(past, past_bytes(size));
+        check->bytes -= mine ? past_bytes(old) : 0;
+    } else {
+        mine = malloc(past_bytes(size));
+        if (mine && old)
+            memcpy(mine->at, past->at, (size_t)old * sizeof(uint32_t));
+        if (mine && past)
+            past->users--;
     }
-    check->clocks[node] = clock;
+    check->failed |= !mine;
+    if (!mine)
+        return past;
+    memset(mine->at + old, 0, (size_t)(size - old) * sizeof(uint32_t));
+    mine->users = 1;
+    mine->size = size;
+    check->work += size;
+    check->bytes += past_bytes(size);
+    check->limit |= check->bytes > check->bytes_most;
+    return mine;
+}
+
+static struct past *past_put(struct check *check, struct past *past, uint32_t chain, uint32_t place) {
+    if (chain == NO_CHAIN)
+        return past;
+    past = past_own(check, past, chain + 1);
+    if (!check->failed && past->at[chain] < place)
+        past->at[chain] = place;
+    return past;
+}
+
+// So that others can come after it.
+static struct past *past_whole(struct check *check, uint32_t node) {
+    if (!check->whole[node])
+        check->pasts[node] = past_put(check, check->pasts[node], check->chain[node], check->place[node]);
+    check->whole[node] = true;
+    return check->pasts[node];
+}
+
+static bool can_extend(const struct check *check, uint32_t from, bool host) {
+    const uint32_t chain = check->chain[from];
+    return chain != NO_CHAIN && check->tail[chain].place == check->place[from] &&
+           check->tail[chain].host == host;
+}
+
+static struct past *share(struct past *past) {
+    if (past)
+        past->users++;
+    return past;
+}
+
+// Of several predecessors: those that share a past differ in their own places only.
+static struct past *join(struct check *check, const struct plan_node *at) {
+    const uint32_t first = predecessor(check->plan, at, 0);
+    const struct past *seen = check->pasts[first]; // only to tell who shares it: it may be gone
+    struct past *past = share(past_whole(check, first));
+    for (uint32_t i = 1; i < predecessor_count(at) && !check->failed; i++) {
+        const uint32_t from = predecessor(check->plan, at, i);
+        const struct past *other = check->pasts[from];
+        past = past_own(check, past, other ? other->size : 0);
+        const uint32_t size = other && other != seen && !check->failed ? other->size : 0;
+        for (uint32_t chain = 0; chain < size; chain++)
+            past->at[chain] = past->at[chain] > other->at[chain] ? past->at[chain] : other->at[chain];
+        check->work += size;
+        past = past_put(check, past, check->chain[from], check->place[from]);
+    }
+    return past;
+}
+
+static void make_past(struct check *check, uint32_t node) {
+    const struct plan_node *at = &check->plan->nodes[node];
+    if (!predecessor_count(at))
+        return;
+    const uint32_t first = predecessor(check->plan, at, 0);
+    if (predecessor_count(at) > 1)
+        check->pasts[node] = join(check, at);
+    else if (can_extend(check, first, at->kind == PLAN_HOST)) // its place is behind ours in the same chain
+        check->pasts[node] = share(check->pasts[first]);
+    else
+        check->pasts[node] = share(past_whole(check, first));
 }
 
 // One that ends before the node, or a new one. The host's moments keep to chains of their own: they come after nearly
 // everything, and would break off the chains of the queues.
 static uint32_t find_chain(struct check *check, uint32_t node) {
     const struct plan_node *at = &check->plan->nodes[node];
-    const struct clock *clock = &check->clocks[node];
+    const struct past *past = check->pasts[node];
     const bool host = at->kind == PLAN_HOST;
     for (uint32_t i = predecessor_count(at); i-- > 0;) {
-        const uint32_t from = predecessor(check->plan, at, i), chain = check->chain[from];
-        if (chain != NO_CHAIN && check->tail[chain].place == check->place[from] &&
-            check->tail[chain].host == host)
-            return chain;
+        const uint32_t from = predecessor(check->plan, at, i);
+        if (can_extend(check, from, host))
+            return check->chain[from];
     }
-    check->work += clock->size;
-    for (uint32_t chain = 0; chain < clock->size; chain++)
-        if (clock->at[chain] && check->tail[chain].place == clock->at[chain] &&
-            check->tail[chain].host == host)
+    check->work += past ? past->size : 0;
+    for (uint32_t chain = 0; past && chain < past->size; chain++)
+        if (past->at[chain] && check->tail[chain].place == past->at[chain] && check->tail[chain].host == host)
             return chain;
     void *tail = check->tail;
     check->limit |= check->tail_count == CHAINS_MOST;
@@ -158,36 +217,41 @@ static uint32_t find_chain(struct check *check, uint32_t node) {
 static void begin_node(struct check *check, uint32_t node) {
     const struct plan_node *at = &check->plan->nodes[node];
     check->node = node;
-    check->chain[node] = NO_CHAIN;
+    check->chain[node] = check->own_chain = NO_CHAIN;
     if (!check->left[node] &&
         predecessor_count(at) <= 1) { // what it sees is what its predecessor saw, and that
-        const uint32_t from = predecessor_count(at) ? predecessor(check->plan, at, 0) : 0;
-        check->now = predecessor_count(at) ? check->clocks[from].at : NULL;
-        check->now_size = predecessor_count(at) ? check->clocks[from].size : 0;
+        const uint32_t from = predecessor_count(at) ? predecessor(check->plan, at, 0) : node;
+        check->now = check->pasts[from];
+        check->own_chain = check->chain[from];
+        check->own_place = check->place[from];
         return;
     }
-    make_clock(check, node);
+    make_past(check, node);
     if (check->left[node] && !check->failed) {
         const uint32_t chain = find_chain(check, node);
-        if (chain != NO_CHAIN && grow_clock(check, &check->clocks[node], chain + 1)) {
-            check->chain[node] = chain;
-            check->place[node] = ++check->tail[chain].place;
-            check->clocks[node].at[chain] = check->place[node];
+        if (chain != NO_CHAIN) {
+            check->chain[node] = check->own_chain = chain;
+            check->place[node] = check->own_place = ++check->tail[chain].place;
         }
+        if (at->kind == PLAN_HOST) // much comes after it
+            past_whole(check, node);
     }
-    check->now = check->clocks[node].at;
-    check->now_size = check->clocks[node].size;
+    check->now = check->pasts[node];
 }
 
 static void end_node(struct check *check, uint32_t node) {
     const struct plan_node *at = &check->plan->nodes[node];
     for (uint32_t i = 0; i < predecessor_count(at); i++) {
         const uint32_t from = predecessor(check->plan, at, i);
-        if (--check->left[from] == 0)
-            drop_clock(check, from);
+        if (--check->left[from] == 0) {
+            past_drop(check, check->pasts[from]);
+            check->pasts[from] = NULL;
+        }
     }
-    if (!check->left[node])
-        drop_clock(check, node);
+    if (!check->left[node]) {
+        past_drop(check, check->pasts[node]);
+        check->pasts[node] = NULL;
+    }
 }
 
 // ---- findings
@@ -424,12 +488,13 @@ static void walk(struct check *check) {
 }
 
 static void finish(struct check *check) {
-    for (size_t i = 0; check->clocks && i < check->plan->node_count; i++)
-        free(check->clocks[i].at);
+    for (size_t i = 0; check->pasts && i < check->plan->node_count; i++)
+        past_drop(check, check->pasts[i]);
     for (size_t i = 0; check->histories && i < check->plan->memory_count; i++)
         free(check->histories[i].stretches);
     chunk_table_finish(&check->known);
-    free(check->clocks);
+    free(check->pasts);
+    free(check->whole);
     free(check->left);
     free(check->chain);
     free(check->place);
@@ -444,14 +509,15 @@ tsmith_status plan_check(struct plan *plan, tsmith_error *error) {
     const size_t nodes = plan->node_count + 1;
     const uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : BYTES_MOST;
     check.bytes_most = memory < BYTES_MOST ? memory : BYTES_MOST;
-    check.clocks = calloc(nodes, sizeof *check.clocks);
+    check.pasts = calloc(nodes, sizeof(struct past *));
+    check.whole = calloc(nodes, sizeof *check.whole);
     check.left = calloc(nodes, sizeof *check.left);
     check.chain = calloc(nodes, sizeof *check.chain);
     check.place = calloc(nodes, sizeof *check.place);
     check.histories = calloc(plan->memory_count + 1, sizeof *check.histories);
     plan->need_first = calloc(2 * nodes, sizeof *plan->need_first);
-    check.failed =
-        !check.clocks || !check.left || !check.chain || !check.place || !check.histories || !plan->need_first;
+    check.failed = !check.pasts || !check.whole || !check.left || !check.chain || !check.place ||
+                   !check.histories || !plan->need_first;
     for (size_t i = 0; i < plan->order_count && !check.failed; i++) {
         const struct plan_node *node = &plan->nodes[plan->order[i]];
         for (uint32_t j = 0; j < predecessor_count(node); j++)
