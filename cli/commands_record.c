@@ -193,8 +193,8 @@ const struct command profile_entry = {
         "SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are handed on to the program. "
         "Processes that outlive it are recorded until they end, or until one of these signals.\n\n"
         "A file that is there already is replaced if it is a trace; any other file is left alone.\n\n"
-        "The RANGE of --capture is one of:\n"
-#define RANGE(name, argument, doc) "  " name argument ": " doc "\n"
+        "The RANGE of --capture is one of these.\n\n"
+#define RANGE(name, argument, doc) name argument ": " doc "\n\n"
     TSMITH_CAPTURE_RANGE_TABLE(RANGE)
 #undef RANGE
         "What memory holds that a range reads first is copied then: it costs what it touches. With "

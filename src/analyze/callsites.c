@@ -46,9 +46,11 @@ struct site {
     struct amount self;
 };
 
-// Where a stack ends: in the tree, and the innermost place whose line is known (UINT32_MAX: none is).
+// Where a stack ends: in the tree, and at the place that launches (UINT32_MAX: none is known): the innermost whose line is
+// known, or else the innermost that has a name.
 struct way {
     uint32_t node, site;
+    bool has_line;
 };
 
 struct callsites {
@@ -210,8 +212,26 @@ static uint32_t site_of(struct callsites *sites, const tsmith_stack_line *line, 
     return number;
 }
 
-// Descends from the path of the stack's parent by what its frame is, the outermost function of it first. The place that
-// launches is the innermost whose line is known: what is within it is a library's.
+// What begins every program and thread launches nothing: where the C library alone has lines, it would be taken for it.
+static bool is_beginning(const tsmith_dictionary *dictionary, const tsmith_stack_line *line) {
+    static const char *const NAMES[] = {"_start",
+                                        "__libc_start_main",
+                                        "__libc_start_main_impl",
+                                        "__libc_start_call_main",
+                                        "start_thread",
+                                        "__clone",
+                                        "clone",
+                                        "__clone3",
+                                        "clone3"};
+    const tsmith_string name = tsmith_dictionary_string(dictionary, line->function);
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (name.length == strlen(NAMES[i]) && memcmp(name.bytes, NAMES[i], name.length) == 0)
+            return true;
+    return false;
+}
+
+// Descends from the path of the stack's parent by what its frame is, the outermost function of it first. What is within
+// the place that launches is a library's.
 static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictionary, uint32_t id) {
     tsmith_stack_line lines[INLINED_MAX];
     const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
@@ -223,8 +243,11 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
         way.node = function == UINT32_MAX ? function : child_of(sites, way.node, function);
         if (way.node == UINT32_MAX)
             return false;
-        if (lines[i].line)
-            way.site = site_of(sites, &lines[i], function);
+        if (lines[i].line ? is_beginning(dictionary, &lines[i])
+                          : way.has_line || !lines[i].function || is_beginning(dictionary, &lines[i]))
+            continue;
+        way.site = site_of(sites, &lines[i], function);
+        way.has_line = lines[i].line != 0;
     }
     sites->ways[id] = way;
     const struct amount self = sites->by_stack[id];
@@ -449,8 +472,8 @@ static void write_sites(struct callsites *sites, const struct analysis_context *
         {"total", TSMITH_CELL_DURATION}, {"share", TSMITH_CELL_SHARE}, {"commands", TSMITH_CELL_COUNT}};
     struct report_table *table =
         REPORT_TABLE(report, "sites",
-                     "the places that launch work: the innermost function whose line is known, "
-                     "or else the innermost",
+                     "the places that launch work: the innermost function whose line is known, or else "
+                     "that has a name, or else the innermost",
                      COLUMNS);
     if (sites->site_numbers.count)
         qsort(sites->sites, sites->site_numbers.count, sizeof *sites->sites, sites_by_time);

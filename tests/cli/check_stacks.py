@@ -12,6 +12,8 @@ import xml.etree.ElementTree
 from made_stacks import GUESSED, PYTHON, Made
 from support import check, run
 
+BEGINNINGS = ("start_thread",)  # of made_stacks.NAMES: what begins a program or thread launches nothing
+
 
 def check_view(made, path):
     shown = {(e["kind"], e["start"]): e for e in json.loads(run("view", "-f", "json", "--stacks", path).stdout)["events"]}
@@ -77,7 +79,8 @@ def callsites(made):
             tree[tuple(keys[:depth])] += duration
         own[tuple(keys)][0] += duration
         own[tuple(keys)][1] += 1
-        where = next((line for _, line in reversed(lines) if line[2]), lines[-1][1])
+        named = [line for _, line in reversed(lines) if line[0] not in BEGINNINGS]
+        where = next((line for line in named if line[2]), next((line for line in named if line[0]), lines[-1][1]))
         sites[made.text(where), where[1], where[2]] += duration
     return total, self_time, count, tree, own, sites
 

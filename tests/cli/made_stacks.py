@@ -6,7 +6,7 @@ import subprocess
 
 from support import KIND, SBT_MAKE, TRACK_KIND, check, word
 
-NAMES = ["main", "step", "std::vector<int, std::allocator<int> >::push_back(int&&)", "a;b", "<script>&\"'", "größe", "x\ny",
+NAMES = ["start_thread", "main", "step", "std::vector<int, std::allocator<int> >::push_back(int&&)", "a;b", "<script>&\"'", "größe", "x\ny",
          "launch", "forward", "backward"]
 PYTHON, GUESSED, TRUNCATED = 2, 1, 8
 
