@@ -118,8 +118,8 @@ const struct command replay_entry = {
              "all that a "
              "kernel does. The instructions are those of its compiler, not of the recorded device.\n\n"
              "The exit code is 1 when a result diverged or --check found something, and 4 when there is no "
-             "device, or the replay came "
-             "to no end.",
+             "device, the replay came to no end, or "
+             "--check could run nothing.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,

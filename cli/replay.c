@@ -363,7 +363,8 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     const bool bad = validates ? replay->varying != 0 : replay->verdicts[TSMITH_VERDICT_DIVERGED] != 0;
     int code = bad ? EXIT_NO : EXIT_DONE;
     if (replay->instructions) {
-        const int found = replay_add_instructions(text, replay->invocation, replay->instructions, json);
+        const int found =
+            replay_add_instructions(text, replay->invocation, replay->instructions, replay->verdicts, json);
         code = code == EXIT_DONE || found == EXIT_LACKING ? found : code;
     }
     return status < 0 ? EXIT_LACKING : code;

@@ -18,6 +18,6 @@ tsmith_status replay_interpret(const struct invocation *invocation, tsmith_recor
                                tsmith_error *error);
 // Adds what was counted and found, and writes the trace of it (--output). EXIT_NO when anything was found.
 int replay_add_instructions(struct text *text, const struct invocation *invocation,
-                            const tsmith_instructions *instructions, bool json);
+                            const tsmith_instructions *instructions, const uint64_t *verdicts, bool json);
 
 #endif

@@ -260,23 +260,42 @@ static int write_trace(const char *path, const tsmith_instructions *instructions
 }
 
 int replay_add_instructions(struct text *text, const struct invocation *invocation,
-                            const tsmith_instructions *instructions, bool json) {
+                            const tsmith_instructions *instructions, const uint64_t *verdicts, bool json) {
     const char *kernel = invocation_value(invocation, "instructions"),
                *output = invocation_value(invocation, "output");
     tsmith_instructions_launch launch;
     int code = EXIT_DONE;
+    uint64_t results = 0;
+    for (int i = 0; i < TSMITH_VERDICT_LIMIT; i++)
+        results += verdicts[i];
+    const uint64_t unknown = verdicts[TSMITH_VERDICT_UNCOMPARABLE];
     if (kernel && !tsmith_instructions_launch_get(instructions, 0, &launch)) {
-        complain("--instructions: no kernel named '%s' was launched in the recording", kernel);
-        code = EXIT_USAGE;
+        complain(
+            unknown
+                ? "--instructions: no kernel named '%s' could be run: the results say why, if it was launched"
+                : "--instructions: no kernel named '%s' was launched in the recording",
+            kernel);
+        code = unknown ? EXIT_LACKING : EXIT_USAGE;
     }
     if (kernel && json)
         add_json(text, instructions);
     else if (kernel && code == EXIT_DONE)
         add_table(text, instructions, invocation_flag(invocation, "all"), kernel);
-    if (add_findings(text, instructions, json) && code == EXIT_DONE)
+    const bool checks = invocation_flag(invocation, "check");
+    if (add_findings(text, instructions, json) && code == EXIT_DONE) {
         code = EXIT_NO;
-    else if (!json && invocation_flag(invocation, "check") && code == EXIT_DONE)
-        text_add_cstr(text, "nothing was found\n");
+    } else if (checks && results &&
+               unknown == results) { // Oclgrind compiles sources: a program's binary it cannot run
+        complain("--check: no result could be computed again: nothing is known of the commands");
+        code = EXIT_LACKING;
+    } else if (!json && checks && code == EXIT_DONE) {
+        text_add_cstr(text, "nothing was found");
+        if (unknown)
+            text_add_format(
+                text, " in what could be run: %" PRIu64 " of %" PRIu64 " results could not be computed again",
+                unknown, results);
+        text_add_char(text, '\n');
+    }
     if (output && code != EXIT_USAGE) {
         const int written = write_trace(output, instructions);
         code = written != EXIT_DONE ? written : code;

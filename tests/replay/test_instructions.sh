@@ -131,5 +131,25 @@ for wrong in "--work-item 3" "--instructions counted --work-item 1,2,3,4" "--ins
     # shellcheck disable=SC2086 # several words
     replay 2 "$work/run.sbt" $wrong
 done
+# What nothing could be run of is not "nothing was found": a program that is known by its binary alone.
+if /usr/bin/python3 -c 'import numpy, pyopencl' 2>/dev/null; then
+    cat >"$work/binary.py" <<'PY'
+import numpy, pyopencl as cl
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+source = cl.Program(context, "__kernel void one(__global int *a) { a[get_global_id(0)] = 1; }").build()
+program = cl.Program(context, context.devices, source.get_info(cl.program_info.BINARIES)).build()
+out = numpy.zeros(64, numpy.int32)
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, out.nbytes)
+program.one(queue, out.shape, None, buffer)
+cl.enqueue_copy(queue, out, buffer)
+PY
+    PYOPENCL_NO_CACHE=1 "$TRACESMITH" profile --capture -o "$work/binary.sbt" -- /usr/bin/python3 "$work/binary.py" \
+        >/dev/null 2>"$work/err" || fail "recording a binary: $(cat "$work/err")"
+    replay 4 "$work/binary.sbt" --check
+    replay 4 "$work/binary.sbt" --instructions one
+    ! grep -q "was launched in the recording" "$work/err" || fail "a launch is denied: $(cat "$work/err")"
+fi
+
 # It can be asked for as a device as any other.
 replay 0 "$work/run.sbt" --device oclgrind
