@@ -17,6 +17,10 @@ static bool is_there(const struct live *memory) {
     return memory && memory->handle.any && !memory->released;
 }
 
+static bool is_buffer(const struct live *memory) {
+    return memory->type == RECORDING_BUFFER || memory->type == RECORDING_SUB_BUFFER;
+}
+
 // Where in a buffer, an image or shared memory, as far as the record says.
 struct place {
     struct live *memory;
@@ -65,7 +69,7 @@ static cl_int enqueue_image(struct run *run, struct command *command, const stru
 static cl_int enqueue_box(struct run *run, struct command *command, const struct place *place, bool write,
                           struct transfer *transfer) {
     static const size_t none[RECORDING_DIMENSIONS] = {0, 0, 0};
-    if (!place->box || !is_region_of(place->region, 1, transfer->size))
+    if (!is_buffer(place->memory) || !place->box || !is_region_of(place->region, 1, transfer->size))
         return CL_INVALID_VALUE;
     return write ? run->cl->clEnqueueWriteBufferRect(command->queue, place->memory->handle.buffer, CL_FALSE,
                                                      place->origin, none, place->region, place->pitch[0],
@@ -210,10 +214,11 @@ static cl_int copy(struct run *run, struct command *command, const struct place 
     const struct execute_calls *cl = run->cl;
     cl_mem source = from->memory->handle.buffer, target = to->memory->handle.buffer;
     const bool image_from = from->memory->type == RECORDING_IMAGE,
-               image_to = to->memory->type == RECORDING_IMAGE;
+               image_to = to->memory->type == RECORDING_IMAGE, buffer_from = is_buffer(from->memory),
+               buffer_to = is_buffer(to->memory);
     switch (command->kind) {
     case RECORDING_COMMAND_COPY_RECT:
-        if (!from->box || !to->box || image_from || image_to)
+        if (!from->box || !to->box || !buffer_from || !buffer_to)
             return CL_INVALID_VALUE;
         return cl->clEnqueueCopyBufferRect(command->queue, source, target, from->origin, to->origin,
                                            from->region, from->pitch[0], from->pitch[1], to->pitch[0],
@@ -224,13 +229,13 @@ static cl_int copy(struct run *run, struct command *command, const struct place 
         return cl->clEnqueueCopyImage(command->queue, source, target, from->origin, to->origin, from->region,
                                       command->wait_count, command->waits, command->event);
     case RECORDING_COMMAND_IMAGE_TO_BUFFER:
-        if (!from->box || !image_from || image_to)
+        if (!from->box || !image_from || !buffer_to)
             return CL_INVALID_VALUE;
         return cl->clEnqueueCopyImageToBuffer(command->queue, source, target, from->origin, from->region,
                                               from->offset, command->wait_count, command->waits,
                                               command->event);
     case RECORDING_COMMAND_BUFFER_TO_IMAGE:
-        if (!to->box || image_from || !image_to)
+        if (!to->box || !buffer_from || !image_to)
             return CL_INVALID_VALUE;
         return cl->clEnqueueCopyBufferToImage(command->queue, source, target, to->offset, to->origin,
                                               to->region, command->wait_count, command->waits,
@@ -443,7 +448,7 @@ tsmith_status execute_unmap(struct run *run, struct command *command) {
     struct live *memory = get_memory(run, command, RECORDING_KEY_TARGET);
     const uint8_t *ranges;
     const bool writes = recording_list(command->record, RECORDING_KEY_RANGES, &ranges) > 0;
-    if (!mapping || !mapping->mapped || !is_there(memory)) {
+    if (!mapping || !mapping->mapped || !is_there(memory) || live_index(run, memory) != mapping->memory) {
         memory_written(run, memory, TSMITH_ELEMENT_U8,
                        writes ? "what was written into a map of it is lost" : NULL);
         return TSMITH_OK;

@@ -329,6 +329,39 @@ def shared_copies():
 
 
 @program
+def shared_list():
+    """Addresses of shared memory in shared memory: it lies elsewhere in a replay."""
+    context, queue = setup()
+    source = """typedef struct node { __global struct node *next; ulong value; } node;
+        __kernel void add_up(__global node *list, __global ulong *sum) {
+            ulong all = 0; for (; list; list = list->next) { all += list->value; list->value++; } *sum = all; }"""
+    nodes = cl.csvm_empty(context, (64,), np.dtype([("next", "u8"), ("value", "u8")]))
+    total = cl.csvm_empty(context, (1,), np.uint64)
+    with cl.SVM(nodes).map_rw(queue) as mapped:
+        at = nodes.__array_interface__["data"][0]
+        for i in range(64):
+            mapped[i] = (at + 16 * (i + 1) if i < 63 else 0, i * i)
+    cl.Program(context, source).build(options=["-cl-std=CL2.0"]).add_up(queue, (1,), None, cl.SVM(nodes), cl.SVM(total))
+    with cl.SVM(total).map_ro(queue) as mapped:
+        return check(mapped.copy(), np.array([sum(i * i for i in range(64))], np.uint64))
+
+
+@program
+def shared_fine_grained():
+    """The host writes between kernels without saying so."""
+    context, queue = setup()
+    array = cl.fsvm_empty(context, (100,), np.int32)
+    twice = cl.Program(context, "__kernel void twice(__global int *x) { x[get_global_id(0)] *= 2; }").build().twice
+    array[:] = np.arange(100)
+    twice(queue, (100,), None, cl.SVM(array))
+    queue.finish()
+    array[:] += 1
+    twice(queue, (100,), None, cl.SVM(array))
+    queue.finish()
+    return check(array, (np.arange(100, dtype=np.int32) * 2 + 1) * 2)
+
+
+@program
 def sub_buffers():
     context, queue = setup()
     source = "__kernel void add(__global int *x, int k) { x[get_global_id(0)] += k; }"
