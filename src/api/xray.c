@@ -19,7 +19,7 @@
 #include "capture/launch_agents.h"
 #include "import/xray.h"
 
-enum { VARIABLES = 3, BUFFERS = 1024 };
+enum { VARIABLES = 3, BUFFERS = 1024, BASIC_DEPTH = 1 << 16 };
 
 struct tsmith_xray {
     char *directory;
@@ -50,7 +50,9 @@ static bool make_basic(tsmith_xray *xray, int64_t least_ns) {
         text, sizeof text, "patch_premain=true xray_mode=xray-basic xray_logfile_base=%s/", xray->directory);
     if (length < 0 || (size_t)length >= sizeof text || !add_variable(xray, 0, "XRAY_OPTIONS", text, " "))
         return false;
-    snprintf(text, sizeof text, "func_duration_threshold_us=%lld", (long long)(least_ns / 1000));
+    // Deeper calls it leaves out without a word: those within 64 others, unless told.
+    snprintf(text, sizeof text, "func_duration_threshold_us=%lld max_stack_depth=%d",
+             (long long)(least_ns / 1000), BASIC_DEPTH);
     return add_variable(xray, 1, "XRAY_BASIC_OPTIONS", text, " ");
 }
 

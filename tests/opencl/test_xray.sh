@@ -73,6 +73,14 @@ for left in "$work"/tracesmith-xray-*; do
     [ ! -e "$left" ] || fail "$left was left behind"
 done
 
+# However deep they are: XRay's runtime keeps the outermost 64 unless it is told.
+printf '%s\n' '__attribute__((noinline, xray_always_instrument)) static int deep(int n) {' \
+    '    volatile int more = n ? deep(n - 1) : 0; return more + 1; }' 'int main(void) { return deep(4999) != 5000; }' >"$work/deep.c"
+$clang -O1 -fxray-instrument -fxray-instruction-threshold=1000 -o "$work/deep" "$work/deep.c"
+"$TRACESMITH" profile --xray -o "$work/deep.sbt" -- "$work/deep" 2>"$work/deep.err" || fail "deep: $(cat "$work/deep.err")"
+"$TRACESMITH" query --csv "$work/deep.sbt" "SELECT count(*) FROM host_function WHERE name = 'deep'" | grep -q '^5000' ||
+    fail "of 5000 calls within one another not all are there"
+
 # The same of the flight data recorder, which a library in the program tells to begin and to write.
 [ -f "$agents/libtracesmith-xray.so" ] || fail "the library for the recorder is not built"
 "$TRACESMITH" profile --xray=fdr -o "$work/fdr.sbt" -- "$work/launches" >"$work/fdr.out" 2>"$work/fdr.err" ||
