@@ -10,6 +10,8 @@ set -eu
 # shellcheck source=tests/opencl/common.sh
 . "$TRACESMITH_SOURCE_DIR/tests/opencl/common.sh"
 [ -f "$agents/libtracesmith-opencl-record.so" ] || skip "the OpenCL recorder is not built"
+# A program that knows no sanitizer cannot load an agent that was built with one.
+[ -z "${TRACESMITH_SANITIZE-}" ] || skip "the agents are built with a sanitizer"
 times=1
 [ -z "${TRACESMITH_SOAK-}" ] || times=100
 python=/usr/bin/python3
