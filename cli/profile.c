@@ -187,8 +187,10 @@ static void write_text(const struct summary *summary) {
         text_add_cstr(&line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
                                                : " events lost (tracesmith info says why)")
                              : summary->result->unrecorded ? "not of every process"
-                             : summary->result->written    ? "nothing lost"
-                                                           : "not whole");
+                             : summary->result->written && trace_uncounted_losses(&summary->trace)
+                                 ? "something lost, it is not known how much (tracesmith info says why)"
+                             : summary->result->written ? "nothing lost"
+                                                        : "not whole");
         complain("%s", text_cstr(&line));
     }
     if (!summary->readable && summary->result->written)

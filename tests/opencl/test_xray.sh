@@ -81,6 +81,15 @@ $clang -O1 -fxray-instrument -fxray-instruction-threshold=1000 -o "$work/deep" "
 "$TRACESMITH" query --csv "$work/deep.sbt" "SELECT count(*) FROM host_function WHERE name = 'deep'" | grep -q '^5000' ||
     fail "of 5000 calls within one another not all are there"
 
+# A call that is never left is a loss of which nobody knows how much it is: the summary does not say that nothing is lost.
+printf '%s\n' '#include <setjmp.h>' 'static jmp_buf out;' \
+    '__attribute__((noinline, xray_always_instrument)) static void leave(void) { longjmp(out, 1); }' \
+    'int main(void) { if (!setjmp(out)) leave(); return 0; }' >"$work/leave.c"
+$clang -O1 -fxray-instrument -fxray-instruction-threshold=1000 -o "$work/leave" "$work/leave.c"
+"$TRACESMITH" profile --xray -o "$work/leave.sbt" -- "$work/leave" 2>"$work/leave.err" || fail "leave: $(cat "$work/leave.err")"
+"$TRACESMITH" view -t loss "$work/leave.sbt" 2>/dev/null | grep -q "not left" || fail "that a call is not left is not in the trace"
+! grep -q "nothing lost" "$work/leave.err" || fail "the summary knows nothing of the loss: $(cat "$work/leave.err")"
+
 # The same of the flight data recorder, which a library in the program tells to begin and to write.
 [ -f "$agents/libtracesmith-xray.so" ] || fail "the library for the recorder is not built"
 "$TRACESMITH" profile --xray=fdr -o "$work/fdr.sbt" -- "$work/launches" >"$work/fdr.out" 2>"$work/fdr.err" ||
