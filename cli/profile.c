@@ -16,6 +16,7 @@
 #include "sources.h"
 #include "terminal.h"
 #include "trace.h"
+#include "tracesmith/replay.h"
 
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -142,7 +143,8 @@ static int check_program(const char *name, struct text *found_at) {
 struct summary {
     const char *path;
     const struct record_result *result;
-    bool readable; // the file can be opened and `trace` is filled
+    const char *range; // of --capture; NULL: not given
+    bool readable;     // the file can be opened and `trace` is filled
     struct trace trace;
     int exit_code;
 };
@@ -246,8 +248,33 @@ static void say_notices(const struct summary *summary) {
     text_finish(&line);
 }
 
-static int conclude(const char *path, const struct record_result *result, bool json) {
-    struct summary summary = {.path = path, .result = result, .exit_code = record_exit_code(result)};
+// What there is to replay.
+static void say_recording(const struct summary *summary) {
+    tsmith_recording *recording = NULL;
+    tsmith_recording_summary there = {.size = sizeof there};
+    if (!summary->readable || !summary->range)
+        return;
+    if (tsmith_recording_open(summary->trace.file, &recording, NULL) >= 0)
+        tsmith_recording_summarize(recording, &there);
+    tsmith_recording_close(recording);
+    if (!there.commands && summary->result->used_api) {
+        complain("no command was in the range '%s': there is nothing to replay", summary->range);
+    } else if (there.commands) {
+        struct text line = {0};
+        text_add_cstr(&line, "for a replay: ");
+        text_add_count(&line, there.commands);
+        text_add_cstr(&line, there.commands == 1 ? " command, " : " commands, ");
+        text_add_bytes(&line, (double)there.chunk_bytes);
+        text_add_cstr(&line, " of data; next: tracesmith replay ");
+        text_add_cstr(&line, summary->path);
+        complain("%s", text_cstr(&line));
+        text_finish(&line);
+    }
+}
+
+static int conclude(const char *path, const struct record_result *result, const char *range, bool json) {
+    struct summary summary = {
+        .path = path, .result = result, .range = range, .exit_code = record_exit_code(result)};
     tsmith_error error;
     summary.trace.path = path;
     struct stat status;
@@ -262,6 +289,7 @@ static int conclude(const char *path, const struct record_result *result, bool j
         say_what_went_wrong(&summary);
         say_notices(&summary);
         write_text(&summary);
+        say_recording(&summary);
     }
     trace_close(&summary.trace);
     return summary.exit_code;
@@ -309,8 +337,9 @@ int command_profile(const struct invocation *invocation) {
                                                .join_context = &sources};
         options.output = path;
         record_run(&request, &result);
-        code = result.stage == RECORD_RUN ? conclude(path, &result, invocation_flag(invocation, "json"))
-                                          : not_run(&request, &result);
+        code = result.stage == RECORD_RUN
+                   ? conclude(path, &result, options.recording, invocation_flag(invocation, "json"))
+                   : not_run(&request, &result);
         if (result.stage == RECORD_RUN)
             sources_report(&sources);
     }

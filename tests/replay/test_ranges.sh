@@ -28,6 +28,11 @@ while read -r range kernels results; do
     "$TRACESMITH" profile --capture="$range" -o "$work/range.sbt" -- "$programs/cl_ranges" >"$work/out" 2>"$work/err" ||
         fail "$range: $(cat "$work/err")"
     cmp "$work/bare" "$work/out" || fail "$range changes what the program computes"
+    if [ "$kernels" -eq 0 ]; then
+        grep -q "no command was in the range '$range'" "$work/err" || fail "$range: not said that it is empty"
+    else
+        grep -q 'for a replay: [1-9]' "$work/err" || fail "$range: not said what there is to replay"
+    fi
     judge "$work/range.sbt" "n['kernels'] == $kernels and v['exact'] == len(r) == n['checks'] >= $results"
     size=$(bytes_of)
     [ "$range" = all ] && whole=$size
