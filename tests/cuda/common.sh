@@ -3,6 +3,7 @@
 # What the tests of the CUDA agent share; sourced. They run against doubles of NVIDIA's driver and of CUPTI, never
 # against a GPU: a machine that has one runs tests/gpu.
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
+# shellcheck disable=SC2034 # of those that source this
 programs=$TRACESMITH_BUILD_DIR/tests/programs
 doubles=$TRACESMITH_BUILD_DIR/tests/cuda/double
 PYTHONPATH=$TRACESMITH_SOURCE_DIR/tests/cuda
