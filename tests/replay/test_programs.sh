@@ -5,6 +5,7 @@
 # floating-point sum is not fixed, it is noise. A program that is not installed is left out, and said so.
 #
 # docs/replay.md lists the programs. TRACESMITH_SOAK: a hundred replays each.
+# shellcheck disable=SC2016 # inner shells expand what is in single quotes
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -47,7 +48,6 @@ sys.exit(None if good else json.dumps([v, a["notes"], [r for r in a["results"] i
 
 # Ours.
 try cl_ranges exact 2 "$programs/cl_ranges"
-# shellcheck disable=SC2016 # the inner shell expands it
 try cl_what_if exact 1 sh -c '"$0" queues >/dev/null' "$programs/cl_what_if"
 [ ! -x "$TRACESMITH_BUILD_DIR/examples/image_pipeline" ] ||
     try image_pipeline exact 5 sh -c '"$0" -n 4 -s 256x128 --json | sed "s/.*\"checksum\"/checksum/; s/,.*//"' \

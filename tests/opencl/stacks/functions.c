@@ -44,8 +44,10 @@
         return path_next(path);                                                                              \
     }
 #define KINDS(n) PLAIN(n) VARIABLE(n) SAVING(n) TAIL(n)
-// clang-format off: it takes what follows without semicolons for one declaration
+// What follows has no semicolons, which is taken for one declaration.
+// clang-format off
 KINDS(0) KINDS(1) KINDS(2) KINDS(3) KINDS(4) KINDS(5)
+// clang-format on
 
 #define NAMES(n) plain_##n, variable_##n, saving_##n, tail_##n
     path_function *const FUNCTIONS_NAME[FUNCTIONS] = {NAMES(0), NAMES(1), NAMES(2),
