@@ -82,9 +82,10 @@ static void check(struct state *state, tsmith_overflow overflow) {
         assert_int_equal(totals.kept, state->recorded);
         assert_int_equal(seen->lost[TSMITH_REASON_OVERWRITTEN], 0);
     } else {
+        // Why records before a sub-buffer were dropped stands in it: when it is overwritten, so is that.
         assert_true(totals.kept <= state->recorded);
-        assert_int_equal(state->emitted - state->recorded,
-                         numbered_lost(seen) - seen->lost[TSMITH_REASON_OVERWRITTEN]);
+        assert_true(state->emitted - state->recorded >=
+                    numbered_lost(seen) - seen->lost[TSMITH_REASON_OVERWRITTEN]);
     }
     collector_destroy(state->collector);
     channel_detach(state->channel);
