@@ -35,7 +35,7 @@ static const char *cuda_text(int result) {
     case 100:
         return "no device that CUDA can use";
     case 34:
-        return "the library is a stub";
+        return "libcuda is the toolkit's, to link with: the driver's own is not found first";
     case 3:
     case 999:
         return "the driver could not be started";

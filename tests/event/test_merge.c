@@ -181,16 +181,21 @@ static void two_recordings(void **unused) {
     tsmith_dictionary_destroy(from);
 }
 
+enum { STACK_TEXT = 200 };
+
 // A stack as text, outermost first: what it says must survive the change of numbers.
-static void print_stack(const tsmith_dictionary *dictionary, uint32_t id, char *out) {
+static void print_stack(const tsmith_dictionary *dictionary, uint32_t id, char out[STACK_TEXT]) {
     const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
     assert_non_null(stack);
     if (stack->parent)
         print_stack(dictionary, stack->parent, out);
     const tsmith_frame *frame = tsmith_dictionary_frame(dictionary, stack->frame);
     const tsmith_module *module = tsmith_dictionary_module(dictionary, frame->module);
-    (void)sprintf(out + strlen(out), "%s+%llx;", module ? text_of(dictionary, module->path) : "?",
-                  (unsigned long long)frame->address);
+    const size_t used = strlen(out);
+    const int length =
+        snprintf(out + used, STACK_TEXT - used, "%s+%llx;", module ? text_of(dictionary, module->path) : "?",
+                 (unsigned long long)frame->address);
+    assert_true(length > 0 && (size_t)length < STACK_TEXT - used);
 }
 
 static uint32_t add_path(tsmith_dictionary *dictionary, const char *path, const uint64_t *addresses,
@@ -213,7 +218,7 @@ static void stacks(void **unused) {
     tsmith_dictionary *into, *from;
     tsmith_batch *batch;
     const tsmith_batch *merged;
-    char before[3][200] = {""}, after[3][200] = {""};
+    char before[3][STACK_TEXT] = {""}, after[3][STACK_TEXT] = {""};
     assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
     assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
     assert_int_equal(tsmith_batch_create(&batch), TSMITH_OK);

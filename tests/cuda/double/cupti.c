@@ -560,7 +560,7 @@ API(Subscribe_v2, void **handle, cupti_callback *callback, void *context,
     if (how.version < 130200 || has("unshared"))
         return CUPTI_NOT_SUPPORTED;
     if (has("held") && params->old_name && params->old_size >= 64)
-        strcpy(params->old_name, "the double's other tool");
+        snprintf(params->old_name, params->old_size, "the double's other tool");
     const int result = take(handle, callback, context);
     subscribed_v2 = result == CUPTI_OK;
     return result;
