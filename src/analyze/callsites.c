@@ -69,7 +69,7 @@ struct callsites {
     size_t site_capacity;
     struct amount with, without; // commands that have a path, and those that have none
     bool by_ranges;
-    int64_t unnamed;
+    int64_t unnamed; // of paths without a place that has a name
 };
 
 static void add(struct amount *to, struct amount more) {
@@ -255,7 +255,7 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
         return true;
     add(&sites->nodes[way.node].self, self);
     add(&sites->functions[function].self, self);
-    if (!lines[0].function)
+    if (way.site == UINT32_MAX)
         sites->unnamed = sweep_add(sites->unnamed, self.time);
     uint32_t site = way.site == UINT32_MAX ? site_of(sites, &lines[0], function) : way.site;
     if (site == UINT32_MAX)
@@ -540,7 +540,9 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
                     report_percent(sites->without.time, all),
                     sites->by_ranges ? "range around their call" : "call stack");
     if (sites->unnamed)
-        report_note(report, "%.1f%% of the time was launched from code without a name here.",
+        report_note(report,
+                    "%.1f%% of the time was launched by paths on which only the start of a program or "
+                    "thread, or nothing, has a name.",
                     report_percent(sites->unnamed, all));
 }
 

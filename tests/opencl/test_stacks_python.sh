@@ -15,3 +15,8 @@ done
 "$TRACESMITH" profile --stacks -o "$work/trace.sbt" -b 16M -- "$python" "$here/stacks/paths.py" "$work/truth" \
     >"$work/out" 2>"$work/err" || fail "the program ended with $?: $(cat "$work/err")"
 python3 "$here/check_stacks_python.py" "$work/truth" "$work/trace.sbt" "$here/stacks/paths.py"
+
+# Python's functions are places that launch; below them, in a stripped extension, nothing has a name, and that is no matter.
+"$TRACESMITH" analyze --only callsites "$work/trace.sbt" >"$work/answer"
+grep -q 'launches most' "$work/answer" || fail "no place launches: $(cat "$work/answer")"
+! grep -q 'Note:' "$work/answer" || fail "launches without a name: $(cat "$work/answer")"
