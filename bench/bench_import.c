@@ -38,7 +38,7 @@ static tsmith_status open_sink(const char *export_path, const char *sbt_path, ui
                                tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops counting = {count_rows, count_finish, NULL};
     if (export_path)
-        return tsmith_export_chrome_open(export_path, NULL, out, error);
+        return tsmith_export_open("chrome", export_path, NULL, out, error);
     if (sbt_path)
         return tsmith_sbt_writer_open(sbt_path, &sbt_options, out, error);
     return tsmith_sink_create(&counting, count, out);

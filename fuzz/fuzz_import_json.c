@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     // An odd size asks for every batch at once, an even one for all of them at the end.
     tsmith_import_options options = {.size = sizeof options, .hold_bytes = size % 2};
     if (tsmith_import_open_fd(in, "fuzz", &options, &source, &error) != TSMITH_OK ||
-        tsmith_export_chrome_open_fd(out, NULL, &sink, &error) != TSMITH_OK)
+        tsmith_export_open_fd("chrome", out, NULL, &sink, &error) != TSMITH_OK)
         goto done;
     if (tsmith_pump(source, sink, NULL, NULL, &error) >= 0)
         check_output(out);

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0; // another importer's
     int in = memory(data, size), out = memory("", 0);
     tsmith_sink *sink = NULL;
-    if (tsmith_export_perfetto_open_fd(out, NULL, &sink, NULL) != TSMITH_OK)
+    if (tsmith_export_open_fd("perfetto", out, NULL, &sink, NULL) != TSMITH_OK)
         abort();
     uint64_t events = pass(in, sink);
     tsmith_sink_destroy(sink);

@@ -19,36 +19,26 @@ typedef struct tsmith_export_options {
     int exclusive; // fail when the file exists instead of replacing it
 } tsmith_export_options;
 
-// A sink that writes Chrome trace JSON, which chrome://tracing, Perfetto, HTA and TraceLens read. Times are
-// microseconds with as many decimals as the nanoseconds need. The output is valid JSON whatever the trace
-// holds: bytes that are no UTF-8 become \udc80 .. \udcff (as Python's "surrogateescape" does it), numbers
-// that JSON does not have ("NaN") become strings. A trace that was imported from Chrome JSON comes back with
-// every event, argument, flow, process and thread. `options` may be NULL.
-TSMITH_API tsmith_status tsmith_export_chrome_open(const char *path, const tsmith_export_options *options,
-                                                   tsmith_sink **out, tsmith_error *error);
-// The same into a descriptor, which the exporter does not close.
-TSMITH_API tsmith_status tsmith_export_chrome_open_fd(int fd, const tsmith_export_options *options,
-                                                      tsmith_sink **out, tsmith_error *error);
-
-// A sink that writes a Perfetto trace (protobuf), which ui.perfetto.dev and trace_processor read: threads beneath
-// their process, queues beneath their device, slices with every field as a debug annotation, counters, and arrows from
-// a call to the work it made; a call stack is told by the names of its functions. Slices that overlap without one lying
-// within the other go to further tracks beneath theirs; nothing is cut or left out. Facts that Perfetto has no place for
-// are attributes of the trace, so that tsmith_import_open makes the same events of the file again. The file's clock is
-// the trace clock in ns; times before 0 are shown at 0 and kept in an annotation. Holds back up to 96 MiB so that slices can be put in order.
-TSMITH_API tsmith_status tsmith_export_perfetto_open(const char *path, const tsmith_export_options *options,
-                                                     tsmith_sink **out, tsmith_error *error);
-TSMITH_API tsmith_status tsmith_export_perfetto_open_fd(int fd, const tsmith_export_options *options,
-                                                        tsmith_sink **out, tsmith_error *error);
-
 // The formats there are, by number from 0: the word for `-f`, one line of documentation, and the usual extension
 // of a file with its point. NULL past the last. Static storage. Any thread.
 TSMITH_API const char *tsmith_export_format_name(unsigned index);
 TSMITH_API const char *tsmith_export_format_doc(unsigned index);
 TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 
-// A sink that writes the format of this name. ERROR_NOT_FOUND, naming those there are, when there is none;
-// ERROR_MISSING, saying what to install, when the library was built without it. `options` may be NULL.
+// A sink that writes the format of this name, with `options` or, where they are NULL, none. ERROR_NOT_FOUND, naming those
+// there are, when there is none; ERROR_MISSING, saying what to install, when the library was built without it.
+//
+// "chrome": Chrome trace JSON, which chrome://tracing, Perfetto, HTA and TraceLens read. Times are microseconds with as
+// many decimals as the nanoseconds need. The output is valid JSON whatever the trace holds: bytes that are no UTF-8
+// become \udc80 .. \udcff (as Python's "surrogateescape" does it), numbers that JSON does not have ("NaN") become
+// strings. A trace that was imported from Chrome JSON comes back with every event, argument, flow, process and thread.
+//
+// "perfetto": a Perfetto trace (protobuf), which ui.perfetto.dev and trace_processor read: threads beneath their process,
+// queues beneath their device, slices with every field as a debug annotation, counters, and arrows from a call to the work
+// it made; a call stack is told by the names of its functions. Slices that overlap without one lying within the other go
+// to further tracks beneath theirs; nothing is cut or left out. Facts that Perfetto has no place for are attributes of
+// the trace, so that tsmith_import_open makes the same events of the file again. The file's clock is the trace clock in
+// ns; times before 0 are shown at 0 and kept in an annotation. Holds back up to 96 MiB so that slices can be put in order.
 TSMITH_API tsmith_status tsmith_export_open(const char *format, const char *path,
                                             const tsmith_export_options *options, tsmith_sink **out,
                                             tsmith_error *error);

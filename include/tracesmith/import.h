@@ -28,7 +28,7 @@ typedef struct tsmith_import_options {
 // or zstd; an SQLite database that nsys (Nsight Systems) exported, of any version; a log of LLVM XRay, basic (versions
 // 1 to 3) or of the flight data recorder (1 to 5); XML that xctrace (Instruments) exported, plain, gzip or zstd; or a
 // Perfetto trace (protobuf; plain, gzip or zstd), of which track events, GPU render stages and GPU counters are read
-// and all else is counted. What tsmith_export_perfetto_open wrote becomes the events it was made of.
+// and all else is counted. What an export to Perfetto wrote becomes the events it was made of.
 //
 // Nothing of the file is lost: what has no field of the vocabulary becomes a dynamic field (unit "" or "json"
 // for an argument, "event" or "event json" for a key of the event itself, "end" or "end json" for an argument

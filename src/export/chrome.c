@@ -745,28 +745,9 @@ static void destroy(void *self) {
 tsmith_status chrome_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
                           tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
-    *out = NULL;
     struct chrome *chrome = calloc(1, sizeof *chrome);
     if (!chrome)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     chrome->json.output = &chrome->output;
-    tsmith_status status = output_open(&chrome->output, path, fd, options, error);
-    if (status != TSMITH_OK) {
-        free(chrome);
-        return status;
-    }
-    if (tsmith_sink_create(&ops, chrome, out) == TSMITH_OK)
-        return TSMITH_OK;
-    destroy(chrome);
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
-}
-
-tsmith_status tsmith_export_chrome_open(const char *path, const tsmith_export_options *options,
-                                        tsmith_sink **out, tsmith_error *error) {
-    return chrome_open(path, -1, options, out, error);
-}
-
-tsmith_status tsmith_export_chrome_open_fd(int fd, const tsmith_export_options *options, tsmith_sink **out,
-                                           tsmith_error *error) {
-    return chrome_open(NULL, fd, options, out, error);
+    return output_sink(&chrome->output, &ops, chrome, path, fd, options, out, error);
 }

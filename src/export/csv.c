@@ -237,18 +237,9 @@ static void destroy(void *self) {
 tsmith_status csv_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
                        tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
-    *out = NULL;
     struct csv *csv = calloc(1, sizeof *csv);
     if (!csv)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     csv->json.output = &csv->output;
-    tsmith_status status = output_open(&csv->output, path, fd, options, error);
-    if (status != TSMITH_OK) {
-        free(csv);
-        return status;
-    }
-    if (tsmith_sink_create(&ops, csv, out) == TSMITH_OK)
-        return TSMITH_OK;
-    destroy(csv);
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    return output_sink(&csv->output, &ops, csv, path, fd, options, out, error);
 }

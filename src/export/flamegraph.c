@@ -321,17 +321,8 @@ static void destroy(void *self) {
 tsmith_status flamegraph_open(const char *path, int fd, const tsmith_export_options *options,
                               tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
-    *out = NULL;
     struct flamegraph *graph = calloc(1, sizeof *graph);
     if (!graph)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
-    tsmith_status status = output_open(&graph->output, path, fd, options, error);
-    if (status != TSMITH_OK) {
-        free(graph);
-        return status;
-    }
-    if (tsmith_sink_create(&ops, graph, out) == TSMITH_OK)
-        return TSMITH_OK;
-    destroy(graph);
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    return output_sink(&graph->output, &ops, graph, path, fd, options, out, error);
 }

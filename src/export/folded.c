@@ -64,17 +64,8 @@ static void destroy(void *self) {
 tsmith_status folded_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
                           tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
-    *out = NULL;
     struct folded *folded = calloc(1, sizeof *folded);
     if (!folded)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
-    tsmith_status status = output_open(&folded->output, path, fd, options, error);
-    if (status != TSMITH_OK) {
-        free(folded);
-        return status;
-    }
-    if (tsmith_sink_create(&ops, folded, out) == TSMITH_OK)
-        return TSMITH_OK;
-    destroy(folded);
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    return output_sink(&folded->output, &ops, folded, path, fd, options, out, error);
 }

@@ -111,6 +111,18 @@ no_memory:
     return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
 }
 
+tsmith_status output_sink(struct output *output, const tsmith_sink_ops *ops, void *self, const char *path,
+                          int fd, const tsmith_export_options *options, tsmith_sink **out,
+                          tsmith_error *error) {
+    tsmith_status status = output_open(output, path, fd, options, error);
+    if (status == TSMITH_OK && tsmith_sink_create(ops, self, out) == TSMITH_OK)
+        return TSMITH_OK;
+    if (status == TSMITH_OK)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    ops->destroy(self);
+    return status;
+}
+
 tsmith_status output_finish(struct output *output, tsmith_error *error) {
     output_flush(output);
     struct output_target *target = output->target;

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "tracesmith/export_trace.h"
+#include "tracesmith/stream.h"
 
 enum { OUTPUT_SIZE = 1 << 18, OUTPUT_RESERVE = 4096 };
 
@@ -24,6 +25,10 @@ struct output {
 // A file is created with mode 0600. With path NULL `fd` is used, and not closed.
 tsmith_status output_open(struct output *output, const char *path, int fd,
                           const tsmith_export_options *options, tsmith_error *error);
+// The same, and the sink whose `self` the output belongs to. On failure `self` is destroyed as the sink would do it.
+tsmith_status output_sink(struct output *output, const tsmith_sink_ops *ops, void *self, const char *path,
+                          int fd, const tsmith_export_options *options, tsmith_sink **out,
+                          tsmith_error *error);
 // Writes what is left. The first failure of all is returned.
 tsmith_status output_finish(struct output *output, tsmith_error *error);
 void output_close(struct output *output);

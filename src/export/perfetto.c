@@ -609,28 +609,9 @@ static void destroy(void *self) {
 tsmith_status perfetto_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
                             tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
-    *out = NULL;
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
     if (!perfetto)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     perfetto->next_uuid = 1;
-    tsmith_status status = output_open(&perfetto->output, path, fd, options, error);
-    if (status != TSMITH_OK) {
-        free(perfetto);
-        return status;
-    }
-    if (tsmith_sink_create(&ops, perfetto, out) == TSMITH_OK)
-        return TSMITH_OK;
-    destroy(perfetto);
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
-}
-
-tsmith_status tsmith_export_perfetto_open(const char *path, const tsmith_export_options *options,
-                                          tsmith_sink **out, tsmith_error *error) {
-    return perfetto_open(path, -1, options, out, error);
-}
-
-tsmith_status tsmith_export_perfetto_open_fd(int fd, const tsmith_export_options *options, tsmith_sink **out,
-                                             tsmith_error *error) {
-    return perfetto_open(NULL, fd, options, out, error);
+    return output_sink(&perfetto->output, &ops, perfetto, path, fd, options, out, error);
 }

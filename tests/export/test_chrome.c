@@ -29,7 +29,7 @@ static char *export_source(tsmith_source *source, int gzip, size_t *length) {
     tsmith_sink *sink;
     int fd = memfd_create("out", MFD_CLOEXEC);
     assert_true(fd >= 0);
-    assert_int_equal(tsmith_export_chrome_open_fd(fd, &options, &sink, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_export_open_fd("chrome", fd, &options, &sink, NULL), TSMITH_OK);
     assert_int_equal(tsmith_pump(source, sink, NULL, NULL, NULL), TSMITH_OK);
     tsmith_sink_destroy(sink);
     tsmith_source_destroy(source);
@@ -160,7 +160,7 @@ static void test_failures(void **state) {
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     if (full >= 0) {
         tsmith_source *source = made_source(&trace, 16, (struct random){1});
-        assert_int_equal(tsmith_export_chrome_open_fd(full, NULL, &sink, &error), TSMITH_OK);
+        assert_int_equal(tsmith_export_open_fd("chrome", full, NULL, &sink, &error), TSMITH_OK);
         assert_int_equal(tsmith_pump(source, sink, NULL, NULL, &error), TSMITH_ERROR_NO_SPACE);
         tsmith_sink_destroy(sink);
         tsmith_source_destroy(source);
@@ -170,7 +170,7 @@ static void test_failures(void **state) {
     char path[] = "/tmp/tracesmith-export-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
-    assert_int_not_equal(tsmith_export_chrome_open(path, &options, &sink, &error), TSMITH_OK);
+    assert_int_not_equal(tsmith_export_open("chrome", path, &options, &sink, &error), TSMITH_OK);
     assert_null(sink);
     assert_non_null(strstr(error.message, path));
     close(fd);

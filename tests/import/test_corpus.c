@@ -66,7 +66,7 @@ static void export_from_sbt(const char *from, const char *to, int gzip) {
     tsmith_sink *sink;
     assert_int_equal(tsmith_sbt_open(from, &trace, &error), TSMITH_OK);
     assert_int_equal(tsmith_sbt_scan(trace, NULL, &source, &error), TSMITH_OK);
-    assert_int_equal(tsmith_export_chrome_open(to, &options, &sink, &error), TSMITH_OK);
+    assert_int_equal(tsmith_export_open("chrome", to, &options, &sink, &error), TSMITH_OK);
     pump(source, sink);
     tsmith_sbt_close(trace);
 }

@@ -81,7 +81,7 @@ static inline struct trip trip_fd(int in, size_t hold_bytes) {
     int out = memfd_create("trip", MFD_CLOEXEC);
     struct trip_sink self = {&trip, NULL};
     tsmith_sink *sink = NULL;
-    assert_int_equal(tsmith_export_chrome_open_fd(out, NULL, &self.exporter, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_export_open_fd("chrome", out, NULL, &self.exporter, NULL), TSMITH_OK);
     assert_int_equal(tsmith_sink_create(&ops, &self, &sink), TSMITH_OK);
     trip.status = tsmith_pump(source, sink, NULL, NULL, &trip.error);
     trip.length = (size_t)lseek(out, 0, SEEK_END);
