@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What to fix first, on a trace of which every nanosecond is known.
-#include "support/made_trace.h"
+#include "support/made_analysis.h"
 
 #include <string.h>
-
-#include "tracesmith/analyze.h"
 
 enum { THREAD = 1, WATCHDOG, QUEUE, ECHO };
 
@@ -40,27 +38,6 @@ static void make(struct made_trace *trace) {
     made_event(trace, TSMITH_KIND_MARKER, THREAD, 500, -1);
 }
 
-static tsmith_analysis *analyze(const struct made_trace *trace, const char *name) {
-    tsmith_analysis_options options = {.size = sizeof options, .names = name ? &name : NULL, .name_count = 1};
-    tsmith_source *source = made_source(trace, 3, (struct random){9});
-    tsmith_analysis *analysis;
-    tsmith_sink *sink;
-    assert_int_equal(tsmith_analysis_create(&options, &analysis, NULL), TSMITH_OK);
-    assert_int_equal(tsmith_analysis_sink(analysis, &sink), TSMITH_OK);
-    assert_int_equal(tsmith_pump(source, sink, NULL, NULL, NULL), TSMITH_OK);
-    tsmith_sink_destroy(sink);
-    tsmith_source_destroy(source);
-    return analysis;
-}
-
-static const tsmith_cell *cell(const tsmith_report_table *table, size_t row, const char *column) {
-    for (size_t i = 0; i < table->column_count; i++)
-        if (strcmp(table->columns[i].name, column) == 0)
-            return &table->cells[row * table->column_count + i];
-    fail_msg("no column %s", column);
-    return NULL;
-}
-
 static void savings_are_the_times_by_hand(void **state) {
     (void)state;
     static const struct {
@@ -78,28 +55,28 @@ static void savings_are_the_times_by_hand(void **state) {
     };
     struct made_trace trace;
     make(&trace);
-    tsmith_analysis *analysis = analyze(&trace, "advice");
+    tsmith_analysis *analysis = made_analysis(&trace, "advice", 9, NULL);
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     const tsmith_report_table *advice = &report->tables[0];
     assert_null(tsmith_analysis_report(analysis, 1)); // what it rests on was not asked for
     for (size_t i = 0; i < sizeof EXPECTED / sizeof *EXPECTED; i++) {
         size_t row = 0;
         while (row < advice->row_count &&
-               strcmp(cell(advice, row, "problem")->value.text, EXPECTED[i].problem) != 0)
+               strcmp(made_cell(advice, row, "problem")->value.text, EXPECTED[i].problem) != 0)
             row++;
         assert_true(row < advice->row_count);
-        assert_int_equal(cell(advice, row, "saves")->value.integer, EXPECTED[i].saves);
-        assert_int_equal(cell(advice, row, "at")->known, EXPECTED[i].at >= 0);
+        assert_int_equal(made_cell(advice, row, "saves")->value.integer, EXPECTED[i].saves);
+        assert_int_equal(made_cell(advice, row, "at")->known, EXPECTED[i].at >= 0);
         if (EXPECTED[i].at < 0)
             continue;
-        assert_int_equal(cell(advice, row, "at")->value.integer, EXPECTED[i].at);
-        assert_string_equal(cell(advice, row, "example")->value.text, EXPECTED[i].example);
+        assert_int_equal(made_cell(advice, row, "at")->value.integer, EXPECTED[i].at);
+        assert_string_equal(made_cell(advice, row, "example")->value.text, EXPECTED[i].example);
     }
     for (size_t row = 0; row < advice->row_count; row++) {
-        assert_int_equal(cell(advice, row, "rank")->value.integer, row + 1);
+        assert_int_equal(made_cell(advice, row, "rank")->value.integer, row + 1);
         if (row)
-            assert_true(cell(advice, row - 1, "saves")->value.integer >=
-                        cell(advice, row, "saves")->value.integer);
+            assert_true(made_cell(advice, row - 1, "saves")->value.integer >=
+                        made_cell(advice, row, "saves")->value.integer);
     }
     tsmith_analysis_destroy(analysis);
     made_trace_finish(&trace);
@@ -120,18 +97,18 @@ static void one_slow_call_is_not_many_launches(void **state) {
         trace.events[trace.count - 1].name = i == 20 ? "loaded" : "k";
     }
     made_event(&trace, TSMITH_KIND_API, thread, 40 * 30 + 600 + 20, 450)->name = "cudaFree";
-    tsmith_analysis *analysis = analyze(&trace, "advice");
+    tsmith_analysis *analysis = made_analysis(&trace, "advice", 9, NULL);
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     const tsmith_report_table *advice = &report->tables[0];
     int slow = -1, host = -1;
     for (size_t row = 0; row < advice->row_count; row++) {
-        assert_string_not_equal(cell(advice, row, "problem")->value.text, "launch");
-        slow = strcmp(cell(advice, row, "problem")->value.text, "slow_call") == 0 ? (int)row : slow;
-        host = strcmp(cell(advice, row, "problem")->value.text, "host_bound") == 0 ? (int)row : host;
+        assert_string_not_equal(made_cell(advice, row, "problem")->value.text, "launch");
+        slow = strcmp(made_cell(advice, row, "problem")->value.text, "slow_call") == 0 ? (int)row : slow;
+        host = strcmp(made_cell(advice, row, "problem")->value.text, "host_bound") == 0 ? (int)row : host;
     }
     assert_true(slow >= 0 && host >= 0);
-    assert_string_equal(cell(advice, (size_t)slow, "example")->value.text, "loaded");
-    assert_in_range(cell(advice, (size_t)slow, "length")->value.integer, 600, 630);
+    assert_string_equal(made_cell(advice, (size_t)slow, "example")->value.text, "loaded");
+    assert_in_range(made_cell(advice, (size_t)slow, "length")->value.integer, 600, 630);
     assert_non_null(strstr(report->tables[1].cells[2 * host + 1].value.text,
                            "450 ns of it the host is in cudaFree (1 call)"));
     tsmith_analysis_destroy(analysis);
@@ -142,7 +119,8 @@ static void the_finding_has_the_first_three(void **state) {
     (void)state;
     struct made_trace trace;
     make(&trace);
-    tsmith_analysis *alone = analyze(&trace, "advice"), *all = analyze(&trace, NULL);
+    tsmith_analysis *alone = made_analysis(&trace, "advice", 9, NULL),
+                    *all = made_analysis(&trace, NULL, 9, NULL);
     const tsmith_report *report = tsmith_analysis_report(all, 0);
     assert_string_equal(report->name, "advice");
     assert_string_equal(report->finding, tsmith_analysis_report(alone, 0)->finding);
@@ -151,7 +129,7 @@ static void the_finding_has_the_first_three(void **state) {
         char number[4] = {(char)('1' + i), '.', ' ', 0};
         assert_non_null(line);
         assert_memory_equal(line, number, 3);
-        const char *problem = cell(&report->tables[0], i, "problem")->value.text;
+        const char *problem = made_cell(&report->tables[0], i, "problem")->value.text;
         assert_memory_equal(line + 3, problem, strlen(problem));
         line = strchr(line, '\n');
         line = line ? line + 1 : NULL;
@@ -169,7 +147,7 @@ static void nothing_is_told_of_nothing(void **state) {
     uint32_t process = made_process(&trace, 1);
     made_event(&trace, TSMITH_KIND_MARKER, made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "main"), 5,
                -1);
-    tsmith_analysis *analysis = analyze(&trace, "advice");
+    tsmith_analysis *analysis = made_analysis(&trace, "advice", 9, NULL);
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     assert_int_equal(report->tables[0].row_count, 0);
     assert_non_null(strstr(report->finding, "Nothing"));

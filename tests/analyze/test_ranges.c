@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators, ranges and sequences against their definitions: every command against every range, on random traces whose
 // ranges overlap in any way.
+#include "support/made_analysis.h"
 #include "support/random_trace.h"
 
 #include <stdlib.h>
@@ -10,19 +11,6 @@
 
 enum { NAMES = 4, RANGES = 25 };
 static const char *const NAME[NAMES] = {"a", "b", "c", "d"};
-
-static tsmith_analysis *analyze(const struct made_trace *trace, const char *name) {
-    tsmith_analysis_options options = {.size = sizeof options, .names = &name, .name_count = 1};
-    tsmith_source *source = made_source(trace, 7, (struct random){3});
-    tsmith_analysis *analysis;
-    tsmith_sink *sink;
-    assert_int_equal(tsmith_analysis_create(&options, &analysis, NULL), TSMITH_OK);
-    assert_int_equal(tsmith_analysis_sink(analysis, &sink), TSMITH_OK);
-    assert_int_equal(tsmith_pump(source, sink, NULL, NULL, NULL), TSMITH_OK);
-    tsmith_sink_destroy(sink);
-    tsmith_source_destroy(source);
-    return analysis;
-}
 
 // The number in a column of the row whose first cell is `name`; 0 when there is no such row.
 static int64_t value(const tsmith_report *report, const char *name, const char *column) {
@@ -94,7 +82,7 @@ static void operators_are_the_ranges_around_the_call(void **state) {
             if (innermost)
                 self[innermost->name[0] - 'a'] += trace.events[i].duration;
         }
-        tsmith_analysis *analysis = analyze(&trace, "operators");
+        tsmith_analysis *analysis = made_analysis(&trace, "operators", 3, NULL);
         for (int name = 0; name < NAMES; name++) {
             assert_int_equal(value(tsmith_analysis_report(analysis, 0), NAME[name], "self"), self[name]);
             assert_int_equal(value(tsmith_analysis_report(analysis, 0), NAME[name], "total"), total[name]);
@@ -137,7 +125,7 @@ static void ranges_are_projected_onto_devices(void **state) {
             for (uint32_t device = 1; device < 3 && trace.events[i].kind == TSMITH_KIND_RANGE; device++)
                 project(&trace, &trace.events[i], device, &span[trace.events[i].name[0] - 'a'],
                         &busy[trace.events[i].name[0] - 'a']);
-        tsmith_analysis *analysis = analyze(&trace, "ranges");
+        tsmith_analysis *analysis = made_analysis(&trace, "ranges", 3, NULL);
         for (int name = 0; name < NAMES; name++) {
             assert_int_equal(value(tsmith_analysis_report(analysis, 0), NAME[name], "span"), span[name]);
             assert_int_equal(value(tsmith_analysis_report(analysis, 0), NAME[name], "busy"), busy[name]);
@@ -167,7 +155,7 @@ static void sequences_by_hand(void **state) {
             trace.events[trace.count - 1].name = KERNELS[ORDERS[i == 10][k] - 'x'];
         }
     }
-    tsmith_analysis *analysis = analyze(&trace, "sequences");
+    tsmith_analysis *analysis = made_analysis(&trace, "sequences", 3, NULL);
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     assert_int_equal(report->tables[0].row_count, 2);
     assert_int_equal(value(report, "step", "count"), 10);

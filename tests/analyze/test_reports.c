@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports against their definitions, nanosecond by nanosecond on random traces, and against known answers.
+#include "support/made_analysis.h"
 #include "support/random_trace.h"
 
 #include <math.h>
@@ -8,26 +9,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "tracesmith/analyze.h"
-
-static tsmith_analysis *analyze(const struct made_trace *trace, const char *name, uint64_t seed,
-                                const tsmith_interval *window) {
-    tsmith_analysis_options options = {.size = sizeof options, .names = name ? &name : NULL, .name_count = 1};
-    tsmith_source *source = made_source(trace, 7, (struct random){seed});
-    tsmith_analysis *analysis;
-    tsmith_sink *sink;
-    if (window) {
-        options.has_window = 1;
-        options.from = window->from;
-        options.to = window->to;
-    }
-    assert_int_equal(tsmith_analysis_create(&options, &analysis, NULL), TSMITH_OK);
-    assert_int_equal(tsmith_analysis_sink(analysis, &sink), TSMITH_OK);
-    assert_int_equal(tsmith_pump(source, sink, NULL, NULL, NULL), TSMITH_OK);
-    tsmith_sink_destroy(sink);
-    tsmith_source_destroy(source);
-    return analysis;
-}
 
 static const tsmith_report_table *table_of(const tsmith_report *report, const char *name) {
     for (size_t i = 0; i < report->table_count; i++)
@@ -37,23 +18,14 @@ static const tsmith_report_table *table_of(const tsmith_report *report, const ch
     return NULL;
 }
 
-static const tsmith_cell *cell(const tsmith_report_table *table, size_t row, const char *column) {
-    assert_true(row < table->row_count);
-    for (size_t i = 0; i < table->column_count; i++)
-        if (strcmp(table->columns[i].name, column) == 0)
-            return &table->cells[row * table->column_count + i];
-    fail_msg("no column %s", column);
-    return NULL;
-}
-
 static int64_t integer(const tsmith_report_table *table, size_t row, const char *column) {
-    assert_true(cell(table, row, column)->known);
-    return cell(table, row, column)->value.integer;
+    assert_true(made_cell(table, row, column)->known);
+    return made_cell(table, row, column)->value.integer;
 }
 
 static size_t row_of(const tsmith_report_table *table, const char *column, const char *text) {
     for (size_t row = 0; row < table->row_count; row++)
-        if (strcmp(cell(table, row, column)->value.text, text) == 0)
+        if (strcmp(made_cell(table, row, column)->value.text, text) == 0)
             return row;
     fail_msg("no row %s", text);
     return 0;
@@ -111,12 +83,12 @@ static void breakdown_and_overlap_fit_their_definitions(void **state) {
         struct made_trace trace;
         tsmith_interval window = {20, 150};
         random_trace(&trace, &random, 1 + random_below(&random, 60));
-        tsmith_analysis *one = analyze(&trace, "breakdown", 1, &window);
-        tsmith_analysis *two = analyze(&trace, "overlap", 2, &window);
+        tsmith_analysis *one = made_analysis(&trace, "breakdown", 1, &window);
+        tsmith_analysis *two = made_analysis(&trace, "overlap", 2, &window);
         const tsmith_report_table *breakdown = table_of(tsmith_analysis_report(one, 0), "devices");
         const tsmith_report_table *overlap = table_of(tsmith_analysis_report(two, 0), "overlap");
         for (size_t row = 0; row < breakdown->row_count; row++) {
-            uint32_t device = strcmp(cell(breakdown, row, "device")->value.text, "first") == 0 ? 1 : 2;
+            uint32_t device = strcmp(made_cell(breakdown, row, "device")->value.text, "first") == 0 ? 1 : 2;
             struct device_times times = measure(&trace, device, window);
             assert_int_equal(integer(breakdown, row, "compute"), times.compute);
             assert_int_equal(integer(breakdown, row, "communication"), times.communication);
@@ -139,17 +111,18 @@ static void causes_of_idleness_add_up_to_the_window(void **state) {
     for (int round = 0; round < 60; round++) {
         struct made_trace trace;
         random_trace(&trace, &random, 1 + random_below(&random, 60));
-        tsmith_analysis *analysis = analyze(&trace, "idle", 1, NULL);
+        tsmith_analysis *analysis = made_analysis(&trace, "idle", 1, NULL);
         const tsmith_report *report = tsmith_analysis_report(analysis, 0);
         const tsmith_report_table *causes = table_of(report, "causes");
         int64_t sums[3] = {0}, computes[3] = {0}, copies[3] = {0};
         for (size_t row = 0; row < causes->row_count; row++) {
-            uint32_t device = strcmp(cell(causes, row, "device")->value.text, "first") == 0 ? 1 : 2;
+            uint32_t device = strcmp(made_cell(causes, row, "device")->value.text, "first") == 0 ? 1 : 2;
             int64_t time = integer(causes, row, "time");
             assert_true(time >= 0);
             sums[device] += time;
-            computes[device] += strcmp(cell(causes, row, "cause")->value.text, "running") == 0 ? time : 0;
-            copies[device] += strcmp(cell(causes, row, "cause")->value.text, "copy") == 0 ? time : 0;
+            computes[device] +=
+                strcmp(made_cell(causes, row, "cause")->value.text, "running") == 0 ? time : 0;
+            copies[device] += strcmp(made_cell(causes, row, "cause")->value.text, "copy") == 0 ? time : 0;
         }
         for (uint32_t device = 1; device < 3; device++) {
             struct device_times times = measure(&trace, device, report->window);
@@ -202,7 +175,7 @@ static void idleness_by_hand(void **state) {
     } EXPECTED[] = {{"before_first", 100}, {"running", 120},    {"sync", 30},           {"host_bound", 80},
                     {"compile", 50},       {"launch_call", 10}, {"launch_latency", 10}, {"after_last", 100}};
     struct scene scene = idle_scene();
-    tsmith_analysis *analysis = analyze(&scene.trace, "idle", 1, NULL);
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "idle", 1, NULL);
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     const tsmith_report_table *causes = table_of(report, "causes"), *gaps = table_of(report, "longest_gaps");
     for (size_t i = 0; i < sizeof EXPECTED / sizeof *EXPECTED; i++)
@@ -211,7 +184,7 @@ static void idleness_by_hand(void **state) {
     assert_int_equal(gaps->row_count, 1);
     assert_int_equal(integer(gaps, 0, "at"), 200);
     assert_int_equal(integer(gaps, 0, "length"), 180);
-    assert_string_equal(cell(gaps, 0, "mostly")->value.text, "host_bound");
+    assert_string_equal(made_cell(gaps, 0, "mostly")->value.text, "host_bound");
     assert_non_null(strstr(report->finding, "host_bound"));
     tsmith_analysis_destroy(analysis);
     made_trace_finish(&scene.trace);
@@ -232,13 +205,13 @@ static void what_the_program_was_in_by_hand(void **state) {
     made_event(&scene.trace, TSMITH_KIND_RANGE, scene.thread, 0, 400)->name = "step";
     made_event(&scene.trace, TSMITH_KIND_RANGE, scene.thread, 270, 60)->name = "load";
     made_event(&scene.trace, TSMITH_KIND_RANGE, scene.thread, 205, 45)->name = "decode";
-    tsmith_analysis *analysis = analyze(&scene.trace, "idle", 1, NULL);
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "idle", 1, NULL);
     const tsmith_report_table *program = table_of(tsmith_analysis_report(analysis, 0), "program");
     size_t row = row_of(program, "when", "gaps");
     for (size_t i = 0; EXPECTED[i].time; i++, row++) {
-        assert_string_equal(cell(program, row, "when")->value.text, "gaps");
-        assert_string_equal(cell(program, row, "range")->value.text, EXPECTED[i].range);
-        assert_string_equal(cell(program, row, "within")->value.text, EXPECTED[i].within);
+        assert_string_equal(made_cell(program, row, "when")->value.text, "gaps");
+        assert_string_equal(made_cell(program, row, "range")->value.text, EXPECTED[i].range);
+        assert_string_equal(made_cell(program, row, "within")->value.text, EXPECTED[i].within);
         assert_int_equal(integer(program, row, "time"), EXPECTED[i].time);
     }
     assert_int_equal(row, program->row_count);
@@ -249,7 +222,7 @@ static void what_the_program_was_in_by_hand(void **state) {
 static void waits_by_hand(void **state) {
     (void)state;
     struct scene scene = idle_scene();
-    tsmith_analysis *analysis = analyze(&scene.trace, "sync", 1, NULL);
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "sync", 1, NULL);
     const tsmith_report_table *waits = table_of(tsmith_analysis_report(analysis, 0), "waits");
     const tsmith_report_table *unobserved = table_of(tsmith_analysis_report(analysis, 0), "unobserved");
     assert_int_equal(waits->row_count, 1);
@@ -270,7 +243,7 @@ static void launches_by_hand(void **state) {
     made_launch(&scene.trace, scene.thread, scene.queue, 2, 120, 20, 182, 5);  // behind 1: queued; 5 < 20
     made_launch(&scene.trace, scene.thread, scene.queue, 3, 300, 10, 350, 50); // idle: 50
     made_event(&scene.trace, TSMITH_KIND_KERNEL, scene.queue, 500, 10);        // nobody launches it
-    tsmith_analysis *analysis = analyze(&scene.trace, "launches", 1, NULL);
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "launches", 1, NULL);
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     const tsmith_report_table *delays = table_of(report, "delays"), *calls = table_of(report, "calls");
     assert_int_equal(integer(delays, 0, "idle_launches"), 2);
@@ -298,7 +271,7 @@ static void queues_are_as_long_as_defined(void **state) {
             to[i] = from[i] + (int64_t)random_below(&random, 60);
             made_launch(&scene.trace, scene.thread, scene.queue, i + 1, from[i], 1, to[i], 3);
         }
-        tsmith_analysis *analysis = analyze(&scene.trace, "queue_length", 1, NULL);
+        tsmith_analysis *analysis = made_analysis(&scene.trace, "queue_length", 1, NULL);
         const tsmith_report *report = tsmith_analysis_report(analysis, 0);
         const tsmith_report_table *queues = table_of(report, "queues");
         for (int64_t at = report->window.from; at < report->window.to; at++) {
@@ -313,7 +286,7 @@ static void queues_are_as_long_as_defined(void **state) {
         assert_int_equal(integer(queues, 0, "longest"), most);
         assert_int_equal(integer(queues, 0, "empty"), empty);
         assert_int_equal(integer(queues, 0, "full"), 0);
-        assert_true(fabs(cell(queues, 0, "mean")->value.number - mean) < 1e-9);
+        assert_true(fabs(made_cell(queues, 0, "mean")->value.number - mean) < 1e-9);
         tsmith_analysis_destroy(analysis);
         made_trace_finish(&scene.trace);
     }
@@ -324,7 +297,7 @@ static void a_full_queue_is_told(void **state) {
     struct scene scene = begin();
     for (uint64_t i = 0; i < 1030; i++) // one launch per ns; they start from 2000 on, one per ns
         made_launch(&scene.trace, scene.thread, scene.queue, i + 1, (int64_t)i, 0, 2000 + (int64_t)i, 1);
-    tsmith_analysis *analysis = analyze(&scene.trace, "queue_length", 1, NULL);
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "queue_length", 1, NULL);
     const tsmith_report_table *queues = table_of(tsmith_analysis_report(analysis, 0), "queues");
     assert_int_equal(integer(queues, 0, "longest"), 1030);
     assert_int_equal(integer(queues, 0, "full"),
@@ -356,7 +329,7 @@ static void kernels_fit_their_definitions(void **state) {
         durations[name][counts[name]++] = duration;
         total[name] += duration;
     }
-    tsmith_analysis *analysis = analyze(&scene.trace, "kernels", 1, &(tsmith_interval){1000, 4000});
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "kernels", 1, &(tsmith_interval){1000, 4000});
     const tsmith_report_table *kernels = table_of(tsmith_analysis_report(analysis, 0), "kernels");
     assert_int_equal(kernels->row_count, 3);
     for (size_t i = 0; i < 3; i++) {
@@ -368,7 +341,7 @@ static void kernels_fit_their_definitions(void **state) {
         assert_int_equal(integer(kernels, row, "median"), durations[i][(counts[i] + 1) / 2 - 1]);
         assert_int_equal(integer(kernels, row, "max"), durations[i][counts[i] - 1]);
         double share = (double)total[i] / (double)(total[0] + total[1] + total[2]);
-        assert_true(fabs(cell(kernels, row, "share")->value.number - share) < 1e-12);
+        assert_true(fabs(made_cell(kernels, row, "share")->value.number - share) < 1e-12);
         if (row)
             assert_true(integer(kernels, row - 1, "total") >= integer(kernels, row, "total"));
     }
@@ -391,7 +364,7 @@ static void bandwidth_loses_no_byte(void **state) {
     }
     made_event(&scene.trace, TSMITH_KIND_MEMCPY, scene.queue, 100, 5)->name =
         "Memcpy HtoD (Pageable -> Device)";
-    tsmith_analysis *analysis = analyze(&scene.trace, "bandwidth", 1, NULL);
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "bandwidth", 1, NULL);
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     const tsmith_report_table *directions = table_of(report, "directions"),
                               *times = table_of(report, "over_time");
@@ -401,7 +374,7 @@ static void bandwidth_loses_no_byte(void **state) {
     assert_int_equal(moved, bytes);
     assert_int_equal(integer(directions, row_of(directions, "direction", "h2d"), "copies"), 51);
     for (size_t row = 0; row < times->row_count; row++)
-        spread += cell(times, row, "rate")->value.number;
+        spread += made_cell(times, row, "rate")->value.number;
     spread *= (double)(report->window.to - report->window.from) / (double)times->row_count / 1e9;
     assert_true(fabs(spread - bytes) < 1e-6 * bytes);
     assert_int_equal(report->note_count, 2); // a pageable copy, and it has no size
@@ -430,7 +403,7 @@ static void memory_by_hand(void **state) {
     part->object = 4;
     part->bytes = 1000;
     part->operation = TSMITH_OPERATION_SUB_BUFFER; // owns nothing
-    tsmith_analysis *analysis = analyze(&scene.trace, "memory", 4, NULL);
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "memory", 4, NULL);
     const tsmith_report_table *processes = table_of(tsmith_analysis_report(analysis, 0), "processes");
     const tsmith_report_table *leaks = table_of(tsmith_analysis_report(analysis, 0), "never_freed");
     assert_int_equal(processes->row_count, 1);
@@ -472,7 +445,8 @@ static void equal_traces_give_equal_reports(void **state) {
         random_trace(&trace, &random, 200);
         for (size_t i = 0; i < trace.count; i++)
             trace.events[i].name = i % 3 ? "one \"name\"" : "bad \xff UTF-8, \x01 and \\";
-        tsmith_analysis *one = analyze(&trace, NULL, 1, NULL), *two = analyze(&trace, NULL, 12345, NULL);
+        tsmith_analysis *one = made_analysis(&trace, NULL, 1, NULL),
+                        *two = made_analysis(&trace, NULL, 12345, NULL);
         char *json = write_all(one, tsmith_report_write_json),
              *other = write_all(two, tsmith_report_write_json);
         assert_string_equal(json, other);
@@ -532,7 +506,7 @@ static void csv_has_as_many_fields_as_its_header(void **state) {
     random_trace(&trace, &random, 100);
     for (size_t i = 0; i < trace.count; i++)
         trace.events[i].name = i % 3 ? "one \"name\", quoted" : "two\r\nlines";
-    tsmith_analysis *analysis = analyze(&trace, NULL, 1, NULL);
+    tsmith_analysis *analysis = made_analysis(&trace, NULL, 1, NULL);
     char *csv = write_all(analysis, tsmith_report_write_csv);
     check_csv(csv);
     free(csv);
@@ -551,7 +525,7 @@ static void text_fits_its_width_and_hides_controls(void **state) {
     for (int i = 0; i < 30; i++)
         made_event(&scene.trace, TSMITH_KIND_KERNEL, scene.queue, i * 100, i % 2 ? 51 : 50)->name =
             i % 2 ? endless : "\x1b[31mred\x1b[0m";
-    tsmith_analysis *analysis = analyze(&scene.trace, "kernels", 1, NULL);
+    tsmith_analysis *analysis = made_analysis(&scene.trace, "kernels", 1, NULL);
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
@@ -583,7 +557,7 @@ static void a_hole_is_told(void **state) {
     made_event(&scene.trace, TSMITH_KIND_LOSS, ledger, 250, 100)->lost = 4; // overlaps: 100 .. 350
     made_event(&scene.trace, TSMITH_KIND_MARKER, scene.thread, 1000, -1);
     for (size_t i = 0; tsmith_analysis_name(i); i++) {
-        tsmith_analysis *analysis = analyze(&scene.trace, tsmith_analysis_name(i), 1, NULL);
+        tsmith_analysis *analysis = made_analysis(&scene.trace, tsmith_analysis_name(i), 1, NULL);
         const tsmith_report *report = tsmith_analysis_report(analysis, 0);
         assert_int_equal(report->missing, 250);
         assert_int_equal(report->lost, 15);
