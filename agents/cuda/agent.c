@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "buffers.h"
+#include "capture/agent_control.h"
 #include "capture/injection.h"
 #include "capture/stacks.h"
 #include "control.h"
@@ -32,7 +33,7 @@ void agent_notice(const char *text) {
 
 static void after_fork_child(void) {
     atomic_store(&agent.silent, true);
-    control_after_fork_child();
+    agent_control_after_fork_child();
 }
 
 static void attach(void) {

@@ -3,6 +3,5 @@
 #define CUDA_CONTROL_H
 
 void control_start(void);
-void control_after_fork_child(void);
 
 #endif

@@ -5,6 +5,5 @@
 
 // At a thread's first command: makes the control thread and its end at exit, once per process.
 void control_start(void);
-void control_after_fork_child(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "capture/agent_control.h"
 #include "command.h"
 #include "control.h"
 #include "events.h"
@@ -397,7 +398,7 @@ void pending_after_fork_child(void) {
     }
     atomic_store(&reapers, 0);
     agent_thread.busy = 0;
-    control_after_fork_child();
+    agent_control_after_fork_child();
 }
 
 // ---- appending

@@ -532,6 +532,11 @@ struct ring *channel_ring_slow(struct channel *channel) {
     return ring;
 }
 
+void channel_rest(struct channel *channel, bool resting) {
+    if (channel_here.id == atomic_load_explicit(&channel->gate.id, memory_order_relaxed) && channel_here.ring)
+        ring_rest(channel_here.ring, resting);
+}
+
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode) {
     struct ring_pool *found = NULL;
     pthread_mutex_lock(&registry_lock);

@@ -110,6 +110,10 @@ static inline uint32_t channel_thread_track(struct channel *channel) {
     return ring ? ring->owner->thread_track : 0;
 }
 
+// The calling thread, one of an agent's own, is about to wait, or goes on. A thread that waits is writing nothing: a process
+// that is killed meanwhile loses nothing of it.
+void channel_rest(struct channel *channel, bool resting);
+
 // What was begun and what of it has been recorded, kept where it outlives the process: of a process that dies, the
 // difference is NO_COMPLETION losses. `list` numbers, from 0, whose they are: one thread at a time begins events of a
 // list, and one ends them.

@@ -65,6 +65,7 @@ struct collect_ring {
     uint64_t sequence;     // of the sub-buffer read last, or in part
     uint32_t thread;       // dictionary's track
     uint32_t local_thread; // the same of the channel
+    bool torn;             // its thread may have been about to write when the process ended
     uint32_t held;         // sub-buffers taken and not freed yet
     uint32_t peek_sub;     // the sub-buffer read in part, with its sequence; 0: none
     uint64_t peek_sequence;

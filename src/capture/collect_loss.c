@@ -151,13 +151,32 @@ void collect_process_event(struct collector *collector, struct collect_channel *
     }
 }
 
-static uint32_t rings_in_use(struct collect_channel *channel) {
+// Whether this thread's end was told by another channel of the process: a thread writes one record at a time.
+static bool torn_elsewhere(const struct collector *collector, const struct collect_channel *channel,
+                           uint32_t thread) {
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        const struct collect_channel *other = collector->channels[i];
+        if (other == channel || other->process != channel->process)
+            continue;
+        for (uint32_t slot = 0; slot < other->ring_count; slot++)
+            if (other->ring_states[slot].torn && other->ring_states[slot].thread == thread)
+                return true;
+    }
+    return false;
+}
+
+// Threads that may have been about to write and were not counted yet. One that has written nothing is none of them.
+static uint32_t threads_torn(struct collector *collector, struct collect_channel *channel) {
     uint32_t slots = atomic_load_explicit(&channel->rings->slot_count, memory_order_acquire);
-    uint32_t used = 0;
-    for (uint32_t slot = 0; slot < slots && slot < LAYOUT_SLOTS; slot++)
-        used +=
-            atomic_load_explicit(&layout_slot_at(channel->rings, slot)->in_use, memory_order_relaxed) == 1;
-    return used;
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < slots && slot < channel->ring_count; slot++) {
+        struct collect_ring *ring = &channel->ring_states[slot];
+        uint32_t in_use =
+            atomic_load_explicit(&layout_slot_at(channel->rings, slot)->in_use, memory_order_relaxed);
+        ring->torn = in_use == 1 && ring->thread && !torn_elsewhere(collector, channel, ring->thread);
+        count += ring->torn;
+    }
+    return count;
 }
 
 // When the process was last heard of, in a directory whose collector is gone.
@@ -179,7 +198,7 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
     // were writing is counted and not there (finish_ring). One that was killed may have been about to write. How many
     // is not known: every thread one, so that is what is stated.
     bool torn = alive || killed || collector->recover;
-    uint32_t in_use = torn && !closed ? rings_in_use(channel) : 0;
+    uint32_t in_use = torn && !closed ? threads_torn(collector, channel) : 0;
     if (in_use > 0) {
         collect_lose(collector, channel, alive ? TSMITH_REASON_STILL_RUNNING : TSMITH_REASON_PROCESS_DIED,
                      in_use, now, now, 0);

@@ -248,7 +248,7 @@ struct layout_slot {
                                            // last hand-over or drop
     _Atomic uint64_t last;                 // tick of that
     _Atomic uint32_t reason;               // tsmith_reason of the last drop
-    _Atomic uint32_t in_use;               // a thread has it at the moment
+    _Atomic uint32_t in_use;               // a thread has it at the moment, and may be about to write
 };
 
 enum layout_sub_state {

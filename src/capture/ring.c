@@ -251,6 +251,10 @@ void ring_leave(struct ring *ring) {
     owner->pool->idle = owner;
 }
 
+void ring_rest(struct ring *ring, bool resting) {
+    atomic_store_explicit(&ring->owner->slot->in_use, !resting, memory_order_relaxed);
+}
+
 void ring_finish(struct ring *ring) {
     hand_over(ring->owner);
     atomic_store_explicit(&ring->owner->slot->in_use, 0, memory_order_relaxed);

@@ -78,6 +78,8 @@ struct ring_pool;
 struct ring *ring_open(struct ring_pool *pool, uint32_t thread_track);
 // The thread has ended: its ring waits for the next one. Under the channel's lock.
 void ring_leave(struct ring *ring);
+// The thread is about to wait, or goes on: what waits is not about to write.
+void ring_rest(struct ring *ring, bool resting);
 // The process is about to end: hands over what it holds. Its thread must not emit any more.
 void ring_finish(struct ring *ring);
 // Frees the owner's side without touching the file, which belongs to the parent of this process or is

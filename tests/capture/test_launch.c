@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -212,6 +213,19 @@ static void killed_program(void **unused) {
     assert_int_equal(result.seen.lost[TSMITH_REASON_PROCESS_DIED], 1);
 }
 
+// A process that several agents record dies once; a thread that waits in an agent loses nothing by it.
+static void killed_with_two_agents(void **unused) {
+    (void)unused;
+    struct result result = run((char *[]){self, "emit", "1000", "two_agents", NULL});
+    assert_true(WIFSIGNALED(result.wait_status) && WTERMSIG(result.wait_status) == SIGTERM);
+    assert_int_equal(result.seen.count[1], 1000);
+    assert_int_equal(result.seen.count[2], 1000);
+    assert_int_equal(result.seen.count[3], 10);
+    assert_int_equal(result.kills, 1);
+    assert_int_equal(result.seen.lost[TSMITH_REASON_PROCESS_DIED], 1);
+    assert_int_equal(numbered_lost(&result.seen), 1);
+}
+
 // A shell that leaves a job behind. The recording goes on until the job has ended, too; or it ends with the shell, and
 // says that something went on.
 static void background_job(void **unused) {
@@ -280,6 +294,35 @@ static void emit_all(struct channel *channel, uint16_t shape, uint64_t emitter, 
         numbered_emit(channel, shape, emitter, i, 0);
 }
 
+struct resting {
+    struct channel *channel;
+    uint16_t shape;
+    pthread_barrier_t rests;
+};
+
+static void *rest(void *context) {
+    struct resting *resting = context;
+    emit_all(resting->channel, resting->shape, 3, 10);
+    channel_rest(resting->channel, true);
+    pthread_barrier_wait(&resting->rests);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+// As two agents in a process, and a thread of one of them.
+static void die_with_two_agents(const char *directory, struct channel *first, uint16_t shape, uint64_t count) {
+    struct resting resting = {.channel = first, .shape = shape};
+    struct channel *second;
+    pthread_t thread;
+    if (channel_open(directory, "other", &second) || pthread_barrier_init(&resting.rests, NULL, 2) ||
+        pthread_create(&thread, NULL, rest, &resting))
+        _exit(3);
+    emit_all(second, numbered_shape(second), 2, count);
+    pthread_barrier_wait(&resting.rests);
+    kill(getpid(), SIGTERM);
+}
+
 static int be_program(char **argv) {
     const char *directory = getenv(CHANNEL_ENVIRONMENT);
     uint64_t count = strtoull(argv[0], NULL, 10);
@@ -302,6 +345,8 @@ static int be_program(char **argv) {
         waitpid(child, NULL, 0);
     } else if (strcmp(then, "kill") == 0) {
         kill(getpid(), SIGKILL);
+    } else if (strcmp(then, "two_agents") == 0) {
+        die_with_two_agents(directory, channel, shape, count);
     } else if (strncmp(then, "stay", 4) == 0) {
         snprintf(done, sizeof done, "%s/%d.done", directory, (int)getpid());
         close(open(done, O_WRONLY | O_CREAT, 0600));
@@ -352,6 +397,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(signals_are_forwarded),
         cmocka_unit_test(program_and_its_children),
         cmocka_unit_test(killed_program),
+        cmocka_unit_test(killed_with_two_agents),
         cmocka_unit_test(background_job),
         cmocka_unit_test(not_a_session),
     };
