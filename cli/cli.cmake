@@ -36,20 +36,12 @@ if(NOT CMAKE_CROSSCOMPILING)
 
     set(man_pages ${generated_dir}/tracesmith.1)
     tracesmith_generate(tracesmith.1 --as man)
-    foreach(command
-            profile
-            view
-            info
-            analyze
-            import
-            replay
-            export
-            query
-            recover
-            devices
-            benchmark
-            version
-            help)
+    # The table of commands is in command.h alone.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/command.h)
+    file(READ ${PROJECT_SOURCE_DIR}/cli/command.h commands)
+    string(REGEX MATCHALL "    X\\([a-z]+\\)" commands "${commands}")
+    list(TRANSFORM commands REPLACE "^ *X\\(([a-z]+)\\)" "\\1")
+    foreach(command ${commands})
         tracesmith_generate(tracesmith-${command}.1 --as man ${command})
         list(APPEND man_pages ${generated_dir}/tracesmith-${command}.1)
     endforeach()

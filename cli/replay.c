@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "terminal.h"
 #include "trace.h"
 
-enum { NOTES_MOST = 8, SOURCE_MOST = 64 << 20, SHOWN_MOST = 40 };
+enum { NOTES_MOST = 8, SOURCE_MOST = 64 << 20, SHOWN_MOST = 40, INTERMEDIATE_MOST = 3 };
 
 struct replay {
     const struct invocation *invocation;
@@ -168,9 +169,9 @@ static void add_summary_text(struct text *text, const struct replay *replay) {
     text_add_count(text, summary->commands);
     text_add_cstr(text, summary->commands == 1 ? " command (" : " commands (");
     text_add_count(text, summary->kernels);
-    text_add_cstr(text, " kernels), ");
+    text_add_cstr(text, summary->kernels == 1 ? " kernel), " : " kernels), ");
     text_add_count(text, summary->checks);
-    text_add_cstr(text, " results to compare, ");
+    text_add_cstr(text, summary->checks == 1 ? " result to compare, " : " results to compare, ");
     text_add_bytes(text, (double)summary->chunk_bytes);
     text_add_cstr(text, " of data\n");
     if (summary->damaged)
@@ -240,20 +241,43 @@ static void add_result_json(struct text *text, const tsmith_replay_result *resul
         text_add_cstr(text, ",\"reason\":");
         text_add_json_cstr(text, result->reason);
     }
-    if (result->different) {
+    if (result->different && result->reason) {
+        text_add_format(text, ",\"offset\":%" PRIu64, result->offset);
+    } else if (result->different) {
         text_add_format(text,
                         ",\"different\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"recorded_bits\":\"0x%" PRIx64
-                        "\",\"replayed_bits\":\"0x%" PRIx64 "\",\"most_ulps\":%" PRIu64,
+                        "\",\"replayed_bits\":\"0x%" PRIx64 "\",\"most_ulps\":%" PRIu64 ",\"most_absolute\":",
                         result->different, result->offset, result->recorded, result->replayed,
                         result->most_ulps);
+        if (isfinite(result->most_absolute))
+            text_add_format(text, "%.9g", result->most_absolute);
+        else
+            text_add_cstr(text, "null");
     }
     text_add_char(text, '}');
+}
+
+// What --tolerance would have to be.
+static void add_worst(struct text *text, const tsmith_replay_result *result) {
+    const bool floats = result->element == TSMITH_ELEMENT_F16 || result->element == TSMITH_ELEMENT_F32 ||
+                        result->element == TSMITH_ELEMENT_F64;
+    if (!isfinite(result->most_absolute)) {
+        text_add_cstr(text, ", some where one of the two is no number");
+        return;
+    }
+    text_add_format(text, ", by %.3g at most", result->most_absolute);
+    if (floats && result->most_ulps != UINT64_MAX) {
+        text_add_cstr(text, " (");
+        text_add_count(text, result->most_ulps);
+        text_add_cstr(text, " ulp)");
+    }
 }
 
 static void add_result_text(struct text *text, const tsmith_replay_result *result) {
     text_add_format(text, "%-16s  buffer %" PRIu64 " %s", tsmith_verdict_name(result->verdict),
                     result->buffer, strcmp(result->what, "map") == 0 ? "mapped" : result->what);
-    text_add_format(text, " after %" PRIu64 " commands", result->command);
+    text_add_format(text, result->command == 1 ? " after %" PRIu64 " command" : " after %" PRIu64 " commands",
+                    result->command);
     if (result->writer) {
         text_add_cstr(text, ", written by ");
         text_add_safe(text, text_string(result->writer), 60);
@@ -271,6 +295,7 @@ static void add_result_text(struct text *text, const tsmith_replay_result *resul
         text_add_cstr(text, "; ");
         text_add_count(text, result->different);
         text_add_cstr(text, result->different == 1 ? " element differs" : " elements differ");
+        add_worst(text, result);
     }
     text_add_char(text, '\n');
 }
@@ -294,14 +319,19 @@ static void add_notes(struct text *text, const struct replay *replay, bool json)
 static void add_results(struct text *text, struct replay *replay, bool json) {
     const size_t count = tsmith_replay_result_count(replay->replay);
     const bool all = invocation_flag(replay->invocation, "all");
-    size_t shown = 0, hidden = 0;
+    size_t shown = 0, hidden = 0, intermediate = 0;
     text_add_cstr(text, json ? ",\"results\":[" : "");
     for (size_t i = 0; i < count; i++) {
         const tsmith_replay_result *result = tsmith_replay_result_get(replay->replay, i);
         replay->verdicts[result->verdict]++;
         replay->varying += result->varies != 0;
-        if (!json && !all && (result->verdict == TSMITH_VERDICT_EXACT || shown == SHOWN_MOST)) {
-            hidden += result->verdict != TSMITH_VERDICT_EXACT;
+        const bool exact = result->verdict == TSMITH_VERDICT_EXACT;
+        // What commands wrote is there to find the first that went wrong: it must not hide what the program saw.
+        intermediate += !exact && strcmp(result->what, "written") == 0;
+        if (!json && !all &&
+            (exact || shown == SHOWN_MOST ||
+             (intermediate > INTERMEDIATE_MOST && strcmp(result->what, "written") == 0))) {
+            hidden += !exact;
             continue;
         }
         text_add_cstr(text, json && shown ? ",\n" : "");
@@ -348,7 +378,8 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     else {
         text_add_cstr(text, "on ");
         text_add_safe(text, text_string(tsmith_replay_device(replay->replay)), 100);
-        text_add_format(text, ", %" PRIu32 " times\n", replay->options.times);
+        text_add_format(text, replay->options.times == 1 ? ", once\n" : ", %" PRIu32 " times\n",
+                        replay->options.times);
     }
     add_notes(text, replay, json);
     add_results(text, replay, json);

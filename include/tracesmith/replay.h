@@ -150,12 +150,14 @@ typedef struct tsmith_replay_result {
     const char *writer;      // the kernel or command that wrote the buffer last; NULL: none did
     uint64_t writer_command; // how many commands were before that one
     tsmith_element element;
-    const char *reason; // UNCOMPARABLE: why
+    const char *
+        reason; // UNCOMPARABLE: why; or that only a hash was recorded, so that of these only `offset` is known:
     // Else, when anything differed in any replay, in the one where it differed most:
     uint64_t offset; // of the first element that is too far off (DIVERGED), or that differs at all
     uint64_t recorded, replayed; // the bits of it
     uint64_t different;          // elements
-    uint64_t most_ulps;          // floating point
+    uint64_t most_ulps;          // floating point; UINT64_MAX where one of the two is no number
+    double most_absolute;        // how far two values are apart at most; infinite where one is no number
     uint32_t replays_exact;
     int varies; // from replay to replay
     uint64_t

@@ -114,6 +114,9 @@ static void note_difference(struct comparison *out, tsmith_element element, uint
     const bool fine = tolerated(element, recorded, replayed, tolerance, &ulps);
     if (is_float(element) && ulps > out->most_ulps)
         out->most_ulps = ulps;
+    const double apart = ulps ? fabs(value_of(element, recorded) - value_of(element, replayed)) : 0;
+    if (!(apart <= out->most_absolute))
+        out->most_absolute = isnan(apart) ? (double)INFINITY : apart;
     if (!out->different || (out->within && !fine)) {
         out->offset = offset;
         out->recorded = recorded;

@@ -19,6 +19,7 @@ struct comparison {
     bool within;                         // every element that differs is within tolerance
     uint64_t different;                  // elements
     uint64_t most_ulps;                  // of floating point; UINT64_MAX against something that is no number
+    double most_absolute;                // how far two values are apart at most; infinite against no number
     uint64_t offset, recorded, replayed; // the first that is too far off, or else that differs
 };
 

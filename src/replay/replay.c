@@ -20,6 +20,8 @@ struct gathered {
     bool wide; // differed beyond tolerance in some replay
     uint8_t *recorded, *least, *most;
     size_t size;
+    bool hashed; // only a hash was recorded; that of the last replay:
+    struct chunk_hash hash;
 };
 
 struct tsmith_replay {
@@ -165,6 +167,8 @@ static void note_comparison(tsmith_replay_result *result, struct gathered *gathe
         result->different = comparison->different;
     }
     result->most_ulps = comparison->most_ulps > result->most_ulps ? comparison->most_ulps : result->most_ulps;
+    if (comparison->most_absolute > result->most_absolute)
+        result->most_absolute = comparison->most_absolute;
     gathered->wide |= !comparison->within;
 }
 
@@ -177,16 +181,37 @@ static bool has_only_hashes(const struct tsmith_recording *recording,
 
 // Of what data was not kept: the same or not, to the piece that has one hash.
 static void compare_hashes(const struct recording_record *content, const struct execute_result *from,
-                           tsmith_replay_result *result) {
+                           tsmith_replay_result *result, struct gathered *gathered) {
     size_t offset;
     const bool equal = recording_hashes_equal(content, from->bytes, from->size, &offset);
+    const struct chunk_hash hash = chunk_hash_of(from->bytes, from->size);
+    result->varies |= gathered->hashed && !chunk_hash_equal(gathered->hash, hash);
+    gathered->hashed = true;
+    gathered->hash = hash;
     result->replays_exact += equal;
-    if (equal || result->verdict == TSMITH_VERDICT_DIVERGED)
+    if (equal || result->different)
         return;
-    result->verdict = TSMITH_VERDICT_DIVERGED;
-    result->reason = "only a hash of it was recorded: where in these 64 KiB it differs is not known";
     result->offset = offset;
     result->different = 1;
+}
+
+// How far off the content of a hash is, nobody can say: where that matters there is no verdict.
+static void judge_hashes(const struct compare_tolerance *tolerance, tsmith_replay_result *result) {
+    if (!result->different)
+        return;
+    if (result->varies && result->replays_exact) {
+        result->verdict = TSMITH_VERDICT_WITHIN_NOISE;
+        result->reason = "it differs from replay to replay, and was as recorded in some";
+    } else if (result->varies) {
+        result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
+        result->reason = "only a hash of it was recorded, and it differs from replay to replay";
+    } else if (tolerance->ulps || tolerance->absolute > 0) {
+        result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
+        result->reason = "only a hash of it was recorded: it differs, and how far is not known";
+    } else {
+        result->verdict = TSMITH_VERDICT_DIVERGED;
+        result->reason = "only a hash of it was recorded: where in these 64 KiB it differs is not known";
+    }
 }
 
 static void compare_result(struct tsmith_replay *replay, const struct execute_result *from,
@@ -195,7 +220,7 @@ static void compare_result(struct tsmith_replay *replay, const struct execute_re
     const struct recording_record *content = content_of(replay, from->record);
     uint8_t *recorded = content ? recording_payload(replay->recording, content, &size) : NULL;
     if (!recorded && content && has_only_hashes(replay->recording, content)) {
-        compare_hashes(content, from, result);
+        compare_hashes(content, from, result, gathered);
         return;
     }
     if (!recorded || size != from->size) {
@@ -260,6 +285,8 @@ static void judge(struct tsmith_replay *replay) {
     for (size_t i = 0; i < replay->count; i++) {
         tsmith_replay_result *result = &replay->results[i];
         const struct gathered *gathered = &replay->gathered[i];
+        if (gathered->hashed && result->verdict != TSMITH_VERDICT_UNCOMPARABLE)
+            judge_hashes(&replay->tolerance, result);
         if (result->verdict == TSMITH_VERDICT_UNCOMPARABLE || !gathered->recorded)
             continue;
         result->varies = memcmp(gathered->least, gathered->most, gathered->size) != 0;

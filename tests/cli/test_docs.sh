@@ -41,6 +41,7 @@ for command in '' $commands; do
     # shellcheck disable=SC2086
     "$TRACESMITH" help --as man $command >"$work/page.1"
     grep -q '^\.SH EXIT STATUS' "$work/page.1"
+    cmp "$work/page.1" "$TRACESMITH_BUILD_DIR/cli/tracesmith${command:+-$command}.1" # and is what gets installed
     if command -v groff >/dev/null; then
         groff -man -Tutf8 -ww "$work/page.1" >/dev/null 2>"$work/err"
         [ ! -s "$work/err" ] || {

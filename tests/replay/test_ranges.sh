@@ -121,3 +121,24 @@ first = next(x for x in r if x["verdict"] == "diverged")
 # Two writes and four launches of the other thread; four rounds of two, and the double_it of the fifth.
 sys.exit(0 if (first["writer"], first["writer_command"]) == ("add_it", 2 + 4 + 4 * 2 + 1) else str(first))
 PY
+
+# With a tolerance: how far what has only a hash is off, nobody knows, so it is no reason to call it diverged; what there is
+# data of lies within it.
+replay_within() {
+    code=0
+    "$TRACESMITH" replay --json --source "add_it=$work/edited.cl" --tolerance "$1" "$work/every.sbt" >"$work/answer.json" ||
+        code=$?
+    [ "$code" -eq "$2" ] || fail "with a tolerance of $1: $code"
+}
+replay_within 0.5 1
+replay_within 1e10 0
+python3 - "$work/answer.json" <<'PY' || fail "hashes and a tolerance"
+import json, sys
+a = json.load(open(sys.argv[1]))
+bad = [x for x in a["results"] if x["verdict"] != "exact"]
+hashed = [x for x in bad if x["verdict"] == "uncomparable"]
+within = [x for x in bad if x["verdict"] == "within-tolerance"]
+assert hashed and within and len(hashed) + len(within) == len(bad), a["verdicts"]
+assert all("hash" in x["reason"] and "recorded_bits" not in x for x in hashed), hashed[0]
+assert all(x["most_absolute"] >= 1 and x["most_absolute"] % 1 == 0 for x in within), within
+PY
