@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "stack/symbols_aranges.h"
 #include "stack/symbols_image.h"
 
 enum { DEPTH_MAX = 256, BUDGET_FIRST = 1 << 16, BUDGET_PER_BYTE = 16 };
@@ -54,6 +55,7 @@ struct dwarf_lines {
     size_t node_count, node_capacity;
     struct arena paths;
     uint64_t budget;
+    bool walked; // all units were looked into for their ranges; false: those of .debug_aranges are known
     bool damaged;
 };
 
@@ -82,14 +84,20 @@ static bool add_ranges(struct dwarf_lines *lines, Dwarf_Die *die, uint32_t value
     return true;
 }
 
-static bool add_unit(struct dwarf_lines *lines, Dwarf_Die *die, struct symbols_ranges *ranges) {
+static bool add_unit(struct dwarf_lines *lines, Dwarf_Off offset) {
     void *units = lines->units;
     if (lines->unit_count >= UINT32_MAX - 1 ||
         !array_reserve(&units, &lines->unit_capacity, lines->unit_count + 1, sizeof *lines->units))
         return false;
     lines->units = units;
-    lines->units[lines->unit_count++] = (struct unit){.offset = dwarf_dieoffset(die)};
-    return add_ranges(lines, die, (uint32_t)lines->unit_count, 0, ranges);
+    lines->units[lines->unit_count++] = (struct unit){.offset = offset};
+    return true;
+}
+
+// In place of what there was.
+static bool build_units(struct dwarf_lines *lines, struct symbols_ranges *ranges) {
+    symbols_segments_finish(&lines->by_address);
+    return symbols_segments_build(&lines->by_address, ranges);
 }
 
 static bool find_units(struct dwarf_lines *lines) {
@@ -104,11 +112,53 @@ static bool find_units(struct dwarf_lines *lines) {
     while (ok && spend(lines) &&
            (got = dwarf_get_units(lines->own.dwarf, unit, &unit, &version, &type, &die, NULL)) == 0)
         if (type == DW_UT_compile || type == DW_UT_skeleton)
-            ok = add_unit(lines, &die, &ranges);
+            ok = add_unit(lines, dwarf_dieoffset(&die)) &&
+                 add_ranges(lines, &die, (uint32_t)lines->unit_count, 0, &ranges);
     if (got < 0)
         lines->damaged = true;
-    ok = ok && symbols_segments_build(&lines->by_address, &ranges);
+    ok = ok && build_units(lines, &ranges);
     free(ranges.items);
+    lines->walked = true;
+    return ok;
+}
+
+// ---- what the file says of the ranges of its units
+
+struct listed {
+    struct dwarf_lines *lines;
+    struct symbols_ranges ranges;
+    uint64_t unit; // the last one
+};
+
+static bool take_listed(void *context, uint64_t unit, uint64_t start, uint64_t end) {
+    struct listed *listed = context;
+    struct dwarf_lines *lines = listed->lines;
+    Dwarf_Off next;
+    size_t header;
+    if (!spend(lines))
+        return false;
+    if (start < lines->code_start || end > lines->code_end || !start)
+        return true;
+    if (!lines->unit_count || unit != listed->unit) {
+        if (dwarf_next_unit(lines->own.dwarf, unit, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) !=
+                0 ||
+            !add_unit(lines, unit + header))
+            return false;
+        listed->unit = unit;
+    }
+    return symbols_ranges_add(&listed->ranges,
+                              (struct symbols_range){start, end, (uint32_t)lines->unit_count, 0});
+}
+
+// False: the list is not there, damaged or of no use. What it leaves out is found by looking into all units.
+static bool list_units(struct dwarf_lines *lines, const struct elf_file *file) {
+    struct listed listed = {.lines = lines};
+    size_t size;
+    uint8_t *bytes = symbols_image_section(file, ".debug_aranges", &size);
+    bool ok = bytes && symbols_aranges_read(bytes, size, take_listed, &listed) && listed.ranges.count &&
+              build_units(lines, &listed.ranges);
+    free(listed.ranges.items);
+    free(bytes);
     return ok;
 }
 
@@ -367,7 +417,7 @@ struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct e
         lines->nodes = nodes;
         lines->nodes[0] = (struct node){0};
         lines->node_count = 1;
-        if (find_units(lines))
+        if (list_units(lines, file) || find_units(lines))
             return lines;
     }
     dwarf_lines_close(lines);
@@ -395,6 +445,9 @@ size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t address, struct symb
     uint32_t found = symbols_segments_find(&lines->by_address, address);
     size_t count = 0;
     *place = (struct symbols_frame){0};
+    if (!found && !lines->walked && address >= lines->code_start && address < lines->code_end &&
+        find_units(lines))
+        found = symbols_segments_find(&lines->by_address, address);
     if (!found)
         return 0;
     struct unit *unit = &lines->units[found - 1];

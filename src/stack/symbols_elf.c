@@ -35,19 +35,24 @@ static bool read_at(const struct elf_file *file, uint64_t offset, void *into, si
     return true;
 }
 
-// Bytes of a section that the file has.
-static size_t section_size(const struct elf_file *file, const Elf64_Shdr *section) {
+size_t elf_file_size(const struct elf_file *file, const Elf64_Shdr *section) {
     if (section->sh_type == SHT_NOBITS || section->sh_offset > file->size)
         return 0;
     uint64_t left = file->size - section->sh_offset;
     return (size_t)(section->sh_size < left ? section->sh_size : left);
 }
 
+bool elf_file_copy(const struct elf_file *file, const Elf64_Shdr *section, void *into, size_t size) {
+    return size <= elf_file_size(file, section) && read_at(file, section->sh_offset, into, size);
+}
+
 uint8_t *elf_file_read(const struct elf_file *file, const Elf64_Shdr *section, size_t *size) {
-    *size = section_size(file, section);
-    uint8_t *bytes = calloc(*size + 1, 1);
-    if (bytes && *size && !read_at(file, section->sh_offset, bytes, *size))
+    *size = elf_file_size(file, section);
+    uint8_t *bytes = malloc(*size + 1);
+    if (bytes && *size && !elf_file_copy(file, section, bytes, *size))
         *size = 0; // the file has shrunk
+    if (bytes)
+        bytes[*size] = 0;
     return bytes;
 }
 
@@ -108,7 +113,7 @@ const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name
     for (size_t i = 0; i < file->section_count; i++)
         if (file->sections[i].sh_name < file->names_size &&
             strcmp(file->names + file->sections[i].sh_name, name) == 0)
-            return section_size(file, &file->sections[i]) ? &file->sections[i] : NULL;
+            return elf_file_size(file, &file->sections[i]) ? &file->sections[i] : NULL;
     return NULL;
 }
 
@@ -143,7 +148,7 @@ void elf_file_build_id(const struct elf_file *file, char text[2 * ELF_BUILD_ID_M
     text[0] = '\0';
     for (size_t i = 0; i < file->section_count && !found; i++) {
         const Elf64_Shdr *section = &file->sections[i];
-        size_t size = section->sh_type == SHT_NOTE ? section_size(file, section) : 0;
+        size_t size = section->sh_type == SHT_NOTE ? elf_file_size(file, section) : 0;
         if (!size || size > NOTE_MAX)
             continue;
         uint8_t *notes = elf_file_read(file, section, &size);
@@ -233,7 +238,7 @@ static bool add_table(struct elf_symbols *symbols, const struct elf_file *file, 
 
 static const Elf64_Shdr *table_of(const struct elf_file *file, uint32_t type) {
     for (size_t i = 0; i < file->section_count; i++)
-        if (file->sections[i].sh_type == type && section_size(file, &file->sections[i]))
+        if (file->sections[i].sh_type == type && elf_file_size(file, &file->sections[i]))
             return &file->sections[i];
     return NULL;
 }

@@ -32,6 +32,9 @@ void elf_file_close(struct elf_file *file);
 const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name);
 // The bytes of a section, cut where the file ends, and a NUL behind them; the caller's to free. NULL: there is no memory.
 uint8_t *elf_file_read(const struct elf_file *file, const Elf64_Shdr *section, size_t *size);
+// How many bytes of the section the file has; and the first `size` of them. False: the file has become shorter.
+size_t elf_file_size(const struct elf_file *file, const Elf64_Shdr *section);
+bool elf_file_copy(const struct elf_file *file, const Elf64_Shdr *section, void *into, size_t size);
 // As lower-case hex; empty when there is none.
 void elf_file_build_id(const struct elf_file *file, char text[2 * ELF_BUILD_ID_MAX + 1]);
 

@@ -2,38 +2,30 @@
 #include "stack/symbols_image.h"
 
 #include <endian.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
+#include <sys/mman.h>
 #include <zstd.h>
 
 #include "base/bytes.h"
-
-// Everything lines and functions are told by. X(name without its point)
-#define SECTIONS(X)                                                                                          \
-    X(debug_info)                                                                                            \
-    X(debug_types)                                                                                           \
-    X(debug_abbrev)                                                                                          \
-    X(debug_line)                                                                                            \
-    X(debug_str)                                                                                             \
-    X(debug_line_str)                                                                                        \
-    X(debug_ranges)                                                                                          \
-    X(debug_rnglists)                                                                                        \
-    X(debug_addr)                                                                                            \
-    X(debug_str_offsets)
+#include "stack/symbols_inflate.h"
 
 enum {
     PADDING = 16,
-    FACTOR_MAX = 1100,
-    NAME_SIZE = 20
-};                                                   // zlib cannot pack better; of zstd no more is believed
+    FACTOR_MAX = 1100, // zlib cannot pack better; of zstd no more is believed
+    NAME_SIZE = 24,
+    THREAD_LEAST = 256 << 10 // packed bytes that are worth a thread of their own
+};
 static const uint64_t IMAGE_MAX = UINT64_C(4) << 30; // bytes of all sections: beyond it there are no lines
 enum packing { PLAIN, ZLIB, ZSTANDARD };
 
-// A section as it is in the file, and what becomes of it.
+// A section as it is, and what becomes of it.
 struct piece {
-    uint8_t *bytes;
+    const struct elf_file *file; // where a plain one lies; NULL: at `from`
+    const Elf64_Shdr *section;
+    uint8_t *bytes;      // of a packed one, to be freed
     const uint8_t *from; // within bytes, behind a header
     size_t length;
     enum packing packing;
@@ -41,21 +33,23 @@ struct piece {
 };
 
 static const char NAMES[][NAME_SIZE] = {
-#define NAME(name) "." #name,
-    SECTIONS(NAME)
+#define NAME(NAME, name) "." #name,
+    SYMBOLS_SECTION_TABLE(NAME)
 #undef NAME
 };
-enum { COUNT = sizeof NAMES / sizeof *NAMES };
+
+// ---- sections
 
 // Reads the header of what is packed. False when it is damaged, or packed in a way that is not known.
-static bool understand(struct piece *piece, const Elf64_Shdr *section, bool old) {
+static bool understand(struct piece *piece, bool old) {
     piece->from = piece->bytes;
-    piece->size = piece->length;
-    if (old && piece->length >= 12 && memcmp(piece->bytes, "ZLIB", 4) == 0) {
+    if (old) {
+        if (piece->length < 12 || memcmp(piece->bytes, "ZLIB", 4) != 0)
+            return false;
         piece->packing = ZLIB;
         piece->size = be64toh(bytes_get_u64(piece->bytes + 4));
         piece->from += 12;
-    } else if (section->sh_flags & SHF_COMPRESSED) {
+    } else {
         Elf64_Chdr head;
         if (piece->length < sizeof head)
             return false;
@@ -67,36 +61,63 @@ static bool understand(struct piece *piece, const Elf64_Shdr *section, bool old)
         piece->from += sizeof head;
     }
     piece->length -= (size_t)(piece->from - piece->bytes);
-    return piece->packing == PLAIN || piece->size / FACTOR_MAX <= piece->length;
+    return piece->size / FACTOR_MAX <= piece->length;
 }
 
-static bool read_piece(const struct elf_file *file, size_t index, struct piece *piece) {
+// What there is of that name. A plain one is read later, to where it belongs.
+static bool find_piece(const struct elf_file *file, const char *name, struct piece *piece) {
     char old_name[NAME_SIZE + 1];
-    (void)snprintf(old_name, sizeof old_name, ".z%s", NAMES[index] + 1);
-    const Elf64_Shdr *section = elf_file_section(file, NAMES[index]);
+    (void)snprintf(old_name, sizeof old_name, ".z%s", name + 1);
+    const Elf64_Shdr *section = elf_file_section(file, name);
     bool old = !section && (section = elf_file_section(file, old_name));
     if (!section)
         return true;
+    piece->file = file;
+    piece->section = section;
+    piece->size = piece->length = elf_file_size(file, section);
+    if (!old && !(section->sh_flags & SHF_COMPRESSED))
+        return true;
     piece->bytes = elf_file_read(file, section, &piece->length);
-    return piece->bytes && understand(piece, section, old);
+    return piece->bytes && understand(piece, old);
 }
 
-static bool unpack(const struct piece *piece, char *to) {
-    uLongf size = piece->size;
+static bool unpack(const struct piece *piece, uint8_t *to) {
     switch (piece->packing) {
     case ZLIB:
-        return uncompress((Bytef *)to, &size, piece->from, piece->length) == Z_OK && size == piece->size;
+        return symbols_inflate(piece->from, piece->length, to, piece->size);
     case ZSTANDARD:
         return ZSTD_decompress(to, piece->size, piece->from, piece->length) == piece->size;
     default:
+        if (piece->file)
+            return elf_file_copy(piece->file, piece->section, to, piece->length);
         memcpy(to, piece->from, piece->length);
         return true;
     }
 }
 
+uint8_t *symbols_image_section(const struct elf_file *file, const char *name, size_t *size) {
+    struct piece piece = {0};
+    uint8_t *bytes = NULL;
+    *size = 0;
+    if (find_piece(file, name, &piece) && piece.size && piece.size < IMAGE_MAX)
+        bytes = malloc(piece.size + PADDING);
+    if (bytes && unpack(&piece, bytes)) {
+        *size = piece.size;
+        memset(bytes + piece.size, 0, PADDING);
+    } else {
+        free(bytes);
+        bytes = NULL;
+    }
+    free(piece.bytes);
+    return bytes;
+}
+
+// ---- the image
+
 // The header of the file, its sections, and the section with their names.
 static void write_heads(char *image, uint64_t sections_at, uint64_t names_at, const struct piece *pieces,
                         uint16_t machine) {
+    enum { COUNT = SYMBOLS_SECTIONS };
     Elf64_Ehdr head = {.e_type = ET_EXEC,
                        .e_machine = machine,
                        .e_version = EV_CURRENT,
@@ -122,29 +143,105 @@ static void write_heads(char *image, uint64_t sections_at, uint64_t names_at, co
     memcpy(image + names_at + 1, NAMES, sizeof NAMES);
 }
 
-struct symbols_image symbols_image_make(const struct elf_file *file) {
-    struct piece pieces[COUNT] = {{0}};
+// Every second share of the pieces, by what there is to unpack.
+struct share {
+    struct piece *pieces;
+    char *image;
+    bool second[SYMBOLS_SECTIONS], mine, ok;
+};
+
+static void *fill(void *context) {
+    struct share *share = context;
+    for (size_t i = 0; i < SYMBOLS_SECTIONS; i++)
+        if (share->second[i] == share->mine && share->pieces[i].size)
+            share->ok &= unpack(&share->pieces[i], (uint8_t *)share->image + share->pieces[i].offset);
+    return NULL;
+}
+
+// The largest packed one is for another thread, if it is large; true: there is such.
+static bool divide(struct share *share) {
+    size_t largest = 0;
+    for (size_t i = 0; i < SYMBOLS_SECTIONS; i++)
+        if (share->pieces[i].packing != PLAIN && (share->pieces[largest].packing == PLAIN ||
+                                                  share->pieces[i].length > share->pieces[largest].length))
+            largest = i;
+    share->second[largest] =
+        share->pieces[largest].packing != PLAIN && share->pieces[largest].length >= THREAD_LEAST;
+    return share->second[largest];
+}
+
+static bool fill_all(struct piece *pieces, char *image) {
+    struct share first = {.pieces = pieces, .image = image, .ok = true}, second;
+    pthread_t thread;
+    bool two = divide(&first);
+    second = first;
+    second.mine = true;
+    bool started = two && pthread_create(&thread, NULL, fill, &second) == 0;
+    (void)fill(&first);
+    if (started)
+        (void)pthread_join(thread, NULL);
+    else if (two)
+        (void)fill(&second);
+    return first.ok && second.ok;
+}
+
+// Large pages, where there are such: a fault for each small one takes as long as unpacking it.
+static char *take_memory(size_t size) {
+    enum { HUGE_PAGE = 2 << 20 };
+    if (size < HUGE_PAGE || size > SIZE_MAX - HUGE_PAGE)
+        return malloc(size);
+    char *bytes = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1));
+    if (bytes)
+        (void)madvise(bytes, size, MADV_HUGEPAGE);
+    return bytes;
+}
+
+// Lays the pieces out, and frees what was read of them.
+static struct symbols_image build(struct piece *pieces, bool ok, uint16_t machine) {
     struct symbols_image image = {0};
     uint64_t at = sizeof(Elf64_Ehdr);
-    bool ok = true;
-    for (size_t i = 0; ok && i < COUNT; i++) {
-        ok = read_piece(file, i, &pieces[i]) && !__builtin_add_overflow(at, PADDING, &pieces[i].offset) &&
+    for (size_t i = 0; ok && i < SYMBOLS_SECTIONS; i++) {
+        ok = !__builtin_add_overflow(at, PADDING, &pieces[i].offset) &&
              !__builtin_add_overflow(pieces[i].offset, pieces[i].size, &at) && at < IMAGE_MAX;
         at = (at + PADDING) & ~(uint64_t)(PADDING - 1);
     }
-    uint64_t sections_at = at + PADDING, names_at = sections_at + (COUNT + 2) * sizeof(Elf64_Shdr);
-    image.size = names_at + COUNT * NAME_SIZE + PADDING;
-    if (ok && pieces[0].size)
-        image.bytes = calloc(image.size, 1);
+    uint64_t sections_at = at + PADDING, names_at = sections_at + (SYMBOLS_SECTIONS + 2) * sizeof(Elf64_Shdr);
+    image.size = names_at + SYMBOLS_SECTIONS * NAME_SIZE + PADDING;
+    if (ok && pieces[SYMBOLS_INFO].size)
+        image.bytes = take_memory(image.size);
     ok = image.bytes != NULL;
-    for (size_t i = 0; i < COUNT; i++) {
-        ok = ok && (!pieces[i].size || unpack(&pieces[i], image.bytes + pieces[i].offset));
-        free(pieces[i].bytes);
-    }
     if (ok) {
-        write_heads(image.bytes, sections_at, names_at, pieces, file->machine);
+        uint64_t end = 0; // of what has been written: zeros between the sections, and behind the last
+        for (size_t i = 0; i < SYMBOLS_SECTIONS; i++) {
+            memset(image.bytes + end, 0, pieces[i].offset - end);
+            end = pieces[i].offset + pieces[i].size;
+        }
+        memset(image.bytes + end, 0, image.size - end);
+        ok = fill_all(pieces, image.bytes);
+    }
+    for (size_t i = 0; i < SYMBOLS_SECTIONS; i++)
+        free(pieces[i].bytes);
+    if (ok) {
+        write_heads(image.bytes, sections_at, names_at, pieces, machine);
         return image;
     }
     free(image.bytes);
     return (struct symbols_image){0};
+}
+
+struct symbols_image symbols_image_make(const struct elf_file *file) {
+    struct piece pieces[SYMBOLS_SECTIONS] = {{0}};
+    bool ok = true;
+    for (size_t i = 0; ok && i < SYMBOLS_SECTIONS; i++)
+        ok = find_piece(file, NAMES[i], &pieces[i]);
+    return build(pieces, ok, file->machine);
+}
+
+struct symbols_image symbols_image_of(const struct symbols_bytes sections[SYMBOLS_SECTIONS],
+                                      uint16_t machine) {
+    struct piece pieces[SYMBOLS_SECTIONS] = {{0}};
+    for (size_t i = 0; i < SYMBOLS_SECTIONS; i++)
+        pieces[i] =
+            (struct piece){.from = sections[i].bytes, .length = sections[i].size, .size = sections[i].size};
+    return build(pieces, true, machine);
 }
