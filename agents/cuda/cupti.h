@@ -29,6 +29,7 @@ enum {
 enum cupti_result {
     CUPTI_OK = 0,
     CUPTI_LIMIT_REACHED = 12,
+    CUPTI_NOT_INITIALIZED = 15,
     CUPTI_INVALID_KIND = 21,
     CUPTI_NOT_COMPATIBLE = 14,
     CUPTI_NOT_SUPPORTED = 27,

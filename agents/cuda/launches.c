@@ -12,11 +12,14 @@
 enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
 
 #define OPEN (UINT64_C(1) << 31)
+#define INNER (UINT64_C(1) << 30)
 
-// word: correlation id (32 bits) | OPEN | track (31 bits). Time and stack are of that id while the word is.
+// word: correlation id (32 bits) | OPEN | INNER | track (30 bits). Time and stack are of that id while the word is. INNER: a
+// call of the driver within a launch of the runtime, where CUPTI gives the two different ids; the record may have either.
 static _Atomic uint64_t *words;
 static _Atomic int64_t *times;
 static _Atomic uint32_t *stacks; // only where stacks are wanted
+static _Atomic uint32_t *outers; // of INNER: the id of the call of the runtime
 static _Atomic uint64_t begun, ended_all;
 
 enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_WAIT, CALL_NOTED };
@@ -38,7 +41,8 @@ bool launches_init(void) {
     words = map(PLACES * sizeof *words);
     times = map(PLACES * sizeof *times);
     stacks = map(PLACES * sizeof *stacks);
-    return words && times && stacks;
+    outers = map(PLACES * sizeof *outers);
+    return words && times && stacks && outers;
 }
 
 // ---- which calls
@@ -147,6 +151,19 @@ static void enter(enum call_class class, uint32_t correlation, uint32_t stack) {
     }
 }
 
+static void enter_inner(uint32_t correlation) {
+    const size_t at = correlation % PLACES, outer = here.correlation % PLACES;
+    if (atomic_load_explicit(&words[at], memory_order_relaxed) & OPEN)
+        give_up(at);
+    atomic_store_explicit(&times[at], atomic_load_explicit(&times[outer], memory_order_relaxed),
+                          memory_order_relaxed);
+    if (stacks_on)
+        atomic_store_explicit(&stacks[at], atomic_load_explicit(&stacks[outer], memory_order_relaxed),
+                              memory_order_relaxed);
+    atomic_store_explicit(&outers[at], here.correlation, memory_order_relaxed);
+    atomic_store_explicit(&words[at], (uint64_t)correlation << 32 | INNER | here.track, memory_order_release);
+}
+
 void launches_call(int domain, uint32_t id, const struct cupti_callback_data *data) {
     if (domain < CUPTI_DOMAIN_DRIVER || domain > CUPTI_DOMAIN_RUNTIME || id >= NAMES || !agent_recording())
         return;
@@ -158,6 +175,9 @@ void launches_call(int domain, uint32_t id, const struct cupti_callback_data *da
     if (data->site == 0) {
         if (here.depth++ == 0 && channel_armed(agent.channel))
             enter(class, data->correlation, stacks_capture());
+        else if (here.depth > 1 && class == CALL_LAUNCH && here.correlation &&
+                 here.correlation != data->correlation)
+            enter_inner(data->correlation);
         return;
     }
     here.depth -= here.depth > 0;
@@ -183,15 +203,19 @@ bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out
     const size_t at = correlation % PLACES;
     const uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
     const uint32_t there = (uint32_t)(word >> 32);
+    struct launch of_outer;
     *out = (struct launch){.track = 0};
     if (there != correlation || !correlation)
         return false;
-    out->track = (uint32_t)(word & (OPEN - 1));
+    out->track = (uint32_t)(word & (INNER - 1));
     out->time = atomic_load_explicit(&times[at], memory_order_relaxed);
     if (stacks_on)
         out->stack = atomic_load_explicit(&stacks[at], memory_order_relaxed);
+    const uint32_t outer = word & INNER ? atomic_load_explicit(&outers[at], memory_order_relaxed) : 0;
     if (use == LAUNCH_RECORD && (word & OPEN) && close_launch(at))
         ++*ended;
+    else if (use == LAUNCH_RECORD && outer)
+        (void)launches_find(outer, use, &of_outer, ended);
     return true;
 }
 

@@ -29,6 +29,7 @@
 // Those that not every version has.
 #define CUPTI_LATER_FUNCTIONS(X)                                                                             \
     X(ActivityConfigureUnifiedMemoryCounter, int(struct cupti_unified_memory_config *, uint32_t))            \
+    X(SetThreadIdType, int(int))                                                                             \
     X(ActivityEnableCudaEventDeviceTimestamps, int(uint8_t))                                                 \
     X(Subscribe_v2, int(void **, cupti_callback *, void *, struct cupti_subscriber_params *))                \
     X(GetTimestamp_v2, int(void *, uint64_t *))                                                              \
@@ -47,6 +48,8 @@ struct cupti {
     void *subscriber;
     char path[1024]; // of the library
     bool simulated;  // it is a test double
+    bool
+        system_threads; // records name threads as the system does; without it by pthread_self(), which tells nothing here
 };
 extern struct cupti cupti;
 

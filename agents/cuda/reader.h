@@ -37,7 +37,9 @@ static inline uint32_t reader_queue(struct reader *reader, uint32_t device, uint
         return reader->queue;
     return reader_queue_slow(reader, device, context, stream);
 }
-uint32_t reader_thread(struct reader *reader, uint32_t tid);
+// The track of a thread that a record names; `launched_by`, where that is known otherwise, if CUPTI cannot name threads as
+// the system does.
+uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by);
 // The string id of a kernel's name.
 uint32_t reader_kernel_name(struct reader *reader, const char *name);
 static inline uint64_t reader_correlation(uint32_t correlation) {

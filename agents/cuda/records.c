@@ -71,7 +71,10 @@ uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t cont
     return reader->queue;
 }
 
-uint32_t reader_thread(struct reader *reader, uint32_t tid) {
+uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by) {
+    if (!cupti.system_threads)
+        return launched_by ? launched_by
+                           : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "calls of unknown threads");
     if (reader->tid != tid || !reader->thread) {
         reader->tid = tid;
         reader->thread = tracks_thread(tid);

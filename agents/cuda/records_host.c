@@ -41,7 +41,7 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t words = launch.stack ? 7 : 6;
     uint64_t *at = reader_reserve(reader, launch.stack ? shapes.call_stack : shapes.call, words,
-                                  reader_thread(reader, record->thread));
+                                  reader_thread(reader, record->thread, launch.track));
     if (!at)
         return;
     at[1] = (uint64_t)reader_time(reader, record->start);
@@ -116,7 +116,7 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     if (!record->start || record->end < record->start)
         return;
     if (record->object_kind == THREAD && record->object.host.thread)
-        track = reader_thread(reader, record->object.host.thread);
+        track = reader_thread(reader, record->object.host.thread, 0);
     else if (record->object_kind == STREAM)
         track = reader_queue(reader, record->object.device.device, record->object.device.context,
                              record->object.device.stream);
@@ -149,7 +149,7 @@ void record_jit(struct reader *reader, const struct cupti_jit *record) {
         return;
     }
     const uint32_t track = cupti_has(CUPTI_13_0) && record->thread
-                               ? reader_thread(reader, record->thread)
+                               ? reader_thread(reader, record->thread, 0)
                                : tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "JIT compiler");
     uint64_t *at = reader_reserve(reader, shapes.compile, WORDS, track);
     if (!at)

@@ -46,6 +46,12 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+// Within cuInit, where we are called, some of it is too early. What was refused then is asked for again when the program
+// has made its first context.
+static _Atomic uint32_t refused_kinds; // a bit per place in `kinds`
+static atomic_bool refused_unified_memory;
+static void enable_refused(void);
+
 // ---- what CUPTI calls
 
 static uint32_t stream_of(void *context, void *stream) {
@@ -76,6 +82,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         context = 0;
     switch (id) {
     case CUPTI_RESOURCE_CONTEXT_CREATED:
+        enable_refused();
         object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
         break;
     case CUPTI_RESOURCE_CONTEXT_DESTROY:
@@ -203,8 +210,26 @@ static void enable_unified_memory(void) {
     for (uint32_t i = 0; i < counters; i++)
         config[i] = (struct cupti_unified_memory_config){
             .scope = PROCESS_ONE_DEVICE, .counter = i + 1, .device = 0, .enable = 1};
-    if (cupti.ActivityConfigureUnifiedMemoryCounter(config, counters) == CUPTI_OK)
+    const int result = cupti.ActivityConfigureUnifiedMemoryCounter(config, counters);
+    if (result == CUPTI_OK)
         enable(CUPTI_KIND_UNIFIED_MEMORY);
+    atomic_store(&refused_unified_memory, result == CUPTI_NOT_INITIALIZED);
+}
+
+static void enable_refused(void) {
+    const uint32_t refused = atomic_exchange(&refused_kinds, 0);
+    char text[200];
+    for (size_t i = 0; i < KINDS; i++) {
+        const int result = refused >> i & 1 ? enable(kinds[i].kind) : CUPTI_OK;
+        if (result == CUPTI_OK || !kinds[i].needed)
+            continue;
+        snprintf(text, sizeof text, "kernels are not recorded: CUPTI says %s (%d)", library_error(result),
+                 result);
+        agent_notice(text);
+        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+    }
+    if (atomic_exchange(&refused_unified_memory, false))
+        enable_unified_memory();
 }
 
 static void enable_events(void) {
@@ -214,6 +239,8 @@ static void enable_events(void) {
 }
 
 static int enable_all(void) {
+    enum { SYSTEM_IDS = 1 };
+    cupti.system_threads = cupti.SetThreadIdType && cupti.SetThreadIdType(SYSTEM_IDS) == CUPTI_OK;
     int result = cupti.shared ? cupti.ActivityRegisterCallbacks_v2(cupti.subscriber, buffers_wanted_v2,
                                                                    buffers_full_v2)
                               : cupti.ActivityRegisterCallbacks(buffers_wanted, buffers_full);
@@ -221,7 +248,10 @@ static int enable_all(void) {
         if (!cupti_has(kinds[i].since))
             continue;
         const int enabled = enable(kinds[i].kind);
-        result = kinds[i].needed ? enabled : CUPTI_OK;
+        if (enabled == CUPTI_NOT_INITIALIZED)
+            atomic_fetch_or(&refused_kinds, 1u << i);
+        else if (kinds[i].needed)
+            result = enabled;
     }
     if (result == CUPTI_OK)
         result = enable_graphs();

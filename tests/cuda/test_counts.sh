@@ -8,6 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 record plain -- "$programs/cu_work" launches=1000
 record threads -- "$programs/cu_work" launches=500 threads=4 streams=3 bad=2
 record graphs -- "$programs/cu_work" launches=10 graphs=20
+DOUBLE_CUPTI=early record early -- "$programs/cu_work" launches=1000
+DOUBLE_CUPTI=pthreads record pthreads -- "$programs/cu_work" launches=500 threads=4
 DOUBLE_CUPTI=strict record strict -- "$programs/cu_work" launches=10 graphs=20
 python3 - "$work" <<'PY'
 import sys
@@ -15,13 +17,23 @@ from trace import Run
 
 plain = Run(sys.argv[1], "plain")
 plain.expect(plain.truth["launches"] == 1000, "the program did not do its work")
-for run in (plain, Run(sys.argv[1], "threads"), Run(sys.argv[1], "graphs"), Run(sys.argv[1], "strict")):
+early = Run(sys.argv[1], "early")
+for run in (plain, early, *(Run(sys.argv[1], name) for name in ("threads", "graphs", "strict", "pthreads"))):
     run.check_everything()
     run.expect(not run.lost, f"lost {run.lost}")
     run.expect(all("duration" in kernel for kernel in run.of("kernel")), "a kernel without times")
 plain.check_sizes()
 plain.expect([(d["name"], d["compute_units"], d["memory_bytes"]) for d in plain.devices] == [("Double GPU", 40, 8 << 30)],
              f"devices {plain.devices}")
+plain.expect(early.devices == plain.devices, "what was too early within cuInit is recorded later")
+# CUPTI names threads by pthread_self() unless it is told otherwise.
+threads = Run(sys.argv[1], "threads")
+for run in (threads, Run(sys.argv[1], "pthreads")):
+    tracks = [run.tracks[call["track"]] for call in run.calls("cuLaunchKernel")]
+    run.expect({track["kind"] for track in tracks} == {"thread"}, f"{tracks}")
+    run.expect(len({track["tid"] for track in tracks}) == 4, "a track for each thread")
+calls = {run.tracks[e["track"]]["kind"] for e in threads.of("api")}
+threads.expect(calls == {"thread"}, f"calls on {calls}")
 graphs = [k for k in Run(sys.argv[1], "graphs").of("kernel") if k["name"] == "graph_node_kernel(float*, int)"]
 plain.expect(len({k["correlation"] for k in graphs}) == 20, "nodes belong to the launch of their graph")
 plain.expect(sorted({k["args"]["graphNodeId"] & 0xffffffff for k in graphs}) == [1, 2, 3, 4, 5], "nodes")

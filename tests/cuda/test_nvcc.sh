@@ -17,6 +17,8 @@ ldd "$work/vectors" | grep -q "libcudart.so.13 => $doubles" || skip "the program
 
 record program -- "$work/vectors" 500
 [ "$status" -eq 0 ] || fail "exit status $status: $(cat "$work/program.err")"
+DOUBLE_NESTED=inner record inner -- "$work/vectors" 500
+DOUBLE_NESTED=outer record outer -- "$work/vectors" 500
 options=--stacks
 record stacks -- "$work/vectors" 100
 "$TRACESMITH" view --stacks -t kernel "$work/stacks.sbt" >"$work/stacks.text"
@@ -25,6 +27,15 @@ python3 - "$work" <<'PY'
 import sys
 from collections import Counter
 from trace import Run
+
+# The ids of the runtime's call and of the driver's call in it are one, or two, of which a kernel has either.
+for name in ("inner", "outer"):
+    run = Run(sys.argv[1], name)
+    launches = run.truth["add"] + run.truth["scale"]
+    run.expect(not run.lost, f"lost {run.lost}")
+    run.expect(len(run.of("kernel")) == launches, "kernels")
+    host = {run.tracks[k.get("host_track", 0)]["kind"] if k.get("host_track") else None for k in run.of("kernel")}
+    run.expect(host == {"thread"}, f"who launched: {host}")
 
 run = Run(sys.argv[1], "program")
 truth = run.truth

@@ -40,7 +40,7 @@ struct graph {
 
 static const struct hooks *_Atomic hooks;
 static _Atomic uint32_t correlations, contexts, streams = 6, modules, graphs;
-static atomic_int initialised;
+static atomic_int initialised, ready;
 static __thread struct context *current;
 static struct context *_Atomic first_context;
 static __thread bool capturing; // what is launched becomes a node of a graph
@@ -48,6 +48,9 @@ static __thread uint32_t outer; // the correlation id of the call of the runtime
 
 void double_hook(const struct hooks *theirs) {
     atomic_store(&hooks, theirs);
+}
+bool double_is_ready(void) {
+    return atomic_load(&ready);
 }
 uint32_t double_context_id(void *context) {
     return context ? ((struct context *)context)->id : 0;
@@ -82,9 +85,17 @@ static long setting(const char *name, long otherwise) {
 
 // ---- calls
 
+// DOUBLE_NESTED: ids of calls of the driver within one of the runtime. Not set: those of the runtime's call.
+//     outer   their own, and what they launch has the runtime's
+//     inner   their own, and what they launch has it too
+static bool nested(const char *how) {
+    const char *value = getenv("DOUBLE_NESTED");
+    return value && (!how || strcmp(value, how) == 0);
+}
+
 static struct call begin(int domain, uint32_t id, const char *name) {
     struct call call = {.domain = domain, .id = id, .name = name, .hooks = atomic_load(&hooks)};
-    call.correlation = outer ? outer : atomic_fetch_add(&correlations, 1) + 1;
+    call.correlation = outer && !nested(NULL) ? outer : atomic_fetch_add(&correlations, 1) + 1;
     if (call.hooks)
         call.hooks->call(0, domain, id, name, call.correlation, NULL, current);
     call.start = now();
@@ -130,6 +141,8 @@ static void run(struct stream *stream, struct operation *operation, uint64_t nan
     do {
         start = busy > earliest ? busy : earliest;
     } while (!atomic_compare_exchange_weak(&stream->busy_until, &busy, start + nanoseconds));
+    if (outer && nested("outer"))
+        operation->correlation = outer;
     operation->device = stream->context->device;
     operation->context = stream->context->id;
     operation->stream = stream->id;
@@ -172,6 +185,7 @@ int cuInit(unsigned flags) {
         *(void **)&initialize = dlsym(library, "InitializeInjection");
     if (initialize)
         initialize();
+    atomic_store(&ready, 1);
     BEGIN(cuInit);
     return end(&call, OK);
 }

@@ -20,6 +20,8 @@
 //     strange       records of a kind that nobody knows
 //     strict        what loses things without a word does: two timestamp callbacks spoil as many kernels; kernels of
 //                   graphs have no times when kernels alone are enabled, and are not there once a kind was disabled
+//     early         within cuInit nothing can be switched on yet (unified memory never can)
+//     pthreads      threads cannot be named as the system names them
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
 #include "cupti_double.h"
 
@@ -41,7 +43,7 @@ enum { KIND_LIMIT = 64, PENDING = 1 << 16 };
 static cupti_callback *subscriber;
 static void *subscriber_context;
 static int subscribed; // handed out as the handle
-static bool subscribed_v2;
+static bool subscribed_v2, system_threads;
 static cupti_buffer_wanted *wanted;
 static cupti_buffer_full *full;
 static cupti_buffer_wanted_v2 *wanted_v2;
@@ -307,6 +309,10 @@ static void write_at(const void *record, size_t size, uint32_t kind, uint64_t en
 
 // ---- what the driver tells
 
+uint32_t double_thread(void) {
+    return system_threads ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
+}
+
 static void on_call(int site, int domain, uint32_t id, const char *name, uint32_t correlation,
                     const int *result, void *context) {
     struct cupti_callback_data data = {.site = site,
@@ -327,7 +333,7 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
                                      .start = start,
                                      .end = end,
                                      .process = (uint32_t)getpid(),
-                                     .thread = (uint32_t)syscall(SYS_gettid),
+                                     .thread = double_thread(),
                                      .correlation = correlation,
                                      .result = (uint32_t)result};
     if (double_is_enabled(kind))
@@ -620,8 +626,17 @@ API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cu
     return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }
 
+API(SetThreadIdType, int type) {
+    if (has("pthreads") || type > 1)
+        return CUPTI_NOT_SUPPORTED;
+    system_threads = type == 1;
+    return CUPTI_OK;
+}
+
 API(ActivityEnable, int kind) {
     static const char name[] = "Double GPU";
+    if (has("early") && !double_is_ready())
+        return CUPTI_NOT_INITIALIZED;
     if (kind >= KIND_LIMIT || !double_bytes_of((uint32_t)kind))
         return CUPTI_INVALID_KIND;
     atomic_fetch_or(&enabled, UINT64_C(1) << kind);
@@ -648,6 +663,8 @@ API(ActivityConfigureUnifiedMemoryCounter, struct cupti_unified_memory_config *c
     for (uint32_t i = 0; i < count; i++)
         if (config[i].scope != 1 || !config[i].enable)
             return 1;
+    if (!double_is_ready())
+        return CUPTI_NOT_INITIALIZED;
     return CUPTI_OK;
 }
 

@@ -15,6 +15,8 @@ struct buffer {
 };
 
 uint64_t double_now(void);
+// The calling thread, as it was asked for.
+uint32_t double_thread(void);
 // How long a record of a kind is in the version that is played; 0: that version has none.
 size_t double_bytes_of(uint32_t kind);
 bool double_is_enabled(uint32_t kind);

@@ -16,7 +16,7 @@ static void write_rare(const void *record, size_t size) {
 
 static void write_rare_of_host(uint32_t correlation) {
     const uint64_t time = double_now();
-    const uint32_t pid = (uint32_t)getpid(), tid = (uint32_t)syscall(SYS_gettid);
+    const uint32_t pid = (uint32_t)getpid(), tid = double_thread();
     const struct cupti_external external = {CUPTI_KIND_EXTERNAL_CORRELATION, 3, 4711, correlation, 0};
     const struct cupti_overhead overhead = {.kind = CUPTI_KIND_OVERHEAD,
                                             .overhead_kind = 1 << 16,
@@ -101,7 +101,7 @@ static const char *name_of(uint64_t number) {
 // A buffer full of launches, as a stream of short kernels makes them. Their kernels count as launched by the device, as
 // no call was seen.
 static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
-    const uint32_t thread = (uint32_t)syscall(SYS_gettid), pid = (uint32_t)getpid();
+    const uint32_t thread = double_thread(), pid = (uint32_t)getpid();
     const size_t bytes = double_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
     static uint64_t last; // commands of a stream follow each other
     uint64_t time = double_now() > last ? double_now() : last;

@@ -52,6 +52,8 @@ void double_hook(const struct hooks *hooks);
 // for it, as the driver was there first.
 void double_lock(void);
 void double_unlock(void);
+// Whether cuInit is done: while it calls who is injected, it is not.
+bool double_is_ready(void);
 uint32_t double_context_id(void *context);
 uint32_t double_stream_id(void *context, void *stream);
 
