@@ -112,6 +112,12 @@ static const struct option profile_options[] = {
      .word_doc = cuda_doc,
      .list = true,
      .doc = "What else to record of CUDA, separated by commas"},
+    {.name = "pc-samples",
+     .argument = "N",
+     .optional = true,
+     .doc =
+         "Sample where NVIDIA GPUs are, instruction by instruction, and why they stall: every 2^N cycles (5 "
+         "to 31), or as often as CUPTI likes (docs/cuda.md)"},
     {.name = "wait",
      .argument = "WHOM",
      .word = wait_word,

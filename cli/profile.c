@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,7 @@ struct apis {
     const char *names[8];
     size_t count;
     const struct option *option;
+    char cuda[256]; // what else of CUDA
 };
 
 static void add_api(void *context, size_t index) {
@@ -46,6 +48,29 @@ static bool read_rate(const struct invocation *invocation, uint32_t *out) {
     }
     *out = (uint32_t)rate;
     return true;
+}
+
+// --cuda and --pc-samples, as one list of words.
+static bool read_cuda(const struct invocation *invocation, struct apis *apis, const char **out) {
+    const char *list = invocation_value(invocation, "cuda");
+    const char *period = invocation_value(invocation, "pc-samples");
+    char *end = NULL;
+    const long exponent = period ? strtol(period, &end, 10) : 0;
+    *out = list;
+    if (!period)
+        return true;
+    if (*period && (*end || exponent < 5 || exponent > 31)) {
+        complain(
+            "--pc-samples: '%s' is no period: write an exponent of 2, 5 to 31 (a sample every 2^N cycles)",
+            period);
+        return false;
+    }
+    *out = apis->cuda;
+    const int length = snprintf(apis->cuda, sizeof apis->cuda, "%s%spc-samples%s%s", list ? list : "",
+                                list ? "," : "", *period ? ":" : "", period);
+    if ((size_t)length >= sizeof apis->cuda)
+        complain("--cuda: the list is too long");
+    return (size_t)length < sizeof apis->cuda;
 }
 
 static bool read_max_overhead(const struct invocation *invocation, double *out) {
@@ -77,7 +102,8 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         return false;
     }
     if (!read_rate(invocation, &options->gpu_counter_rate) ||
-        !read_max_overhead(invocation, &options->max_overhead))
+        !read_max_overhead(invocation, &options->max_overhead) ||
+        !read_cuda(invocation, apis, &options->cuda))
         return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");
@@ -89,7 +115,6 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         complain("--no-payload and --capture-hashes say how --capture records: give that too");
         return false;
     }
-    options->cuda = invocation_value(invocation, "cuda");
     options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)
         tsmith_overflow_find(overflow, &options->overflow);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "buffers.h"
 #include "capture/agent_control.h"
@@ -14,6 +15,7 @@
 #include "control.h"
 #include "launches.h"
 #include "library.h"
+#include "pc_sampling.h"
 #include "records.h"
 #include "shapes.h"
 #include "subscribe.h"
@@ -29,6 +31,18 @@ static pthread_once_t injected = PTHREAD_ONCE_INIT;
 void agent_notice(const char *text) {
     if (agent.channel)
         channel_attribute(agent.channel, "notice." AGENT_API, text);
+}
+
+const char *agent_option(const char *name) {
+    const char *list = secure_getenv(INJECTION_CUDA_OPTIONS);
+    const size_t length = strlen(name);
+    while (list && *list) {
+        if (strcspn(list, ":,") == length && memcmp(list, name, length) == 0)
+            return list + length;
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    return NULL;
 }
 
 static void after_fork_child(void) {
@@ -97,6 +111,7 @@ static void inject(void) {
     }
     shapes_register(agent.channel);
     windows_init(channel_armed(agent.channel));
+    pc_sampling_init();
     if (!subscribe(why, sizeof why)) {
         agent_notice(why);
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);

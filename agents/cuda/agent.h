@@ -52,6 +52,10 @@ static inline uint64_t agent_tick(void) {
     return clock_tick(agent.tsc);
 }
 
+// An option of CUDA's that the user gave (INJECTION_CUDA_OPTIONS): what follows its name, which begins with ':', ',' or is
+// at its end; NULL when it was not given.
+const char *agent_option(const char *name);
+
 // Says something to whoever reads the trace, in one line: what, and what to do. It is an attribute of the trace that
 // `profile` prints when it is done. The last of several holds.
 void agent_notice(const char *text);

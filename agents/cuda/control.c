@@ -15,6 +15,7 @@
 #include "capture/stacks.h"
 #include "launches.h"
 #include "library.h"
+#include "pc_sampling.h"
 #include "records.h"
 #include "subscribe.h"
 #include "timebase.h"
@@ -33,6 +34,7 @@ static bool look(void) {
         next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
         timebase_compare();
         cupti.ActivityFlushAll(0);
+        pc_sampling_look();
     }
     return true;
 }
@@ -61,6 +63,7 @@ static void last_pass(void) {
     timebase_compare();
     cupti.ActivityFlushAll(0);
     cupti.ActivityFlushAll(FORCED);
+    pc_sampling_end();
     records_dropped(NULL, 0);
     sum_up();
 }

@@ -136,6 +136,7 @@ bool library_load(char *why, size_t size) {
     }
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
         snprintf(cupti.path, sizeof cupti.path, "%s", map->l_name);
+    cupti.handle = library;
     const char *missing = find_functions(library);
     if (missing || cupti.GetVersion(&cupti.version) != CUPTI_OK || cupti.version < CUPTI_11_0) {
         snprintf(why, size,

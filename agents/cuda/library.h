@@ -46,6 +46,7 @@ struct cupti {
     uint32_t version;
     bool shared; // subscribed so that other tools can be subscribed too: the _v2 functions are to be used
     void *subscriber;
+    void *handle;    // of the library
     char path[1024]; // of the library
     bool simulated;  // it is a test double
     bool

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "buffers.h"
-#include "capture/injection.h"
 #include "launches.h"
 #include "library.h"
+#include "pc_sampling.h"
 #include "records.h"
 #include "shapes.h"
 #include "timebase.h"
@@ -84,8 +84,10 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
     case CUPTI_RESOURCE_CONTEXT_CREATED:
         enable_refused();
         object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
+        pc_sampling_context(data->context);
         break;
     case CUPTI_RESOURCE_CONTEXT_DESTROY:
+        pc_sampling_context_ends(data->context);
         object(TSMITH_OPERATION_DESTROY_CONTEXT, context, 0, 0);
         break;
     case CUPTI_RESOURCE_STREAM_CREATED:
@@ -99,8 +101,10 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         break;
     case CUPTI_RESOURCE_MODULE_LOADED:
         object(TSMITH_OPERATION_CREATE_PROGRAM, module ? module->id : 0, context, module ? module->bytes : 0);
+        pc_sampling_module(module);
         break;
     case CUPTI_RESOURCE_MODULE_UNLOAD:
+        pc_sampling_module_ends();
         object(TSMITH_OPERATION_DESTROY_PROGRAM, module ? module->id : 0, context,
                module ? module->bytes : 0);
         records_names_changed();
@@ -180,21 +184,8 @@ static int enable_callbacks(void) {
     return result;
 }
 
-// Whether the user asked for what costs more, or is another choice.
-static bool asked_for(const char *word) {
-    const char *list = secure_getenv(INJECTION_CUDA_OPTIONS);
-    const size_t length = strlen(word);
-    while (list && *list) {
-        const size_t here = strcspn(list, ",");
-        if (here == length && memcmp(list, word, length) == 0)
-            return true;
-        list += here + (list[here] == ',');
-    }
-    return false;
-}
-
 static int enable_graphs(void) {
-    if (!cupti_has(CUPTI_11_6) || !asked_for("graphs"))
+    if (!cupti_has(CUPTI_11_6) || !agent_option("graphs"))
         return CUPTI_OK;
     enable(CUPTI_KIND_DEVICE_GRAPH_TRACE);
     return enable(CUPTI_KIND_GRAPH_TRACE);
@@ -204,7 +195,7 @@ static int enable_graphs(void) {
 static void enable_unified_memory(void) {
     enum { PROCESS_ONE_DEVICE = 1, TRANSFERS = 2, AND_FAULTS = 4 };
     struct cupti_unified_memory_config config[AND_FAULTS];
-    const uint32_t counters = asked_for("faults") ? AND_FAULTS : TRANSFERS;
+    const uint32_t counters = agent_option("faults") ? AND_FAULTS : TRANSFERS;
     if (!cupti.ActivityConfigureUnifiedMemoryCounter)
         return;
     for (uint32_t i = 0; i < counters; i++)
@@ -233,7 +224,7 @@ static void enable_refused(void) {
 }
 
 static void enable_events(void) {
-    if (cupti_has(CUPTI_12_8) && asked_for("events") && cupti.ActivityEnableCudaEventDeviceTimestamps &&
+    if (cupti_has(CUPTI_12_8) && agent_option("events") && cupti.ActivityEnableCudaEventDeviceTimestamps &&
         cupti.ActivityEnableCudaEventDeviceTimestamps(1) == CUPTI_OK)
         enable(CUPTI_KIND_CUDA_EVENT);
 }
@@ -316,6 +307,7 @@ bool subscribe(char *why, size_t size) {
 }
 
 void subscribe_end(void) {
+    pc_sampling_end();
     // In 13.0 a kind that is switched off while the program launches can hang it.
     for (size_t i = 0; i < KINDS && cupti.version != CUPTI_13_0 && !cupti.shared; i++)
         if (cupti_has(kinds[i].since))

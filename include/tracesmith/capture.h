@@ -54,8 +54,8 @@ typedef struct tsmith_capture_options {
     int recording_every_command; // hashes of what each command wrote, besides
     double
         max_overhead; // % of a thread's time that recording may take (OpenCL): more thins the commands; 0: not looked at
-    const char *
-        cuda; // what else to record of CUDA, separated by commas: "graphs", "events", "faults" (docs/cuda.md)
+    const char *cuda; // what else to record of CUDA, separated by commas: "graphs", "events", "faults",
+                      // "pc-samples" or "pc-samples:N" (docs/cuda.md)
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")

@@ -55,6 +55,7 @@ struct analysis_kind {
     X(launches)                                                                                              \
     X(callsites)                                                                                             \
     X(graphs)                                                                                                \
+    X(stalls)                                                                                                \
     X(queue_length)                                                                                          \
     X(sync)                                                                                                  \
     X(streams)                                                                                               \

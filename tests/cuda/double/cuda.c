@@ -225,7 +225,7 @@ int cuCtxCreate_v2(struct context **out, unsigned flags, int device) {
     struct context *none = NULL;
     atomic_compare_exchange_strong(&first_context, &none, context);
     if (call.hooks)
-        call.hooks->resource(CUPTI_RESOURCE_CONTEXT_CREATED, context, NULL, 0, 0);
+        call.hooks->resource(CUPTI_RESOURCE_CONTEXT_CREATED, context, NULL, NULL);
     return end(&call, OK);
 }
 
@@ -245,7 +245,7 @@ int cuCtxDestroy_v2(struct context *context);
 int cuCtxDestroy_v2(struct context *context) {
     BEGIN(cuCtxDestroy_v2);
     if (call.hooks)
-        call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, context, NULL, 0, 0);
+        call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, context, NULL, NULL);
     drain(&context->null);
     current = NULL;
     return end(&call, OK); // kept: records speak of it
@@ -268,7 +268,7 @@ int cuStreamCreate(struct stream **out, unsigned flags) {
     stream->context = current;
     *out = stream;
     if (call.hooks)
-        call.hooks->resource(CUPTI_RESOURCE_STREAM_CREATED, current, stream, 0, 0);
+        call.hooks->resource(CUPTI_RESOURCE_STREAM_CREATED, current, stream, NULL);
     return end(&call, OK);
 }
 
@@ -277,7 +277,7 @@ int cuStreamDestroy_v2(struct stream *stream) {
     BEGIN(cuStreamDestroy_v2);
     drain(stream);
     if (call.hooks)
-        call.hooks->resource(CUPTI_RESOURCE_STREAM_DESTROY, stream->context, stream, 0, 0);
+        call.hooks->resource(CUPTI_RESOURCE_STREAM_DESTROY, stream->context, stream, NULL);
     return end(&call, OK);
 }
 
@@ -369,7 +369,8 @@ int cuModuleLoadData(struct module **out, const void *image) {
     module->bytes = strlen(image);
     *out = module;
     if (call.hooks)
-        call.hooks->resource(CUPTI_RESOURCE_MODULE_LOADED, current, NULL, module->id, module->bytes);
+        call.hooks->resource(CUPTI_RESOURCE_MODULE_LOADED, current, NULL,
+                             &(struct cupti_module_data){module->id, module->bytes, image});
     return end(&call, OK);
 }
 
@@ -377,7 +378,8 @@ int cuModuleUnload(struct module *module);
 int cuModuleUnload(struct module *module) {
     BEGIN(cuModuleUnload);
     if (call.hooks)
-        call.hooks->resource(CUPTI_RESOURCE_MODULE_UNLOAD, current, NULL, module->id, module->bytes);
+        call.hooks->resource(CUPTI_RESOURCE_MODULE_UNLOAD, current, NULL,
+                             &(struct cupti_module_data){module->id, module->bytes, NULL});
     return end(&call, OK);
 }
 
@@ -412,7 +414,7 @@ int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned
     if (!capturing)
         run(at, &operation, (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
     else if (call.hooks)
-        call.hooks->resource(CUPTI_RESOURCE_GRAPH_NODE_CREATED, current, NULL, 0, 0);
+        call.hooks->resource(CUPTI_RESOURCE_GRAPH_NODE_CREATED, current, NULL, NULL);
     return end(&call, OK);
 }
 

@@ -22,6 +22,7 @@
 //                   graphs have no times when kernels alone are enabled, and are not there once a kind was disabled
 //     early         within cuInit nothing can be switched on yet (unified memory never can)
 //     pthreads      threads cannot be named as the system names them
+//     pc...         how it samples: cupti_sampling.c
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
 #include "cupti_double.h"
 
@@ -53,7 +54,7 @@ static _Atomic uint8_t call_enabled[3][2048];
 static _Atomic uint64_t dropped, written, kernels;
 static _Atomic uint32_t timestamp_callbacks, disabled;
 
-static bool has(const char *word) {
+bool double_has(const char *word) {
     const char *list = getenv("DOUBLE_CUPTI");
     const size_t length = strlen(word);
     while (list && *list) {
@@ -65,7 +66,7 @@ static bool has(const char *word) {
     return false;
 }
 
-static uint32_t value(const char *word, uint32_t otherwise) {
+uint32_t double_value(const char *word, uint32_t otherwise) {
     const char *list = getenv("DOUBLE_CUPTI");
     const size_t length = strlen(word);
     while (list && *list) {
@@ -83,21 +84,21 @@ static struct {
 } how;
 
 __attribute__((constructor)) static void read_how(void) {
-    how.version = value("version", 130001);
-    how.drop = value("drop", 0);
-    how.zero = value("zero", 0);
-    how.wrong = value("wrong", 0);
-    how.late = has("late");
-    how.unordered = has("unordered");
-    how.threads = has("threads");
-    how.partial = has("partial");
-    how.nothing = has("nothing");
-    how.silent = has("silent");
-    how.twice = has("twice");
-    how.torn = has("torn");
-    how.strange = has("strange");
-    how.takeover = has("takeover");
-    how.strict = has("strict");
+    how.version = double_value("version", 130001);
+    how.drop = double_value("drop", 0);
+    how.zero = double_value("zero", 0);
+    how.wrong = double_value("wrong", 0);
+    how.late = double_has("late");
+    how.unordered = double_has("unordered");
+    how.threads = double_has("threads");
+    how.partial = double_has("partial");
+    how.nothing = double_has("nothing");
+    how.silent = double_has("silent");
+    how.twice = double_has("twice");
+    how.torn = double_has("torn");
+    how.strange = double_has("strange");
+    how.takeover = double_has("takeover");
+    how.strict = double_has("strict");
 }
 
 uint64_t double_now(void) {
@@ -368,6 +369,7 @@ static void on_kernel(const struct operation *operation) {
                                   .graph_node = operation->graph_node,
                                   .graph = operation->graph};
     const uint64_t number = atomic_fetch_add(&kernels, 1) + 1;
+    double_sampled_kernel(operation);
     if (how.takeover && number == 300) {
         cuptiActivityFlushAll(0);
         wanted = their_buffer;
@@ -475,14 +477,15 @@ static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint
         double_write(&record, sizeof record, record.kind);
 }
 
-static void on_resource(uint32_t id, void *context, void *stream, uint32_t module, uint64_t bytes) {
-    struct cupti_module_data loaded = {.id = module, .bytes = bytes};
+static void on_resource(uint32_t id, void *context, void *stream, const struct cupti_module_data *module) {
+    struct cupti_module_data loaded = module ? *module : (struct cupti_module_data){0};
     struct cupti_resource_data data = {.context = context, .stream = stream, .descriptor = &loaded};
     const struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
                                          .context = double_context_id(context),
                                          .null_stream = (uint16_t)double_stream_id(context, NULL)};
     if (id == CUPTI_RESOURCE_CONTEXT_CREATED && double_is_enabled(record.kind))
         double_write(&record, sizeof record, record.kind);
+    double_sampled_module(&loaded);
     if (subscriber && call_enabled[2][id])
         subscriber(subscriber_context, CUPTI_DOMAIN_RESOURCE, id, &data);
 }
@@ -545,10 +548,10 @@ API(GetResultString, int result, const char **text) {
 }
 
 static int take(void **handle, cupti_callback *callback, void *context) {
-    if (has("held") || subscribed)
+    if (double_has("held") || subscribed)
         return CUPTI_MULTIPLE_SUBSCRIBERS;
-    if (has("denied"))
-        return (int)value("denied", CUPTI_PRIVILEGES);
+    if (double_has("denied"))
+        return (int)double_value("denied", CUPTI_PRIVILEGES);
     subscribed = 1;
     subscriber = callback;
     subscriber_context = context;
@@ -563,9 +566,9 @@ API(Subscribe, void **handle, cupti_callback *callback, void *context) {
 
 API(Subscribe_v2, void **handle, cupti_callback *callback, void *context,
     struct cupti_subscriber_params *params) {
-    if (how.version < 130200 || has("unshared"))
+    if (how.version < 130200 || double_has("unshared"))
         return CUPTI_NOT_SUPPORTED;
-    if (has("held") && params->old_name && params->old_size >= 64)
+    if (double_has("held") && params->old_name && params->old_size >= 64)
         snprintf(params->old_name, params->old_size, "the double's other tool");
     const int result = take(handle, callback, context);
     subscribed_v2 = result == CUPTI_OK;
@@ -627,7 +630,7 @@ API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cu
 }
 
 API(SetThreadIdType, int type) {
-    if (has("pthreads") || type > 1)
+    if (double_has("pthreads") || type > 1)
         return CUPTI_NOT_SUPPORTED;
     system_threads = type == 1;
     return CUPTI_OK;
@@ -635,7 +638,7 @@ API(SetThreadIdType, int type) {
 
 API(ActivityEnable, int kind) {
     static const char name[] = "Double GPU";
-    if (has("early") && !double_is_ready())
+    if (double_has("early") && !double_is_ready())
         return CUPTI_NOT_INITIALIZED;
     if (kind >= KIND_LIMIT || !double_bytes_of((uint32_t)kind))
         return CUPTI_INVALID_KIND;

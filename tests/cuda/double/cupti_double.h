@@ -14,6 +14,14 @@ struct buffer {
     size_t size, used;
 };
 
+// Words of DOUBLE_CUPTI: whether one is there, and its number.
+bool double_has(const char *word);
+uint32_t double_value(const char *word, uint32_t otherwise);
+
+// cupti_sampling.c: what there is to be sampled.
+void double_sampled_module(const struct cupti_module_data *module);
+void double_sampled_kernel(const struct operation *operation);
+
 uint64_t double_now(void);
 // The calling thread, as it was asked for.
 uint32_t double_thread(void);

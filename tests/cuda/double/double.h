@@ -44,7 +44,8 @@ struct hooks {
     uint64_t (*callbacks)(uint64_t launches);
     // One record of each kind that is seldom, under a correlation id.
     void (*rare)(uint32_t correlation);
-    void (*resource)(uint32_t id, void *context, void *stream, uint32_t module, uint64_t bytes);
+    // `module`: which it is about, or NULL.
+    void (*resource)(uint32_t id, void *context, void *stream, const struct cupti_module_data *module);
 };
 // libcuda exports it.
 void double_hook(const struct hooks *hooks);

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h. A context that is sampled:
+//
+//     FREE --made--> BUSY --configured--> OPEN <--> BUSY (somebody reads) --goes, or the end--> FREE
+//                      \--CUPTI refused--> FREE
+//
+// Who moves it to BUSY has it alone: the thread in CUPTI's callback of the context, a thread that unloads a module, or the
+// control thread. Nobody waits for another but who destroys the context, and that one WAIT_MS at most.
+//
+// CUPTI keeps the buffer it is configured with, and fills another one of ours when it is asked; what was left when sampling
+// is switched off is in its own. A count belongs to a function and not to a launch.
+#include "pc_sampling.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "cupti_sampling.h"
+#include "library.h"
+#include "pc_source.h"
+#include "tracks.h"
+
+enum { CONTEXTS = 16, PCS = 2048, REASONS_MAX = 256, READS_MAX = 64, WAIT_MS = 500 };
+enum { PERIOD_MIN = 5, PERIOD_MAX = 31 };
+enum state { FREE, BUSY, OPEN };
+
+struct sampled {
+    _Atomic uint32_t state;
+    void *_Atomic context; // CUDA's
+    uint32_t track;
+    int64_t since;              // trace time of the last reading
+    struct cupti_pc_data *kept; // CUPTI's own; `read` is what it is asked to fill
+    struct cupti_pc_data *read;
+};
+
+static struct {
+    int (*Enable)(struct cupti_sampling_context *);
+    int (*Disable)(struct cupti_sampling_context *);
+    int (*SetConfigurationAttribute)(struct cupti_sampling_configuration *);
+    int (*GetData)(struct cupti_sampling_data *);
+    int (*GetNumStallReasons)(struct cupti_sampling_reason_count *);
+    int (*GetStallReasons)(struct cupti_sampling_reasons *);
+} sampling;
+
+static atomic_bool on;
+static uint32_t period; // 0: CUPTI's choice
+static struct sampled contexts[CONTEXTS];
+static pthread_mutex_t reasons_lock = PTHREAD_MUTEX_INITIALIZER; // while the first context is configured
+static uint32_t reason_index[REASONS_MAX], reason_name[REASONS_MAX];
+static _Atomic size_t reason_count;
+static uint16_t shape;
+
+static void notice(const char *text) {
+    channel_attribute(agent.channel, "notice.cuda-samples", text);
+}
+
+// ---- what there is
+
+static bool find_functions(void) {
+    bool all = true;
+#define FIND(name)                                                                                           \
+    *(void **)&sampling.name = dlsym(cupti.handle, "cuptiPCSampling" #name);                                 \
+    all = all && sampling.name
+    FIND(Enable);
+    FIND(Disable);
+    FIND(SetConfigurationAttribute);
+    FIND(GetData);
+    FIND(GetNumStallReasons);
+    FIND(GetStallReasons);
+#undef FIND
+    return all && pc_source_init();
+}
+
+static void register_shape(void) {
+    static const struct {
+        uint16_t field;
+        uint8_t encoding;
+    } fields[] = {{TSMITH_FIELD_START, RECORD_VALUE},
+                  {TSMITH_FIELD_DURATION, RECORD_VALUE},
+                  {TSMITH_FIELD_NAME, RECORD_STRING | RECORD_ZERO_IS_NONE},
+                  {TSMITH_FIELD_CATEGORY, RECORD_STRING | RECORD_ZERO_IS_NONE},
+                  {TSMITH_FIELD_COUNT, RECORD_VALUE},
+                  {TSMITH_FIELD_ADDRESS, RECORD_VALUE},
+                  {TSMITH_FIELD_OBJECT, RECORD_VALUE},
+                  {TSMITH_FIELD_FILE, RECORD_STRING | RECORD_ZERO_IS_NONE},
+                  {TSMITH_FIELD_LINE, RECORD_VALUE | RECORD_ZERO_IS_NONE}};
+    struct record_shape made = {
+        .kind = TSMITH_KIND_SAMPLE, .role = RECORD_EVENT, .subject = RECORD_SUBJECT_TRACK};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        made.fields[made.field_count++] =
+            (struct record_field){.field = fields[i].field, .encoding = fields[i].encoding};
+    shape = channel_shape(agent.channel, &made);
+}
+
+void pc_sampling_init(void) {
+    const char *asked = agent_option("pc-samples");
+    if (!asked)
+        return;
+    if (*asked == ':')
+        period = (uint32_t)strtoul(asked + 1, NULL, 10);
+    if (!cupti_has(CUPTI_12_0) || !find_functions()) {
+        notice("no PC samples: they need CUPTI of CUDA 12.0 or newer (set TRACESMITH_CUPTI to its path)");
+        return;
+    }
+    if (period && (period < PERIOD_MIN || period > PERIOD_MAX)) {
+        notice("no PC samples: the period is an exponent from 5 to 31");
+        return;
+    }
+    register_shape();
+    on = true;
+}
+
+// ---- a context
+
+static size_t stride(void) {
+    return cupti_has(CUPTI_12_4) ? sizeof(struct cupti_pc) : CUPTI_PC_BYTES_OLD;
+}
+
+static struct cupti_pc *pc_at(const struct cupti_pc_data *data, size_t index) {
+    return (struct cupti_pc *)(void *)((uint8_t *)data->pcs + index * stride());
+}
+
+static struct cupti_pc_data *data_create(size_t reasons) {
+    const size_t stalls = reasons * sizeof(struct cupti_pc_stall);
+    const size_t bytes = sizeof(struct cupti_pc_data) + PCS * (stride() + stalls);
+    uint8_t *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    struct cupti_pc_data *data = (void *)at;
+    *data = (struct cupti_pc_data){.size = sizeof *data, .room = PCS, .pcs = (void *)(at + sizeof *data)};
+    at += sizeof *data + PCS * stride();
+    for (size_t i = 0; i < PCS; i++, at += stalls) {
+        struct cupti_pc *pc = pc_at(data, i);
+        pc->size = stride();
+        pc->stalls = (void *)at;
+    }
+    return data;
+}
+
+static void data_destroy(struct cupti_pc_data *data, size_t reasons) {
+    if (data)
+        munmap(data, sizeof *data + PCS * (stride() + reasons * sizeof(struct cupti_pc_stall)));
+}
+
+// The same for every context of a machine in practice; those of the first are the ones asked for of all.
+static int learn_reasons(void *context) {
+    static char texts[REASONS_MAX][CUPTI_STALL_NAME_BYTES];
+    char *names[REASONS_MAX];
+    size_t count = 0;
+    struct cupti_sampling_reason_count how_many = {sizeof how_many, NULL, context, &count};
+    struct cupti_sampling_reasons which = {sizeof which, NULL, context, 0, reason_index, names};
+    int result = sampling.GetNumStallReasons(&how_many);
+    if (result != CUPTI_OK || count == 0)
+        return result ? result : CUPTI_NOT_SUPPORTED;
+    which.count = count = count < REASONS_MAX ? count : REASONS_MAX;
+    for (size_t i = 0; i < count; i++)
+        names[i] = texts[i];
+    result = sampling.GetStallReasons(&which);
+    if (result != CUPTI_OK)
+        return result;
+    for (size_t i = 0; i < count; i++) {
+        texts[i][CUPTI_STALL_NAME_BYTES - 1] = '\0';
+        reason_name[i] = channel_string_cstr(agent.channel, texts[i]);
+    }
+    atomic_store(&reason_count, count);
+    return CUPTI_OK;
+}
+
+static int configure(struct sampled *sampled, void *context) {
+    struct cupti_sampling_info infos[] = {
+        {.attribute = CUPTI_SAMPLING_STALL_REASONS,
+         .value.reasons = {.count = reason_count, .indices = reason_index}},
+        {.attribute = CUPTI_SAMPLING_MODE, .value.number = CUPTI_SAMPLING_CONTINUOUS},
+        {.attribute = CUPTI_SAMPLING_BUFFER, .value.buffer = sampled->kept},
+        // Left out unless asked for: CUPTI chooses by the number of SMs.
+        {.attribute = CUPTI_SAMPLING_PERIOD, .value.number = period}};
+    struct cupti_sampling_configuration configuration = {
+        .size = sizeof configuration, .context = context, .count = period ? 4 : 3, .infos = infos};
+    return sampling.SetConfigurationAttribute(&configuration);
+}
+
+static int enable(struct sampled *sampled, void *context) {
+    struct cupti_sampling_context params = {sizeof params, NULL, context};
+    int result = sampling.Enable(&params);
+    if (result != CUPTI_OK)
+        return result;
+    // A program that makes its contexts in several threads at the same time waits here for the first, once.
+    pthread_mutex_lock(&reasons_lock);
+    if (!reason_count)
+        result = learn_reasons(context);
+    pthread_mutex_unlock(&reasons_lock);
+    if (result == CUPTI_OK) {
+        sampled->kept = data_create(reason_count);
+        sampled->read = data_create(reason_count);
+        result = sampled->kept && sampled->read ? configure(sampled, context) : CUPTI_OUT_OF_MEMORY;
+    }
+    if (result != CUPTI_OK)
+        sampling.Disable(&params);
+    return result;
+}
+
+static void say_refused(int result) {
+    char text[512];
+    snprintf(text, sizeof text, "no PC samples: CUPTI says %s (%d): %s; everything else is recorded",
+             library_error(result), result,
+             result == CUPTI_PRIVILEGES || result == CUPTI_VIRTUALIZED_PRIVILEGES
+                 ? "this user may not read the GPU's performance counters (ERR_NVGPUCTRPERM); the "
+                   "administrator can "
+                   "allow it (NVreg_RestrictProfilingToAdminUsers=0), or run as root or with CAP_SYS_ADMIN"
+                 : "sampling needs a GPU of compute capability 7.0 or higher that no other tool samples, "
+                   "and a driver and CUPTI that go together");
+    notice(text);
+}
+
+static void release(struct sampled *sampled) {
+    data_destroy(sampled->kept, reason_count);
+    data_destroy(sampled->read, reason_count);
+    sampled->kept = sampled->read = NULL;
+    atomic_store(&sampled->context, NULL);
+    atomic_store(&sampled->state, FREE);
+}
+
+static bool claim(struct sampled *sampled, uint32_t from) {
+    return atomic_compare_exchange_strong(&sampled->state, &from, BUSY);
+}
+
+void pc_sampling_context(void *context) {
+    struct sampled *sampled = NULL;
+    uint32_t device = 0;
+    for (size_t i = 0; on && i < CONTEXTS && !sampled; i++)
+        if (claim(&contexts[i], FREE))
+            sampled = &contexts[i];
+    if (!sampled) {
+        if (on)
+            channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+        return;
+    }
+    const int result = enable(sampled, context);
+    if (result != CUPTI_OK) {
+        say_refused(result);
+        release(sampled);
+        return;
+    }
+    if (cupti.GetDeviceId(context, &device) != CUPTI_OK)
+        device = 0;
+    sampled->track = tracks_stream(device, CUPTI_NONE, CUPTI_NONE, "PC samples");
+    sampled->since = clock_trace_now();
+    atomic_store(&sampled->context, context);
+    atomic_store(&sampled->state, OPEN);
+}
+
+// ---- reading
+
+static uint32_t name_of_reason(uint32_t index) {
+    for (size_t i = 0; i < reason_count; i++)
+        if (reason_index[i] == index)
+            return reason_name[i];
+    return 0;
+}
+
+static void write_pc(const struct sampled *sampled, const struct cupti_pc *pc, int64_t now) {
+    enum { WORDS = 10 };
+    struct ring *ring = channel_ring(agent.channel);
+    const uint32_t name = pc->function ? channel_function(agent.channel, pc->function) : 0;
+    const struct pc_source source = pc_source_find(pc);
+    for (size_t i = 0; i < pc->stall_count && i < reason_count; i++) {
+        if (!pc->stalls[i].samples)
+            continue;
+        uint64_t *at = ring ? ring_reserve(ring, WORDS) : NULL;
+        if (!at)
+            return;
+        at[0] = record_head(shape, WORDS, sampled->track);
+        at[1] = (uint64_t)sampled->since;
+        at[2] = (uint64_t)(now - sampled->since);
+        at[3] = name;
+        at[4] = name_of_reason(pc->stalls[i].reason);
+        at[5] = pc->stalls[i].samples;
+        at[6] = pc->offset;
+        at[7] = pc->cubin_crc;
+        at[8] = source.file;
+        at[9] = source.line;
+        ring_commit(ring, WORDS);
+    }
+}
+
+// What CUPTI filled a buffer with, and what it says that is not in it.
+static void record(const struct sampled *sampled, struct cupti_pc_data *data, int64_t now) {
+    for (size_t i = 0; i < data->count && i < PCS && sampled->track; i++)
+        write_pc(sampled, pc_at(data, i), now);
+    if (data->dropped)
+        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, data->dropped);
+    if (data->not_users)
+        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, data->not_users);
+    if (data->full) {
+        // How many were lost nobody knows.
+        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
+        notice("some PC samples are missing: the GPU's buffer for them was full; sample less often "
+               "(--pc-samples=N with a larger N)");
+    }
+    data->count = data->remaining = 0;
+    data->samples = data->dropped = data->not_users = 0;
+    data->full = 0;
+}
+
+// With the context at hand: all that CUPTI has. A thread that reads here is the only one.
+static void drain(struct sampled *sampled, void *context) {
+    const int64_t now = clock_trace_now();
+    struct cupti_sampling_data params = {sizeof params, NULL, context, sampled->read};
+    for (int reads = 0; reads < READS_MAX; reads++) {
+        sampled->read->room = PCS;
+        const int result = sampling.GetData(&params);
+        const bool more = result == CUPTI_OK && sampled->read->count && sampled->read->remaining;
+        record(sampled, sampled->read, now);
+        if (!more)
+            break;
+    }
+    sampled->since = now;
+}
+
+static void stop(struct sampled *sampled, void *context) {
+    struct cupti_sampling_context params = {sizeof params, NULL, context};
+    drain(sampled, context);
+    if (sampling.Disable(&params) == CUPTI_OK)
+        record(sampled, sampled->kept, clock_trace_now());
+    release(sampled);
+}
+
+void pc_sampling_look(void) {
+    for (size_t i = 0; on && i < CONTEXTS; i++)
+        if (claim(&contexts[i], OPEN)) {
+            drain(&contexts[i], contexts[i].context);
+            atomic_store(&contexts[i].state, OPEN);
+        }
+}
+
+void pc_sampling_end(void) {
+    for (size_t i = 0; on && i < CONTEXTS; i++)
+        if (claim(&contexts[i], OPEN))
+            stop(&contexts[i], contexts[i].context);
+    on = false;
+}
+
+void pc_sampling_context_ends(void *context) {
+    const struct timespec step = {.tv_nsec = 1000000};
+    for (size_t i = 0; on && i < CONTEXTS; i++) {
+        if (atomic_load(&contexts[i].context) != context)
+            continue;
+        for (int waited = 0; waited < WAIT_MS; waited++) {
+            if (claim(&contexts[i], OPEN)) {
+                stop(&contexts[i], context);
+                return;
+            }
+            nanosleep(&step, NULL);
+        }
+    }
+}
+
+void pc_sampling_module(const struct cupti_module_data *module) {
+    if (on && module && module->cubin && module->bytes)
+        pc_source_keep(module->cubin, module->bytes);
+}
+
+// The offsets of what is loaded where this was would be taken for its own, were they not read before.
+void pc_sampling_module_ends(void) {
+    pc_sampling_look();
+}
