@@ -295,6 +295,9 @@ static void say_recording(const struct summary *summary) {
         complain("%s", text_cstr(&line));
         text_finish(&line);
     }
+    if (there.unfinished)
+        complain("the recording of %s ends early: killed, or its file could not be written any further",
+                 there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
 }
 
 static int conclude(const char *path, const struct record_result *result, const char *range, bool json) {

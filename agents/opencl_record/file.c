@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file per process, of whole records: each is one write call, so what a process left behind that was killed ends with
 // at most one torn record. Rules: recorder.h.
+//
+// The descriptor is one of the program's: it counts on the lowest free number, closes ranges of what it does not know (before
+// it becomes a daemon, say), and what it opens next may get the number that was ours. So the file lies high, is known by its
+// identity before every write, and is opened again where it was closed.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -16,14 +21,49 @@
 struct recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 struct recorder_wishes wishes;
 
+static char path[4096];
+static struct stat identity;
+
+static bool is_ours(int fd) {
+    struct stat now;
+    return fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == identity.st_dev && now.st_ino == identity.st_ino;
+}
+
+static int open_file(int how) {
+    enum { USUAL_LIMIT = 1024 };
+    struct rlimit limit;
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | how, 0600);
+    if (fd < 0)
+        return -1;
+    const rlim_t room =
+        getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < USUAL_LIMIT ? limit.rlim_cur : USUAL_LIMIT;
+    const int high = fcntl(fd, F_DUPFD_CLOEXEC, (int)(room - room / 8));
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
+}
+
+// With the lock held: whether there is a file to write into.
+static bool have_file(void) {
+    if (is_ours(recorder.fd))
+        return true;
+    recorder.fd = open_file(0);
+    if (recorder.fd >= 0 && !is_ours(recorder.fd)) {
+        close(recorder.fd);
+        recorder.fd = -1;
+    }
+    return recorder.fd >= 0;
+}
+
 // With the lock held. A process that writes beyond its limit would be sent a signal.
 static void append(const struct recording_writer *writer) {
-    if (recorder.fd < 0 || !recorder_on())
+    if (!recorder_on())
         return;
-    if (writer->length > recorder.limit - recorder.written ||
+    if (writer->length > recorder.limit - recorder.written || !have_file() ||
         !file_write(recorder.fd, writer->bytes, writer->length)) {
         atomic_store(&recorder.on, false);
-        if (ftruncate(recorder.fd, (off_t)recorder.written))
+        if (is_ours(recorder.fd) && ftruncate(recorder.fd, (off_t)recorder.written))
             (void)0; // readers cope with a torn record
         return;
     }
@@ -68,7 +108,7 @@ static void after_fork_child(void) {
     const bool was = recorder_on() || atomic_load(&forked);
     atomic_store(&recorder.on, false);
     pthread_mutex_init(&recorder.lock, NULL);
-    if (recorder.fd >= 0)
+    if (is_ours(recorder.fd))
         close(recorder.fd);
     recorder.fd = -1;
     recorder.written = 0;
@@ -88,7 +128,6 @@ void file_after_fork(void) {
 }
 
 bool file_begin(const char *directory) {
-    char path[4096];
     struct rlimit limit;
     const int errno_before = errno;
     int length = snprintf(path, sizeof path, "%s/" CHANNEL_RECORDING_PREFIX "%ld", directory, (long)getpid());
@@ -96,13 +135,13 @@ bool file_begin(const char *directory) {
         return false;
     // The same process after exec has a file of its own.
     for (int again = 1; again < 100 && recorder.fd < 0; again++) {
-        recorder.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (recorder.fd < 0 && errno != EEXIST)
+        recorder.fd = open_file(O_CREAT | O_EXCL);
+        if (recorder.fd >= 0 || errno != EEXIST)
             break;
         snprintf(path + length, sizeof path - (size_t)length, ".%d", again);
     }
     errno = errno_before;
-    if (recorder.fd < 0)
+    if (recorder.fd < 0 || fstat(recorder.fd, &identity))
         return false;
     if (directory != session)
         snprintf(session, sizeof session, "%s", directory);

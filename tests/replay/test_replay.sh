@@ -143,3 +143,12 @@ code=0
 "$TRACESMITH" replay "$work/plain.sbt" 2>"$work/plain.err" || code=$?
 [ "$code" -ne 0 ] || fail "a trace without a recording is replayed"
 grep -q -- --capture "$work/plain.err" || fail "how to get one is not said: $(cat "$work/plain.err")"
+
+# A program that closes all files it does not know: what it opens then is its own, and the recording goes on. It is given the same
+# numbers for its files as ever.
+mkdir "$work/mine" "$work/recorded"
+"$programs/cl_closes" "$work/mine" >"$work/numbers"
+capture closes "$programs/cl_closes" "$work/recorded"
+cmp "$work/numbers" "$work/closes.out" || fail "the program is given other descriptors: $(cat "$work/closes.out")"
+replay 0 closes
+verdicts closes 'a["recording"]["kernels"] == 40 and a["recording"]["unfinished"] == 0 and v["exact"] == len(r) >= 1'
