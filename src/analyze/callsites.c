@@ -13,7 +13,14 @@
 #include "base/array.h"
 #include "tracesmith/stacks.h"
 
-enum { ROWS_MAX = 100000, INDENT_MAX = 60, INLINED_MAX = 256, RANGES_MAX = 1024, NAME_SIZE = 4096 };
+enum {
+    ROWS_MAX = 100000,
+    INDENT_MAX = 60,
+    INLINED_MAX = 256,
+    RANGES_MAX = 1024,
+    NAME_SIZE = 4096,
+    RUN_SIZE = 4096
+};
 
 // An event that has a stack.
 struct seen {
@@ -377,16 +384,17 @@ static int64_t least_shown(const struct callsites *sites) {
 
 // ---- the report
 
+static size_t name_function(const struct callsites *sites, const struct analysis_context *context,
+                            uint32_t function, char name[NAME_SIZE]) {
+    size_t length =
+        tsmith_stack_line_text(context->dictionary, &sites->functions[function].line, name, NAME_SIZE);
+    return length < NAME_SIZE ? length : NAME_SIZE - 1;
+}
+
 static void write_function(const struct callsites *sites, const struct analysis_context *context,
-                           struct report *report, struct report_table *table, uint32_t function,
-                           size_t depth) {
-    char name[NAME_SIZE + INDENT_MAX];
-    size_t indent = 2 * depth < INDENT_MAX ? 2 * depth : INDENT_MAX;
-    memset(name, ' ', indent);
-    size_t length = tsmith_stack_line_text(context->dictionary, &sites->functions[function].line,
-                                           name + indent, NAME_SIZE);
-    length = length < NAME_SIZE ? length : NAME_SIZE - 1;
-    report_text(report, table, (tsmith_string){name, indent + length});
+                           struct report *report, struct report_table *table, uint32_t function) {
+    char name[NAME_SIZE];
+    report_text(report, table, (tsmith_string){name, name_function(sites, context, function, name)});
 }
 
 static void write_amounts(const struct callsites *sites, struct report *report, struct report_table *table,
@@ -404,43 +412,83 @@ static void enter(struct callsites *sites, uint32_t at) {
         add(&function->total, node->total);
 }
 
+// Whether a path has nothing to tell but where it goes on: it shares a row with that.
+static bool is_passed(const struct callsites *sites, const struct node *node) {
+    return !node->self.count && node->first_child && !sites->nodes[node->first_child].next;
+}
+
+// From the end of a path to the next one; 0: that was the last.
+static uint32_t leave(struct callsites *sites, uint32_t at, size_t *depth) {
+    for (; at; at = sites->nodes[at].parent) {
+        const struct node *node = &sites->nodes[at];
+        sites->functions[node->function].open--;
+        if (node->next)
+            return node->next;
+        *depth -= node->parent && !is_passed(sites, &sites->nodes[node->parent]);
+    }
+    return 0;
+}
+
+// The functions of a row so far. One that is too long lacks some in the middle.
+struct run {
+    char text[INDENT_MAX + RUN_SIZE + NAME_SIZE];
+    size_t length;
+};
+
+static void add_passed(struct run *run, const struct callsites *sites, const struct analysis_context *context,
+                       uint32_t function) {
+    static const char JOIN[] = " > ", MORE[] = "... > ";
+    size_t length = name_function(sites, context, function, run->text + run->length);
+    if (run->length + length + sizeof JOIN + sizeof MORE <= INDENT_MAX + RUN_SIZE) {
+        memcpy(run->text + run->length + length, JOIN, sizeof JOIN - 1);
+        run->length += length + sizeof JOIN - 1;
+    } else if (run->length < sizeof MORE ||
+               memcmp(run->text + run->length - (sizeof MORE - 1), MORE, sizeof MORE - 1) != 0) {
+        memcpy(run->text + run->length, MORE, sizeof MORE - 1);
+        run->length += sizeof MORE - 1;
+    }
+}
+
+static void begin_run(struct run *run, size_t depth) {
+    run->length = 2 * depth < INDENT_MAX ? 2 * depth : INDENT_MAX;
+    memset(run->text, ' ', run->length);
+}
+
 // The tree, outermost functions first; on the way, what each function has in all.
 static void write_paths(struct callsites *sites, const struct analysis_context *context,
                         struct report *report) {
     static const tsmith_report_column COLUMNS[] = {
         {"function", TSMITH_CELL_TEXT}, {"depth", TSMITH_CELL_COUNT},   {"total", TSMITH_CELL_DURATION},
         {"share", TSMITH_CELL_SHARE},   {"self", TSMITH_CELL_DURATION}, {"commands", TSMITH_CELL_COUNT}};
-    struct report_table *table =
-        REPORT_TABLE(report, "paths",
-                     "call paths as a tree, outermost function first, names set in by their depth; self and "
-                     "commands are what the function itself launched",
-                     COLUMNS);
+    struct report_table *table = REPORT_TABLE(
+        report, "paths",
+        "call paths as a tree, outermost function first, names set in by their depth; a > b: all "
+        "of a's is b's; self and commands are what the last function of a row itself launched",
+        COLUMNS);
     int64_t least = least_shown(sites);
     size_t depth = 0, left_out = 0;
+    struct run run;
+    begin_run(&run, 0);
     for (uint32_t at = sites->nodes[0].first_child; at;) {
         const struct node *node = &sites->nodes[at];
         enter(sites, at);
+        if (is_passed(sites, node)) {
+            add_passed(&run, sites, context, node->function);
+            at = node->first_child;
+            continue;
+        }
         if (node->total.time >= least) {
-            write_function(sites, context, report, table, node->function, depth);
+            run.length += name_function(sites, context, node->function, run.text + run.length);
+            report_text(report, table, (tsmith_string){run.text, run.length});
             report_integer(report, table, (int64_t)depth);
             write_amounts(sites, report, table, node->self, node->total);
         } else {
             left_out++;
         }
-        if (node->first_child) {
-            at = node->first_child;
+        if (node->first_child)
             depth++;
-            continue;
-        }
-        while (at && !sites->nodes[at].next) {
-            sites->functions[sites->nodes[at].function].open--;
-            at = sites->nodes[at].parent;
-            depth -= at != 0;
-        }
-        if (at) {
-            sites->functions[sites->nodes[at].function].open--;
-            at = sites->nodes[at].next;
-        }
+        at = node->first_child ? node->first_child : leave(sites, at, &depth);
+        begin_run(&run, depth);
     }
     if (left_out)
         report_note(report, "%zu call paths with less than %lld ns each are left out of the tree.", left_out,
@@ -481,7 +529,7 @@ static void write_sites(struct callsites *sites, const struct analysis_context *
         const struct site *site = &sites->sites[i];
         if (!site->self.count)
             continue; // it is on paths only
-        write_function(sites, context, report, table, site->function, 0);
+        write_function(sites, context, report, table, site->function);
         report_text(report, table, tsmith_dictionary_string(context->dictionary, site->file));
         if (site->line)
             report_integer(report, table, site->line);
@@ -507,7 +555,7 @@ static void write_functions(struct callsites *sites, const struct analysis_conte
     if (count)
         qsort(sites->functions, count, sizeof *sites->functions, functions_by_total);
     for (uint32_t i = 0; i < count; i++) {
-        write_function(sites, context, report, table, i, 0);
+        write_function(sites, context, report, table, i);
         write_amounts(sites, report, table, sites->functions[i].self, sites->functions[i].total);
     }
 }

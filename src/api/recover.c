@@ -16,6 +16,7 @@
 #include "sbt/writer.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/replay.h"
+#include "tracesmith/stacks.h"
 
 // In a file that has all of a recording: there is nothing to add to it, whatever is still in the directory.
 static const char WHOLE[] = "recovered";
@@ -171,8 +172,17 @@ static tsmith_status carry_rest(struct completion *completion, tsmith_error *err
     return written < 0 ? written : status == TSMITH_END ? TSMITH_OK : status;
 }
 
+// As a recording that ends has them: who reads the file later may not have the binaries. The source is at its end, and
+// all that its events refer to is in the file's dictionary by now. What fails here leaves addresses.
+static void name_frames(struct completion *completion, const tsmith_dictionary *of_source) {
+    (void)tsmith_dictionary_symbolize(completion->file ? sbt_continue_dictionary(completion->file)
+                                                       : (tsmith_dictionary *)(uintptr_t)of_source,
+                                      NULL, NULL, NULL);
+}
+
 static tsmith_status finish(struct completion *completion, bool is_whole, tsmith_error *error) {
     const tsmith_dictionary *dictionary = tsmith_source_dictionary(completion->source);
+    name_frames(completion, dictionary);
     // Programs that still record will have more to recover.
     if (is_whole && completion->file)
         tsmith_dictionary_set_attribute(sbt_continue_dictionary(completion->file), WHOLE, "whole");

@@ -38,3 +38,10 @@ status=0
 "$TRACESMITH" recover "$(cat "$work/killed.session")" -o "$work/recovered.sbt" --remove >"$work/recover.out" 2>&1 ||
     fail "recover ended with $?: $(cat "$work/recover.out")"
 python3 "$here/check_stacks.py" "$work/killed" "$work/recovered.sbt" killed "$work/main"
+
+# Recovering names the frames as the end of a recording does: with the binaries gone, the file has their names.
+for module in main libone.so libtwo.so plugin-3.so plugin-4.so; do
+    nm -S "$work/$module" >"$work/$module.nm"
+    rm "$work/$module"
+done
+python3 "$here/check_stacks_named.py" "$work/recovered.sbt" "$work" main libone.so libtwo.so plugin-3.so plugin-4.so
