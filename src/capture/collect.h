@@ -89,7 +89,7 @@ struct collect_stack {
     uint32_t id;
 };
 // Frames met last, by their words.
-enum { COLLECT_FRAMES = 4096 };
+enum { COLLECT_FRAMES = 4096, COLLECT_WORDS = 2048 };
 struct collect_frame {
     uint64_t word, epoch;
     uint32_t id; // 0: an empty place
@@ -133,7 +133,10 @@ struct collect_channel {
     uint32_t generated;           // the module of code that the process made itself; 0: not known
     struct collect_stack *stacks; // by number, a power of two places
     uint32_t stack_places, stack_count;
-    struct collect_frame *frames;     // COLLECT_FRAMES
+    struct collect_frame *frames; // COLLECT_FRAMES
+    uint64_t *stack_words;        // COLLECT_WORDS: a piece of the file, from word stack_words_at
+    uint64_t stack_words_at;
+    uint32_t stack_words_count;       // 0: what is there is older than the records that are read
     struct collect_ring *ring_states; // by slot
     size_t ring_capacity;
     uint32_t ring_count;

@@ -502,6 +502,7 @@ void collect_channel_close(struct collect_channel *channel) {
     free(channel->ring_states);
     free(channel->modules);
     free(channel->stacks);
+    free(channel->stack_words);
     free(channel->frames);
     free(channel->name);
     free(channel);

@@ -313,6 +313,7 @@ static bool begin(struct collector *collector, struct collect_found *found) {
     struct collect_work *work = &collector->work;
     struct layout_sub *sub = layout_sub_at(channel->rings, found->sub);
     struct collect_ring *ring = collect_ring_of(channel, found->slot);
+    channel->stack_words_count = 0;
     if (!ring)
         return false;
     bool scanned_full = found->full;

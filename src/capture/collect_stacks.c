@@ -154,23 +154,38 @@ static uint32_t read_words(const struct collect_channel *channel, uint64_t numbe
     return (uint32_t)(done / sizeof *words);
 }
 
-static uint32_t read_stack(struct collector *collector, struct collect_channel *channel, uint32_t number) {
+// `count` words from where a stack lies; NULL: the file has no such. Stacks that are new come one after the other, and are
+// read many at once; what was read before the records that name them were taken may have been half written.
+static const uint64_t *borrow_words(struct collect_channel *channel, uint64_t number, uint32_t count) {
     enum { FREQUENT = 64 };
-    uint64_t words[1 + STACK_TABLE_FRAMES_MAX];
+    uint64_t at = channel->stack_words_at;
+    if (number < at || number + count > at + channel->stack_words_count) {
+        bool goes_on = number >= at && number - at <= 2 * COLLECT_WORDS;
+        uint32_t wanted = goes_on ? COLLECT_WORDS : count < FREQUENT ? FREQUENT : count;
+        channel->stack_words_at = at = number;
+        channel->stack_words_count = read_words(channel, number, channel->stack_words, wanted);
+    }
+    return count <= channel->stack_words_count - (number - at) ? channel->stack_words + (number - at) : NULL;
+}
+
+static uint32_t read_stack(struct collector *collector, struct collect_channel *channel, uint32_t number) {
+    _Static_assert((int)COLLECT_WORDS > (int)STACK_TABLE_FRAMES_MAX, "a stack fits");
     uint32_t count, flags;
     if (channel->stacks_fd < 0)
         channel->stacks_fd =
             collect_open_file(collector->directory, channel->name, LAYOUT_STACKS_SUFFIX, LAYOUT_PAGE);
     if (!channel->frames)
         channel->frames = calloc(COLLECT_FRAMES, sizeof *channel->frames);
-    if (!channel->frames || channel->stacks_fd < 0 || number < LAYOUT_PAGE / sizeof *words)
+    if (!channel->stack_words)
+        channel->stack_words = calloc(COLLECT_WORDS, sizeof *channel->stack_words);
+    if (!channel->frames || !channel->stack_words || channel->stacks_fd < 0 ||
+        number < LAYOUT_PAGE / sizeof *channel->stack_words)
         return 0;
-    uint32_t there = read_words(channel, number, words, FREQUENT);
-    if (!there || !stack_table_head(words[0], &count, &flags))
+    const uint64_t *words = borrow_words(channel, number, 1);
+    if (!words || !stack_table_head(words[0], &count, &flags))
         return 0;
-    if (count > there - 1)
-        there += read_words(channel, (uint64_t)number + there, words + there, count + 1 - there);
-    return count < there ? make_stack(collector, channel, words + 1, count, flags & STACK_PARTIAL) : 0;
+    words = borrow_words(channel, number, 1 + count);
+    return words ? make_stack(collector, channel, words + 1, count, flags & STACK_PARTIAL) : 0;
 }
 
 // ---- numbers

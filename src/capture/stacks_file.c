@@ -148,12 +148,17 @@ static uint32_t number_of(uint32_t segment, uint32_t id) {
 }
 
 uint32_t stacks_file_add(const uint64_t *words, uint32_t count, uint32_t flags) {
+    const uint64_t hash = stack_table_hash(words, count, flags);
     for (;;) {
+        struct stack_table *tables[SEGMENTS];
         uint32_t segments = atomic_load_explicit(&file.count, memory_order_acquire);
         for (uint32_t i = 0; i < segments; i++) {
-            struct stack_table *table = atomic_load_explicit(&file.segments[i], memory_order_acquire);
-            uint32_t id = i + 1 < segments ? stack_table_find(table, words, count, flags)
-                                           : stack_table_add(table, words, count, flags);
+            tables[i] = atomic_load_explicit(&file.segments[i], memory_order_acquire);
+            stack_table_prefetch(tables[i], hash);
+        }
+        for (uint32_t i = 0; i < segments; i++) {
+            uint32_t id = i + 1 < segments ? stack_table_find(tables[i], hash, words, count, flags)
+                                           : stack_table_add(tables[i], hash, words, count, flags);
             if (id)
                 return number_of(i, id);
         }

@@ -3,7 +3,9 @@
 // that were interned, at most half full, with a power of two of slots; bytes never move (arena), entries may
 // (arrays), which is why getters of entries hand out pointers into chunks that never move either. A stack's parent is
 // before it, so that whoever follows parents comes to an end. The index of a table that is interned has all its rows
-// below `seen`: the others are entered when somebody interns, so that who only reads does not pay for it.
+// below `seen`: the others are entered when somebody interns, so that who only reads does not pay for it. Of stacks it has
+// only those that are not their parent's first: most paths go on without a branch, and are found, and made, row after
+// row without it.
 #include "tracesmith/dictionary.h"
 
 #include <stdbool.h>
@@ -47,6 +49,8 @@ struct tsmith_dictionary {
     TSMITH_DICTIONARY_TABLES(TABLE)
 #undef TABLE
     struct index module_index, frame_index, stack_index;
+    uint32_t *first_child; // by stack, for the rows below stack_index.seen; 0: none
+    size_t first_child_capacity;
 };
 
 static void *table_at(const struct table *table, uint32_t id, size_t size) {
@@ -113,6 +117,7 @@ void tsmith_dictionary_destroy(tsmith_dictionary *dictionary) {
     free(dictionary->module_index.slots);
     free(dictionary->frame_index.slots);
     free(dictionary->stack_index.slots);
+    free(dictionary->first_child);
     free(dictionary->strings);
     free(dictionary->slots);
     free(dictionary);
@@ -285,10 +290,14 @@ static bool grow_index(struct index *index, const struct table *table, size_t si
     return true;
 }
 
+static bool make_room(struct index *index, const struct table *table, size_t size) {
+    return index->used < index->slot_count / 2 || grow_index(index, table, size);
+}
+
 // Enters the rows that are new, and leaves room for one more.
 static bool catch_up(struct index *index, const struct table *table, size_t size) {
     for (index->seen = index->seen ? index->seen : 1;; index->seen++) {
-        if (index->used >= index->slot_count / 2 && !grow_index(index, table, size))
+        if (!make_room(index, table, size))
             return false;
         if (index->seen >= table->count)
             return true;
@@ -309,13 +318,90 @@ _Static_assert(sizeof(tsmith_module) == 16 && sizeof(tsmith_frame) == 16 && size
             dictionary->failed = true;                                                                       \
             return 0;                                                                                        \
         }                                                                                                    \
-        uint32_t id = *find_row(index, &dictionary->name##_table, entry, sizeof *entry);                     \
-        return id ? id : tsmith_dictionary_add_##name(dictionary, entry);                                    \
+        uint32_t *slot = find_row(index, &dictionary->name##_table, entry, sizeof *entry);                   \
+        if (*slot)                                                                                           \
+            return *slot;                                                                                    \
+        *slot = tsmith_dictionary_add_##name(dictionary, entry);                                             \
+        index->used += *slot != 0;                                                                           \
+        index->seen += *slot != 0;                                                                           \
+        return *slot;                                                                                        \
     }
 INTERN(module)
 INTERN(frame)
-INTERN(stack)
 #undef INTERN
+
+static const tsmith_stack *stack_at(const tsmith_dictionary *dictionary, uint32_t id) {
+    return table_at(&dictionary->stack_table, id, sizeof(tsmith_stack));
+}
+
+// Where the id of a row that holds this is or belongs. NULL: memory is exhausted.
+static uint32_t *place_stack(tsmith_dictionary *dictionary, const tsmith_stack *entry) {
+    struct index *index = &dictionary->stack_index;
+    uint32_t *first = &dictionary->first_child[entry->parent];
+    if (!*first || stack_at(dictionary, *first)->frame == entry->frame)
+        return first;
+    return make_room(index, &dictionary->stack_table, sizeof *entry)
+               ? find_row(index, &dictionary->stack_table, entry, sizeof *entry)
+               : NULL;
+}
+
+// The row `id` is in its place.
+static void count_stack(tsmith_dictionary *dictionary, const uint32_t *place, const tsmith_stack *entry) {
+    dictionary->stack_index.used += place != &dictionary->first_child[entry->parent];
+    dictionary->stack_index.seen++;
+}
+
+// Room for the children of all rows, and of one more.
+static bool make_children_room(tsmith_dictionary *dictionary) {
+    void *children = dictionary->first_child;
+    size_t had = dictionary->first_child_capacity, needed = dictionary->stack_table.count + (size_t)1;
+    if (needed <= had)
+        return true;
+    bool room =
+        array_reserve(&children, &dictionary->first_child_capacity, needed, sizeof *dictionary->first_child);
+    dictionary->first_child = children;
+    if (room)
+        memset(dictionary->first_child + had, 0,
+               (dictionary->first_child_capacity - had) * sizeof *dictionary->first_child);
+    return room;
+}
+
+static bool catch_up_stacks(tsmith_dictionary *dictionary) {
+    struct index *index = &dictionary->stack_index;
+    index->seen = index->seen ? index->seen : 1;
+    while (index->seen < dictionary->stack_table.count) {
+        const tsmith_stack *row = stack_at(dictionary, index->seen);
+        uint32_t *place = place_stack(dictionary, row);
+        if (!place)
+            return false;
+        if (*place) {
+            index->seen++; // there already
+            continue;
+        }
+        *place = index->seen;
+        count_stack(dictionary, place, row);
+    }
+    return true;
+}
+
+uint32_t tsmith_dictionary_intern_stack(tsmith_dictionary *dictionary, const tsmith_stack *entry) {
+    if (entry->parent >= dictionary->stack_table.count)
+        return 0;
+    bool room = make_children_room(dictionary) && catch_up_stacks(dictionary);
+    uint32_t *place = room ? place_stack(dictionary, entry) : NULL;
+    if (!place) {
+        dictionary->failed = true;
+        return 0;
+    }
+    if (*place)
+        return *place;
+    uint32_t id = tsmith_dictionary_add_stack(dictionary, entry);
+    if (id) {
+        *place = id;
+        count_stack(dictionary, place, entry);
+    }
+    return id;
+}
 
 void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name) {
     const struct table *table = &dictionary->track_table;

@@ -30,20 +30,31 @@ struct stack_table *stack_table_init(void *memory, size_t bytes) {
     return table;
 }
 
-static uint64_t hash_frames(const uint64_t *frames, uint32_t count, uint32_t flags) {
-    uint64_t first = 0x9e3779b97f4a7c15u ^ count, second = 0xc2b2ae3d27d4eb4fu ^ flags;
+static uint64_t mix(uint64_t state, uint64_t frame) {
+    state = (state ^ frame) * 0xff51afd7ed558ccdu;
+    return state ^ state >> 32;
+}
+
+uint64_t stack_table_hash(const uint64_t *frames, uint32_t count, uint32_t flags) {
+    uint64_t a = 0x9e3779b97f4a7c15u ^ count, b = 0xc2b2ae3d27d4eb4fu ^ flags, c = 0x165667b19e3779f9u,
+             d = 0x27d4eb2f165667c5u;
     uint32_t i = 0;
-    // Two chains of multiplications run side by side.
-    for (; i + 1 < count; i += 2) {
-        first = (first ^ frames[i]) * 0xff51afd7ed558ccdu;
-        second = (second ^ frames[i + 1]) * 0xc4ceb9fe1a85ec53u;
-        first ^= first >> 32;
-        second ^= second >> 29;
+    // Four chains of multiplications run side by side.
+    for (; i + 4 <= count; i += 4) {
+        a = mix(a, frames[i]);
+        b = mix(b, frames[i + 1]);
+        c = mix(c, frames[i + 2]);
+        d = mix(d, frames[i + 3]);
     }
-    if (i < count)
-        first = (first ^ frames[i]) * 0xff51afd7ed558ccdu;
-    uint64_t hash = (first ^ (second << 23 | second >> 41)) * 0x9e3779b97f4a7c15u;
+    for (; i < count; i++)
+        a = mix(a, frames[i]);
+    uint64_t hash = (mix(a, b << 23 | b >> 41) ^ mix(c, d << 31 | d >> 33)) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 32;
+}
+
+void stack_table_prefetch(struct stack_table *table, uint64_t hash) {
+    const _Atomic uint64_t *slot = &table->slot[hash & (table->slots - 1)];
+    __builtin_prefetch((const void *)(uintptr_t)slot);
 }
 
 static bool is_same(struct stack_table *table, uint32_t id, uint64_t head, const uint64_t *frames,
@@ -72,11 +83,11 @@ static uint32_t append(struct stack_table *table, uint64_t head, const uint64_t 
     return (uint32_t)at;
 }
 
-static uint32_t look_up(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags,
-                        bool may_add) {
+static uint32_t look_up(struct stack_table *table, uint64_t hash, const uint64_t *frames, uint32_t count,
+                        uint32_t flags, bool may_add) {
     if (!count || count > STACK_TABLE_FRAMES_MAX)
         return 0;
-    uint64_t hash = hash_frames(frames, count, flags), mask = table->slots - 1;
+    uint64_t mask = table->slots - 1;
     // The half of the hash that does not choose the slot is kept there, and spares most comparisons.
     uint64_t tag = hash & 0xffffffff00000000u, head = tag | (uint64_t)flags << COUNT_BITS | count;
     uint32_t mine = 0;
@@ -98,12 +109,14 @@ static uint32_t look_up(struct stack_table *table, const uint64_t *frames, uint3
     return 0;
 }
 
-uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags) {
-    return look_up(table, frames, count, flags, true);
+uint32_t stack_table_add(struct stack_table *table, uint64_t hash, const uint64_t *frames, uint32_t count,
+                         uint32_t flags) {
+    return look_up(table, hash, frames, count, flags, true);
 }
 
-uint32_t stack_table_find(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags) {
-    return look_up(table, frames, count, flags, false);
+uint32_t stack_table_find(struct stack_table *table, uint64_t hash, const uint64_t *frames, uint32_t count,
+                          uint32_t flags) {
+    return look_up(table, hash, frames, count, flags, false);
 }
 
 bool stack_table_is_half_full(const struct stack_table *table) {

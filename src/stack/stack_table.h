@@ -35,12 +35,19 @@ struct stack_table;
 // caller's and aligned to 8. NULL: it cannot be one.
 struct stack_table *stack_table_init(void *memory, size_t bytes);
 
-// The number of these frames; 0: there is no room, or no frame, or more than STACK_TABLE_FRAMES_MAX. No lock,
-// allocation or system call.
-uint32_t stack_table_add(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags);
+// What places a stack in every table.
+uint64_t stack_table_hash(const uint64_t *frames, uint32_t count, uint32_t flags);
+// The stack with this hash will be looked for soon.
+void stack_table_prefetch(struct stack_table *table, uint64_t hash);
+
+// The number of these frames, whose hash it is; 0: there is no room, or no frame, or more than STACK_TABLE_FRAMES_MAX. No
+// lock, allocation or system call.
+uint32_t stack_table_add(struct stack_table *table, uint64_t hash, const uint64_t *frames, uint32_t count,
+                         uint32_t flags);
 
 // The same for stacks that are in the table already; 0: it is not.
-uint32_t stack_table_find(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags);
+uint32_t stack_table_find(struct stack_table *table, uint64_t hash, const uint64_t *frames, uint32_t count,
+                          uint32_t flags);
 
 // Whether more than half of the room for stacks is taken.
 bool stack_table_is_half_full(const struct stack_table *table);

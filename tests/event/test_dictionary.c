@@ -80,6 +80,35 @@ static void equal_frames_and_stacks_get_one_id(void **state) {
     tsmith_dictionary_destroy(dictionary);
 }
 
+// A tree that branches everywhere, partly added by a reader, with rows that were written twice: the first id of what a row
+// holds is what comes back, as looking through all rows finds it.
+static void stacks_of_any_tree_get_one_id(void **state) {
+    enum { ROWS = 4000, FRAMES = 5 };
+    (void)state;
+    tsmith_dictionary *dictionary;
+    struct random random = {7};
+    uint32_t found = 0, twice = 0;
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    for (int i = 0; i < ROWS; i++) {
+        uint32_t count = tsmith_dictionary_stack_count(dictionary), first = 0;
+        uint32_t parent = (uint32_t)random_below(&random, count < 500 ? count : 500);
+        tsmith_stack stack = {parent, 1 + (uint32_t)random_below(&random, FRAMES)};
+        for (uint32_t id = 1; id < count && !first; id++) {
+            const tsmith_stack *row = tsmith_dictionary_stack(dictionary, id);
+            first = row->parent == stack.parent && row->frame == stack.frame ? id : 0;
+        }
+        if (random_below(&random, 4) == 0) {
+            twice += first != 0;
+            assert_int_equal(tsmith_dictionary_add_stack(dictionary, &stack), count);
+        } else {
+            found += first != 0;
+            assert_int_equal(tsmith_dictionary_intern_stack(dictionary, &stack), first ? first : count);
+        }
+    }
+    assert_true(found > 100 && twice > 100);
+    tsmith_dictionary_destroy(dictionary);
+}
+
 static void entries_stay_where_they_are(void **state) {
     (void)state;
     tsmith_dictionary *dictionary;
@@ -144,6 +173,7 @@ int main(void) {
         cmocka_unit_test(interning_gives_each_string_one_id),
         cmocka_unit_test(strings_keep_any_bytes),
         cmocka_unit_test(equal_frames_and_stacks_get_one_id),
+        cmocka_unit_test(stacks_of_any_tree_get_one_id),
         cmocka_unit_test(entries_stay_where_they_are),
         cmocka_unit_test(fields_and_attributes_are_found_by_name),
         cmocka_unit_test(schema_is_consistent),

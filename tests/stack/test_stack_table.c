@@ -20,6 +20,10 @@ static uint32_t make_stack(uint32_t i, uint64_t *frames) {
     return count;
 }
 
+static uint32_t add(struct stack_table *table, const uint64_t *frames, uint32_t count, uint32_t flags) {
+    return stack_table_add(table, stack_table_hash(frames, count, flags), frames, count, flags);
+}
+
 struct adder {
     struct stack_table *table;
     uint32_t first;
@@ -31,7 +35,7 @@ static void *add_all(void *argument) {
     uint64_t frames[FRAMES_MAX];
     for (uint32_t n = 0; n < STACKS; n++) {
         uint32_t i = (n + adder->first) % STACKS, count = make_stack(i, frames);
-        adder->ids[i] = stack_table_add(adder->table, frames, count, i & 3);
+        adder->ids[i] = add(adder->table, frames, count, i & 3);
     }
     return NULL;
 }
@@ -80,16 +84,16 @@ static void test_no_room(void **state) {
     assert_non_null(table);
     assert_null(stack_table_init(memory, STACK_TABLE_BYTES_MIN - 8));
     for (uint32_t i = 0; i < STACKS; i++) {
-        uint32_t id = stack_table_add(table, frames, make_stack(i, frames), 0);
+        uint32_t id = add(table, frames, make_stack(i, frames), 0);
         refused += id == 0;
         if (i < 64)
             first[i] = id;
     }
     assert_true(refused > 0 && refused < STACKS);
     for (uint32_t i = 0; i < 64; i++) // what was in stays
-        assert_int_equal(stack_table_add(table, frames, make_stack(i, frames), 0), first[i]);
-    assert_int_equal(stack_table_add(table, frames, 0, 0), 0);
-    assert_int_equal(stack_table_add(table, frames, STACK_TABLE_FRAMES_MAX + 1, 0), 0);
+        assert_int_equal(add(table, frames, make_stack(i, frames), 0), first[i]);
+    assert_int_equal(stack_table_add(table, 1, frames, 0, 0), 0);
+    assert_int_equal(stack_table_add(table, 1, frames, STACK_TABLE_FRAMES_MAX + 1, 0), 0);
     free(memory);
 }
 

@@ -49,7 +49,7 @@ __attribute__((noinline)) uint64_t path_arrive(struct path *path) {
                 !memcmp(frames + 1, other + 1, (size_t)(count - 1) * sizeof *frames),
             "not what backtrace() finds");
     struct stack_view view;
-    uint32_t id = stack_table_add(table, frames, result.count, 0);
+    uint32_t id = stack_table_add(table, stack_table_hash(frames, result.count, 0), frames, result.count, 0);
     require(id && stack_table_get(table, TABLE_BYTES, id, &view) && view.count == result.count &&
                 !memcmp(view.frames, frames, result.count * sizeof *frames),
             "the table gave another stack back");
