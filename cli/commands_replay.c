@@ -54,6 +54,11 @@ static const struct option replay_options[] = {
      .argument = "KERNEL=FILE",
      .doc = "Take the source of the program with this kernel from FILE: what an edited kernel makes of the "
             "recorded data"},
+    {.name = "save-source",
+     .argument = "KERNEL=FILE",
+     .doc = "Run nothing: write the source of the program with this kernel to FILE (- is standard output), "
+            "to be edited "
+            "for --source"},
     {.name = "hazards",
      .doc = "Run nothing: say which commands use the same memory, one of them writing, with nothing that "
             "orders them"},
@@ -93,8 +98,9 @@ static const struct example replay_examples[] = {
     {"tracesmith profile --capture -o run.sbt ./program", "Record with commands and data"},
     {"tracesmith replay run.sbt", "Run it again, and compare every result"},
     {"tracesmith replay run.sbt --times 5", "Tell noise (atomics, races) from wrong results"},
-    {"tracesmith replay run.sbt --source blur=blur.cl --tolerance 2ulp",
-     "Try an edited kernel on recorded data"},
+    {"tracesmith replay run.sbt --save-source blur=blur.cl", "Get the recorded source of a kernel"},
+    {"tracesmith replay run.sbt --source blur=blur.cl --tolerance 2ulp --timing",
+     "Try it edited on the recorded data"},
     {"tracesmith replay run.sbt --instructions blur", "What each source line of a kernel does"},
     {"tracesmith replay run.sbt --instructions blur --work-item 3,0 -o blur.sbt",
      "And every instruction of one work-item, for view"},

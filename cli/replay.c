@@ -14,10 +14,11 @@
 #include "replay.h"
 #include "replay_part.h"
 #include "replay_plan.h"
+#include "replay_source.h"
 #include "terminal.h"
 #include "trace.h"
 
-enum { NOTES_MOST = 8, SOURCE_MOST = 64 << 20, SHOWN_MOST = 40, INTERMEDIATE_MOST = 3 };
+enum { NOTES_MOST = 8, SHOWN_MOST = 40, INTERMEDIATE_MOST = 3 };
 
 struct replay {
     const struct invocation *invocation;
@@ -50,36 +51,6 @@ static bool read_tolerance(struct replay *replay, const char *word) {
     else
         replay->options.absolute = value;
     return true;
-}
-
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "re");
-    char *text = file ? malloc(SOURCE_MOST + 1) : NULL;
-    size_t length = text ? fread(text, 1, SOURCE_MOST + 1, file) : 0;
-    if (!text || ferror(file) || length > SOURCE_MOST || memchr(text, '\0', length)) {
-        complain("--source: %s: %s", path,
-                 !file || ferror(file) ? strerror(errno) : "it is no source of a kernel");
-        free(text);
-        text = NULL;
-    }
-    if (text)
-        text[length] = '\0';
-    if (file)
-        fclose(file);
-    return text;
-}
-
-static bool read_source(struct replay *replay, const char *word) {
-    const char *equals = strchr(word, '=');
-    if (!equals || equals == word || !equals[1]) {
-        complain("--source: '%s' is not KERNEL=FILE", word);
-        return false;
-    }
-    replay->kernel = strndup(word, (size_t)(equals - word));
-    replay->source = read_file(equals + 1);
-    replay->options.source_kernel = replay->kernel;
-    replay->options.source_text = replay->source;
-    return replay->kernel && replay->source;
 }
 
 static bool read_permute(struct replay *replay) {
@@ -134,9 +105,13 @@ static bool read_options(struct replay *replay) {
         complain("--limit: '%s' is no time: write 30s or 5m", limit);
         return false;
     }
-    return is_alone(invocation) && replay_read_part(invocation, &replay->options) && read_permute(replay) &&
-           replay_check_words(invocation) && (!tolerance || read_tolerance(replay, tolerance)) &&
-           (!source || read_source(replay, source));
+    const bool good = is_alone(invocation) && replay_read_part(invocation, &replay->options) &&
+                      read_permute(replay) && replay_check_words(invocation) &&
+                      (!tolerance || read_tolerance(replay, tolerance)) &&
+                      (!source || replay_read_source(source, &replay->kernel, &replay->source));
+    replay->options.source_kernel = replay->kernel;
+    replay->options.source_text = replay->source;
+    return good;
 }
 
 // ---- what is recorded
@@ -421,6 +396,9 @@ static int run(struct replay *replay, struct text *text) {
     tsmith_recording_summarize(replay->recording, &replay->summary);
     text_add_cstr(text, json ? "{" : "");
     json ? add_summary_json(text, replay) : add_summary_text(text, replay);
+    const char *save = invocation_value(replay->invocation, "save-source");
+    if (save)
+        return replay_save_source(replay->recording, save, replay->trace.path);
     if (replay->permute.orders)
         code = answer_permute(replay->recording, &replay->permute, &replay->sites, text, json);
     else if (invocation_flag(replay->invocation, "hazards"))

@@ -70,11 +70,19 @@ cl_program record_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint 
     return program;
 }
 
-static void note_build(cl_program program, const char *options) {
-    struct recording_writer *writer = record_open(RECORDING_BUILD);
+static void put_build(struct recording_writer *writer, cl_program program, const char *options,
+                      const char *folder) {
     recording_put(writer, RECORDING_KEY_PROGRAM, object_id(program, OBJECT_PROGRAM));
     recording_put_text(writer, RECORDING_KEY_TEXT, options);
+    if (folder)
+        recording_put_text(writer, RECORDING_KEY_NAME, folder);
+}
+
+static void note_build(cl_program program, const char *options) {
+    char *folder = headers_keep(program, options);
+    put_build(record_open(RECORDING_BUILD), program, options, folder);
     record_close();
+    free(folder);
 }
 
 cl_int record_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
@@ -111,9 +119,10 @@ cl_int record_clCompileProgram(cl_program program, cl_uint count, const cl_devic
             memcpy(joined + at, name, strlen(name) + 1);
             at += strlen(name) + 1;
         }
+        char *folder = headers_keep(program, options);
         struct recording_writer *writer = record_open(RECORDING_COMPILE);
-        recording_put(writer, RECORDING_KEY_PROGRAM, object_id(program, OBJECT_PROGRAM));
-        recording_put_text(writer, RECORDING_KEY_TEXT, options);
+        put_build(writer, program, options, folder);
+        free(folder);
         put_programs(writer, header_programs ? headers : 0, header_programs);
         recording_put_bytes(writer, RECORDING_KEY_DATA, joined, length);
         record_close();

@@ -22,8 +22,8 @@
 // commands wrote is copied as well (VERIFY): that is what a replay is compared with.
 //
 // Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c what a
-// command does to memory; snapshot.c copies it. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c,
-// transfer.c, image.c, shared.c, mapping.c, sync.c and refused.c.
+// command does to memory; snapshot.c copies it. headers.c finds what sources
+// include. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c, transfer.c, image.c, shared.c, mapping.c, sync.c and refused.c.
 #ifndef OPENCL_RECORD_RECORDER_H
 #define OPENCL_RECORD_RECORDER_H
 
@@ -266,6 +266,12 @@ struct rows {
 };
 // Its rows one after the other, in memory the caller frees; NULL when there is none.
 uint8_t *rows_pack(const struct rows *rows, const void *from);
+
+// ---- headers.c
+
+// Writes down the files that the program's source includes. The current folder, which the caller frees, where there are some,
+// else NULL. Without the lock.
+char *headers_keep(cl_program program, const char *options);
 
 // ---- image.c
 

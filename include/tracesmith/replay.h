@@ -69,6 +69,18 @@ typedef struct tsmith_recording_refusal {
 TSMITH_API int tsmith_recording_refusal_get(const tsmith_recording *recording, size_t index,
                                             tsmith_recording_refusal *out);
 
+// The source of the first program that has this kernel, as the recorded program gave it to its driver. The caller frees
+// `text`, which ends with NUL. NOT_FOUND, naming the kernels there are, when none has it, or its program was given as a
+// binary or in an intermediate language.
+typedef struct tsmith_recorded_source {
+    char *text;
+    size_t length;   // without the NUL
+    size_t included; // files that it includes: they are in the recording too
+    size_t programs; // that have a kernel of this name
+} tsmith_recorded_source;
+TSMITH_API tsmith_status tsmith_recording_source(tsmith_recording *recording, const char *kernel,
+                                                 tsmith_recorded_source *out, tsmith_error *error);
+
 // ---- replaying
 
 // X(NAME, number, "name", "what it means")

@@ -15,15 +15,15 @@ enum {
 
 // X(NAME, number, "name")
 #define RECORDING_TYPE_TABLE(X)                                                                              \
-    X(PROCESS, 1, "process")             /* the first record of a file: PID, FLAGS */                        \
-    X(CHUNK, 2, "chunk")                 /* HASH, DATA */                                                    \
-    X(DEVICE, 3, "device")               /* OBJECT, TEXTs */                                                 \
-    X(CONTEXT, 4, "context")             /* OBJECT, DEVICES */                                               \
-    X(QUEUE, 5, "queue")                 /* OBJECT, CONTEXT, DEVICE, FLAGS */                                \
-    X(BUFFER, 6, "buffer")               /* OBJECT, CONTEXT, FLAGS, SIZE, CHUNKS of the host pointer */      \
-    X(SUB_BUFFER, 7, "sub-buffer")       /* OBJECT, PARENT, FLAGS, OFFSET, SIZE */                           \
-    X(PROGRAM, 8, "program")             /* OBJECT, CONTEXT, FORM, SIZE, CHUNKS */                           \
-    X(BUILD, 9, "build")                 /* PROGRAM, TEXT: options */                                        \
+    X(PROCESS, 1, "process")       /* the first record of a file: PID, FLAGS */                              \
+    X(CHUNK, 2, "chunk")           /* HASH, DATA */                                                          \
+    X(DEVICE, 3, "device")         /* OBJECT, TEXTs */                                                       \
+    X(CONTEXT, 4, "context")       /* OBJECT, DEVICES */                                                     \
+    X(QUEUE, 5, "queue")           /* OBJECT, CONTEXT, DEVICE, FLAGS */                                      \
+    X(BUFFER, 6, "buffer")         /* OBJECT, CONTEXT, FLAGS, SIZE, CHUNKS of the host pointer */            \
+    X(SUB_BUFFER, 7, "sub-buffer") /* OBJECT, PARENT, FLAGS, OFFSET, SIZE */                                 \
+    X(PROGRAM, 8, "program")       /* OBJECT, CONTEXT, FORM, SIZE, CHUNKS */                                 \
+    X(BUILD, 9, "build") /* PROGRAM, TEXT: options; NAME: the folder it was in, where files were included */ \
     X(KERNEL, 10, "kernel")              /* OBJECT, PROGRAM, NAME; or CLONED */                              \
     X(ARGUMENT, 11, "argument")          /* KERNEL, INDEX, FORM, SIZE, DATA or TARGET */                     \
     X(SAMPLER, 12, "sampler")            /* OBJECT, CONTEXT, LIST: normalized, addressing, filter */         \
@@ -40,9 +40,10 @@ enum {
                                          /* recorded brought it there */                                     \
     X(IMAGE, 23, "image")                /* OBJECT, CONTEXT, FLAGS, LIST, SIZE, CHUNKS; PARENT, pitch */     \
     X(SHARED, 24, "shared memory")       /* OBJECT, CONTEXT, FLAGS, SIZE, ADDRESS in the program */          \
-    X(COMPILE, 25, "compile")            /* PROGRAM, TEXT: options, LIST: headers, DATA: their names */      \
+    X(COMPILE, 25, "compile")            /* as BUILD, and LIST: headers, DATA: their names */                \
     X(LINK, 26, "link")                  /* OBJECT, CONTEXT, TEXT: options, LIST: programs */                \
-    X(USES, 27, "uses")                  /* KERNEL, LIST: the shared memory it uses by pointers */
+    X(USES, 27, "uses")                  /* KERNEL, LIST: the shared memory it uses by pointers */           \
+    X(INCLUDED, 28, "included file")     /* PROGRAM, NAME: its path, SIZE, CHUNKS; before the build */
 
 enum recording_type {
 #define RECORDING_TYPE_ENUM(NAME, number, name) RECORDING_##NAME = number,

@@ -338,6 +338,7 @@ tsmith_status run_end(struct run *run, tsmith_status status) {
     chunk_table_finish(&run->awaited);
     chunk_table_finish(&run->states);
     free(run->lives);
+    included_drop(run);
     return status;
 }
 

@@ -198,6 +198,7 @@ struct run {
     bool serial;
     cl_event last;
     size_t last_context;
+    char *included_root; // where files lie that sources include; NULL: there are none
     // execute_opencl_wishes.c
     int64_t pace_from, pace_start;
     struct timed {
@@ -269,6 +270,13 @@ void transfers_drop(struct run *run);
 tsmith_status execute_verify(struct run *run, const struct recording_record *record);
 tsmith_status execute_content(struct run *run, const struct recording_record *record);
 void execute_refused(struct run *run, const struct recording_record *record);
+
+// ---- execute_opencl_included.c: files that sources include
+
+void included_execute(struct run *run, const struct recording_record *record);
+// The options of a build (or compilation), with its folders where the files are now. The caller frees them; NULL: no memory.
+char *included_options(struct run *run, const struct recording_record *build, const char *options);
+void included_drop(struct run *run);
 
 // ---- execute_opencl_address.c: shared memory lies elsewhere in every process
 

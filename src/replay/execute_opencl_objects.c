@@ -276,6 +276,9 @@ static bool change(struct run *run, const struct recording_record *record, tsmit
     case RECORDING_COMPILE:
         execute_build(run, record);
         return true;
+    case RECORDING_INCLUDED:
+        included_execute(run, record);
+        return true;
     case RECORDING_USES:
         *status = set_uses(run, record);
         return true;

@@ -8,19 +8,6 @@
 
 #include "replay/execute_opencl.h"
 
-static bool makes_kernel(const struct run *run, uint64_t program, const char *name) {
-    for (size_t i = run->at; i < run->process->count; i++) {
-        const struct recording_record *record = &run->process->records[i];
-        const uint8_t *bytes;
-        size_t length;
-        if (record->type == RECORDING_KERNEL && recording_value(record, RECORDING_KEY_PROGRAM) == program &&
-            recording_get_bytes(record, RECORDING_KEY_NAME, &bytes, &length) && length == strlen(name) &&
-            memcmp(bytes, name, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 void execute_program(struct run *run, struct live *live, const struct recording_record *record) {
     const struct live *context = object_context(run, record);
     const uint64_t form = recording_value(record, RECORDING_KEY_FORM);
@@ -32,7 +19,8 @@ void execute_program(struct run *run, struct live *live, const struct recording_
     const char *text = (const char *)bytes;
     if (!bytes || !context) {
         live->why = bytes ? "its context could not be made" : "its program is missing from the recording";
-    } else if (options->source_kernel && makes_kernel(run, live->id, options->source_kernel)) {
+    } else if (options->source_kernel &&
+               recording_makes_kernel(run->process, run->at, live->id, options->source_kernel)) {
         text = options->source_text;
         live->handle.program =
             run->cl->clCreateProgramWithSource(context->handle.context, 1, &text, NULL, &status);
@@ -114,24 +102,32 @@ static cl_int compile(struct run *run, const struct live *live, const struct rec
     return status;
 }
 
+// The caller frees them; NULL: there is no memory.
+static char *options_of(struct run *run, const struct recording_record *record) {
+    // The types of arguments: drivers forget them unless they are asked not to.
+    static const char more[] = " -cl-kernel-arg-info";
+    const char *recorded = recording_text(run->recording, record, RECORDING_KEY_TEXT);
+    char *options = included_options(run, record, recorded ? recorded : "");
+    const size_t length = options ? strlen(options) : 0;
+    char *text = options ? realloc(options, length + sizeof more) : NULL;
+    if (!text)
+        free(options);
+    else
+        memcpy(text + length, more, sizeof more);
+    return text;
+}
+
 void execute_build(struct run *run, const struct recording_record *record) {
     struct live *live =
         live_find_type(run, recording_value(record, RECORDING_KEY_PROGRAM), RECORDING_PROGRAM);
     if (!live || !live->handle.program)
         return;
-    const char *options = recording_text(run->recording, record, RECORDING_KEY_TEXT);
-    // The types of arguments: drivers forget them unless they are asked not to.
-    static const char more[] = " -cl-kernel-arg-info";
-    const size_t length = options ? strlen(options) : 0;
-    char *text = malloc(length + sizeof more);
-    if (text) {
-        memcpy(text, options ? options : "", length);
-        memcpy(text + length, more, sizeof more);
-    }
-    const bool whole = record->type == RECORDING_BUILD;
-    const cl_int status = whole ? run->cl->clBuildProgram(live->handle.program, 1, &run->execution->device,
-                                                          text ? text : options, NULL, NULL)
-                                : compile(run, live, record, text ? text : options);
+    char *text = options_of(run, record);
+    const cl_int status =
+        !text ? CL_OUT_OF_HOST_MEMORY
+        : record->type == RECORDING_BUILD
+            ? run->cl->clBuildProgram(live->handle.program, 1, &run->execution->device, text, NULL, NULL)
+            : compile(run, live, record, text);
     free(text);
     if (status != CL_SUCCESS) {
         live->why = "its program does not compile on this device";

@@ -56,5 +56,8 @@ bool recording_has_payload(const struct recording_record *record);
 // A text entry, NUL-terminated in memory of the recording's (strings it lends are copied once); NULL when there is none.
 const char *recording_text(struct tsmith_recording *recording, const struct recording_record *record,
                            enum recording_key key);
+// Whether the program makes a kernel of this name, from that record on. source.c
+bool recording_makes_kernel(const struct recorded_process *process, size_t from, uint64_t program,
+                            const char *name);
 
 #endif
