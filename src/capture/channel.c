@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "capture/process.h"
 #include "tracesmith/capture.h"
 
 __thread struct channel_here channel_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -123,21 +124,6 @@ static void prepare_process(void) {
 
 // ---- files
 
-static uint64_t process_start_time(void) {
-    char text[1024];
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (length <= 0)
-        return 0;
-    text[length] = '\0';
-    char *at = strrchr(text, ')'); // the name before it may hold anything
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
-}
-
 static struct layout_control *map_control(const char *directory) {
     struct layout_control *control = NULL;
     char path[PATH_BYTES];
@@ -214,6 +200,7 @@ static bool make_files(struct channel *channel) {
     channel->head->pid = (uint64_t)getpid();
     channel->head->parent_pid = (uint64_t)getppid();
     channel->head->start_time = start;
+    channel->head->pid_namespace = process_namespace();
     channel->head->attached = clock_trace_now();
     memcpy(channel->head->api, channel->api, sizeof channel->head->api);
     atomic_store(&channel->head->state, LAYOUT_CHANNEL_OPEN);

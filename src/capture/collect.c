@@ -249,20 +249,23 @@ static void look_for_channels(struct collector *collector) {
         read_directory(collector);
 }
 
-static bool process_alive(const struct collector *collector, const struct collect_channel *channel) {
+static bool is_program(const struct collector *collector, const struct collect_channel *channel) {
+    return collector->program == channel->seen.pid && !channel->elsewhere;
+}
+
+static bool process_alive(const struct collector *collector, struct collect_channel *channel) {
     if (channel->local)
         return true;
     if (collector->before_boot || channel->has_end_status)
         return false;
     // Between its end and our waiting for it, it is nothing but a status that we do not have yet.
-    return (collector->program == channel->pid && !collector->closing) ||
-           collect_process_alive(channel->pid, channel->start_time);
+    return (is_program(collector, channel) && !collector->closing) || process_is_alive(&channel->seen);
 }
 
 static void look_whether_gone(struct collector *collector, struct collect_channel *channel) {
     if (channel->state != COLLECT_LIVE)
         return;
-    if (collector->program_ended && collector->program == channel->pid) {
+    if (collector->program_ended && is_program(collector, channel)) {
         channel->has_end_status = true;
         channel->end_status = collector->program_status;
     }
@@ -547,10 +550,10 @@ void collector_program_ended(struct collector *collector, int wait_status) {
     collector->program_status = wait_status;
 }
 
-static bool still_records(const struct collector *collector, const struct collect_channel *channel) {
-    return channel->state == COLLECT_LIVE && channel->pid != collector->program &&
+static bool still_records(const struct collector *collector, struct collect_channel *channel) {
+    return channel->state == COLLECT_LIVE && !is_program(collector, channel) &&
            atomic_load_explicit(&channel->head->state, memory_order_acquire) != LAYOUT_CHANNEL_CLOSED &&
-           collect_process_alive(channel->pid, channel->start_time);
+           process_is_alive(&channel->seen);
 }
 
 uint32_t collector_live_processes(struct collector *collector) {

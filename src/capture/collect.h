@@ -21,6 +21,7 @@
 #include "capture/device_clock.h"
 #include "capture/journal.h"
 #include "capture/layout.h"
+#include "capture/process.h"
 #include "capture/record.h"
 #include "capture/ring_pool.h"
 #include "capture/session_clock.h"
@@ -117,7 +118,8 @@ struct collect_channel {
     int table_fd, rings_fd;
     struct ring_pool *local; // the channel is this process's: its sub-buffers are read in place
     uint32_t sub_bytes;
-    uint64_t pid, start_time;
+    struct process_seen seen;
+    bool elsewhere;   // process_is_elsewhere
     uint32_t process; // ids in the dictionary
     uint32_t process_track, loss_track;
     uint64_t table_read; // bytes of entries read

@@ -34,27 +34,9 @@ static uint32_t find_id(const struct collect_ids *ids, uint32_t local) {
 
 // ---- processes
 
-bool collect_process_alive(uint64_t pid, uint64_t start_time) {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (length <= 0)
-        return false;
-    text[length] = '\0';
-    const char *at = strrchr(text, ')'); // the name before it may hold anything
-    if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
-        return false;
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at && strtoull(at, NULL, 10) == start_time;
-}
-
 static void add_process(struct collector *collector, struct collect_channel *channel) {
     tsmith_dictionary *dictionary = collector->dictionary;
-    tsmith_process process = {.pid = channel->pid,
+    tsmith_process process = {.pid = channel->seen.pid,
                               .parent_pid = channel->head->parent_pid,
                               .start =
                                   channel->process_start ? channel->process_start : channel->head->attached,
@@ -65,7 +47,8 @@ static void add_process(struct collector *collector, struct collect_channel *cha
     for (uint32_t i = 0; i < collector->channel_count; i++) {
         const struct collect_channel *other = collector->channels[i];
         const tsmith_process *known = tsmith_dictionary_process(dictionary, other->process);
-        if (known && other->pid == channel->pid && other->start_time == channel->start_time &&
+        if (known && other->seen.pid == channel->seen.pid &&
+            other->seen.start_time == channel->seen.start_time && other->seen.space == channel->seen.space &&
             known->name == process.name) {
             channel->process = other->process;
             channel->process_track = other->process_track;
@@ -463,8 +446,10 @@ tsmith_status collect_channel_open(struct collector *collector, const char *name
         channel->rings->sub_buffer_bytes != collector->control->sub_buffer_bytes)
         goto fail;
     channel->sub_bytes = collector->control->sub_buffer_bytes;
-    channel->pid = channel->head->pid;
-    channel->start_time = channel->head->start_time;
+    channel->seen = (struct process_seen){.pid = channel->head->pid,
+                                          .start_time = channel->head->start_time,
+                                          .space = channel->head->pid_namespace};
+    channel->elsewhere = process_is_elsewhere(&channel->seen);
     memcpy(channel->api, channel->head->api, sizeof channel->api - 1);
     collect_channel_read_table(collector, channel);
     if (!channel->process)

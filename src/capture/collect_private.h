@@ -103,7 +103,6 @@ void collect_channel_close(struct collect_channel *channel);
 void collect_channel_read_table(struct collector *collector, struct collect_channel *channel);
 // A file of the channel; -1 when there is none of at least that many bytes.
 int collect_open_file(int directory, const char *name, const char *suffix, uint64_t least);
-bool collect_process_alive(uint64_t pid, uint64_t start_time);
 
 // ---- collect_stacks.c
 // An entry of the table. False: it is damaged, or there is no memory.

@@ -58,7 +58,7 @@ static uint32_t find_generated(struct collector *collector, struct collect_chann
     if (channel->generated || channel->generated_looked == collector->now)
         return channel->generated;
     channel->generated_looked = collector->now;
-    int length = snprintf(path, sizeof path, "/tmp/perf-%" PRIu64 ".map", channel->pid);
+    int length = snprintf(path, sizeof path, "/tmp/perf-%" PRIu64 ".map", channel->seen.pid);
     if (access(path, F_OK))
         return 0;
     tsmith_module module = {

@@ -187,7 +187,7 @@ struct layout_channel {
     uint32_t name;       // string ids of this channel
     uint32_t command_line;
     uint32_t host;
-    uint32_t reserved;
+    uint32_t pid_namespace; // whose number `pid` is; 0: not known
     char api[32];
     _Alignas(64) _Atomic uint64_t committed; // bytes of whole entries after the header page
     _Atomic uint32_t state;

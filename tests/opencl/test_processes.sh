@@ -62,3 +62,9 @@ POCL_DEVICES="pthread pthread"
 export POCL_DEVICES
 judge 0 two "$programs/cl_threads" -t 4 -n 100
 judge 0 two-platforms "$programs/cl_platforms"
+
+# In a PID namespace a process has another number for itself than for us, with and without a /proc of its own.
+if unshare --user --map-root-user --pid --fork --mount-proc true 2>/dev/null; then
+    judge 0 namespace unshare --user --map-root-user --pid --fork --mount-proc "$programs/cl_threads" -t 4 -n 100
+    judge 0 outer-proc unshare --user --map-root-user --pid --fork "$programs/cl_children"
+fi
