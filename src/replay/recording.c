@@ -120,6 +120,9 @@ static bool add_record(struct tsmith_recording *recording, struct recorded_proce
         process->pid = recording_value(record, RECORDING_KEY_PID);
         recording->hashes_only |= (recording_value(record, RECORDING_KEY_FLAGS) & RECORDING_HASHES_ONLY) != 0;
         return true;
+    case RECORDING_CONTEXT:
+        process->used = true;
+        return true;
     case RECORDING_COMMAND:
         count_command(summary, record);
         return true;
@@ -167,6 +170,10 @@ static tsmith_status take_frame(void *context, uint32_t number, const uint8_t *r
     return TSMITH_OK;
 }
 
+bool recording_unfinished(const struct recorded_process *process) {
+    return process->used && !process->ended;
+}
+
 tsmith_status tsmith_recording_open(tsmith_sbt *trace, tsmith_recording **out, tsmith_error *error) {
     *out = NULL;
     struct tsmith_recording *recording = calloc(1, sizeof *recording);
@@ -181,7 +188,7 @@ tsmith_status tsmith_recording_open(tsmith_sbt *trace, tsmith_recording **out, t
                        "there is no recording in the trace: record one with 'tracesmith profile --capture'");
     recording->summary.processes = recording->process_count;
     for (size_t i = 0; i < recording->process_count; i++)
-        recording->summary.unfinished += !recording->processes[i].ended;
+        recording->summary.unfinished += recording_unfinished(&recording->processes[i]);
     if (status == TSMITH_OK)
         *out = recording;
     else

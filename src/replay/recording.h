@@ -24,7 +24,8 @@ struct recorded_process {
     struct recording_record *records;
     size_t count, capacity;
     struct recorded_time *times; // by record; NULL: not taken
-    bool ended;
+    bool used;                   // a context was made: there can be something to replay
+    bool ended;                  // a process that was not killed says so at its end, if it made a context
 };
 
 struct tsmith_recording {
@@ -42,6 +43,8 @@ struct tsmith_recording {
     tsmith_recording_summary summary;
 };
 
+// Whether something of it may be missing at its end.
+bool recording_unfinished(const struct recorded_process *process);
 // The bytes that CHUNKS of a record stand for, in memory that the caller frees; NULL when a chunk is missing, memory is
 // exhausted, or SIZE is not that of the chunks.
 uint8_t *recording_payload(const struct tsmith_recording *recording, const struct recording_record *record,

@@ -393,7 +393,7 @@ static tsmith_status run_process(struct tsmith_replay *replay, struct execution 
     }
     if (!count_commands(replay))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
-    if (!replay->process->ended)
+    if (recording_unfinished(replay->process))
         take_note(replay, "the recording of a process ends early: it was killed, or could not be written any "
                           "further; what is whole is replayed");
     enum { MORE = 8 }; // times as many replays as asked for, where it is undecided
