@@ -24,7 +24,8 @@ static const struct option replay_options[] = {
     {.name = "device",
      .letter = 'd',
      .argument = "DEVICE",
-     .doc = "Where to replay: the number of a device (0 is the first), or a part of its name"},
+     .doc = "Where to replay: the number of a device (0 is the first), or a part of its name; several, with "
+            "commas between, take the recorded devices in their order"},
     {.name = "range",
      .argument = "FIRST..LAST",
      .doc = "With --mode partial: these commands, numbered from 0 as results and findings name them"},

@@ -275,6 +275,37 @@ static void add_result_text(struct text *text, const tsmith_replay_result *resul
     text_add_char(text, '\n');
 }
 
+static void add_devices(struct text *text, const struct replay *replay, bool json) {
+    tsmith_replay_mapping mapping;
+    text_add_cstr(text, json ? ",\"device\":" : "on ");
+    if (json)
+        text_add_json_cstr(text, tsmith_replay_device(replay->replay));
+    else {
+        text_add_safe(text, text_string(tsmith_replay_device(replay->replay)), 200);
+        text_add_format(text, replay->options.times == 1 ? ", once\n" : ", %" PRIu32 " times\n",
+                        replay->options.times);
+    }
+    // In text only where there is a choice.
+    const bool several = tsmith_replay_mapping_get(replay->replay, 1, &mapping);
+    text_add_cstr(text, json ? ",\"devices\":[" : "");
+    for (size_t i = 0; tsmith_replay_mapping_get(replay->replay, i, &mapping); i++) {
+        if (json) {
+            text_add_format(text, "%s{\"pid\":%" PRIu64 ",\"recorded\":", i ? "," : "", mapping.pid);
+            text_add_json_cstr(text, mapping.recorded);
+            text_add_format(text, ",\"device\":%" PRIu64 ",\"name\":", mapping.device);
+            text_add_json_cstr(text, mapping.name);
+            text_add_char(text, '}');
+        } else if (several) {
+            text_add_cstr(text, "  what ran on ");
+            text_add_safe(text, text_string(mapping.recorded), 100);
+            text_add_format(text, " runs on device %" PRIu64 ", ", mapping.device);
+            text_add_safe(text, text_string(mapping.name), 100);
+            text_add_char(text, '\n');
+        }
+    }
+    text_add_cstr(text, json ? "]" : "");
+}
+
 static void add_notes(struct text *text, const struct replay *replay, bool json) {
     const char *note;
     text_add_cstr(text, json ? ",\"notes\":[" : "");
@@ -346,16 +377,7 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
         complain("%s", error.message);
     if (!replay->replay)
         return exit_code_of_input(status);
-    if (json)
-        text_add_cstr(text, ",\"device\":");
-    if (json)
-        text_add_json_cstr(text, tsmith_replay_device(replay->replay));
-    else {
-        text_add_cstr(text, "on ");
-        text_add_safe(text, text_string(tsmith_replay_device(replay->replay)), 100);
-        text_add_format(text, replay->options.times == 1 ? ", once\n" : ", %" PRIu32 " times\n",
-                        replay->options.times);
-    }
+    add_devices(text, replay, json);
     add_notes(text, replay, json);
     add_results(text, replay, json);
     add_verdicts(text, replay, json);

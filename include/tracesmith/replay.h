@@ -123,9 +123,11 @@ typedef enum tsmith_element {
 TSMITH_API const char *tsmith_element_name(tsmith_element element); // NULL for another number
 
 typedef struct tsmith_replay_options {
-    size_t size;        // sizeof(tsmith_replay_options)
-    const char *device; // its number (0 is the first of the first platform), or a part of its name; NULL: 0;
-                        // "oclgrind": the interpreter, wherever the loader knows it or not
+    size_t size; // sizeof(tsmith_replay_options)
+    // A number (0 is the first of the first platform) or a part of a name; or several, with commas between: the devices of
+    // the recording in their order take those, in turns when there are fewer. NULL: devices of the recorded names where there
+    // are such, else the first. "oclgrind": the interpreter, whether the loader knows it or not.
+    const char *device;
     uint32_t
         times; // replays; 0: one. Up to eight times as many where results vary and do not reach the recorded
     uint64_t ulps;       // floating point: how many representable values apart is still within tolerance
@@ -183,7 +185,17 @@ typedef struct tsmith_replay tsmith_replay;
 TSMITH_API tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay_options *options,
                                            tsmith_replay **out, tsmith_error *error);
 TSMITH_API void tsmith_replay_destroy(tsmith_replay *replay);
-TSMITH_API const char *tsmith_replay_device(const tsmith_replay *replay); // its name
+TSMITH_API const char *
+tsmith_replay_device(const tsmith_replay *replay); // its name; of several: joined by " + "
+// Which device a recorded one was replayed on; 0 past the last index. Text is the replay's.
+typedef struct tsmith_replay_mapping {
+    uint64_t pid;         // of the recorded process
+    const char *recorded; // name
+    uint64_t device;      // number
+    const char *name;     // of that
+} tsmith_replay_mapping;
+TSMITH_API int tsmith_replay_mapping_get(const tsmith_replay *replay, size_t index,
+                                         tsmith_replay_mapping *out);
 TSMITH_API size_t tsmith_replay_result_count(const tsmith_replay *replay);
 TSMITH_API const tsmith_replay_result *tsmith_replay_result_get(const tsmith_replay *replay, size_t index);
 // How long a command took, ns on the device: recorded (-1: not known), and over all replays.

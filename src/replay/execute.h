@@ -36,22 +36,44 @@ struct execute_wishes {
     bool each;
 };
 
-struct execution; // a device, opened
+struct execution; // devices, opened
+
+// A recorded device, and where it is replayed.
+struct execute_mapping {
+    uint64_t pid;
+    char recorded[256];
+    size_t device; // its number
+    const char *name;
+};
 
 #define EXECUTE_OCLGRIND "oclgrind"   // the name that asks for it
 void *execute_oclgrind_library(void); // as dlopen gives it; NULL: it is not there
 
+// `device` as tsmith_replay_options has it.
 tsmith_status execute_opencl_open(const char *device, struct execution **out, tsmith_error *error);
-const char *execute_opencl_device(const struct execution *execution);
+// The names of the devices something was replayed on, joined by " + ". Good until the next call.
+const char *execute_opencl_device(struct execution *execution);
+// Of all processes that were replayed. NULL past the last.
+const struct execute_mapping *execute_opencl_mapping(const struct execution *execution, size_t index);
 tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
                                  const struct recorded_process *process, const tsmith_replay_options *options,
                                  const struct execute_client *client, tsmith_error *error);
 // The commands among these nodes of a plan, one after the other in this order, whatever the recording says of waits. Every
-// read and map is a result (of its record), and so is every buffer in the end (of the record that made it).
+// read and map is a result (of its record), and so is every memory in the end (of the record that made it).
 struct plan;
+struct execute_order;
 tsmith_status execute_opencl_order(struct execution *execution, const struct plan *plan,
                                    const uint32_t *nodes, size_t count, const tsmith_replay_options *options,
                                    const struct execute_client *client, tsmith_error *error);
+// The same by steps, each of them OK or what a replay fails with. What is begun, well or not, is to be ended.
+tsmith_status execute_order_begin(struct execution *execution, const struct plan *plan,
+                                  const tsmith_replay_options *options, const struct execute_client *client,
+                                  struct execute_order **out, tsmith_error *error);
+tsmith_status execute_order_step(struct execute_order *order, uint32_t node);
+// What this node has written, as results of its record.
+tsmith_status execute_order_bring(struct execute_order *order, uint32_t node);
+tsmith_status execute_order_conclude(struct execute_order *order); // what was read, and every memory
+tsmith_status execute_order_end(struct execute_order *order, tsmith_status status);
 void execute_opencl_close(struct execution *execution);
 
 #endif

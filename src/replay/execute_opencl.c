@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a recorded process on an OpenCL device: the device, and the walk over the records.
+// Running a recorded process on OpenCL devices: the walk over the records.
 #include "replay/execute.h"
 
 #include "base/status.h"
 
 #if __has_include(<CL/cl.h>)
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,94 +15,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "replay/execute_opencl.h"
-
-enum { DEVICES_MOST = 64 };
-
-// ---- the device
-
-static tsmith_status load(struct execution *execution, bool oclgrind, tsmith_error *error) {
-    void *library = oclgrind ? execute_oclgrind_library() : dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library && oclgrind)
-        return status_set(
-            error, TSMITH_ERROR_MISSING,
-            "there is no Oclgrind (liboclgrind-rt.so) to replay on: on Debian, apt install oclgrind");
-    if (!library)
-        return status_set(error, TSMITH_ERROR_MISSING,
-                          "there is no OpenCL loader (libOpenCL.so.1) to replay with: on Debian, apt install "
-                          "ocl-icd-libopencl1 pocl-opencl-icd");
-#define CALL_LOAD(name)                                                                                      \
-    execution->cl.name = __extension__(__typeof__(name) *) dlsym(library, #name);                            \
-    if (!execution->cl.name)                                                                                 \
-        return status_set(error, TSMITH_ERROR_MISSING,                                                       \
-                          "the OpenCL loader has no " #name ": replay needs "                                \
-                          "OpenCL 1.2");
-    EXECUTE_CALLS(CALL_LOAD)
-#undef CALL_LOAD
-#define CALL_LOOK(name) execution->cl.name = __extension__(__typeof__(name) *) dlsym(library, #name);
-    EXECUTE_LATER_CALLS(CALL_LOOK)
-#undef CALL_LOOK
-    return TSMITH_OK; // the library stays: drivers do not like to be unloaded
-}
-
-static bool is_wanted(struct execution *execution, const char *wanted, unsigned number) {
-    char *end;
-    execution->cl.clGetDeviceInfo(execution->device, CL_DEVICE_NAME, sizeof execution->name - 1,
-                                  execution->name, NULL);
-    if (!wanted)
-        return true;
-    const unsigned long asked = strtoul(wanted, &end, 10);
-    return *wanted && !*end ? asked == number : strstr(execution->name, wanted) != NULL;
-}
-
-static bool choose(struct execution *execution, const char *wanted, unsigned *seen) {
-    cl_platform_id platforms[DEVICES_MOST];
-    cl_uint platform_count = 0;
-    if (execution->cl.clGetPlatformIDs(DEVICES_MOST, platforms, &platform_count))
-        platform_count = 0;
-    for (cl_uint i = 0; i < platform_count && i < DEVICES_MOST; i++) {
-        cl_device_id devices[DEVICES_MOST];
-        cl_uint count = 0;
-        if (execution->cl.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, DEVICES_MOST, devices, &count))
-            continue;
-        for (cl_uint j = 0; j < count && j < DEVICES_MOST; j++) {
-            execution->platform = platforms[i];
-            execution->device = devices[j];
-            if (is_wanted(execution, wanted, (*seen)++))
-                return true;
-        }
-    }
-    return false;
-}
-
-tsmith_status execute_opencl_open(const char *device, struct execution **out, tsmith_error *error) {
-    unsigned seen = 0;
-    *out = NULL;
-    struct execution *execution = calloc(1, sizeof *execution);
-    if (!execution)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
-    const bool oclgrind = device && strcmp(device, EXECUTE_OCLGRIND) == 0;
-    tsmith_status status = load(execution, oclgrind, error);
-    if (status == TSMITH_OK && !choose(execution, oclgrind ? NULL : device, &seen))
-        status = seen ? status_set(error, TSMITH_ERROR_MISSING,
-                                   "none of the %u OpenCL devices is '%s': 'tracesmith devices' lists them",
-                                   seen, device)
-                      : status_set(error, TSMITH_ERROR_MISSING,
-                                   "there is no OpenCL device to replay on: on Debian, apt install "
-                                   "pocl-opencl-icd");
-    if (status == TSMITH_OK)
-        *out = execution;
-    else
-        free(execution);
-    return status;
-}
-
-const char *execute_opencl_device(const struct execution *execution) {
-    return execution->name;
-}
-
-void execute_opencl_close(struct execution *execution) {
-    free(execution);
-}
 
 // ---- objects by their number
 
@@ -265,7 +176,6 @@ static tsmith_status execute_record(struct run *run, const struct recording_reco
     case RECORDING_PROCESS:
     case RECORDING_STATE:
     case RECORDING_END:
-    case RECORDING_DEVICE:
         return TSMITH_OK;
     default:
         return execute_object(run, record);
@@ -322,7 +232,7 @@ static void release_all(struct run *run) {
 tsmith_status run_begin(struct run *run) {
     static const int64_t PATIENCE = 60000000000;
     run->patience = run->options->patience_ns > 0 ? run->options->patience_ns : PATIENCE;
-    return look_ahead(run) ? TSMITH_OK : run_no_memory(run);
+    return look_ahead(run) && devices_map(run) ? TSMITH_OK : run_no_memory(run);
 }
 
 tsmith_status run_end(struct run *run, tsmith_status status) {
@@ -337,6 +247,7 @@ tsmith_status run_end(struct run *run, tsmith_status status) {
     chunk_table_finish(&run->by_id);
     chunk_table_finish(&run->awaited);
     chunk_table_finish(&run->states);
+    free(run->mapped);
     free(run->lives);
     included_drop(run);
     return status;
@@ -361,18 +272,6 @@ tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_reco
 
 #else // built without the OpenCL headers
 
-tsmith_status execute_opencl_open(const char *device, struct execution **out, tsmith_error *error) {
-    (void)device;
-    *out = NULL;
-    return status_set(error, TSMITH_ERROR_MISSING,
-                      "this TraceSmith was built without the OpenCL headers: it cannot replay");
-}
-
-const char *execute_opencl_device(const struct execution *execution) {
-    (void)execution;
-    return "";
-}
-
 tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
                                  const struct recorded_process *process, const tsmith_replay_options *options,
                                  const struct execute_client *client, tsmith_error *error) {
@@ -382,10 +281,6 @@ tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_reco
     (void)options;
     (void)client;
     return status_set(error, TSMITH_ERROR_MISSING, "this TraceSmith cannot replay");
-}
-
-void execute_opencl_close(struct execution *execution) {
-    (void)execution;
 }
 
 #endif

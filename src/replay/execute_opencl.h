@@ -80,6 +80,8 @@
     X(clEnqueueSVMUnmap)                                                                                     \
     X(clCreateProgramWithIL)
 
+enum { EXECUTE_DEVICES_MOST = 64 }; // of a platform, of a context
+
 struct execute_calls {
 #define CALL_POINTER(name) __typeof__(name) *name;
     EXECUTE_CALLS(CALL_POINTER)
@@ -87,11 +89,23 @@ struct execute_calls {
 #undef CALL_POINTER
 };
 
+// One of those there are, in the order of their numbers.
+struct execute_device {
+    cl_platform_id platform;
+    cl_device_id id;
+    char name[256];
+    bool used; // a recorded device is replayed on it
+};
+
 struct execution {
     struct execute_calls cl;
-    cl_platform_id platform;
-    cl_device_id device;
-    char name[256];
+    struct execute_device *devices;
+    size_t device_count, device_capacity;
+    size_t *wanted; // indices of those asked for, in this order
+    size_t wanted_count, wanted_capacity;
+    struct execute_mapping *mappings;
+    size_t mapping_count, mapping_capacity;
+    char *names; // of those used
 };
 
 struct live_argument {
@@ -125,7 +139,8 @@ struct live {
     } handle;
     const char *why; // it is not, or does not hold, what was recorded
     uint64_t id;
-    size_t parent; // of a queue, of memory: its context; of a kernel: its program. Index into lives
+    size_t
+        parent; // of a queue, of memory, of a program: its context; of a kernel: its program. Index into lives
     size_t within; // of a part of a buffer, of an image in one: that. Index into lives
     uint64_t size;
     size_t record; // that made it
@@ -133,7 +148,9 @@ struct live {
     tsmith_element element;
     struct live_argument *arguments; // of a kernel
     size_t argument_count, argument_capacity;
-    size_t *uses; // of a kernel: shared memory it gets at by pointers. Indices into lives
+    size_t *
+        uses; // of a kernel: shared memory it gets at by pointers, indices into lives; of a context: its devices,
+              // indices into those of the execution
     size_t use_count;
     uint64_t words[RECORDING_IMAGE_WORDS]; // of an image
     uint64_t address;                      // of shared memory, in the recorded program
@@ -189,7 +206,12 @@ struct run {
     size_t live_count, live_capacity;
     struct chunk_table awaited; // ids of events that somebody waits for
     struct chunk_table states;  // of VERIFY ids: record + 1 of the STATE
-    size_t shared_count;        // objects of that type
+    struct mapped {             // recorded devices
+        uint64_t id;
+        size_t device;
+    } * mapped;
+    size_t mapped_count;
+    size_t shared_count; // objects of that type
     struct transfer *transfers;
     size_t transfer_count, transfer_capacity;
     int64_t patience;
@@ -223,6 +245,16 @@ void run_note(struct run *run, const char *format, ...) TSMITH_PRINTF(2, 3);
 bool run_wait(struct run *run, cl_event event);
 bool run_finish(struct run *run, cl_command_queue queue);
 tsmith_status run_no_memory(struct run *run);
+
+// ---- execute_opencl_devices.c: which recorded device is which
+
+bool devices_map(struct run *run); // false: no memory
+// Of a recorded one; the first that is asked for where it is not in the recording.
+size_t devices_find(const struct run *run, uint64_t id);
+// The context's first device, the devices of all, and the largest memory that any of them can have.
+cl_device_id context_device(const struct run *run, const struct live *context);
+size_t context_devices(const struct run *run, const struct live *context, cl_device_id *out, size_t room);
+uint64_t context_memory_most(const struct run *run, const struct live *context);
 
 // ---- execute_opencl_wishes.c: what the client asks for besides (execute.h)
 
@@ -267,6 +299,10 @@ void result_missing(struct run *run, const struct live *memory, const char *why)
 bool transfer_add(struct run *run, const struct transfer *transfer);
 tsmith_status transfers_reap(struct run *run, bool all);
 void transfers_drop(struct run *run);
+// Fills it with zeros, and hands over all that it holds as a result of this record: by themselves, after all that was
+// waited for. `queue` is one of its context.
+tsmith_status memory_clear(struct run *run, struct live *memory);
+tsmith_status memory_bring(struct run *run, struct live *memory, cl_command_queue queue, size_t record);
 tsmith_status execute_verify(struct run *run, const struct recording_record *record);
 tsmith_status execute_content(struct run *run, const struct recording_record *record);
 void execute_refused(struct run *run, const struct recording_record *record);

@@ -128,14 +128,13 @@ void execute_shared(struct run *run, struct live *live, const struct recording_r
     const cl_svm_mem_flags flags =
         recording_value(record, RECORDING_KEY_FLAGS) &
         (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_SVM_FINE_GRAIN_BUFFER);
-    cl_ulong most = 0;
     live->size = recording_value(record, RECORDING_KEY_SIZE);
     live->address = recording_value(record, RECORDING_KEY_ADDRESS);
     live->parent = live_index(run, context);
-    run->cl->clGetDeviceInfo(run->execution->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
-    if (context && live->size && live->size <= most && run->cl->clSVMAlloc && run->cl->clSVMFree &&
-        run->cl->clSetKernelArgSVMPointer && run->cl->clSetKernelExecInfo && run->cl->clEnqueueSVMMemcpy &&
-        run->cl->clEnqueueSVMMemFill && run->cl->clEnqueueSVMMap && run->cl->clEnqueueSVMUnmap)
+    if (context && live->size && live->size <= context_memory_most(run, context) && run->cl->clSVMAlloc &&
+        run->cl->clSVMFree && run->cl->clSetKernelArgSVMPointer && run->cl->clSetKernelExecInfo &&
+        run->cl->clEnqueueSVMMemcpy && run->cl->clEnqueueSVMMemFill && run->cl->clEnqueueSVMMap &&
+        run->cl->clEnqueueSVMUnmap)
         live->handle.shared = run->cl->clSVMAlloc(context->handle.context, flags, live->size, 0);
     if (live->handle.shared)
         run->shared_count++;
@@ -313,8 +312,8 @@ static bool beside_begin(struct run *run, const struct live *memory, struct besi
     // Nor does one copy overtake another.
     if (memory->hold && run->cl->clRetainEvent(memory->hold) == CL_SUCCESS)
         beside->markers[beside->count++] = memory->hold;
-    beside->queue =
-        run->cl->clCreateCommandQueue(run->lives[context].handle.context, run->execution->device, 0, &status);
+    beside->queue = run->cl->clCreateCommandQueue(run->lives[context].handle.context,
+                                                  context_device(run, &run->lives[context]), 0, &status);
     for (size_t i = 1; beside->queue && i < run->live_count; i++) {
         if (!is_queue_of(&run->lives[i], context) || !(run->serial || is_user(memory, i)))
             continue;
@@ -363,6 +362,34 @@ static cl_int copy_all(struct run *run, const struct live *memory, const struct 
                                          transfer->bytes, beside->count, markers_of(beside), &transfer->done);
 }
 
+tsmith_status memory_bring(struct run *run, struct live *memory, cl_command_queue queue, size_t record) {
+    struct execute_result result = {.record = record,
+                                    .size = memory->size,
+                                    .why = memory_why(run, memory),
+                                    .buffer = memory->id,
+                                    .writer = memory->writer,
+                                    .element = memory->element};
+    struct beside beside = {.queue = queue};
+    struct transfer transfer = {.size = memory->size};
+    if (queue && !result.why)
+        transfer.bytes = malloc(memory->size ? memory->size : 1);
+    const bool asked =
+        transfer.bytes && copy_all(run, memory, &beside, false, &transfer) == CL_SUCCESS && transfer.done;
+    if (asked)
+        run->cl->clFlush(queue);
+    if (asked && !run_wait(run, transfer.done))
+        return run->error->status; // its memory may still be written to
+    if (!asked) {
+        result.why = result.why ? result.why : "it could not be read";
+        run->client->result(run->client->context, &result);
+    } else {
+        result_bring(run, &result, transfer.bytes, transfer.size, memory->type == RECORDING_SHARED);
+        run->cl->clReleaseEvent(transfer.done);
+    }
+    free(transfer.bytes);
+    return TSMITH_OK;
+}
+
 // Takes the transfer's memory over. False when it could not be enqueued.
 static bool enqueue_all(struct run *run, const struct live *memory, bool write, struct transfer *transfer) {
     struct beside beside;
@@ -378,6 +405,20 @@ static bool enqueue_all(struct run *run, const struct live *memory, bool write, 
     if (transfer->queue)
         run->cl->clReleaseCommandQueue(transfer->queue);
     return false;
+}
+
+// What nobody has written may be read in another order: as zeros, in every replay.
+tsmith_status memory_clear(struct run *run, struct live *memory) {
+    struct transfer transfer = {.bytes = calloc(1, memory->size ? memory->size : 1), .size = memory->size};
+    if (!transfer.bytes)
+        return run_no_memory(run);
+    if (!enqueue_all(run, memory, true, &transfer)) {
+        memory->why = "it could not be filled with zeros on this device";
+        return TSMITH_OK;
+    }
+    if (!transfer_add(run, &transfer))
+        return run_no_memory(run);
+    return run_wait(run, transfer.done) ? TSMITH_OK : run->error->status;
 }
 
 // The STATE of a VERIFY or a CONTENT; NULL, with the reason.

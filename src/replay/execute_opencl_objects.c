@@ -34,25 +34,63 @@ struct live *object_context(struct run *run, const struct recording_record *reco
     return live && live->handle.context ? live : NULL;
 }
 
+static bool take_device(struct live *context, size_t device) {
+    for (size_t i = 0; i < context->use_count; i++)
+        if (context->uses[i] == device)
+            return true;
+    size_t *uses = realloc(context->uses, (context->use_count + 1) * sizeof *uses);
+    if (!uses)
+        return false;
+    uses[context->use_count++] = device;
+    context->uses = uses;
+    return true;
+}
+
 static tsmith_status make_context(struct run *run, struct live *live, const struct recording_record *record) {
-    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
-                                                (cl_context_properties)run->execution->platform, 0};
-    const uint8_t *devices;
+    cl_device_id devices[EXECUTE_DEVICES_MOST];
+    const uint8_t *ids;
     cl_int status;
-    if (recording_list(record, RECORDING_KEY_DEVICES, &devices) > 1)
-        run_note(run, "a context with several devices is replayed on one");
-    live->handle.context =
-        run->cl->clCreateContext(properties, 1, &run->execution->device, NULL, NULL, &status);
+    size_t count = recording_list(record, RECORDING_KEY_DEVICES, &ids);
+    for (size_t i = 0; i < count && i < EXECUTE_DEVICES_MOST; i++) {
+        uint64_t id;
+        memcpy(&id, ids + 8 * i, sizeof id);
+        if (!take_device(live, devices_find(run, id)))
+            return run_no_memory(run);
+    }
+    if (!live->use_count && !take_device(live, devices_find(run, 0)))
+        return run_no_memory(run);
+    const struct execute_device *all = run->execution->devices, *first = &all[live->uses[0]];
+    for (size_t i = 1; i < live->use_count; i++)
+        if (all[live->uses[i]].platform != first->platform)
+            return status_set(run->error, TSMITH_ERROR_INVALID_ARGUMENT,
+                              "a recorded context has several devices, and %s and %s are of different "
+                              "platforms: choose others (--device)",
+                              first->name, all[live->uses[i]].name);
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)first->platform,
+                                                0};
+    count = context_devices(run, live, devices, EXECUTE_DEVICES_MOST);
+    live->handle.context = run->cl->clCreateContext(properties, (cl_uint)count, devices, NULL, NULL, &status);
     if (status != CL_SUCCESS)
         return status_set(run->error, TSMITH_ERROR_MISSING, "%s gives no context (OpenCL error %d)",
-                          run->execution->name, status);
+                          first->name, status);
     return TSMITH_OK;
+}
+
+// The recorded one's, if the context has it.
+static cl_device_id device_of_queue(struct run *run, const struct live *context,
+                                    const struct recording_record *record) {
+    const size_t device = devices_find(run, recording_value(record, RECORDING_KEY_DEVICE));
+    for (size_t i = 0; i < context->use_count; i++)
+        if (context->uses[i] == device)
+            return run->execution->devices[device].id;
+    return context_device(run, context);
 }
 
 static void make_queue(struct run *run, struct live *live, const struct recording_record *record) {
     const cl_command_queue_properties timed = wishes_time_all(run) ? CL_QUEUE_PROFILING_ENABLE : 0;
     const cl_command_queue_properties flags = recording_value(record, RECORDING_KEY_FLAGS) | timed;
     const struct live *context = object_context(run, record);
+    const cl_device_id device = context ? device_of_queue(run, context, record) : NULL;
     cl_int status = CL_INVALID_CONTEXT;
     if (flags & CL_QUEUE_ON_DEVICE) {
         live->why = "queues on the device are not replayed";
@@ -61,12 +99,11 @@ static void make_queue(struct run *run, struct live *live, const struct recordin
     live->parent = live_index(run, context);
     if (context)
         live->handle.queue = run->cl->clCreateCommandQueue(
-            context->handle.context, run->execution->device,
+            context->handle.context, device,
             flags & (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE), &status);
     // An order that was not asked for does no harm.
     if (context && status != CL_SUCCESS && (flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
-        live->handle.queue =
-            run->cl->clCreateCommandQueue(context->handle.context, run->execution->device, timed, &status);
+        live->handle.queue = run->cl->clCreateCommandQueue(context->handle.context, device, timed, &status);
     if (status != CL_SUCCESS)
         live->why = "its queue could not be made on this device";
 }
@@ -75,13 +112,11 @@ static void make_buffer(struct run *run, struct live *live, const struct recordi
     const cl_mem_flags flags = recording_value(record, RECORDING_KEY_FLAGS) &
                                (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY);
     const struct live *context = object_context(run, record);
-    cl_ulong most = 0;
     cl_int status = CL_INVALID_CONTEXT;
     size_t size = 0;
     live->size = recording_value(record, RECORDING_KEY_SIZE);
     live->parent = live_index(run, context);
-    run->cl->clGetDeviceInfo(run->execution->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
-    if (!context || !live->size || live->size > most) {
+    if (!context || !live->size || live->size > context_memory_most(run, context)) {
         live->why = context ? "it is too large for this device" : "its context could not be made";
         return;
     }
@@ -272,6 +307,8 @@ static void set_user_event(struct run *run, const struct recording_record *recor
 // Records that change an object.
 static bool change(struct run *run, const struct recording_record *record, tsmith_status *status) {
     switch (record->type) {
+    case RECORDING_DEVICE: // devices_map
+        return true;
     case RECORDING_BUILD:
     case RECORDING_COMPILE:
         execute_build(run, record);

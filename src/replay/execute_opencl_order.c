@@ -12,6 +12,13 @@
 
 #include "replay/execute_opencl.h"
 
+// Buffers and images are made with a content, shared memory is not.
+static tsmith_status clear_shared(struct run *run, const struct recording_record *record) {
+    struct live *shared =
+        live_find_type(run, recording_value(record, RECORDING_KEY_OBJECT), RECORDING_SHARED);
+    return shared && shared->handle.shared ? memory_clear(run, shared) : TSMITH_OK;
+}
+
 static tsmith_status make_objects(struct run *run) {
     tsmith_status status = TSMITH_OK;
     for (run->at = 0; run->at < run->process->count && status == TSMITH_OK; run->at++) {
@@ -24,7 +31,6 @@ static tsmith_status make_objects(struct run *run) {
             status = execute_content(run, record);
             break;
         case RECORDING_PROCESS:
-        case RECORDING_DEVICE:
         case RECORDING_ARGUMENT:
         case RECORDING_COMMAND:
         case RECORDING_USER_EVENT:
@@ -37,6 +43,8 @@ static tsmith_status make_objects(struct run *run) {
             break;
         default:
             status = execute_object(run, record);
+            if (status == TSMITH_OK && record->type == RECORDING_SHARED)
+                status = clear_shared(run, record);
         }
     }
     return status;
@@ -69,91 +77,106 @@ static cl_command_queue find_queue(struct run *run, size_t context) {
     return NULL;
 }
 
-static tsmith_status bring_buffer(struct run *run, const struct live *buffer, size_t record) {
-    cl_command_queue queue = find_queue(run, buffer->parent);
-    struct execute_result result = {.record = record,
-                                    .size = buffer->size,
-                                    .why = buffer->why,
-                                    .buffer = buffer->id,
-                                    .writer = buffer->writer,
-                                    .element = buffer->element};
-    cl_event done = NULL;
-    uint8_t *bytes = queue && !buffer->why && buffer->handle.buffer ? malloc(buffer->size) : NULL;
-    const bool asked =
-        bytes && run->cl->clEnqueueReadBuffer(queue, buffer->handle.buffer, CL_FALSE, 0, buffer->size, bytes,
-                                              0, NULL, &done) == CL_SUCCESS;
-    if (asked)
-        run->cl->clFlush(queue);
-    if (asked && !run_wait(run, done))
-        return run->error->status; // its memory may still be written to
-    result.bytes = asked ? bytes : NULL;
-    result.why = asked ? NULL : buffer->why ? buffer->why : "it could not be read";
-    run->client->result(run->client->context, &result);
-    if (done)
-        run->cl->clReleaseEvent(done);
-    free(bytes);
-    return TSMITH_OK;
+// A memory of its own: no part of another.
+static bool is_root(const struct live *live) {
+    return live_is_memory(live) && live->type != RECORDING_SUB_BUFFER && !live->within;
 }
 
-// What a command has written.
-static tsmith_status bring_written(struct run *run, const struct plan *plan, const struct plan_node *node) {
+struct execute_order {
+    struct run run;
+    const struct plan *plan;
+    tsmith_error error;
+};
+
+tsmith_status execute_order_begin(struct execution *execution, const struct plan *plan,
+                                  const tsmith_replay_options *options, const struct execute_client *client,
+                                  struct execute_order **out, tsmith_error *error) {
+    struct execute_order *order = calloc(1, sizeof *order);
+    *out = order;
+    if (!order)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+    order->plan = plan;
+    order->run = (struct run){.execution = execution,
+                              .cl = &execution->cl,
+                              .recording = plan->recording,
+                              .process = plan->process,
+                              .options = options,
+                              .client = client,
+                              .serial = true,
+                              .error = error ? error : &order->error};
+    const tsmith_status status = run_begin(&order->run);
+    return status == TSMITH_OK ? make_objects(&order->run) : status;
+}
+
+tsmith_status execute_order_step(struct execute_order *order, uint32_t number) {
+    const struct plan_node *node = &order->plan->nodes[number];
+    struct run *run = &order->run;
+    tsmith_status status = TSMITH_OK;
+    if (node->kind != PLAN_COMMAND)
+        return TSMITH_OK;
+    if (node->arguments)
+        status = set_arguments(run, order->plan, node);
+    run->at = node->record;
+    return status == TSMITH_OK ? execute_command(run, &run->process->records[node->record]) : status;
+}
+
+tsmith_status execute_order_bring(struct execute_order *order, uint32_t number) {
+    const struct plan_node *node = &order->plan->nodes[number];
+    struct run *run = &order->run;
     tsmith_status status = run->last && !run_wait(run, run->last) ? run->error->status : TSMITH_OK;
     for (uint32_t i = 0; i < node->access_count && status == TSMITH_OK; i++) {
-        const struct plan_access *access = &plan->accesses[node->access_first + i];
-        const struct plan_memory *memory = &plan->memories[access->memory];
-        const struct live *live =
-            memory->kind == PLAN_BUFFER ? live_find_type(run, memory->id, RECORDING_BUFFER) : NULL;
-        if (live && (access->flags & PLAN_WRITES))
-            status = bring_buffer(run, live, node->record);
+        const struct plan_access *access = &order->plan->accesses[node->access_first + i];
+        const struct plan_memory *memory = &order->plan->memories[access->memory];
+        struct live *live = memory->kind == PLAN_BUFFER ? live_memory(run, memory->id) : NULL;
+        if (live && is_root(live) && (access->flags & PLAN_WRITES))
+            status = memory_bring(run, live, find_queue(run, live->parent), node->record);
     }
     return status;
 }
 
-static tsmith_status run_all(struct run *run, const struct plan *plan, const uint32_t *nodes, size_t count) {
-    tsmith_status status = make_objects(run);
-    for (size_t i = 0; i < count && status == TSMITH_OK; i++) {
-        const struct plan_node *node = &plan->nodes[nodes[i]];
-        if (node->kind != PLAN_COMMAND)
-            continue;
-        if (node->arguments)
-            status = set_arguments(run, plan, node);
-        run->at = node->record;
-        if (status == TSMITH_OK)
-            status = execute_command(run, &run->process->records[node->record]);
-        if (status == TSMITH_OK && run->client->wishes && run->client->wishes->each)
-            status = bring_written(run, plan, node);
-    }
-    for (size_t i = 1; i < run->live_count && status == TSMITH_OK; i++)
+// All that was enqueued is over, and what was read is handed over.
+static tsmith_status settle(struct run *run) {
+    for (size_t i = 1; i < run->live_count; i++)
         if (run->lives[i].type == RECORDING_QUEUE && run->lives[i].handle.queue)
             run->cl->clFlush(run->lives[i].handle.queue);
-    if (status == TSMITH_OK && run->last && !run_wait(run, run->last))
-        status = run->error->status;
-    if (status == TSMITH_OK)
-        status = transfers_reap(run, true);
+    if (run->last && !run_wait(run, run->last))
+        return run->error->status;
+    return transfers_reap(run, true);
+}
+
+tsmith_status execute_order_conclude(struct execute_order *order) {
+    struct run *run = &order->run;
+    tsmith_status status = settle(run);
     for (size_t i = 1; i < run->live_count && status == TSMITH_OK; i++)
-        if (run->lives[i].type == RECORDING_BUFFER)
-            status = bring_buffer(run, &run->lives[i], run->lives[i].record);
+        if (is_root(&run->lives[i]))
+            status = memory_bring(run, &run->lives[i], find_queue(run, run->lives[i].parent),
+                                  run->lives[i].record);
+    return status;
+}
+
+tsmith_status execute_order_end(struct execute_order *order, tsmith_status status) {
+    if (!order)
+        return status;
+    if (order->run.last)
+        order->run.cl->clReleaseEvent(order->run.last);
+    status = run_end(&order->run, status);
+    free(order);
     return status;
 }
 
 tsmith_status execute_opencl_order(struct execution *execution, const struct plan *plan,
                                    const uint32_t *nodes, size_t count, const tsmith_replay_options *options,
                                    const struct execute_client *client, tsmith_error *error) {
-    tsmith_error unasked;
-    struct run run = {.execution = execution,
-                      .cl = &execution->cl,
-                      .recording = plan->recording,
-                      .process = plan->process,
-                      .options = options,
-                      .client = client,
-                      .serial = true,
-                      .error = error ? error : &unasked};
-    tsmith_status status = run_begin(&run);
+    struct execute_order *order;
+    tsmith_status status = execute_order_begin(execution, plan, options, client, &order, error);
+    for (size_t i = 0; i < count && status == TSMITH_OK; i++) {
+        status = execute_order_step(order, nodes[i]);
+        if (status == TSMITH_OK && client->wishes && client->wishes->each)
+            status = execute_order_bring(order, nodes[i]);
+    }
     if (status == TSMITH_OK)
-        status = run_all(&run, plan, nodes, count);
-    if (run.last)
-        run.cl->clReleaseEvent(run.last);
-    return run_end(&run, status);
+        status = execute_order_conclude(order);
+    return execute_order_end(order, status);
 }
 
 #else

@@ -8,14 +8,38 @@
 
 #include "replay/execute_opencl.h"
 
+// For all devices of the context that take it: only the first one's binary was recorded.
+static cl_program make_from_binary(const struct run *run, const struct live *context, const uint8_t *bytes,
+                                   size_t size, cl_int *status) {
+    cl_device_id devices[EXECUTE_DEVICES_MOST];
+    const unsigned char *binaries[EXECUTE_DEVICES_MOST];
+    size_t sizes[EXECUTE_DEVICES_MOST], count = 0;
+    const size_t all = context_devices(run, context, devices, EXECUTE_DEVICES_MOST);
+    for (size_t i = 0; i < all; i++) {
+        cl_program alone = run->cl->clCreateProgramWithBinary(context->handle.context, 1, &devices[i], &size,
+                                                              &bytes, NULL, status);
+        if (*status != CL_SUCCESS)
+            continue;
+        if (all == 1)
+            return alone;
+        run->cl->clReleaseProgram(alone);
+        devices[count] = devices[i];
+        sizes[count] = size;
+        binaries[count++] = bytes;
+    }
+    return count ? run->cl->clCreateProgramWithBinary(context->handle.context, (cl_uint)count, devices, sizes,
+                                                      binaries, NULL, status)
+                 : NULL;
+}
+
 void execute_program(struct run *run, struct live *live, const struct recording_record *record) {
     const struct live *context = object_context(run, record);
     const uint64_t form = recording_value(record, RECORDING_KEY_FORM);
     const tsmith_replay_options *options = run->options;
     cl_int status = CL_INVALID_CONTEXT;
+    live->parent = live_index(run, context);
     size_t size = 0;
     uint8_t *bytes = recording_payload(run->recording, record, &size);
-    const unsigned char *binary = bytes;
     const char *text = (const char *)bytes;
     if (!bytes || !context) {
         live->why = bytes ? "its context could not be made" : "its program is missing from the recording";
@@ -30,8 +54,7 @@ void execute_program(struct run *run, struct live *live, const struct recording_
         live->handle.program = run->cl->clCreateProgramWithSource(
             context->handle.context, 1, size ? &text : &(const char *){""}, &size, &status);
     } else if (form == RECORDING_PROGRAM_BINARY) {
-        live->handle.program = run->cl->clCreateProgramWithBinary(
-            context->handle.context, 1, &run->execution->device, &size, &binary, NULL, &status);
+        live->handle.program = make_from_binary(run, context, bytes, size, &status);
     } else if (run->cl->clCreateProgramWithIL) {
         live->handle.program = run->cl->clCreateProgramWithIL(context->handle.context, bytes, size, &status);
         if (status != CL_SUCCESS)
@@ -47,15 +70,20 @@ void execute_program(struct run *run, struct live *live, const struct recording_
 
 static void note_log(struct run *run, const struct live *live, const char *what) {
     char log[400] = "";
-    size_t bytes = 0;
-    char *whole = NULL;
-    if (run->cl->clGetProgramBuildInfo(live->handle.program, run->execution->device, CL_PROGRAM_BUILD_LOG, 0,
-                                       NULL, &bytes) == CL_SUCCESS &&
-        (whole = calloc(1, bytes + 1)) != NULL &&
-        run->cl->clGetProgramBuildInfo(live->handle.program, run->execution->device, CL_PROGRAM_BUILD_LOG,
-                                       bytes, whole, NULL) == CL_SUCCESS)
-        snprintf(log, sizeof log, "%s", whole);
-    free(whole);
+    // Of the first device that has one; those the program is not for say so.
+    for (size_t i = 0; i < run->execution->device_count && !log[0]; i++) {
+        const cl_device_id device = run->execution->devices[i].id;
+        size_t bytes = 0;
+        char *whole = NULL;
+        if (run->execution->devices[i].used &&
+            run->cl->clGetProgramBuildInfo(live->handle.program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+                                           &bytes) == CL_SUCCESS &&
+            (whole = calloc(1, bytes + 1)) != NULL &&
+            run->cl->clGetProgramBuildInfo(live->handle.program, device, CL_PROGRAM_BUILD_LOG, bytes, whole,
+                                           NULL) == CL_SUCCESS)
+            snprintf(log, sizeof log, "%s", whole);
+        free(whole);
+    }
     run_note(run, "a program does not %s on this device: %s", what, log);
 }
 
@@ -94,9 +122,8 @@ static cl_int compile(struct run *run, const struct live *live, const struct rec
         at = good ? (size_t)((const uint8_t *)end - names) + 1 : at;
     }
     if (good)
-        status = run->cl->clCompileProgram(live->handle.program, 1, &run->execution->device, options,
-                                           (cl_uint)count, count ? headers : NULL, count ? name : NULL, NULL,
-                                           NULL);
+        status = run->cl->clCompileProgram(live->handle.program, 0, NULL, options, (cl_uint)count,
+                                           count ? headers : NULL, count ? name : NULL, NULL, NULL);
     free(headers);
     free(name);
     return status;
@@ -117,17 +144,31 @@ static char *options_of(struct run *run, const struct recording_record *record) 
     return text;
 }
 
+// A program may have been built for some devices of its context only, which is not recorded: then for those that take it.
+static cl_int build(const struct run *run, const struct live *program, const char *options) {
+    cl_device_id devices[EXECUTE_DEVICES_MOST];
+    cl_int status = run->cl->clBuildProgram(program->handle.program, 0, NULL, options, NULL, NULL);
+    const size_t count =
+        program->parent ? context_devices(run, &run->lives[program->parent], devices, EXECUTE_DEVICES_MOST)
+                        : 0;
+    for (size_t i = 0, built = 0; status != CL_SUCCESS && count > 1 && i < count; i++) {
+        built += run->cl->clBuildProgram(program->handle.program, 1, &devices[i], options, NULL, NULL) ==
+                 CL_SUCCESS;
+        if (i + 1 == count && built)
+            status = CL_SUCCESS;
+    }
+    return status;
+}
+
 void execute_build(struct run *run, const struct recording_record *record) {
     struct live *live =
         live_find_type(run, recording_value(record, RECORDING_KEY_PROGRAM), RECORDING_PROGRAM);
     if (!live || !live->handle.program)
         return;
     char *text = options_of(run, record);
-    const cl_int status =
-        !text ? CL_OUT_OF_HOST_MEMORY
-        : record->type == RECORDING_BUILD
-            ? run->cl->clBuildProgram(live->handle.program, 1, &run->execution->device, text, NULL, NULL)
-            : compile(run, live, record, text);
+    const cl_int status = !text                             ? CL_OUT_OF_HOST_MEMORY
+                          : record->type == RECORDING_BUILD ? build(run, live, text)
+                                                            : compile(run, live, record, text);
     free(text);
     if (status != CL_SUCCESS) {
         live->why = "its program does not compile on this device";
@@ -141,9 +182,10 @@ void execute_link(struct run *run, struct live *live, const struct recording_rec
     size_t count;
     cl_program *programs = get_programs(run, record, &count);
     cl_int status = CL_INVALID_PROGRAM;
+    live->parent = live_index(run, context);
     if (context && programs && count)
-        live->handle.program = run->cl->clLinkProgram(context->handle.context, 1, &run->execution->device,
-                                                      options, (cl_uint)count, programs, NULL, NULL, &status);
+        live->handle.program = run->cl->clLinkProgram(context->handle.context, 0, NULL, options,
+                                                      (cl_uint)count, programs, NULL, NULL, &status);
     free(programs);
     if (status == CL_SUCCESS)
         return;

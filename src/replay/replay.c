@@ -25,7 +25,7 @@ struct gathered {
 };
 
 struct tsmith_replay {
-    char *device;
+    struct execution *execution;
     tsmith_replay_result *results;
     struct gathered *gathered;
     size_t count, result_capacity, gathered_capacity;
@@ -427,7 +427,7 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
         free(replay);
         return status;
     }
-    replay->device = strdup(execute_opencl_device(execution));
+    replay->execution = execution;
     replay->recording = recording;
     replay->tolerance = (struct compare_tolerance){options.ulps, options.absolute};
     for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++) {
@@ -444,7 +444,6 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     judge(replay);
     if (status == TSMITH_OK)
         status = find_culprit(replay, execution, &options, error);
-    execute_opencl_close(execution);
     *out = replay;
     return status;
 }
@@ -463,12 +462,19 @@ void tsmith_replay_destroy(tsmith_replay *replay) {
     free(replay->notes);
     free(replay->results);
     free(replay->gathered);
-    free(replay->device);
+    execute_opencl_close(replay->execution);
     free(replay);
 }
 
 const char *tsmith_replay_device(const tsmith_replay *replay) {
-    return replay->device ? replay->device : "";
+    return execute_opencl_device(replay->execution);
+}
+
+int tsmith_replay_mapping_get(const tsmith_replay *replay, size_t index, tsmith_replay_mapping *out) {
+    const struct execute_mapping *mapping = execute_opencl_mapping(replay->execution, index);
+    if (mapping)
+        *out = (tsmith_replay_mapping){mapping->pid, mapping->recorded, mapping->device, mapping->name};
+    return mapping != NULL;
 }
 
 size_t tsmith_replay_result_count(const tsmith_replay *replay) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Programs that forget to order two commands, and their twins that do not: each mistake is found, and nothing is said of a
-# twin. The programs and what they are called come from the one table in tests/programs/cl_hazards.c.
+# twin. The programs and what they are called come from the tables in tests/programs/cl_hazards*.c.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -11,7 +11,7 @@ set -eu
 capture() {
     name=$1
     shift
-    "$TRACESMITH" profile --capture -o "$work/$name.sbt" -- "$programs/cl_hazards" "$@" >"$work/log" 2>&1 ||
+    "$TRACESMITH" profile --capture -o "$work/$name.sbt" -- "$programs/$program" "$@" >"$work/log" 2>&1 ||
         fail "$name: $(cat "$work/log")"
 }
 hazards() {
@@ -27,9 +27,11 @@ permute() {
     [ "$code" -eq "$want" ] || fail "$2: --permute gave $code: $(cat "$work/log" "$work/$2.permuted")"
 }
 
-"$programs/cl_hazards" list >"$work/list"
-[ "$(wc -l <"$work/list")" -ge 20 ] || fail "there are fewer than 20 programs"
-while read -r planted where; do
+for program in cl_hazards cl_hazards_memory; do
+    "$programs/$program" list | sed "s/^/$program /"
+done >"$work/list"
+[ "$(wc -l <"$work/list")" -ge 33 ] || fail "there are fewer than 33 programs"
+while read -r program planted where; do
     capture "$planted" "$planted"
     hazards 1 "$planted"
     python3 -c 'import json, sys
