@@ -21,6 +21,8 @@ void builder_finish(struct builder *builder) {
         free(builder->columns[i].valid);
         free(builder->columns[i].device);
     }
+    for (uint32_t i = 0; i < BUILDER_LAYOUTS; i++)
+        free(builder->layouts[i]);
     free(builder->columns);
     free(builder->elements);
     free(builder->open);
@@ -60,6 +62,10 @@ static bool grow_column(struct builder_column *column, uint32_t from, uint32_t t
 
 static bool grow(struct builder *builder) {
     uint32_t capacity = builder->capacity ? 4 * builder->capacity : FIRST_ROWS;
+    builder_settle(builder);
+    for (uint32_t i = 0; i < BUILDER_LAYOUTS; i++)
+        if (builder->layouts[i])
+            builder->layouts[i]->number = 0; // values move
     for (uint32_t i = 0; i < builder->column_count; i++)
         if (!grow_column(&builder->columns[i], builder->capacity, capacity))
             return false;
@@ -107,6 +113,7 @@ static bool set_at(struct builder *builder, uint32_t row, uint32_t field, tsmith
 }
 
 bool builder_append(struct builder *builder, tsmith_kind kind, int64_t start) {
+    builder_settle(builder);
     if (builder->rows == builder->capacity && !grow(builder))
         return false;
     const uint32_t row = builder->rows++;
@@ -136,6 +143,79 @@ bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *v
     column->values[builder->rows - 1] = (uint64_t)count << 48 | builder->element_count;
     builder->element_count += count;
     return set_bit(column->valid, builder->rows - 1);
+}
+
+// ---- rows by layout
+
+static void set_bits(uint64_t *bitmap, uint32_t from, uint32_t to) {
+    const uint32_t first = from / 64, last = (to - 1) / 64;
+    const uint64_t low = UINT64_MAX << (from % 64), high = UINT64_MAX >> (63 - (to - 1) % 64);
+    if (first == last) {
+        bitmap[first] |= low & high;
+        return;
+    }
+    bitmap[first] |= low;
+    for (uint32_t word = first + 1; word < last; word++)
+        bitmap[word] = UINT64_MAX;
+    bitmap[last] |= high;
+}
+
+// Of rows [from, to), those whose value is not 0.
+static void set_bits_of_values(uint64_t *bitmap, const uint64_t *values, uint32_t from, uint32_t to) {
+    uint32_t zeros = 0;
+    for (uint32_t row = from; row < to; row++)
+        zeros += values[row] == 0;
+    if (zeros == 0)
+        set_bits(bitmap, from, to);
+    for (uint32_t row = from; zeros && zeros < to - from && row < to; row++)
+        bitmap[row / 64] |= (uint64_t)(values[row] != 0) << (row % 64);
+}
+
+static void settle_column(struct builder *builder, const struct builder_move *move, uint32_t from,
+                          uint32_t to) {
+    struct builder_column *column = &builder->columns[move->column];
+    if (move->optional)
+        set_bits_of_values(column->valid, column->values, from, to);
+    else
+        set_bits(column->valid, from, to);
+    if (move->device && move->optional)
+        set_bits_of_values(column->device, column->values, from, to);
+    else if (move->device)
+        set_bits(column->device, from, to);
+}
+
+void builder_settle(struct builder *builder) {
+    const struct builder_layout *run = builder->run;
+    const uint32_t from = builder->run_from, to = builder->rows;
+    builder->run = NULL;
+    if (!run || from == to)
+        return;
+    const uint64_t kind = run->kind;
+    struct builder_column *kinds = &builder->columns[builder->column_of[TSMITH_FIELD_KIND] - 1];
+    for (uint32_t row = from; row < to; row++)
+        kinds->values[row] = kind;
+    set_bits(kinds->valid, from, to);
+    for (uint32_t i = 0; i < run->count; i++)
+        if (!run->moves[i].eager)
+            settle_column(builder, &run->moves[i], from, to);
+}
+
+struct builder_layout *builder_layout(struct builder *builder, uint32_t number) {
+    struct builder_layout **place = &builder->layouts[number % BUILDER_LAYOUTS];
+    if (builder->rows == builder->capacity && !grow(builder))
+        return NULL;
+    builder_settle(builder);
+    if (!*place)
+        *place = calloc(1, sizeof **place);
+    if (*place && (*place)->number != number)
+        (*place)->number = 0;
+    return *place;
+}
+
+void builder_run(struct builder *builder, struct builder_layout *layout) {
+    builder->run = layout;
+    builder->run_from = builder->rows;
+    builder->device_times |= layout->device;
 }
 
 // ---- ranges
@@ -213,11 +293,8 @@ static uint32_t order_rows(struct builder *builder, bool *straight) {
     const int64_t *starts =
         (const int64_t *)builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values;
     *straight = builder->open_count == 0 && ascending(starts, builder->rows);
-    if (*straight) {
-        for (uint32_t i = 0; i < builder->rows; i++)
-            order[i] = i;
+    if (*straight)
         return builder->rows;
-    }
     sort_order_by_time(starts, builder->rows, order, order + builder->capacity);
     if (builder->open_count == 0)
         return builder->rows;
@@ -273,29 +350,34 @@ static bool copy_values(tsmith_batch *batch, const struct builder_column *column
     return true;
 }
 
+static uint32_t row_at(struct rows rows, uint32_t i) {
+    return rows.order ? rows.order[i] : i;
+}
+
 static bool copy_list(tsmith_batch *batch, const struct builder *builder, const struct builder_column *column,
-                      const uint32_t *order, uint32_t count) {
+                      struct rows rows) {
     uint32_t total = 0;
     uint64_t *valid = NULL;
     uint32_t *offsets = NULL;
-    for (uint32_t i = 0; i < count; i++)
-        if (has_bit(column->valid, order[i]))
-            total += (uint32_t)(column->values[order[i]] >> 48);
+    for (uint32_t i = 0; i < rows.count; i++)
+        if (has_bit(column->valid, row_at(rows, i)))
+            total += (uint32_t)(column->values[row_at(rows, i)] >> 48);
     uint64_t *values = batch_add_list_column(batch, column->field, total, &offsets, &valid);
     if (!values)
         return false;
     uint32_t at = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < rows.count; i++) {
+        const uint32_t row = row_at(rows, i);
         offsets[i] = at;
-        if (!has_bit(column->valid, order[i]))
+        if (!has_bit(column->valid, row))
             continue;
-        uint64_t place = column->values[order[i]];
+        uint64_t place = column->values[row];
         uint32_t length = (uint32_t)(place >> 48);
         memcpy(values + at, builder->elements + (place & ((1ull << 48) - 1)), length * sizeof *values);
         at += length;
         set_bit(valid, i);
     }
-    offsets[count] = at;
+    offsets[rows.count] = at;
     return true;
 }
 
@@ -351,6 +433,7 @@ static void carry_over(struct builder *builder) {
 }
 
 tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmith_batch *batch) {
+    builder_settle(builder);
     if (builder->rows == builder->open_count)
         return TSMITH_END;
     move_device_times(builder, device_offset);
@@ -364,9 +447,8 @@ tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmi
         int present = presence(column, builder->order, count, builder->rows);
         if (present == 0)
             continue;
-        bool done = column->type == TSMITH_TYPE_LIST
-                        ? copy_list(batch, builder, column, builder->order, count)
-                        : copy_values(batch, column, rows, present == 2);
+        bool done = column->type == TSMITH_TYPE_LIST ? copy_list(batch, builder, column, rows)
+                                                     : copy_values(batch, column, rows, present == 2);
         if (!done)
             return TSMITH_ERROR_NO_MEMORY;
     }

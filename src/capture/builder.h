@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/record.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/schema.h"
 
@@ -32,6 +33,26 @@ struct builder_column {
 struct builder_open {
     uint32_t row;
     uint32_t record;
+};
+
+// Where the words of a record go, for all records of one shape. `values` holds until the columns grow.
+struct builder_move {
+    uint64_t *values;
+    uint16_t column;
+    uint8_t word;     // of the record, its head not counted
+    uint8_t encoding; // enum record_encoding, or the collector's own
+    bool optional;    // the row has no such value where it is 0
+    bool device;      // a device's time
+    bool eager;       // whether there is a value is noted row by row
+};
+enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 8 };
+struct builder_layout {
+    uint32_t number; // of the shape, in the whole session; 0: none
+    uint8_t kind;
+    uint8_t count;   // moves
+    uint8_t ends[4]; // of the collector's classes of them
+    bool device;     // some are a device's time
+    struct builder_move moves[BUILDER_MOVES];
 };
 
 // A ring that rows of the builder came from.
@@ -56,6 +77,9 @@ struct builder {
     uint16_t own_column_of[BUILDER_OWN];    // the same of the first of the trace's own fields
     uint64_t *elements;                     // of all lists
     size_t element_count, element_capacity;
+    struct builder_layout *layouts[BUILDER_LAYOUTS]; // used last, by number
+    struct builder_layout *run; // that the rows from run_from on were made by; NULL: none
+    uint32_t run_from;
     struct builder_open *open; // ranges, outermost first
     uint32_t open_count;
     uint32_t too_deep; // open ranges beyond BUILDER_OPEN_MAX
@@ -81,6 +105,16 @@ void builder_finish(struct builder *builder);
 static inline bool builder_full(const struct builder *builder) {
     return builder->rows >= BUILDER_ROWS_MAX;
 }
+
+// Rows by layout: the words of a record are stored, and no more; kinds, and which values there are, are noted for a whole
+// run of rows of one layout when it ends.
+//
+// The next row is the first of a run of this number: its layout, with a number of 0 when it must be filled in first, and
+// then builder_run. NULL when memory is exhausted (the builder must not be full).
+struct builder_layout *builder_layout(struct builder *builder, uint32_t number);
+void builder_run(struct builder *builder, struct builder_layout *layout);
+// The run is over: everything that asks for values or appends otherwise does this first.
+void builder_settle(struct builder *builder);
 
 // Appends a row. False when memory is exhausted (the builder must not be full).
 bool builder_append(struct builder *builder, tsmith_kind kind, int64_t start);

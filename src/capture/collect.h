@@ -42,8 +42,10 @@ struct collect_plan {
     uint8_t role;
     uint8_t subject;
     uint8_t step_count;
-    bool list;      // the last step is a list
-    bool tick_only; // one step: START as a tick
+    bool list;       // the last step is a list
+    uint32_t number; // in the whole session, from 1
+    // Steps + 1 that place the device's clock: when its QUEUED lies; 0: there is none.
+    uint8_t queued, not_before, not_after;
     struct collect_step steps[RECORD_MAX_FIELDS];
 };
 

@@ -217,6 +217,17 @@ static bool make_step(const struct collector *collector, const struct collect_ch
     }
 }
 
+static void note_step(struct collect_plan *plan, uint8_t i) {
+    const struct collect_step *step = &plan->steps[i];
+    plan->list |= step->encoding == RECORD_LIST;
+    if (step->encoding == RECORD_DEVICE_TIME && step->field == TSMITH_FIELD_QUEUED)
+        plan->queued = i + 1;
+    else if (step->encoding == RECORD_NOT_BEFORE)
+        plan->not_before = i + 1;
+    else if (step->encoding == RECORD_NOT_AFTER)
+        plan->not_after = i + 1;
+}
+
 static bool make_plan(const struct collector *collector, const struct collect_channel *channel,
                       const struct record_shape *shape, struct collect_plan *plan) {
     memset(plan, 0, sizeof *plan);
@@ -232,11 +243,10 @@ static bool make_plan(const struct collector *collector, const struct collect_ch
     for (uint8_t i = 0; i < shape->field_count; i++) {
         if (!make_step(collector, channel, &shape->fields[i], &plan->steps[i]))
             return false;
-        plan->list |= plan->steps[i].encoding == RECORD_LIST;
+        note_step(plan, i);
         if (plan->steps[i].encoding == RECORD_LIST && i + 1 != shape->field_count)
             return false;
     }
-    plan->tick_only = plan->step_count == 1 && plan->steps[0].encoding == RECORD_TICK;
     // A range lies on the host's clock.
     return plan->role == RECORD_EVENT || plan->steps[0].encoding == RECORD_TICK;
 }
@@ -257,6 +267,7 @@ static bool read_shape(struct collector *collector, struct collect_channel *chan
     // A shape that makes no sense keeps its number; its records are counted as damaged.
     if (!make_plan(collector, channel, &shape, plan))
         plan->kind = TSMITH_KIND_NONE;
+    plan->number = ++collector->plan_count;
     return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of the collector share: collect.c (the source), collect_channel.c (a process's files and
-// table), collect_ring.c (its sub-buffers and records), collect_loss.c (the ledger), collect_journal.c (what is in the
-// file).
+// table), collect_ring.c (its sub-buffers), collect_record.c (their records), collect_loss.c (the ledger),
+// collect_journal.c (what is in the file).
 #ifndef CAPTURE_COLLECT_PRIVATE_H
 #define CAPTURE_COLLECT_PRIVATE_H
 
@@ -89,6 +89,7 @@ struct collector {
     uint64_t serial; // of the sub-buffer taken last
     uint64_t *copy;  // a sub-buffer of another process
     size_t copy_bytes;
+    uint32_t plan_count; // of all channels
     struct collect_totals totals;
 };
 
@@ -111,7 +112,23 @@ bool collect_read_module(struct collector *collector, struct collect_channel *ch
 // The dictionary's id of a stack, by the number that a record has; 0: there is none.
 uint32_t collect_stack(struct collector *collector, struct collect_channel *channel, uint64_t word);
 
-// ---- collect_ring.c
+// ---- collect_ring.c, collect_record.c
+static inline uint32_t collect_id(const struct collect_ids *ids, uint64_t local) {
+    return local < ids->count ? ids->items[local] : 0;
+}
+// The place of what is being read next.
+static inline uint64_t collect_here(const struct collect_work *work) {
+    return collect_at(atomic_load_explicit(&work->head.sequence, memory_order_relaxed), work->at + 1);
+}
+// Recover: whether what happens at this place was seen, and told, by the collector that is gone.
+static inline bool collect_is_known(const struct collect_ring *ring, uint64_t place) {
+    return place < ring->accounted;
+}
+// What comes next is of this thread.
+void collect_switch_thread(struct collector *collector, struct collect_work *work, struct collect_ring *ring,
+                           uint32_t local_track, uint64_t place);
+// The sub-buffer was read as far as it can be.
+void collect_end_work(struct collector *collector);
 // Finds what there is to read in a channel, in order, into collector->found.
 bool collect_scan(struct collector *collector, struct collect_channel *channel, bool peek);
 // Begins with the next one found; reads records until it is done or a builder is full (collector->due).

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taking sub-buffers and reading records. The hot path of the collector: one pass over the words, one row per
-// event.
+// Finding sub-buffers and taking them; their records are read in collect_record.c.
 //
 // Order: within a ring, sub-buffers are read by ascending sequence. A scan looks twice: whatever is FULL in
 // the first look was preceded by sub-buffers that are visible in the second, so nothing older can turn up
@@ -99,10 +98,6 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
 
 // ---- taking
 
-static uint32_t map_id(const struct collect_ids *ids, uint64_t local) {
-    return local < ids->count ? ids->items[local] : 0;
-}
-
 static const uint64_t *borrow_words(struct collector *collector, const struct collect_channel *channel,
                                     uint32_t sub, uint64_t bytes) {
     if (channel->local)
@@ -176,16 +171,6 @@ static void give_back(struct collector *collector, const struct collect_ring *ri
             memory_order_release);
 }
 
-// The place of what is being read next.
-static uint64_t here(const struct collect_work *work) {
-    return collect_at(atomic_load_explicit(&work->head.sequence, memory_order_relaxed), work->at + 1);
-}
-
-// Recover: whether what happens at this place was seen, and told, by the collector that is gone.
-static bool is_known(const struct collect_ring *ring, uint64_t place) {
-    return place < ring->accounted;
-}
-
 // The ranges of a builder that are open at this place have no end.
 static void abandon(struct collector *collector, struct collect_work *work, struct builder *builder,
                     const struct collect_ring *ring, uint64_t place, int64_t at) {
@@ -195,13 +180,13 @@ static void abandon(struct collector *collector, struct collect_work *work, stru
     if (!open)
         return;
     collect_touch(collector, builder, work->channel, work->slot, ring->local_thread);
-    if (!is_known(ring, place))
+    if (!collect_is_known(ring, place))
         collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, open, at, at, ring->thread);
 }
 
-static void switch_thread(struct collector *collector, struct collect_work *work, struct collect_ring *ring,
-                          uint32_t local_track, uint64_t place) {
-    uint32_t track = map_id(&work->channel->tracks, local_track);
+void collect_switch_thread(struct collector *collector, struct collect_work *work, struct collect_ring *ring,
+                           uint32_t local_track, uint64_t place) {
+    uint32_t track = collect_id(&work->channel->tracks, local_track);
     if (track != ring->thread && ring->thread)
         abandon(collector, work, collect_builder(collector, ring->thread), ring, place,
                 session_clock_convert(&collector->clock, ring->last));
@@ -221,7 +206,7 @@ static void check_gap(struct collector *collector, struct collect_work *work, st
                                    : TSMITH_REASON_OVERWRITTEN;
         uint64_t from = ring->last ? ring->last : head->opened;
         int64_t to = session_clock_convert(&collector->clock, head->opened);
-        if (!is_known(ring, place))
+        if (!collect_is_known(ring, place))
             collect_lose(collector, work->channel, reason, next - ring->expected,
                          session_clock_convert(&collector->clock, from), to, ring->thread);
         // Which ends belong to which beginnings is not known any more.
@@ -291,11 +276,11 @@ static void set_up_work(struct collector *collector, const struct collect_found 
     // The table has every id these records use: they were registered before.
     collect_channel_read_table(collector, channel);
     uint64_t place = collect_at(found->sequence, 0);
-    if (!ring->begun && is_known(ring, place)) {
+    if (!ring->begun && collect_is_known(ring, place)) {
         // What is known of the ring is of a later moment.
         ring->expected = sub->expected;
         ring->local_thread = sub->thread_before;
-        ring->thread = map_id(&channel->tracks, sub->thread_before);
+        ring->thread = collect_id(&channel->tracks, sub->thread_before);
     }
     ring->begun = true;
     if (collector->journal && !resumed) {
@@ -303,7 +288,7 @@ static void set_up_work(struct collector *collector, const struct collect_found 
         sub->thread_before = ring->local_thread;
     }
     if (!resumed)
-        switch_thread(collector, work, ring, work->head.thread_track, place);
+        collect_switch_thread(collector, work, ring, work->head.thread_track, place);
     else
         work->builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
 }
@@ -357,12 +342,12 @@ static void lose_rest(struct collector *collector, struct collect_work *work, ui
     int64_t to = session_clock_convert(&collector->clock, work->head.closed);
     uint64_t end =
         collect_at(atomic_load_explicit(&work->head.sequence, memory_order_relaxed), COLLECT_SUB_END - 1);
-    if (lost && !is_known(ring, end))
+    if (lost && !collect_is_known(ring, end))
         collect_lose(collector, work->channel, TSMITH_REASON_CORRUPT, lost, from, to, ring->thread);
     work->records += lost;
 }
 
-static void end_work(struct collector *collector) {
+void collect_end_work(struct collector *collector) {
     struct collect_work *work = &collector->work;
     struct collect_channel *channel = work->channel;
     struct collect_ring *ring = &channel->ring_states[work->slot];
@@ -382,213 +367,8 @@ static void end_work(struct collector *collector) {
         ring->peek_records = work->records;
         unpeek(collector, sub, work->at > 0);
     }
-    if (here(work) > ring->position)
-        ring->position = here(work);
+    if (collect_here(work) > ring->position)
+        ring->position = collect_here(work);
     ring->expected = work->head.first + work->records;
     work->channel = NULL;
-}
-
-// ---- records
-
-struct device_bracket {
-    uint64_t queued; // device time
-    uint64_t not_before, not_after;
-    bool has_queued, has_before, has_after;
-};
-
-static bool lose_stack(struct collector *collector, uint64_t tick) {
-    const struct collect_work *work = &collector->work;
-    int64_t at = session_clock_convert(&collector->clock, work->head.opened ? work->head.opened : tick);
-    collect_lose(collector, work->channel, TSMITH_REASON_NO_STACK, 1, at, at,
-                 work->channel->ring_states[work->slot].thread);
-    return true;
-}
-
-static bool set_value(struct collector *collector, struct builder *builder, const struct collect_step *step,
-                      uint64_t word, const uint64_t *start, struct device_bracket *bracket) {
-    switch (step->encoding) {
-    case RECORD_VALUE:
-        return builder_set(builder, step->field, step->type, word);
-    case RECORD_DYNAMIC:
-        if (step->type == TSMITH_TYPE_STRING || step->type == TSMITH_TYPE_TRACK) {
-            const struct collect_channel *channel = collector->work.channel;
-            uint32_t id =
-                map_id(step->type == TSMITH_TYPE_STRING ? &channel->strings : &channel->tracks, word);
-            return !id || builder_set(builder, step->field, step->type, id);
-        }
-        return builder_set(builder, step->field, step->type, word);
-    case RECORD_TICK:
-        return builder_set(builder, step->field, step->type,
-                           (uint64_t)session_clock_convert(&collector->clock, word));
-    case RECORD_TICK_END: {
-        int64_t begun = session_clock_convert(&collector->clock, *start);
-        int64_t end = session_clock_convert(&collector->clock, word);
-        return builder_set(builder, step->field, step->type,
-                           end > begun ? (uint64_t)end - (uint64_t)begun : 0);
-    }
-    case RECORD_DEVICE_TIME:
-        if (step->field == TSMITH_FIELD_QUEUED) {
-            bracket->queued = word;
-            bracket->has_queued = true;
-        }
-        return builder_set_device_time(builder, step->field, word);
-    case RECORD_DEVICE_END:
-        return builder_set(builder, step->field, step->type, word > *start ? word - *start : 0);
-    case RECORD_STRING: {
-        uint32_t id = map_id(&collector->work.channel->strings, word);
-        return !id || builder_set(builder, step->field, step->type, id);
-    }
-    case RECORD_TRACK: {
-        uint32_t id = map_id(&collector->work.channel->tracks, word);
-        return !id || builder_set(builder, step->field, step->type, id);
-    }
-    case RECORD_STACK: {
-        uint32_t id = collect_stack(collector, collector->work.channel, word);
-        // 0: it had none, and whoever took it has counted that.
-        return id ? builder_set(builder, step->field, step->type, id)
-                  : !word || lose_stack(collector, *start);
-    }
-    case RECORD_NOT_BEFORE:
-        bracket->not_before = word;
-        return bracket->has_before = true;
-    default:
-        bracket->not_after = word;
-        return bracket->has_after = true;
-    }
-}
-
-static bool set_fields(struct collector *collector, struct builder *builder, const struct collect_plan *plan,
-                       const uint64_t *words, uint32_t count, uint64_t start_word) {
-    struct device_bracket bracket = {0};
-    const uint32_t values = plan->step_count - plan->list;
-    bool done = true;
-    // START is the row's already; that of a device is set once more, as one.
-    for (uint32_t i = plan->steps[0].encoding != RECORD_DEVICE_TIME; i < values; i++) {
-        const struct collect_step *step = &plan->steps[i];
-        if (words[i] != 0 || !step->zero_is_none)
-            done &= set_value(collector, builder, step, words[i], &start_word, &bracket);
-    }
-    if (plan->list) {
-        const uint64_t length = words[values];
-        if (length != 0 && length <= count - values - 1)
-            done &=
-                builder_set_list(builder, plan->steps[values].field, words + values + 1, (uint32_t)length);
-    }
-    if (bracket.has_queued && bracket.has_before && bracket.has_after) {
-        struct device_clock *clock = collect_device_clock(collector, builder->track);
-        if (clock)
-            device_clock_observe(clock, (int64_t)bracket.queued,
-                                 session_clock_convert(&collector->clock, bracket.not_before),
-                                 session_clock_convert(&collector->clock, bracket.not_after));
-    }
-    return done;
-}
-
-enum outcome { KEPT, DAMAGED, BUILDER_FULL };
-
-// Recover: whether what the record being read adds to this builder is in the file.
-static bool in_file(const struct collector *collector, const struct builder *builder) {
-    const struct collect_work *work = &collector->work;
-    return collector->known && work->words &&
-           here(work) < collect_delivered_to(builder, work->channel, work->slot);
-}
-
-static enum outcome end_range(struct collector *collector, uint64_t tick) {
-    struct collect_work *work = &collector->work;
-    const struct collect_ring *ring = &work->channel->ring_states[work->slot];
-    int64_t end = session_clock_convert(&collector->clock, tick);
-    if (!work->builder)
-        return DAMAGED;
-    if (in_file(collector, work->builder))
-        return KEPT;
-    collect_touch(collector, work->builder, work->channel, work->slot, ring->local_thread);
-    if (!builder_close_range(work->builder, end) && !is_known(ring, here(work)))
-        collect_lose(collector, work->channel, TSMITH_REASON_UNMATCHED, 1, end, end,
-                     work->channel->ring_states[work->slot].thread);
-    work->builder->records++;
-    return KEPT;
-}
-
-// One record of `count` words after its head.
-static enum outcome read_record(struct collector *collector, uint64_t head, const uint64_t *words,
-                                uint32_t count) {
-    struct collect_work *work = &collector->work;
-    struct collect_channel *channel = work->channel;
-    uint32_t shape = head & 0xffff, subject = (uint32_t)(head >> 32);
-    if (shape == 0 || shape >= channel->plan_count)
-        return DAMAGED;
-    const struct collect_plan *plan = &channel->plans[shape];
-    if (plan->kind == TSMITH_KIND_NONE || count < plan->step_count)
-        return DAMAGED;
-    if (plan->role == RECORD_END)
-        return end_range(collector, words[0]);
-    struct builder *builder = work->builder;
-    uint32_t name = 0, local = subject;
-    if (plan->subject == RECORD_SUBJECT_NAME) {
-        name = map_id(&channel->strings, subject);
-        local = channel->ring_states[work->slot].local_thread;
-    } else {
-        uint32_t track = map_id(&channel->tracks, subject);
-        builder = track ? collect_builder(collector, track) : NULL;
-    }
-    if (!builder)
-        return DAMAGED;
-    if (in_file(collector, builder))
-        return KEPT;
-    if (!collect_row_allowed(collector, builder))
-        return BUILDER_FULL;
-    collect_touch(collector, builder, channel, work->slot, local);
-    int64_t start = plan->steps[0].encoding == RECORD_TICK
-                        ? session_clock_convert(&collector->clock, words[0])
-                        : (int64_t)words[0];
-    bool done = builder_append(builder, (tsmith_kind)plan->kind, start) &&
-                (!name || builder_set(builder, TSMITH_FIELD_NAME, TSMITH_TYPE_STRING, name)) &&
-                (plan->tick_only || set_fields(collector, builder, plan, words, count, words[0])) &&
-                (plan->role != RECORD_BEGIN || builder_open_range(builder, words - 1, count + 1));
-    if (!done)
-        collector->out_of_memory = true;
-    builder->records++;
-    return KEPT;
-}
-
-void collect_reopen_range(struct collector *collector, struct collect_channel *channel,
-                          struct builder *builder, const uint64_t *record, uint32_t words) {
-    uint32_t shape = record[0] & 0xffff;
-    bool begins =
-        shape != 0 && shape < channel->plan_count && channel->plans[shape].kind != TSMITH_KIND_NONE &&
-        channel->plans[shape].role == RECORD_BEGIN && channel->plans[shape].subject == RECORD_SUBJECT_NAME;
-    // As a record of the thread's ring, but of none of its sub-buffers.
-    collector->work = (struct collect_work){.channel = channel, .builder = builder};
-    if (begins && collect_ring_of(channel, 0))
-        read_record(collector, record[0], record + 1, words - 1);
-    collector->work = (struct collect_work){.channel = NULL};
-}
-
-void collect_read(struct collector *collector) {
-    struct collect_work *work = &collector->work;
-    struct collect_ring *ring = &work->channel->ring_states[work->slot];
-    while (work->at < work->end) {
-        if (collector->due)
-            return;
-        uint64_t head = work->words[work->at];
-        uint32_t count = head >> 16 & 0xffff;
-        if (count == 0 || count > work->end - work->at)
-            break; // the rest cannot be read; end_work counts it
-        if ((head & 0xffff) == RECORD_SWITCH) {
-            switch_thread(collector, work, ring, (uint32_t)(head >> 32), here(work));
-        } else {
-            enum outcome outcome = read_record(collector, head, work->words + work->at + 1, count - 1);
-            if (outcome == BUILDER_FULL)
-                return;
-            work->records++;
-            if (outcome == KEPT)
-                collector->totals.kept++;
-            else if (!is_known(ring, here(work)))
-                collect_lose(collector, work->channel, TSMITH_REASON_CORRUPT, 1,
-                             session_clock_convert(&collector->clock, work->head.opened),
-                             session_clock_convert(&collector->clock, work->head.opened), ring->thread);
-        }
-        work->at += count;
-    }
-    end_work(collector);
 }

@@ -61,91 +61,93 @@ static struct aggregate_entry *find(struct aggregates *aggregates, unsigned kind
     return entry;
 }
 
-static void add_durations(struct aggregate_entry *entry, const tsmith_column *column, uint32_t from,
-                          uint32_t to) {
-    uint64_t total = 0, least = UINT64_MAX, greatest = 0, timed = 0;
-    const int64_t *durations = column->values;
-    for (uint32_t row = from; row < to; row++) {
-        if (column->valid && !tsmith_column_has(column, row))
-            continue;
-        uint64_t duration = durations[row] > 0 ? (uint64_t)durations[row] : 0;
-        total += duration;
-        least = duration < least ? duration : least;
-        greatest = duration > greatest ? duration : greatest;
-        timed++;
-    }
-    if (timed == 0)
-        return;
-    entry->total.min = entry->timed == 0 || least < entry->total.min ? least : entry->total.min;
-    entry->total.max = greatest > entry->total.max ? greatest : entry->total.max;
-    entry->total.total += total;
-    entry->timed += timed;
+// The few names of a batch come again and again: their rows are summed up here first. A power of two in bytes.
+enum { RECENT = 64 };
+struct recent {
+    uint64_t key; // name << 8 | kind
+    uint64_t count, timed, total, least, greatest;
+    uint64_t unused[2];
+};
+static const uint64_t NO_KEY = UINT64_MAX;
+
+static bool add_sum(struct aggregates *aggregates, const struct recent *sum) {
+    struct aggregate_entry *entry =
+        sum->count ? find(aggregates, sum->key & 255, (uint32_t)(sum->key >> 8)) : NULL;
+    if (!entry)
+        return sum->count == 0;
+    entry->total.count += sum->count;
+    if (sum->timed == 0)
+        return true;
+    entry->total.min = entry->timed == 0 || sum->least < entry->total.min ? sum->least : entry->total.min;
+    entry->total.max = sum->greatest > entry->total.max ? sum->greatest : entry->total.max;
+    entry->total.total += sum->total;
+    entry->timed += sum->timed;
+    return true;
 }
 
-// What is asked of each row: its kind and name as one number.
-struct keys {
+// What the columns of a batch say; NULL: there is none, of bitmaps: of all rows.
+struct rows {
     const uint8_t *kinds;
-    tsmith_column names;
-    bool named;
+    const uint32_t *names;
+    const uint64_t *named;
+    const int64_t *durations;
+    const uint64_t *timed;
+    uint32_t count;
 };
 
-static uint64_t key_at(const struct keys *keys, uint32_t row) {
-    bool named = keys->named && (!keys->names.valid || tsmith_column_has(&keys->names, row));
-    uint32_t name = named ? ((const uint32_t *)keys->names.values)[row] : 0;
-    return (uint64_t)name << 8 | keys->kinds[row];
+static __attribute__((noinline)) bool make_room(struct aggregates *aggregates, struct recent *sum,
+                                                uint64_t key) {
+    const bool done = add_sum(aggregates, sum);
+    *sum = (struct recent){.key = key, .least = UINT64_MAX};
+    return done;
 }
 
-// Events of one kind and name often follow one another.
-static uint32_t end_of_run(const struct keys *keys, uint32_t row, uint32_t count) {
-    uint64_t key = key_at(keys, row);
-    if (keys->named && !keys->names.valid) {
-        const uint32_t *names = keys->names.values;
-        uint32_t name = names[row];
-        uint8_t kind = keys->kinds[row];
-        while (row < count && names[row] == name && keys->kinds[row] == kind)
-            row++;
-        return row;
+__attribute__((always_inline)) static inline bool add_rows(struct aggregates *aggregates,
+                                                           struct recent *recent, struct rows rows) {
+    bool done = true;
+    for (uint32_t row = 0; row < rows.count; row++) {
+        const bool named = rows.names && (!rows.named || (rows.named[row / 64] >> (row % 64) & 1));
+        const uint64_t key = (named ? (uint64_t)rows.names[row] << 8 : 0) | rows.kinds[row];
+        struct recent *sum = &recent[((key >> 8) * 7 + (key & 255)) % RECENT];
+        if (__builtin_expect(sum->key != key, 0))
+            done &= make_room(aggregates, sum, key);
+        sum->count++;
+        if (!rows.durations || (rows.timed && !(rows.timed[row / 64] >> (row % 64) & 1)))
+            continue;
+        const uint64_t duration = rows.durations[row] > 0 ? (uint64_t)rows.durations[row] : 0;
+        sum->total += duration;
+        sum->least = duration < sum->least ? duration : sum->least;
+        sum->greatest = duration > sum->greatest ? duration : sum->greatest;
+        sum->timed++;
     }
-    while (row < count && key_at(keys, row) == key)
-        row++;
-    return row;
+    return done;
 }
 
 void aggregates_add(struct aggregates *aggregates, const tsmith_batch *batch) {
-    tsmith_column kind, duration;
-    struct keys keys;
+    tsmith_column kind, name, duration;
+    struct recent recent[RECENT];
+    struct rows rows = {.count = tsmith_batch_count(batch)};
     if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind))
         return;
-    keys.kinds = kind.values;
-    keys.named = tsmith_batch_column(batch, TSMITH_FIELD_NAME, &keys.names) != 0;
-    bool timed = tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &duration) != 0;
-    // The few names of a batch come again and again: where they were found last is looked at first.
-    enum { RECENT = 64 };
-    struct {
-        uint64_t key;
-        size_t index;
-    } recent[RECENT];
+    rows.kinds = kind.values;
+    if (tsmith_batch_column(batch, TSMITH_FIELD_NAME, &name))
+        rows.names = name.values, rows.named = name.valid;
+    if (tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &duration))
+        rows.durations = duration.values, rows.timed = duration.valid;
     for (size_t i = 0; i < RECENT; i++)
-        recent[i].key = UINT64_MAX;
-    uint32_t count = tsmith_batch_count(batch);
-    for (uint32_t from = 0, to; from < count; from = to) {
-        uint64_t key = key_at(&keys, from);
-        size_t slot = ((key >> 8) * 7 + (key & 255)) % RECENT;
-        to = end_of_run(&keys, from, count);
-        if (recent[slot].key != key) {
-            struct aggregate_entry *found = find(aggregates, key & 255, (uint32_t)(key >> 8));
-            if (!found) {
-                aggregates->failed = true;
-                return;
-            }
-            recent[slot].key = key;
-            recent[slot].index = (size_t)(found - aggregates->entries);
-        }
-        struct aggregate_entry *entry = &aggregates->entries[recent[slot].index];
-        entry->total.count += to - from;
-        if (timed)
-            add_durations(entry, &duration, from, to);
-    }
+        recent[i] = (struct recent){.key = NO_KEY};
+    // Most batches have both of all rows: for those a loop that does not ask.
+    bool done;
+    if (rows.names && !rows.named && rows.durations && !rows.timed)
+        done = add_rows(
+            aggregates, recent,
+            (struct rows){
+                .kinds = rows.kinds, .names = rows.names, .durations = rows.durations, .count = rows.count});
+    else
+        done = add_rows(aggregates, recent, rows);
+    for (size_t i = 0; i < RECENT; i++)
+        done &= add_sum(aggregates, &recent[i]);
+    aggregates->failed |= !done;
 }
 
 static int by_kind_and_name(const void *a, const void *b) {

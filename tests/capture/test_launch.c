@@ -311,7 +311,8 @@ static void *rest(void *context) {
 }
 
 // As two agents in a process, and a thread of one of them.
-static void die_with_two_agents(const char *directory, struct channel *first, uint16_t shape, uint64_t count) {
+static void die_with_two_agents(const char *directory, struct channel *first, uint16_t shape,
+                                uint64_t count) {
     struct resting resting = {.channel = first, .shape = shape};
     struct channel *second;
     pthread_t thread;
