@@ -34,6 +34,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[ "$(basename "$to")" != "${BROKEN-}" ] || { echo "$BROKEN.cu: error: broken" >&2; exit 2; }
 case $(basename "$to") in
 gpu_info) body='echo "GPU 0: simulated"' ;;
 peer) body='echo "skipped: not enough GPUs"; exit 77' ;;
@@ -65,11 +66,25 @@ grep -q '^| a launch, ns .* | 12.5; 12.5; 12.5; 12.5 |' "$work/results/results.m
 grep -q '^| counters: samples of power, .* | [0-9]*, 123.5 to 123.5 |' "$work/results/results.md" || fail "no counters"
 grep -q '^GPU 0: simulated' "$work/results/results.md" || fail "the table does not say where"
 
+for file in results.md run.log raw.tar.gz; do [ -s "$work/results/$file" ] || fail "no $file"; done
+[ "$(find "$work/results" -type f | wc -l)" -eq 3 ] || fail "more than three files come out"
+tar -tzf "$work/results/raw.tar.gz" | grep -q 'vector_add.sbt' || fail "the traces are not kept"
+
+# What fails is said, and the rest goes on.
 code=0
-COUNT=51 LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" \
+BROKEN=graph COUNT=51 LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" \
     >"$work/out" 2>&1 || code=$?
 [ "$code" -eq 1 ] || fail "what is not true gave $code"
 grep -q "^NOT TRUE: matrix: kernel tick: the trace has '50', the program '51'" "$work/out" || fail "it is not said what"
+grep -q '^| graph | does not compile: graph.cu: error: broken |' "$work/results/results.md" || fail "what does not compile is not said"
+grep -q '^events: as the program counted' "$work/out" || fail "one failure ended all"
+
+# Without any time left it ends, and says what was not done.
+code=0
+TRACESMITH_GPU_SECONDS=0 LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" \
+    --built "$TRACESMITH_BUILD_DIR" --out "$work/short" >"$work/out" 2>&1 || code=$?
+case $code in 0 | 124 | 137) fail "without time the code is $code" ;; esac
+[ -s "$work/short/results.md" ] || fail "without time there are no results"
 
 # Where there is a toolkit everything compiles, and then it is the GPU that is there or not.
 for cuda in "${CUDA_HOME-}" /usr/local/cuda /usr/local/cuda-*; do
