@@ -44,7 +44,7 @@ static void measure_tables(const char *path, bool whole) {
         enum symbols_state state;
         struct symbols_frame frames[SYMBOLS_DEPTH_MAX];
         int64_t start = clock_now(CLOCK_PROCESS_CPUTIME_ID), wall = clock_now(CLOCK_MONOTONIC);
-        struct symbols *symbols = whole ? symbols_open(path, NULL, &state) : symbols_open_fd(fd, &state);
+        struct symbols *symbols = whole ? symbols_open(path, NULL, &state) : symbols_open_fd(fd, -1, &state);
         double took = ms_since(start);
         least = took < least ? took : least;
         sink += symbols && address ? symbols_find(symbols, address, frames, SYMBOLS_DEPTH_MAX) : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an ELF file with symbols and DWARF, or (first byte odd) as a map of generated code; and as a mangled name. No
-// read outside, no hang; every answer is one that can be shown.
+// Any bytes as an ELF file with symbols and DWARF, or (first byte odd) as a map of generated code; and as a mangled name. With
+// the second bit of the first byte the file's length follows, and behind the file is a package of split DWARF. No read outside,
+// no hang; every answer is one that can be shown.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,20 +42,13 @@ static void look_up(struct symbols *symbols, uint64_t address) {
     require(shown < SIZE_MAX);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char name[4096], path[64];
-    enum symbols_state state;
-    if (size < 1 || size > SIZE_MAX_TRIED)
-        return 0;
-    size_t length = size - 1 < sizeof name - 1 ? size - 1 : sizeof name - 1;
-    memcpy(name, data + 1, length);
-    name[length] = '\0';
+static int make_file(const uint8_t *data, size_t size) {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    require(fd >= 0 && file_write(fd, data + 1, size - 1));
-    int written = snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    require(written > 0);
-    struct symbols *symbols = data[0] & 1 ? symbols_open_map(path, &state) : symbols_open_fd(fd, &state);
-    require(symbols != NULL);
+    require(fd >= 0 && file_write(fd, data, size));
+    return fd;
+}
+
+static void look_up_all(struct symbols *symbols, const uint8_t *data, size_t size) {
     for (uint64_t address = 0; address < 0x6000; address += 7)
         look_up(symbols, address);
     for (size_t at = 0; at + 8 < size && at < 512; at += 8) {
@@ -62,8 +56,33 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         memcpy(&address, data + at, sizeof address);
         look_up(symbols, address);
     }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char name[4096], path[64];
+    enum symbols_state state;
+    enum { MAP = 1, PACKAGED = 2, HEAD = 5 };
+    if (size < HEAD || size > SIZE_MAX_TRIED)
+        return 0;
+    size_t length = size - 1 < sizeof name - 1 ? size - 1 : sizeof name - 1;
+    memcpy(name, data + 1, length);
+    name[length] = '\0';
+    size_t begin = data[0] & PACKAGED ? HEAD : 1, end = size;
+    if (data[0] & PACKAGED) {
+        uint32_t wanted;
+        memcpy(&wanted, data + 1, sizeof wanted);
+        end = wanted < size - HEAD ? HEAD + wanted : size;
+    }
+    int fd = make_file(data + begin, end - begin),
+        package = end < size ? make_file(data + end, size - end) : -1;
+    int written = snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    require(written > 0);
+    struct symbols *symbols =
+        data[0] & MAP ? symbols_open_map(path, &state) : symbols_open_fd(fd, package, &state);
+    require(symbols != NULL);
+    look_up_all(symbols, data, size);
     symbols_close(symbols);
-    require(close(fd) == 0);
+    require(close(fd) == 0 && (package < 0 || close(package) == 0));
     (void)show(&(struct symbols_frame){.function = name});
     return 0;
 }

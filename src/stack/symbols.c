@@ -31,27 +31,28 @@ static bool has_lines(const struct elf_file *file) {
 }
 
 // What the file shares with others stands in one that has to be there, or there is no reading of it.
-static struct dwarf_lines *open_lines(const struct elf_file *file, const char *path) {
+static struct dwarf_lines *open_lines(const struct elf_file *file, const char *path, const char *module) {
     struct elf_file alternate;
     int fd;
     if (!symbols_files_alternate(path, file, &fd))
         return NULL;
     if (fd < 0)
-        return dwarf_lines_open(file, NULL);
+        return dwarf_lines_open(file, NULL, symbols_split_create(path, module));
     struct dwarf_lines *lines = NULL;
     if (elf_file_open(&alternate, fd)) {
-        lines = dwarf_lines_open(file, &alternate);
+        lines = dwarf_lines_open(file, &alternate, symbols_split_create(path, module));
         elf_file_close(&alternate);
     }
     (void)close(fd);
     return lines;
 }
 
-static bool add_file(struct symbols *symbols, const struct elf_file *file, const char *path) {
+static bool add_file(struct symbols *symbols, const struct elf_file *file, const char *path,
+                     const char *module) {
     if (!elf_symbols_add(&symbols->functions, file))
         return false;
     if (!symbols->lines && has_lines(file)) {
-        symbols->lines = open_lines(file, path);
+        symbols->lines = open_lines(file, path, module);
         symbols->unread = !symbols->lines;
     }
     return true;
@@ -64,7 +65,7 @@ static bool add_debug_file(struct symbols *symbols, const char *path, const char
     bool ok = true;
     int fd = symbols_files_debug(path, build_id, module, found);
     if (fd >= 0 && elf_file_open(&debug, fd)) {
-        ok = add_file(symbols, &debug, found);
+        ok = add_file(symbols, &debug, found, path);
         elf_file_close(&debug);
     }
     if (fd >= 0)
@@ -93,7 +94,7 @@ struct symbols *symbols_open(const char *path, const char *build_id, enum symbol
     int fd = symbols_files_open(path);
     bool opened = open_module(fd, build_id, &module, own, state), ok = symbols != NULL;
     if (ok && opened)
-        ok = add_file(symbols, &module, path);
+        ok = add_file(symbols, &module, path, path);
     if (ok && !symbols->lines)
         ok = add_debug_file(symbols, path,
                             build_id         ? build_id
@@ -114,7 +115,7 @@ struct symbols *symbols_open(const char *path, const char *build_id, enum symbol
     return NULL;
 }
 
-struct symbols *symbols_open_fd(int fd, enum symbols_state *state) {
+struct symbols *symbols_open_fd(int fd, int package, enum symbols_state *state) {
     struct symbols *symbols = calloc(1, sizeof *symbols);
     struct elf_file module;
     *state = SYMBOLS_DAMAGED;
@@ -122,7 +123,8 @@ struct symbols *symbols_open_fd(int fd, enum symbols_state *state) {
         return symbols;
     bool ok = elf_symbols_add(&symbols->functions, &module) && elf_symbols_sort(&symbols->functions);
     if (ok && has_lines(&module) && !elf_file_section(&module, ".gnu_debugaltlink"))
-        symbols->lines = dwarf_lines_open(&module, NULL);
+        symbols->lines =
+            dwarf_lines_open(&module, NULL, package >= 0 ? symbols_split_create_fd(package) : NULL);
     elf_file_close(&module);
     *state = SYMBOLS_FOUND;
     if (ok)

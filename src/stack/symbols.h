@@ -37,8 +37,9 @@ struct symbols;
 // a file is the right one; by it debug files are found, too, even when the module is gone. NULL only when memory is
 // exhausted; `state` tells why a table is empty.
 struct symbols *symbols_open(const char *path, const char *build_id, enum symbols_state *state);
-// The same of an open file, which stays the caller's; no other file is looked for.
-struct symbols *symbols_open_fd(int fd, enum symbols_state *state);
+// The same of an open file, and of a package of split DWARF (-1: none), which stay the caller's, the package open as long as the
+// tables; no other file is looked for.
+struct symbols *symbols_open_fd(int fd, int package, enum symbols_state *state);
 // The names that a just-in-time compiler wrote down for its code: lines of `start size name`, hexadecimal.
 struct symbols *symbols_open_map(const char *path, enum symbols_state *state);
 void symbols_close(struct symbols *symbols);

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/bytes.h"
 #include "stack/symbols_aranges.h"
 #include "stack/symbols_image.h"
 
@@ -45,8 +46,19 @@ struct opened {
     Dwarf *dwarf;
 };
 
+// Offsets at which the parts of units begin, in order.
+struct bases {
+    uint64_t *items;
+    size_t count, capacity;
+};
+
 struct dwarf_lines {
     struct opened own, shared;
+    struct symbols_split *split;
+    struct opened *splits; // units that were read from elsewhere: their names lie there
+    size_t split_count, split_capacity;
+    struct bases address_bases, range_bases; // of GNU's split units, which do not say where they end
+    bool bases_known;
     uint64_t code_start, code_end;
     struct unit *units;
     size_t unit_count, unit_capacity;
@@ -58,6 +70,30 @@ struct dwarf_lines {
     bool walked; // all units were looked into for their ranges; false: those of .debug_aranges are known
     bool damaged;
 };
+
+// False: there is no DWARF in it.
+static bool open_image(struct opened *opened) {
+    opened->elf = opened->image.bytes ? elf_memory(opened->image.bytes, opened->image.size) : NULL;
+    opened->dwarf = opened->elf ? dwarf_begin_elf(opened->elf, DWARF_C_READ, NULL) : NULL;
+    return opened->dwarf != NULL;
+}
+
+static void close_image(struct opened *opened) {
+    if (opened->dwarf)
+        dwarf_end(opened->dwarf);
+    if (opened->elf)
+        elf_end(opened->elf);
+    free(opened->image.bytes);
+}
+
+static bool attribute_value(Dwarf_Die *die, unsigned which, uint64_t *value) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word word;
+    if (!dwarf_attr(die, which, &attribute) || dwarf_formudata(&attribute, &word) != 0)
+        return false;
+    *value = word;
+    return true;
+}
 
 static bool spend(struct dwarf_lines *lines) {
     if (lines->budget == 0) {
@@ -108,10 +144,11 @@ static bool find_units(struct dwarf_lines *lines) {
     Dwarf_Die die;
     int got = 0;
     bool ok = true;
-    // Without the last argument libdw leaves files with split DWARF alone.
+    // Without the last argument libdw leaves files with split DWARF alone. A skeleton of GNU's that has entries (clang's
+    // -fsplit-dwarf-inlining) is a split unit to it.
     while (ok && spend(lines) &&
            (got = dwarf_get_units(lines->own.dwarf, unit, &unit, &version, &type, &die, NULL)) == 0)
-        if (type == DW_UT_compile || type == DW_UT_skeleton)
+        if (type == DW_UT_compile || type == DW_UT_skeleton || type == DW_UT_split_compile)
             ok = add_unit(lines, dwarf_dieoffset(&die)) &&
                  add_ranges(lines, &die, (uint32_t)lines->unit_count, 0, &ranges);
     if (got < 0)
@@ -219,12 +256,8 @@ static const char *name_of(Dwarf_Die *die) {
 }
 
 static uint32_t number_of(Dwarf_Die *die, unsigned which) {
-    Dwarf_Attribute attribute;
-    Dwarf_Word value;
-    return dwarf_attr(die, which, &attribute) && dwarf_formudata(&attribute, &value) == 0 &&
-                   value <= UINT32_MAX
-               ? (uint32_t)value
-               : 0;
+    uint64_t value;
+    return attribute_value(die, which, &value) && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
 // The node of a function that has code, or what encloses it.
@@ -367,15 +400,136 @@ static const struct line *find_line(const struct unit *unit, uint64_t address) {
     return unit->lines[first].file ? &unit->lines[first] : NULL;
 }
 
+// ---- units that lie elsewhere
+
+static int compare_bases(const void *left, const void *right) {
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void add_base(struct dwarf_lines *lines, struct bases *bases, Dwarf_Die *die, unsigned attribute) {
+    uint64_t base;
+    void *items = bases->items;
+    if (!attribute_value(die, attribute, &base))
+        return;
+    if (!array_reserve(&items, &bases->capacity, bases->count + 1, sizeof *bases->items)) {
+        lines->damaged = true;
+        return;
+    }
+    bases->items = items;
+    bases->items[bases->count++] = base;
+}
+
+static void learn_bases(struct dwarf_lines *lines) {
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    lines->bases_known = true;
+    while (spend(lines) && dwarf_get_units(lines->own.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        add_base(lines, &lines->address_bases, &die, DW_AT_GNU_addr_base);
+        add_base(lines, &lines->range_bases, &die, DW_AT_GNU_ranges_base);
+    }
+    if (lines->address_bases.count)
+        qsort(lines->address_bases.items, lines->address_bases.count, sizeof(uint64_t), compare_bases);
+    if (lines->range_bases.count)
+        qsort(lines->range_bases.items, lines->range_bases.count, sizeof(uint64_t), compare_bases);
+}
+
+// Of a section what begins at `base`, up to where the next unit's part begins.
+static struct symbols_bytes part_from(const struct dwarf_lines *lines, enum symbols_section section,
+                                      const struct bases *bases, uint64_t base) {
+    struct symbols_bytes whole = symbols_image_part(&lines->own.image, section);
+    size_t low = 0, high = bases->count;
+    while (low < high) { // the first beyond it
+        size_t middle = low + (high - low) / 2;
+        if (bases->items[middle] <= base)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint64_t end = low < bases->count ? bases->items[low] : whole.size;
+    if (end > whole.size || base >= end)
+        return (struct symbols_bytes){0};
+    return (struct symbols_bytes){whole.bytes + base, (size_t)(end - base)};
+}
+
+// DWARF 5 says how long the part is: 8 bytes before it, the length of what follows.
+static struct symbols_bytes addresses_from(const struct dwarf_lines *lines, uint64_t base) {
+    struct symbols_bytes whole = symbols_image_part(&lines->own.image, SYMBOLS_ADDR);
+    if (base < 8 || base > whole.size)
+        return (struct symbols_bytes){0};
+    uint64_t length = bytes_get_u32(whole.bytes + base - 8);
+    if (length < 4 || length - 4 > whole.size - base)
+        return (struct symbols_bytes){0};
+    return (struct symbols_bytes){whole.bytes + base, (size_t)(length - 4)};
+}
+
+static const char *attribute_text(Dwarf_Die *die, unsigned which) {
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, which, &attribute) ? dwarf_formstring(&attribute) : NULL;
+}
+
+static struct symbols_skeleton skeleton_of(struct dwarf_lines *lines, Dwarf_Die *die) {
+    struct symbols_skeleton skeleton = {.folder = attribute_text(die, DW_AT_comp_dir)};
+    Dwarf_Half version = 0;
+    uint8_t type;
+    uint64_t address_base = 0, range_base = 0;
+    Dwarf_Addr low;
+    (void)dwarf_cu_info(die->cu, &version, &type, NULL, NULL, &skeleton.id, NULL, NULL);
+    skeleton.name = attribute_text(die, version >= 5 ? DW_AT_dwo_name : DW_AT_GNU_dwo_name);
+    if (dwarf_lowpc(die, &low) == 0)
+        skeleton.base = low;
+    if (version >= 5) {
+        if (attribute_value(die, DW_AT_addr_base, &address_base))
+            skeleton.addresses = addresses_from(lines, address_base);
+        return skeleton;
+    }
+    if (!lines->bases_known)
+        learn_bases(lines);
+    (void)attribute_value(die, DW_AT_GNU_dwo_id, &skeleton.id);
+    (void)attribute_value(die, DW_AT_GNU_addr_base, &address_base);
+    (void)attribute_value(die, DW_AT_GNU_ranges_base, &range_base);
+    skeleton.addresses = part_from(lines, SYMBOLS_ADDR, &lines->address_bases, address_base);
+    skeleton.ranges = part_from(lines, SYMBOLS_RANGES, &lines->range_bases, range_base);
+    return skeleton;
+}
+
+// The entry of the unit that the skeleton stands for. False: it is not to be had; the skeleton has lines, but no functions.
+static bool find_split(struct dwarf_lines *lines, Dwarf_Die *skeleton_die, Dwarf_Die *die) {
+    void *splits = lines->splits;
+    if (!lines->split ||
+        !array_reserve(&splits, &lines->split_capacity, lines->split_count + 1, sizeof *lines->splits))
+        return false;
+    lines->splits = splits;
+    struct symbols_skeleton skeleton = skeleton_of(lines, skeleton_die);
+    struct opened *opened = &lines->splits[lines->split_count];
+    *opened = (struct opened){.image = symbols_split_read(lines->split, &skeleton)};
+    Dwarf_Off next;
+    size_t header;
+    bool ok = open_image(opened) &&
+              dwarf_next_unit(opened->dwarf, 0, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) == 0 &&
+              dwarf_offdie(opened->dwarf, header, die) != NULL;
+    if (!ok) {
+        close_image(opened);
+        return false;
+    }
+    lines->split_count++;
+    lines->budget += (uint64_t)opened->image.size * BUDGET_PER_BYTE;
+    return true;
+}
+
 static void load_unit(struct dwarf_lines *lines, struct unit *unit) {
     struct walk walk = {.lines = lines};
-    Dwarf_Die die;
+    Dwarf_Die die, split;
     unit->loaded = true;
     if (!dwarf_offdie(lines->own.dwarf, unit->offset, &die)) {
         lines->damaged = true;
         return;
     }
-    if (!name_files(&walk, &die) || !copy_lines(&walk, unit, &die) || !walk_entries(&walk, &die) ||
+    bool is_skeleton = dwarf_hasattr(&die, DW_AT_dwo_name) || dwarf_hasattr(&die, DW_AT_GNU_dwo_name);
+    bool found = is_skeleton && find_split(lines, &die, &split);
+    lines->damaged |= is_skeleton && !found;
+    if (!name_files(&walk, &die) || !copy_lines(&walk, unit, &die) ||
+        !walk_entries(&walk, found ? &split : &die) ||
         !symbols_segments_build(&unit->functions, &walk.ranges))
         lines->damaged = true; // out of memory: what there is of the unit
     free(walk.ranges.items);
@@ -384,30 +538,21 @@ static void load_unit(struct dwarf_lines *lines, struct unit *unit) {
 
 // ---- the file
 
-static bool open_image(struct opened *opened, const struct elf_file *file) {
-    opened->image = symbols_image_make(file);
-    opened->elf = opened->image.bytes ? elf_memory(opened->image.bytes, opened->image.size) : NULL;
-    opened->dwarf = opened->elf ? dwarf_begin_elf(opened->elf, DWARF_C_READ, NULL) : NULL;
-    return opened->dwarf != NULL;
-}
-
-static void close_image(struct opened *opened) {
-    if (opened->dwarf)
-        dwarf_end(opened->dwarf);
-    if (opened->elf)
-        elf_end(opened->elf);
-    free(opened->image.bytes);
-}
-
-struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct elf_file *alternate) {
+struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct elf_file *alternate,
+                                     struct symbols_split *split) {
     struct dwarf_lines *lines = calloc(1, sizeof *lines);
     if (!lines || elf_version(EV_CURRENT) == EV_NONE) {
+        symbols_split_destroy(split);
         free(lines);
         return NULL;
     }
+    lines->split = split;
+    lines->own.image = symbols_image_make(file);
+    if (alternate)
+        lines->shared.image = symbols_image_make(alternate);
     lines->code_start = file->code_start;
     lines->code_end = file->code_end;
-    bool ok = open_image(&lines->own, file) && (!alternate || open_image(&lines->shared, alternate));
+    bool ok = open_image(&lines->own) && (!alternate || open_image(&lines->shared));
     if (ok && alternate)
         dwarf_setalt(lines->own.dwarf, lines->shared.dwarf);
     size_t size = lines->own.image.size + lines->shared.image.size;
@@ -435,6 +580,12 @@ void dwarf_lines_close(struct dwarf_lines *lines) {
     free(lines->nodes);
     symbols_segments_finish(&lines->by_address);
     arena_finish(&lines->paths);
+    for (size_t i = 0; i < lines->split_count; i++)
+        close_image(&lines->splits[i]);
+    free(lines->splits);
+    free(lines->address_bases.items);
+    free(lines->range_bases.items);
+    symbols_split_destroy(lines->split);
     close_image(&lines->own);
     close_image(&lines->shared);
     free(lines);

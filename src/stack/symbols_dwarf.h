@@ -13,12 +13,14 @@
 
 #include "stack/symbols.h"
 #include "stack/symbols_elf.h"
+#include "stack/symbols_split.h"
 
 struct dwarf_lines;
 
-// `alternate`: what the file's .gnu_debugaltlink names, or NULL. Neither is needed afterwards. NULL: there is no DWARF in it,
-// or no memory.
-struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct elf_file *alternate);
+// `alternate`: what the file's .gnu_debugaltlink names, or NULL. Neither is needed afterwards. `split` is where units are whose
+// skeletons the file has; it is taken over, also when this fails. NULL: there is no DWARF in it, or no memory.
+struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct elf_file *alternate,
+                                     struct symbols_split *split);
 void dwarf_lines_close(struct dwarf_lines *lines);
 // The functions at the address, innermost first; how many. `place` is where it is, also when there is no function.
 size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t address, struct symbols_frame *frames,

@@ -42,14 +42,16 @@ size_t elf_file_size(const struct elf_file *file, const Elf64_Shdr *section) {
     return (size_t)(section->sh_size < left ? section->sh_size : left);
 }
 
-bool elf_file_copy(const struct elf_file *file, const Elf64_Shdr *section, void *into, size_t size) {
-    return size <= elf_file_size(file, section) && read_at(file, section->sh_offset, into, size);
+bool elf_file_copy(const struct elf_file *file, const Elf64_Shdr *section, uint64_t from, void *into,
+                   size_t size) {
+    size_t there = elf_file_size(file, section);
+    return from <= there && size <= there - from && read_at(file, section->sh_offset + from, into, size);
 }
 
 uint8_t *elf_file_read(const struct elf_file *file, const Elf64_Shdr *section, size_t *size) {
     *size = elf_file_size(file, section);
     uint8_t *bytes = malloc(*size + 1);
-    if (bytes && *size && !elf_file_copy(file, section, bytes, *size))
+    if (bytes && *size && !elf_file_copy(file, section, 0, bytes, *size))
         *size = 0; // the file has shrunk
     if (bytes)
         bytes[*size] = 0;
@@ -109,12 +111,17 @@ void elf_file_close(struct elf_file *file) {
     *file = (struct elf_file){.fd = -1};
 }
 
-const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name) {
-    for (size_t i = 0; i < file->section_count; i++)
+const Elf64_Shdr *elf_file_next(const struct elf_file *file, const char *name, const Elf64_Shdr *after) {
+    for (size_t i = after ? (size_t)(after - file->sections) + 1 : 0; i < file->section_count; i++)
         if (file->sections[i].sh_name < file->names_size &&
             strcmp(file->names + file->sections[i].sh_name, name) == 0)
-            return elf_file_size(file, &file->sections[i]) ? &file->sections[i] : NULL;
+            return &file->sections[i];
     return NULL;
+}
+
+const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name) {
+    const Elf64_Shdr *section = elf_file_next(file, name, NULL);
+    return section && elf_file_size(file, section) ? section : NULL;
 }
 
 // ---- the build id

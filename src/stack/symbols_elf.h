@@ -30,11 +30,14 @@ bool elf_file_open(struct elf_file *file, int fd);
 void elf_file_close(struct elf_file *file);
 // NULL: it has none, or none with bytes in the file.
 const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name);
+// The next one of that name behind `after`; NULL: from the first on, and there is none.
+const Elf64_Shdr *elf_file_next(const struct elf_file *file, const char *name, const Elf64_Shdr *after);
 // The bytes of a section, cut where the file ends, and a NUL behind them; the caller's to free. NULL: there is no memory.
 uint8_t *elf_file_read(const struct elf_file *file, const Elf64_Shdr *section, size_t *size);
-// How many bytes of the section the file has; and the first `size` of them. False: the file has become shorter.
+// How many bytes of the section the file has; and `size` of them, from one on. False: they are not all there.
 size_t elf_file_size(const struct elf_file *file, const Elf64_Shdr *section);
-bool elf_file_copy(const struct elf_file *file, const Elf64_Shdr *section, void *into, size_t size);
+bool elf_file_copy(const struct elf_file *file, const Elf64_Shdr *section, uint64_t from, void *into,
+                   size_t size);
 // As lower-case hex; empty when there is none.
 void elf_file_build_id(const struct elf_file *file, char text[2 * ELF_BUILD_ID_MAX + 1]);
 

@@ -64,14 +64,9 @@ static bool understand(struct piece *piece, bool old) {
     return piece->size / FACTOR_MAX <= piece->length;
 }
 
-// What there is of that name. A plain one is read later, to where it belongs.
-static bool find_piece(const struct elf_file *file, const char *name, struct piece *piece) {
-    char old_name[NAME_SIZE + 1];
-    (void)snprintf(old_name, sizeof old_name, ".z%s", name + 1);
-    const Elf64_Shdr *section = elf_file_section(file, name);
-    bool old = !section && (section = elf_file_section(file, old_name));
-    if (!section)
-        return true;
+// A plain one is read later, to where it belongs.
+static bool take_piece(const struct elf_file *file, const Elf64_Shdr *section, bool old,
+                       struct piece *piece) {
     piece->file = file;
     piece->section = section;
     piece->size = piece->length = elf_file_size(file, section);
@@ -79,6 +74,15 @@ static bool find_piece(const struct elf_file *file, const char *name, struct pie
         return true;
     piece->bytes = elf_file_read(file, section, &piece->length);
     return piece->bytes && understand(piece, old);
+}
+
+// What there is of that name.
+static bool find_piece(const struct elf_file *file, const char *name, struct piece *piece) {
+    char old_name[NAME_SIZE + 1];
+    (void)snprintf(old_name, sizeof old_name, ".z%s", name + 1);
+    const Elf64_Shdr *section = elf_file_section(file, name);
+    bool old = !section && (section = elf_file_section(file, old_name));
+    return !section || take_piece(file, section, old, piece);
 }
 
 static bool unpack(const struct piece *piece, uint8_t *to) {
@@ -89,27 +93,38 @@ static bool unpack(const struct piece *piece, uint8_t *to) {
         return ZSTD_decompress(to, piece->size, piece->from, piece->length) == piece->size;
     default:
         if (piece->file)
-            return elf_file_copy(piece->file, piece->section, to, piece->length);
+            return elf_file_copy(piece->file, piece->section, 0, to, piece->length);
         memcpy(to, piece->from, piece->length);
         return true;
     }
 }
 
-uint8_t *symbols_image_section(const struct elf_file *file, const char *name, size_t *size) {
-    struct piece piece = {0};
-    uint8_t *bytes = NULL;
+static uint8_t *read_piece(const struct piece *piece, size_t *size) {
+    uint8_t *bytes = piece->size && piece->size < IMAGE_MAX ? malloc(piece->size + PADDING) : NULL;
     *size = 0;
-    if (find_piece(file, name, &piece) && piece.size && piece.size < IMAGE_MAX)
-        bytes = malloc(piece.size + PADDING);
-    if (bytes && unpack(&piece, bytes)) {
-        *size = piece.size;
-        memset(bytes + piece.size, 0, PADDING);
+    if (bytes && unpack(piece, bytes)) {
+        *size = piece->size;
+        memset(bytes + piece->size, 0, PADDING);
     } else {
         free(bytes);
         bytes = NULL;
     }
-    free(piece.bytes);
+    free(piece->bytes);
     return bytes;
+}
+
+uint8_t *symbols_image_section(const struct elf_file *file, const char *name, size_t *size) {
+    struct piece piece = {0};
+    if (!find_piece(file, name, &piece))
+        piece.size = 0;
+    return read_piece(&piece, size);
+}
+
+uint8_t *symbols_image_read(const struct elf_file *file, const Elf64_Shdr *section, size_t *size) {
+    struct piece piece = {0};
+    if (!take_piece(file, section, false, &piece))
+        piece.size = 0;
+    return read_piece(&piece, size);
 }
 
 // ---- the image
@@ -235,6 +250,14 @@ struct symbols_image symbols_image_make(const struct elf_file *file) {
     for (size_t i = 0; ok && i < SYMBOLS_SECTIONS; i++)
         ok = find_piece(file, NAMES[i], &pieces[i]);
     return build(pieces, ok, file->machine);
+}
+
+struct symbols_bytes symbols_image_part(const struct symbols_image *image, enum symbols_section which) {
+    Elf64_Ehdr head;
+    Elf64_Shdr section;
+    memcpy(&head, image->bytes, sizeof head);
+    memcpy(&section, image->bytes + head.e_shoff + ((size_t)which + 1) * sizeof section, sizeof section);
+    return (struct symbols_bytes){(const uint8_t *)image->bytes + section.sh_offset, section.sh_size};
 }
 
 struct symbols_image symbols_image_of(const struct symbols_bytes sections[SYMBOLS_SECTIONS],

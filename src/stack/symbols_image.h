@@ -42,8 +42,11 @@ struct symbols_image symbols_image_make(const struct elf_file *file);
 // Sections that are in memory: they are copied.
 struct symbols_image symbols_image_of(const struct symbols_bytes sections[SYMBOLS_SECTIONS],
                                       uint16_t machine);
+// A section of an image that has bytes.
+struct symbols_bytes symbols_image_part(const struct symbols_image *image, enum symbols_section which);
 // A section of any name (".debug_info.dwo"), unpacked, and zeros behind it; the caller's to free. NULL: there is none, it is
 // damaged, or no memory.
 uint8_t *symbols_image_section(const struct elf_file *file, const char *name, size_t *size);
+uint8_t *symbols_image_read(const struct elf_file *file, const Elf64_Shdr *section, size_t *size);
 
 #endif
