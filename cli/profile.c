@@ -296,8 +296,10 @@ static void say_recording(const struct summary *summary) {
         text_finish(&line);
     }
     if (there.unfinished)
-        complain("the recording of %s ends early: killed, or its file could not be written any further",
-                 there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
+        complain(
+            "the recording of %s has no end (killed, _exit, exec, or no room to write any further): what "
+            "memory held then was not kept",
+            there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
 }
 
 static int conclude(const char *path, const struct record_result *result, const char *range, bool json) {

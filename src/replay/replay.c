@@ -394,8 +394,9 @@ static tsmith_status run_process(struct tsmith_replay *replay, struct execution 
     if (!count_commands(replay))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
     if (recording_unfinished(replay->process))
-        take_note(replay, "the recording of a process ends early: it was killed, or could not be written any "
-                          "further; what is whole is replayed");
+        take_note(replay,
+                  "the recording of a process has no end: it was killed, left by _exit or exec, or there was "
+                  "no room to write any further; what is whole is replayed");
     enum { MORE = 8 }; // times as many replays as asked for, where it is undecided
     for (replay->turn = 0; status == TSMITH_OK; replay->turn++) {
         if (replay->turn >= options->times &&
