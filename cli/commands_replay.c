@@ -60,6 +60,13 @@ static const struct option replay_options[] = {
      .doc = "Run nothing: write the source of the program with this kernel to FILE (- is standard output), "
             "to be edited "
             "for --source"},
+    {.name = "save-results",
+     .argument = "DIR",
+     .doc = "Write every result that is different, as recorded and as replayed, to files in DIR, which is "
+            "made (with --all, "
+            "those that are exact too): PID-COMMAND-WHAT-buffer-NUMBER.recorded.f32 and .replayed.f32, or "
+            "whatever its "
+            "elements are"},
     {.name = "hazards",
      .doc = "Run nothing: say which commands use the same memory, one of them writing, with nothing that "
             "orders them"},

@@ -14,6 +14,7 @@
 #include "replay.h"
 #include "replay_part.h"
 #include "replay_plan.h"
+#include "replay_results.h"
 #include "replay_source.h"
 #include "terminal.h"
 #include "trace.h"
@@ -29,6 +30,7 @@ struct replay {
     tsmith_recording_summary summary;
     tsmith_replay_options options;
     tsmith_permute_options permute; // orders: 0 when not asked for
+    struct results_writer results;  // directory: NULL when not asked for
     char *kernel, *source;
     uint64_t verdicts[TSMITH_VERDICT_LIMIT];
     struct sites sites;
@@ -72,8 +74,8 @@ static bool read_permute(struct replay *replay) {
 
 // What --hazards and --permute do not do.
 static bool is_alone(const struct invocation *invocation) {
-    static const char *const others[] = {"mode",   "range",    "kernel", "stream",    "speed",
-                                         "timing", "validate", "times",  "tolerance", "all"};
+    static const char *const others[] = {"mode",     "range", "kernel",    "stream", "speed",       "timing",
+                                         "validate", "times", "tolerance", "all",    "save-results"};
     const bool hazards = invocation_flag(invocation, "hazards"),
                permute = invocation_flag(invocation, "permute");
     if (hazards && permute) {
@@ -367,6 +369,13 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     tsmith_error error;
     const bool validates = invocation_flag(replay->invocation, "validate");
     const bool interpreted = replay_is_interpreted(replay->invocation);
+    const char *directory = invocation_value(replay->invocation, "save-results");
+    if (directory) {
+        if (!results_begin(&replay->results, directory, invocation_flag(replay->invocation, "all")))
+            return EXIT_LACKING;
+        replay->options.take = results_take;
+        replay->options.take_context = &replay->results;
+    }
     const tsmith_status status =
         interpreted ? replay_interpret(replay->invocation, replay->recording, &replay->options,
                                        &replay->instructions, &error)
@@ -381,6 +390,8 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     add_notes(text, replay, json);
     add_results(text, replay, json);
     add_verdicts(text, replay, json);
+    if (directory && !json)
+        results_add_summary(text, &replay->results);
     replay_add_culprit(text, replay->replay, &replay->sites, json);
     if (replay->options.timing)
         replay_add_times(text, replay->replay, json);
@@ -395,7 +406,7 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
             replay_add_instructions(text, replay->invocation, replay->instructions, replay->verdicts, json);
         code = code == EXIT_DONE || found == EXIT_LACKING ? found : code;
     }
-    return status < 0 ? EXIT_LACKING : code;
+    return status < 0 || replay->results.failed ? EXIT_LACKING : code;
 }
 
 static int run(struct replay *replay, struct text *text) {

@@ -2,13 +2,12 @@
 #include "replay_source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
+#include "new_file.h"
 #include "terminal.h"
 #include "text.h"
 #include "trace.h"
@@ -47,22 +46,6 @@ bool replay_read_source(const char *word, char **kernel, char **source) {
     const char *file = split("source", word, kernel);
     *source = file ? read_file(file) : NULL;
     return *source != NULL;
-}
-
-// Nothing is overwritten: what is there may be somebody's edited kernel.
-static bool write_file(const char *path, const tsmith_recorded_source *source) {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool good = fd >= 0;
-    for (size_t done = 0; good && done < source->length;) {
-        const ssize_t written = write(fd, source->text + done, source->length - done);
-        good = written > 0 || (written < 0 && errno == EINTR);
-        done += written > 0 ? (size_t)written : 0;
-    }
-    if (fd >= 0 && close(fd) != 0)
-        good = false;
-    if (!good)
-        complain("--save-source: %s: %s", path, strerror(errno));
-    return good;
 }
 
 static void tell(const char *kernel, const char *file, const char *path,
@@ -104,7 +87,7 @@ int replay_save_source(tsmith_recording *recording, const char *word, const char
     }
     if (source.text && strcmp(file, "-") == 0)
         code = output_write(source.text, source.length) ? EXIT_DONE : EXIT_LACKING;
-    else if (source.text && !write_file(file, &source))
+    else if (source.text && !new_file_write("save-source", file, source.text, source.length))
         code = EXIT_LACKING;
     else if (source.text)
         tell(kernel, file, path, &source);

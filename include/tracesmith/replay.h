@@ -122,6 +122,17 @@ typedef enum tsmith_element {
 } tsmith_element;
 TSMITH_API const char *tsmith_element_name(tsmith_element element); // NULL for another number
 
+// A result as it comes, in the first replay: its bytes as recorded and as replayed, `size` of them, lent for the call.
+typedef struct tsmith_replay_bytes {
+    uint64_t pid, command, buffer; // as in tsmith_replay_result
+    const char *what;
+    tsmith_element element;
+    const void *recorded, *replayed;
+    size_t size;
+    int equal;
+} tsmith_replay_bytes;
+typedef void tsmith_replay_take(void *context, const tsmith_replay_bytes *bytes);
+
 typedef struct tsmith_replay_options {
     size_t size; // sizeof(tsmith_replay_options)
     // A number (0 is the first of the first platform) or a part of a name; or several, with commas between: the devices of
@@ -142,7 +153,9 @@ typedef struct tsmith_replay_options {
     // The host's calls no sooner than they were made, counted from the first: 1 as recorded, 2 twice as fast; 0: at once.
     // Of a recording that knows its times (tsmith_recording_take_times). A pause is never longer than patience_ns.
     double speed;
-    int timing; // how long each command takes is measured (tsmith_replay_time_get)
+    int timing;               // how long each command takes is measured (tsmith_replay_time_get)
+    tsmith_replay_take *take; // called with every result whose bytes were recorded; NULL: nobody wants them
+    void *take_context;
 } tsmith_replay_options;
 
 // Takes the times of the recorded commands from the trace that the recording is in. Before a replay that needs them.

@@ -33,6 +33,7 @@ struct tsmith_replay {
     size_t note_count, note_capacity;
     // of the replay that runs
     struct tsmith_recording *recording;
+    const tsmith_replay_options *options;
     const struct recorded_process *process;
     size_t process_index, first; // where the results of the process begin
     uint32_t turn;
@@ -232,6 +233,11 @@ static void compare_result(struct tsmith_replay *replay, const struct execute_re
     }
     const bool equal = memcmp(recorded, from->bytes, size) == 0;
     result->replays_exact += equal;
+    if (replay->options->take && replay->turn == 0)
+        replay->options->take(replay->options->take_context,
+                              &(tsmith_replay_bytes){result->pid, result->command, result->buffer,
+                                                     result->what, result->element, recorded, from->bytes,
+                                                     size, equal});
     if (!equal) {
         const struct comparison comparison =
             compare_buffers(from->element, recorded, from->bytes, size, &replay->tolerance);
@@ -430,6 +436,7 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     }
     replay->execution = execution;
     replay->recording = recording;
+    replay->options = &options;
     replay->tolerance = (struct compare_tolerance){options.ulps, options.absolute};
     for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++) {
         replay->process = &recording->processes[i];
@@ -445,6 +452,7 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     judge(replay);
     if (status == TSMITH_OK)
         status = find_culprit(replay, execution, &options, error);
+    replay->options = NULL;
     *out = replay;
     return status;
 }

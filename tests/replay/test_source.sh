@@ -11,6 +11,17 @@ TMPDIR=$work/tmp
 export TMPDIR
 mkdir "$TMPDIR" "$work/there" "$work/there/inc" "$work/there/inc/deep" "$work/here"
 
+# gives CODE PATTERN ARGUMENT...: what replay says, on either of its outputs, into `said`.
+gives() {
+    want=$1
+    pattern=$2
+    shift 2
+    code=0
+    "$TRACESMITH" replay "$@" >said 2>&1 || code=$?
+    [ "$code" -eq "$want" ] || fail "replay $*: $code, not $want: $(cat said)"
+    grep -q "$pattern" said || fail "replay $*: says no '$pattern': $(cat said)"
+}
+
 # value.h -> deep/factor.h (beside it) -> ../base.h; and one from the current folder.
 printf '#pragma once\n#include "deep/factor.h"\n#include "current.h"\n#include <not_there.h>\n#define VALUE (FACTOR + CURRENT)\n' |
     sed 's/^#include <not_there.h>$/#ifdef NEVER\n&\n#endif/' >"$work/there/inc/value.h"
@@ -34,8 +45,7 @@ for how in build compile; do
 done
 
 # The source as the program has it, to be edited.
-"$TRACESMITH" replay build.sbt --save-source fill=fill.cl >said || fail "the source is not saved"
-grep -q '4 files' said || fail "included: $(cat said)"
+gives 0 '4 files' build.sbt --save-source fill=fill.cl
 "$TRACESMITH" replay build.sbt --save-source fill=- | cmp - fill.cl || fail "standard output has another"
 grep -q '__kernel void fill' fill.cl || fail "the source: $(cat fill.cl)"
 [ "$(stat -c %a fill.cl)" = 600 ] || fail "others can read it"
@@ -51,13 +61,28 @@ result = [r for r in json.load(open(sys.argv[1]))["results"] if r["verdict"] == 
 assert (result["offset"], int(result["recorded_bits"], 16), int(result["replayed_bits"], 16)) == (0, 0, 43), result
 PY
 
+# Both contents as files, for whoever wants to look further: every element that the program's own count says.
+gives 1 'results: 2 results' build.sbt --source fill=edited.cl --save-results results
+python3 - results <<'PY' || fail "the saved results: $(ls results)"
+import array, os, sys
+names = sorted(os.listdir(sys.argv[1]))
+assert len(names) == 4 and all("-buffer-" in name for name in names), names
+for name in names:
+    assert os.stat(os.path.join(sys.argv[1], name)).st_mode & 0o777 == 0o600
+    got = array.array("I")
+    with open(os.path.join(sys.argv[1], name), "rb") as file:
+        got.frombytes(file.read())
+    wanted = [42 * i for i in range(1000)] if name.endswith(".recorded.u32") else [42 + 1 + i for i in range(1000)]
+    assert name.endswith((".recorded.u32", ".replayed.u32")) and list(got) == wanted, name
+PY
+gives 4 'not an empty directory' build.sbt --save-results results
+gives 0 'nothing: 0 results' build.sbt --save-results nothing
+[ -z "$(ls nothing)" ] || fail "exact results are written"
+gives 0 'every: 2 results' build.sbt --save-results every --all
+
 # What is there is kept, and what is not there is said.
-code=0
-"$TRACESMITH" replay build.sbt --save-source fill=edited.cl 2>said || code=$?
-[ "$code" -eq 4 ] && grep -q 'edited.cl: File exists' said || fail "overwrites: $code $(cat said)"
-code=0
-"$TRACESMITH" replay build.sbt --save-source blur=blur.cl 2>said || code=$?
-[ "$code" -ne 0 ] && grep -q "no program in the recording has a kernel 'blur'; there are: 'fill'" said || fail "$code $(cat said)"
+gives 4 'edited.cl: File exists' build.sbt --save-source fill=edited.cl
+gives 3 "no program in the recording has a kernel 'blur'; there are: 'fill'" build.sbt --save-source blur=blur.cl
 [ ! -e blur.cl ] || fail "a file was made of nothing"
 
 [ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls "$TMPDIR")"
