@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recording/chunk.h"
@@ -18,6 +19,7 @@ enum { COUNT = 40000, BYTES = COUNT * 4 + 3 }; // three chunks, the last one wit
 static const char source[] = "__kernel void twice(__global uint *v) { v[get_global_id(0)] *= 2; }";
 
 static const char *element_type = "uint*"; // of the buffer, as the kernel is said to have declared it
+static const char *const *included;        // paths of files that the source is said to include; NULL: none
 
 struct made {
     struct recording_writer writer;
@@ -72,7 +74,16 @@ static void make_objects(struct made *made, const uint8_t *first) {
     recording_put(w, RECORDING_KEY_FORM, RECORDING_PROGRAM_SOURCE);
     put_payload(made, (const uint8_t *)source, sizeof source - 1);
     put(made, false);
-    recording_put(begin(made, RECORDING_BUILD, 0), RECORDING_KEY_PROGRAM, 4);
+    for (size_t i = 0; included && included[i]; i++) {
+        w = begin(made, RECORDING_INCLUDED, 0);
+        recording_put(w, RECORDING_KEY_PROGRAM, 4);
+        recording_put_text(w, RECORDING_KEY_NAME, included[i]);
+        put_payload(made, (const uint8_t *)"#error", 6);
+        put(made, false);
+    }
+    w = begin(made, RECORDING_BUILD, 0);
+    recording_put(w, RECORDING_KEY_PROGRAM, 4);
+    recording_put_text(w, RECORDING_KEY_NAME, "/");
     put(made, false);
     w = begin(made, RECORDING_KERNEL, 5);
     recording_put(w, RECORDING_KEY_PROGRAM, 4);
@@ -328,6 +339,32 @@ static void test_does_not_compile(void **state) {
     finish(&opened);
 }
 
+// Nobody is led out of the replay's own folder by a path, and nothing is left of it.
+static void test_paths_of_included_files(void **state) {
+    static const char *const wrong[] = {"../outside", "/a/../../outside", "/a/./b", "/a//b",
+                                        "/",          "relative",         "/a/",    NULL};
+    char folder[] = "/tmp/tracesmith-test-XXXXXX", inner[64], outside[64];
+    struct opened opened;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(inner, sizeof inner, "%s/inner", folder);
+    snprintf(outside, sizeof outside, "%s/outside", folder);
+    assert_int_equal(mkdir(inner, 0700), 0);
+    assert_int_equal(setenv("TMPDIR", inner, 1), 0);
+    included = wrong;
+    write_trace(path, first, right, SIZE_MAX);
+    included = NULL;
+    assert_int_equal(run(&opened, NULL, NULL), TSMITH_OK);
+    const char *note = tsmith_replay_note(opened.replay, 0);
+    assert_true(note && strstr(note, "no proper path"));
+    assert_int_equal(tsmith_replay_result_get(opened.replay, 0)->verdict, TSMITH_VERDICT_EXACT);
+    finish(&opened);
+    unsetenv("TMPDIR");
+    assert_int_not_equal(access(outside, F_OK), 0);
+    assert_int_equal(rmdir(inner), 0); // so it is empty
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
@@ -337,6 +374,7 @@ int main(void) {
         cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_edited),
         cmocka_unit_test(test_does_not_compile),
+        cmocka_unit_test(test_paths_of_included_files),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
