@@ -184,6 +184,20 @@ static void settle_column(struct builder *builder, const struct builder_move *mo
         set_bits(column->device, from, to);
 }
 
+// Many shapes make short runs, for which a range is more work than its rows.
+enum { SHORT_RUN = 8 };
+
+static void settle_row(struct builder *builder, const struct builder_layout *run, uint32_t row) {
+    const uint32_t word = row / 64;
+    const uint64_t bit = 1ull << (row % 64);
+    for (const struct builder_move *move = run->moves, *end = move + run->count; move < end; move++) {
+        const uint64_t set = move->eager || (move->optional && !move->values[row]) ? 0 : bit;
+        move->valid[word] |= set;
+        if (move->device)
+            builder->columns[move->column].device[word] |= set;
+    }
+}
+
 void builder_settle(struct builder *builder) {
     const struct builder_layout *run = builder->run;
     const uint32_t from = builder->run_from, to = builder->rows;
@@ -195,6 +209,11 @@ void builder_settle(struct builder *builder) {
     for (uint32_t row = from; row < to; row++)
         kinds->values[row] = kind;
     set_bits(kinds->valid, from, to);
+    if (to - from <= SHORT_RUN) {
+        for (uint32_t row = from; row < to; row++)
+            settle_row(builder, run, row);
+        return;
+    }
     for (uint32_t i = 0; i < run->count; i++)
         if (!run->moves[i].eager)
             settle_column(builder, &run->moves[i], from, to);

@@ -35,9 +35,9 @@ struct builder_open {
     uint32_t record;
 };
 
-// Where the words of a record go, for all records of one shape. `values` holds until the columns grow.
+// Where the words of a record go, for all records of one shape. The pointers hold until the columns grow.
 struct builder_move {
-    uint64_t *values;
+    uint64_t *values, *valid;
     uint16_t column;
     uint8_t word;     // of the record, its head not counted
     uint8_t encoding; // enum record_encoding, or the collector's own
@@ -45,7 +45,7 @@ struct builder_move {
     bool device;      // a device's time
     bool eager;       // whether there is a value is noted row by row
 };
-enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 8 };
+enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 64 };
 struct builder_layout {
     uint32_t number; // of the shape, in the whole session; 0: none
     uint8_t kind;
@@ -77,7 +77,7 @@ struct builder {
     uint16_t own_column_of[BUILDER_OWN];    // the same of the first of the trace's own fields
     uint64_t *elements;                     // of all lists
     size_t element_count, element_capacity;
-    struct builder_layout *layouts[BUILDER_LAYOUTS]; // used last, by number
+    struct builder_layout *layouts[BUILDER_LAYOUTS]; // by number
     struct builder_layout *run; // that the rows from run_from on were made by; NULL: none
     uint32_t run_from;
     struct builder_open *open; // ranges, outermost first

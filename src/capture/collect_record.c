@@ -83,7 +83,8 @@ static bool lay_out(struct builder *builder, const struct collect_plan *plan, st
             if (class_of(&moves[i]) != (enum move_class) class)
                 continue;
             layout->moves[layout->count] = moves[i];
-            layout->moves[layout->count++].values = builder->columns[moves[i].column].values;
+            layout->moves[layout->count].values = builder->columns[moves[i].column].values;
+            layout->moves[layout->count++].valid = builder->columns[moves[i].column].valid;
             layout->device |= moves[i].device;
         }
         layout->ends[class] = layout->count;
@@ -256,7 +257,8 @@ struct target {
     uint64_t head; // 0: none
     struct builder *builder;
     const struct collect_plan *plan;
-    uint32_t number; // of the plan
+    struct builder_layout *layout;
+    uint32_t number; // of the plan, and of the layout as long as it is the plan's
     uint32_t name;
     bool more;
 };
@@ -305,6 +307,7 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
     *target = (struct target){.head = collector->known ? 0 : head,
                               .builder = builder,
                               .plan = plan,
+                              .layout = builder->run,
                               .number = plan->number,
                               .name = record.name,
                               .more = plan->list || plan->queued || plan->role == RECORD_BEGIN};
@@ -315,9 +318,14 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
 static inline bool read_known(struct collector *collector, const struct collect_channel *channel,
                               const struct target *target, uint64_t head, const uint64_t *words) {
     struct builder *builder = target->builder;
-    if (target->head != head || !builder->run || builder->run->number != target->number ||
+    // A builder without a run was handed out meanwhile, and must be touched again.
+    if (target->head != head || !builder->run || target->layout->number != target->number ||
         builder->rows >= builder->capacity)
         return false;
+    if (builder->run != target->layout) {
+        builder_settle(builder);
+        builder_run(builder, target->layout);
+    }
     const struct record record = {
         .words = words, .count = (uint32_t)(head >> 16 & 0xffff) - 1, .name = target->name};
     append(collector, channel, builder, builder->run, &record);

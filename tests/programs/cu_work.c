@@ -261,6 +261,10 @@ static void use_doubles(handle context) {
         need(double_rare(), "double_rare");
     if (want.peers)
         copy_to_peer(context);
+    if (want.callbacks && double_callbacks) {
+        const uint64_t taken = double_callbacks((uint64_t)want.callbacks);
+        printf("called %ld nanoseconds %lld\n", want.callbacks, (long long)taken);
+    }
     if (want.feed && double_feed) {
         const uint64_t taken = double_feed((uint64_t)want.feed);
         printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);
@@ -269,10 +273,6 @@ static void use_doubles(handle context) {
         fork_often();
     if (want.hoard && double_keep_buffers)
         printf("hoarded %lld\n", (long long)double_keep_buffers((uint64_t)want.hoard));
-    if (want.callbacks && double_callbacks) {
-        const uint64_t taken = double_callbacks((uint64_t)want.callbacks);
-        printf("called %ld nanoseconds %lld\n", want.callbacks, (long long)taken);
-    }
 }
 
 int main(int count, char **words) {

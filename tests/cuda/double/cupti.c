@@ -496,7 +496,7 @@ static uint64_t call_back(uint64_t launches) {
     struct cupti_callback_data data = {.function = "cuLaunchKernel"};
     clock_gettime(CLOCK_MONOTONIC, &from);
     for (uint64_t i = 0; subscriber && i < launches; i++) {
-        data.correlation = (uint32_t)i | 1u << 30;
+        data.correlation = double_made_up(i);
         data.site = 0;
         data.result = NULL;
         subscriber(subscriber_context, CUPTI_DOMAIN_DRIVER, 307, &data);

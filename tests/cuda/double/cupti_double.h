@@ -34,6 +34,10 @@ void double_write(const void *record, size_t size, uint32_t kind);
 struct buffer double_ask(void);
 void double_deliver(struct buffer buffer);
 
+// The correlation id of a launch that was made up, apart from those of the program's own.
+static inline uint32_t double_made_up(uint64_t number) {
+    return (uint32_t)number + (UINT32_C(1) << 30) + (UINT32_C(1) << 16);
+}
 uint64_t double_fill_and_deliver(uint64_t launches);
 uint64_t double_hoard(uint64_t buffers);
 void double_write_rare(uint32_t correlation);

@@ -92,7 +92,10 @@ void double_write_rare(uint32_t correlation) {
 static const char *name_of(uint64_t number) {
     static const char *const names[] = {"gemm", "relu", "norm", "copy", "add", "softmax", "gather", "scale"};
     static char many[1 << 16][16];
-    if (!getenv("DOUBLE_NAMES"))
+    static int all = -1;
+    if (all < 0)
+        all = getenv("DOUBLE_NAMES") != NULL;
+    if (!all)
         return names[number % 8];
     snprintf(many[number % (1 << 16)], sizeof many[0], "kernel%u", (unsigned)(number % (1 << 16)));
     return many[number % (1 << 16)];
@@ -131,14 +134,92 @@ static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
     return count;
 }
 
+// What a program of a framework looks like (DOUBLE_CUPTI=mix): a launch is a call of the runtime, one of the driver and a
+// kernel, on one of four streams; every 8th comes with a copy, every 32nd with a wait, each with its call. The ids are of
+// launches that were seen (double_callbacks), so that records are joined with them.
+enum { SEEN = 1 << 17, STREAMS = 4, CALL_LAUNCH = 211, CALL_COPY = 41, CALL_WAIT = 131, DRIVER_LAUNCH = 307 };
+
+static void *add(struct buffer *buffer, size_t bytes) {
+    void *at = buffer->at + buffer->used;
+    buffer->used += bytes;
+    return at;
+}
+
+static void add_call(struct buffer *buffer, uint32_t kind, uint32_t call, uint64_t time,
+                     uint32_t correlation) {
+    static __thread uint32_t thread;
+    thread = thread ? thread : (uint32_t)syscall(SYS_gettid);
+    *(struct cupti_api *)add(buffer, sizeof(struct cupti_api)) =
+        (struct cupti_api){kind, call, time, time + 900, thread, thread, correlation, 0};
+}
+
+static void add_rest(struct buffer *buffer, uint64_t number, uint64_t time, uint32_t correlation) {
+    if (number % 8 == 0) {
+        add_call(buffer, CUPTI_KIND_RUNTIME, CALL_COPY, time + 910, correlation);
+        *(struct cupti_memcpy *)add(buffer, double_bytes_of(CUPTI_KIND_MEMCPY)) =
+            (struct cupti_memcpy){.kind = CUPTI_KIND_MEMCPY,
+                                  .copy_kind = 1 + number / 8 % 2,
+                                  .source_kind = 1,
+                                  .destination_kind = 3,
+                                  .bytes = 4096 << number / 8 % 8,
+                                  .start = time + 4000,
+                                  .end = time + 5500,
+                                  .context = 1,
+                                  .stream = 7 + (uint32_t)(number % STREAMS),
+                                  .correlation = correlation};
+    }
+    if (number % 32 == 0) {
+        add_call(buffer, CUPTI_KIND_RUNTIME, CALL_WAIT, time + 1900, correlation);
+        *(struct cupti_synchronization *)add(buffer, double_bytes_of(CUPTI_KIND_SYNCHRONIZATION)) =
+            (struct cupti_synchronization){.kind = CUPTI_KIND_SYNCHRONIZATION,
+                                           .type = 3,
+                                           .start = time + 1950,
+                                           .end = time + 2700,
+                                           .correlation = correlation,
+                                           .context = 1,
+                                           .stream = 7,
+                                           .event = CUPTI_NONE};
+    }
+}
+
+static size_t fill_mixed(struct buffer *buffer, uint64_t number, uint64_t until) {
+    const size_t bytes = double_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
+    const size_t most = bytes + 4 * sizeof(struct cupti_api) + sizeof(struct cupti_memcpy) +
+                        sizeof(struct cupti_synchronization);
+    static uint64_t last;
+    uint64_t time = double_now() > last ? double_now() : last;
+    uint64_t next = number;
+    for (; next < until && buffer->used + most <= buffer->size; next++, time += 1000) {
+        const uint32_t correlation = double_made_up(next % SEEN);
+        add_call(buffer, CUPTI_KIND_RUNTIME, CALL_LAUNCH, time, correlation);
+        add_call(buffer, CUPTI_KIND_DRIVER, DRIVER_LAUNCH, time + 100, correlation);
+        *(struct cupti_kernel *)add(buffer, bytes) =
+            (struct cupti_kernel){.kind = CUPTI_KIND_CONCURRENT_KERNEL,
+                                  .registers = 32,
+                                  .start = time + 2000,
+                                  .end = time + 3500 + next % 64,
+                                  .context = 1,
+                                  .stream = 7 + (uint32_t)(next % STREAMS),
+                                  .grid = {128, 1, 1},
+                                  .block = {256, 1, 1},
+                                  .static_shared = next % 3 ? 0 : 4096,
+                                  .correlation = correlation,
+                                  .name = name_of(next)};
+        add_rest(buffer, next, time, correlation);
+    }
+    last = time;
+    return next - number;
+}
+
 uint64_t double_fill_and_deliver(uint64_t launches) {
+    const bool mixed = double_has("mix");
     uint64_t taken = 0;
     for (uint64_t fed = 0; fed < launches;) {
         struct buffer buffer = double_ask();
         struct timespec from, to;
         if (!buffer.at)
             continue;
-        fed += fill(&buffer, fed, launches);
+        fed += mixed ? fill_mixed(&buffer, fed, launches) : fill(&buffer, fed, launches);
         clock_gettime(CLOCK_MONOTONIC, &from);
         double_lock();
         double_deliver(buffer);
