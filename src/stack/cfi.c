@@ -372,7 +372,7 @@ static void run_one(struct machine *machine, struct cursor *cursor) {
         remember(machine, cursor, false);
         return;
     case 0x2d:
-        return; // aarch64: the return address is signed from here on
+        return; // aarch64: the return address is signed from here on, or no longer; the processor sees that itself
     case 0x2e:
         take_uleb(cursor);
         return; // DW_CFA_GNU_args_size

@@ -9,11 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// DWARF's numbers of the registers that the walk itself needs.
-#if defined(__x86_64__)
-enum { CFI_REGISTERS = 17, CFI_FRAME_POINTER = 6, CFI_STACK_POINTER = 7, CFI_RETURN = 16 };
+// DWARF's numbers of the registers that the walk itself needs. CFI_PC is where the program counter is kept; the return
+// address is in it, or in a register of its own. Files of the other processor can be read on any (the tests do).
+#if defined(__x86_64__) && !defined(CFI_OF_AARCH64)
+enum { CFI_REGISTERS = 17, CFI_FRAME_POINTER = 6, CFI_STACK_POINTER = 7, CFI_RETURN = 16, CFI_PC = 16 };
 #else
-enum { CFI_REGISTERS = 33, CFI_FRAME_POINTER = 29, CFI_STACK_POINTER = 31, CFI_RETURN = 30 };
+enum { CFI_REGISTERS = 33, CFI_FRAME_POINTER = 29, CFI_STACK_POINTER = 31, CFI_RETURN = 30, CFI_PC = 32 };
 #endif
 
 // Bytes that hold .eh_frame_hdr and .eh_frame: a loaded segment, or a copy of one.

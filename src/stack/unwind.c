@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -62,11 +63,10 @@ static void mark_guess(struct walk *walk) {
 
 // --- rules ---------------------------------------------------------------------------------------
 
-#if defined(__x86_64__)
-// DW_OP_breg6 offset, DW_OP_deref: how gcc says that the CFA is in the frame, below its frame pointer.
+// DW_OP_breg of the frame pointer, DW_OP_deref: how gcc says that the CFA is in the frame, below its frame pointer.
 static bool is_deref(const struct cfi_section *section, const struct cfi_rule *cfa, int32_t *offset) {
     const uint8_t *code = section->start + cfa->value;
-    if (cfa->length != 3 || code[0] != 0x76 || code[1] & 0x80 || code[2] != 0x06)
+    if (cfa->length != 3 || code[0] != 0x70 + CFI_FRAME_POINTER || code[1] & 0x80 || code[2] != 0x06)
         return false;
     *offset = code[1] & 0x40 ? code[1] - 0x80 : code[1];
     return true;
@@ -81,6 +81,16 @@ static uint8_t compress_cfa(const struct cfi_section *section, const struct cfi_
     return row->cfa_register == CFI_FRAME_POINTER ? CFA_FROM_FRAME_POINTER : NEEDS_FULL;
 }
 
+// Where the return address is, if a rule can say that.
+static bool compress_return(const struct cfi_rule *back, struct unwind_rule *rule) {
+    if (back->how != CFI_AT_OFFSET || back->value % WORD)
+        return false;
+    if (!MACHINE_PUSHES && rule->frame_pointer && back->value == rule->frame_pointer + WORD)
+        return true;
+    rule->return_words = (uint8_t)(back->value / -WORD);
+    return back->value < 0 && (MACHINE_PUSHES ? back->value == -WORD : back->value >= -UINT8_MAX * WORD);
+}
+
 // The row as a rule that needs two registers, if it can be one.
 static struct unwind_rule compress(const struct cfi_section *section, const struct cfi_row *row) {
     const struct cfi_rule *frame_pointer = &row->registers[CFI_FRAME_POINTER];
@@ -92,26 +102,23 @@ static struct unwind_rule compress(const struct cfi_section *section, const stru
         rule.action = OUTERMOST;
         return rule;
     }
-    if (back->how != CFI_AT_OFFSET || back->value != -WORD ||
-        row->registers[CFI_STACK_POINTER].how != CFI_SAME)
-        return rule;
     if (frame_pointer->how == CFI_AT_OFFSET && frame_pointer->value < 0 && frame_pointer->value >= INT16_MIN)
         rule.frame_pointer = (int16_t)frame_pointer->value;
     else if (frame_pointer->how != CFI_SAME)
         return rule;
+    if (!compress_return(back, &rule) || row->registers[CFI_STACK_POINTER].how != CFI_SAME)
+        return rule;
     rule.action = compress_cfa(section, row, &rule.cfa_offset);
     return rule;
 }
-#endif
 
 static struct unwind_rule make_rule(uint64_t key) {
-    struct unwind_rule rule = {.action = UNKNOWN};
-#if defined(__x86_64__)
+    // Behind a frame whose caller's stack pointer is not known the fast walk cannot go on.
+    struct unwind_rule rule = {.action = MACHINE_PUSHES ? UNKNOWN : NEEDS_FULL};
     struct cfi_section section;
     struct cfi_row row;
     if (unwind_table_find(key, &section, &row) == UNWIND_ROW)
         rule = compress(&section, &row);
-#endif
     rule.key = key;
     return rule;
 }
@@ -179,7 +186,7 @@ static bool guess(struct walk *walk, const struct span *span, struct position *a
     uint64_t pointer = at->frame_pointer;
     if (pointer < at->stack_pointer || !is_chain(span, pointer, span->low))
         return end(walk, UNWIND_LOST);
-    uint64_t next = load(pointer), pc = load(pointer + WORD);
+    uint64_t next = load(pointer), pc = machine_address(load(pointer + WORD));
     struct cfi_section section;
     struct cfi_row row;
     if (!pc)
@@ -194,6 +201,13 @@ static bool guess(struct walk *walk, const struct span *span, struct position *a
 }
 
 // --- the fast walk -------------------------------------------------------------------------------
+
+// Where the return address is; `frame_pointer` is where the caller's frame pointer is.
+static inline uint64_t return_place(const struct unwind_rule *rule, uint64_t cfa, uint64_t frame_pointer) {
+    if (MACHINE_PUSHES)
+        return cfa - WORD;
+    return rule->return_words ? cfa - WORD * (uint64_t)rule->return_words : frame_pointer + WORD;
+}
 
 // One step up by `rule`. False: the walk has ended, or (NEEDS_FULL) must begin again.
 static inline bool step(struct walk *walk, const struct span *span, const struct unwind_rule *rule,
@@ -216,14 +230,16 @@ static inline bool step(struct walk *walk, const struct span *span, const struct
     // Upwards only, and within the stack.
     if (cfa < at->stack_pointer + WORD || cfa > span->high || cfa % WORD)
         return end(walk, UNWIND_LOST);
+    uint64_t place = cfa + (uint64_t)(int64_t)rule->frame_pointer, back = return_place(rule, cfa, place);
+    if (back < span->low || back > span->high - WORD)
+        return end(walk, UNWIND_LOST);
     if (rule->frame_pointer) {
-        uint64_t place = cfa + (uint64_t)(int64_t)rule->frame_pointer;
         if (place < span->low || place > span->high - WORD)
             return end(walk, UNWIND_LOST);
         at->frame_pointer = load(place);
     }
     at->stack_pointer = cfa;
-    at->pc = load(cfa - WORD);
+    at->pc = machine_address(load(back));
     at->key = at->pc - 1;
     return at->pc != 0 || end(walk, UNWIND_OUTERMOST);
 }
@@ -251,12 +267,15 @@ static inline uint32_t walk_plain(struct unwind_thread *thread, const struct spa
         uint64_t place = cfa + (uint64_t)(int64_t)rule->frame_pointer;
         if (cfa < stack_pointer + WORD || cfa > high || cfa % WORD)
             break;
+        uint64_t back = return_place(rule, cfa, place);
+        if (!MACHINE_PUSHES && back - low > last)
+            break;
         if (rule->frame_pointer) {
             if (place - low > last)
                 break;
             frame_pointer = load(place);
         }
-        uint64_t next = load(cfa - WORD);
+        uint64_t next = machine_address(load(back));
         if (next <= 1)
             break; // the end, or not code: as step() says
         frames[count++] = pc;
@@ -272,8 +291,8 @@ static inline uint32_t walk_plain(struct unwind_thread *thread, const struct spa
 // False: a frame needs the full walk. With `stale` set the walk is not worth going on.
 static bool walk_fast(struct unwind_thread *thread, const struct span *span,
                       const struct unwind_registers *registers, struct walk *walk) {
-    struct position at = {.pc = registers->values[CFI_RETURN],
-                          .key = registers->values[CFI_RETURN],
+    struct position at = {.pc = registers->values[CFI_PC],
+                          .key = registers->values[CFI_PC],
                           .stack_pointer = registers->values[CFI_STACK_POINTER],
                           .frame_pointer = registers->values[CFI_FRAME_POINTER]};
     static const struct unwind_entered nothing;
@@ -325,9 +344,10 @@ static bool guess_full(struct walk *walk, struct full *full) {
         return end(walk, UNWIND_LOST);
     if (!guess(walk, &span, &at))
         return false;
-    full->frame.known =
-        UINT64_C(1) << CFI_RETURN | UINT64_C(1) << CFI_STACK_POINTER | UINT64_C(1) << CFI_FRAME_POINTER;
-    registers[CFI_RETURN] = at.pc;
+    full->frame.known = UINT64_C(1) << CFI_PC | UINT64_C(1) << CFI_FRAME_POINTER;
+    if (MACHINE_PUSHES)
+        full->frame.known |= UINT64_C(1) << CFI_STACK_POINTER; // else it is what the stack pointer is above
+    registers[CFI_PC] = at.pc;
     registers[CFI_STACK_POINTER] = at.stack_pointer;
     registers[CFI_FRAME_POINTER] = at.frame_pointer;
     full->is_exact = false;
@@ -337,7 +357,8 @@ static bool guess_full(struct walk *walk, struct full *full) {
 // A signal can have struck on another stack: from an alternate one back to the thread's own.
 static bool enter_stack(struct full *full, uint64_t old, uint64_t stack_pointer, bool may_switch) {
     struct span span;
-    if (!may_switch && stack_pointer <= old)
+    // An interrupted function may have no frame yet.
+    if (!may_switch && stack_pointer < old + !full->is_exact)
         return false;
     // The outermost frame's caller would begin where the stack ends.
     if (stack_pointer == full->current.high)
@@ -354,28 +375,57 @@ static bool enter_stack(struct full *full, uint64_t old, uint64_t stack_pointer,
     return true;
 }
 
+// Whether the kernel's frame of an interrupted function begins here. The kernel is asked whether there is anything to read:
+// a call that cannot do what it is told to looks at its argument first.
+static bool is_signal_return(uint64_t pc) {
+    enum { PAGE = 4096, NO_SUCH_CHANGE = 99 };
+    uint64_t code;
+    int saved = errno;
+    if (MACHINE_PUSHES || pc % PAGE > PAGE - sizeof code)
+        return false;
+    bool readable = syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, pc, NULL, sizeof code) && errno == EINVAL;
+    errno = saved;
+    if (readable)
+        memcpy(&code, (const void *)(uintptr_t)pc, sizeof code);
+    return readable && machine_is_signal_return(code);
+}
+
+// From `caller`, whose stack pointer is `old` or above.
+static bool go_on(struct walk *walk, struct full *full, const struct cfi_frame *caller, uint64_t old,
+                  bool is_signal_frame) {
+    struct cfi_frame *frame = &full->frame;
+    if (!enter_stack(full, old, caller->registers[CFI_STACK_POINTER], is_signal_frame))
+        return end(walk, UNWIND_LOST);
+    memcpy(frame->registers, caller->registers, sizeof caller->registers);
+    frame->known = caller->known | UINT64_C(1) << CFI_PC;
+    full->is_exact = is_signal_frame;
+    return frame->registers[CFI_PC] != 0 || end(walk, UNWIND_OUTERMOST);
+}
+
 static bool step_full(struct walk *walk, struct full *full) {
     struct cfi_section section;
     struct cfi_row row;
     struct cfi_frame *frame = &full->frame, caller;
-    uint64_t cfa, pc = frame->registers[CFI_RETURN], old = frame->registers[CFI_STACK_POINTER];
+    uint64_t cfa, pc = frame->registers[CFI_PC], old = frame->registers[CFI_STACK_POINTER];
+    const uint64_t stack_pointer = UINT64_C(1) << CFI_STACK_POINTER;
     walk->result.stale |= !is_fresh(pc - !full->is_exact);
-    if (unwind_table_find(pc - !full->is_exact, &section, &row) != UNWIND_ROW)
+    if (unwind_table_find(pc - !full->is_exact, &section, &row) != UNWIND_ROW) {
+        if (frame->known & stack_pointer && is_signal_return(pc) && machine_interrupted(frame, &caller))
+            return go_on(walk, full, &caller, old, true);
         return guess_full(walk, full);
+    }
     if (row.registers[row.return_register].how == CFI_UNDEFINED)
         return end(walk, UNWIND_OUTERMOST);
     if (!cfi_cfa(&section, &row, frame, &cfa))
-        return end(walk, UNWIND_LOST);
+        return frame->known & stack_pointer ? end(walk, UNWIND_LOST) : guess_full(walk, full);
     cfi_apply(&section, &row, frame, cfa, &caller);
-    uint64_t needed = UINT64_C(1) << CFI_STACK_POINTER | UINT64_C(1) << row.return_register;
-    if ((caller.known & needed) != needed ||
-        !enter_stack(full, old, caller.registers[CFI_STACK_POINTER], row.is_signal_frame))
+    uint64_t needed = stack_pointer | UINT64_C(1) << row.return_register;
+    if ((caller.known & needed) != needed)
         return end(walk, UNWIND_LOST);
-    caller.registers[CFI_RETURN] = caller.registers[row.return_register];
-    memcpy(frame->registers, caller.registers, sizeof caller.registers);
-    frame->known = caller.known | UINT64_C(1) << CFI_RETURN;
-    full->is_exact = row.is_signal_frame;
-    return frame->registers[CFI_RETURN] != 0 || end(walk, UNWIND_OUTERMOST);
+    caller.registers[CFI_PC] = machine_address(caller.registers[row.return_register]);
+    if (CFI_PC != CFI_RETURN && !row.is_signal_frame)
+        caller.known &= ~(UINT64_C(1) << CFI_RETURN); // the call that it waits for has overwritten its own
+    return go_on(walk, full, &caller, old, row.is_signal_frame);
 }
 
 static void walk_full(const struct span *own, const struct span *current,
@@ -387,12 +437,8 @@ static void walk_full(const struct span *own, const struct span *current,
     full.frame.low = span.low;
     full.frame.high = span.high;
     memcpy(full.frame.registers, registers->values, sizeof registers->values);
-#if defined(__x86_64__)
-    full.frame.known = 0xf0c8 | UINT64_C(1) << CFI_RETURN; // rbx, rbp, rsp, r12 to r15: what a call preserves
-#else
-    full.frame.known = UINT64_C(0xfff80000); // x19 to x29, the return address, sp: what a call preserves
-#endif
-    while (add_frame(walk, full.frame.registers[CFI_RETURN])) {
+    full.frame.known = MACHINE_PRESERVED;
+    while (add_frame(walk, full.frame.registers[CFI_PC])) {
         if (full.is_exact && walk->result.count > 1 && walk->result.struck_count < UNWIND_STRUCK_MAX)
             walk->result.struck[walk->result.struck_count++] = walk->result.count - 1;
         if (!step_full(walk, &full))
@@ -467,7 +513,7 @@ struct unwind_result unwind_walk_full(const struct unwind_thread *thread,
     if (find_stack(thread, registers->values[CFI_STACK_POINTER], &stack))
         walk_full(&own, &stack, registers, &walk);
     else
-        add_frame(&walk, registers->values[CFI_RETURN]);
+        add_frame(&walk, registers->values[CFI_PC]);
     return finish(&walk);
 }
 

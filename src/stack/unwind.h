@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "stack/cfi.h"
+#include "stack/machine.h"
 #include "stack/unwind_table.h"
 
 enum { UNWIND_SETS = 512, UNWIND_WAYS = 2, UNWIND_ENTERED = 8 };
@@ -27,7 +27,7 @@ struct unwind_rule {
     int32_t cfa_offset;
     int16_t frame_pointer; // where the caller's is, from the CFA; 0: it has not changed
     uint8_t action;
-    uint8_t spare;
+    uint8_t return_words; // below the CFA, where the return address is; 0: behind the frame pointer
 };
 
 // What a thread keeps between its walks; its memory is the caller's, about 16 KiB.
@@ -74,30 +74,7 @@ struct unwind_registers {
 
 // The calling function's, at the place where this stands.
 __attribute__((always_inline)) static inline void unwind_capture(struct unwind_registers *registers) {
-#if defined(__x86_64__)
-    uint64_t pc;
-    __asm__ volatile("movq %%rbx, 24(%1)\n\tmovq %%rbp, 48(%1)\n\tmovq %%rsp, 56(%1)\n\t"
-                     "movq %%r12, 96(%1)\n\tmovq %%r13, 104(%1)\n\tmovq %%r14, 112(%1)\n\t"
-                     "movq %%r15, 120(%1)\n\tleaq (%%rip), %0"
-                     : "=&r"(pc)
-                     : "r"(registers->values)
-                     : "memory");
-    registers->values[CFI_RETURN] = pc;
-#elif defined(__aarch64__)
-    uint64_t pc, stack_pointer;
-    __asm__ volatile("stp x19, x20, [%2, #152]\n\tstp x21, x22, [%2, #168]\n\tstp x23, x24, [%2, #184]\n\t"
-                     "stp x25, x26, [%2, #200]\n\tstp x27, x28, [%2, #216]\n\tstr x29, [%2, #232]\n\t"
-                     "mov %0, sp\n\tadr %1, ."
-                     : "=&r"(stack_pointer), "=&r"(pc)
-                     : "r"(registers->values)
-                     : "memory");
-    registers->values[CFI_STACK_POINTER] = stack_pointer;
-    registers->values[CFI_RETURN] = pc;
-#else
-    // A stack pointer that points to nothing: the stack is this function alone.
-    memset(registers, 0, sizeof *registers);
-    registers->values[CFI_RETURN] = (uint64_t)(uintptr_t)__builtin_return_address(0);
-#endif
+    machine_capture(registers->values);
 }
 
 // Walks from `registers`, which unwind_capture filled in this function or in one that has not returned. The first

@@ -1,13 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """frame_rows.py ROWS FILE [EVERY]: compares what ROWS (tests/stack/modules/rows.c) says of FILE's frames with what readelf
-says, at the first and the last address of each row of every EVERYth function."""
+says, at the first and the last address of each row of every EVERYth function. FILE is x86-64's or aarch64's, and ROWS was
+built for that."""
 import re
 import subprocess
 import sys
 
-NUMBERS = {"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rsi": 4, "rdi": 5, "rbp": 6, "rsp": 7}
-SHOWN = ["rbx", "rbp", "r12", "r13", "r14", "r15", "ra"]
+NUMBERS = {"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rsi": 4, "rdi": 5, "rbp": 6, "rsp": 7, "sp": 31}
+X86_64, AARCH64 = 62, 183
+# readelf calls the column of the return address "ra", whatever register it is.
+SHOWN = {X86_64: ["rbx", "rbp", "r12", "r13", "r14", "r15", "ra"],
+         AARCH64: [f"x{number}" for number in range(19, 30)] + ["ra"]}
+
+
+def machine_of(path):
+    with open(path, "rb") as file:
+        return int.from_bytes(file.read(20)[18:], "little")
 
 
 def cfa_of(text):
@@ -21,7 +30,7 @@ def functions(path):
     """Yields (end, [(begin of row, row)]) for each function readelf knows."""
     process = subprocess.Popen(["readelf", "-W", "--debug-dump=frames-interp", path], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    end, columns, rows = None, [], []
+    end, columns, rows, shown = None, [], [], SHOWN[machine_of(path)]
     for line in process.stdout:
         words = re.sub(r" \(\w+\)", "", line).split()  # r9 (r9): a register by number and name
         if " FDE " in line or " CIE " in line or "terminator" in line:
@@ -34,7 +43,7 @@ def functions(path):
             columns = words[2:]
         elif end is not None and columns and len(words) == len(columns) + 2:
             known = dict(zip(columns, words[2:]))
-            cells = [known.get(name, "u") for name in SHOWN]
+            cells = [known.get(name, "u") for name in shown]
             cells = ["u" if cell == "s" else cell for cell in cells]
             rows.append((int(words[0], 16), " ".join([cfa_of(words[1])] + cells)))
     if end is not None and rows:

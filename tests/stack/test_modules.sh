@@ -4,7 +4,7 @@
 set -eu
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
 [ "$(uname -m)" = x86_64 ] || {
-    echo "skipped: stacks of other processors are walked by frame pointers only"
+    echo "skipped: of other processors the walk alone is tested (stack.aarch64)"
     exit 77
 }
 work=$(mktemp -d)

@@ -15,14 +15,17 @@
 #include "stack/unwind.h"
 #include "stack/unwind_table.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define OTHERS_ADDRESS_SANITIZER 1
 #endif
 #endif
 
-enum { DEPTH_MAX = 200, FRAMES_MAX = 512, PATHS = 4000, STEPS_MAX = 20000 };
+#ifndef TEST_PATHS
+#define TEST_PATHS 4000 // an emulator is asked for less
+#endif
+enum { DEPTH_MAX = 200, FRAMES_MAX = 512, PATHS = TEST_PATHS, STEPS_MAX = 20000 };
 
 static struct unwind_thread thread;
 #ifdef OTHERS_LIBUNWIND
@@ -276,7 +279,7 @@ static void test_paths(void **state) {
         go();
     }
     assert_true(truth.paths >= PATHS);
-    assert_true(truth.signals > 100 && truth.sorts > 100);
+    assert_true(truth.signals > PATHS / 40 && truth.sorts > PATHS / 40);
     print_message("%u stacks: %u signals, %u sorts on the way\n", truth.paths, truth.signals, truth.sorts);
     alternate.ss_flags = SS_DISABLE;
     sigaltstack(&alternate, NULL);
@@ -296,6 +299,7 @@ static void test_thread(void **state) {
 
 // --- every instruction ---------------------------------------------------------------------------
 
+#if defined(__x86_64__)
 static uint32_t steps;
 
 static void on_step(int number) {
@@ -340,6 +344,7 @@ static void test_every_instruction(void **state) {
     sigaltstack(&alternate, NULL);
     free(alternate.ss_sp);
 }
+#endif
 
 int main(void) {
 #ifdef OTHERS_LIBUNWIND
@@ -349,13 +354,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_thread),
+#if defined(__x86_64__)
         cmocka_unit_test(test_every_instruction),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 #else
 int main(void) {
-    print_message("skipped: stacks of other processors are walked by frame pointers only\n");
+    print_message("skipped: stacks of other processors are their innermost frame\n");
     return 77;
 }
 #endif

@@ -15,7 +15,10 @@
 #include "stack/unwind.h"
 #include "stack/unwind_table.h"
 
-enum { ROUNDS = 40, PATHS = 250, FRAMES_MAX = 256, TABLE_BYTES = 16 << 20 };
+#ifndef TEST_ROUNDS
+#define TEST_ROUNDS 40 // an emulator is asked for less
+#endif
+enum { ROUNDS = TEST_ROUNDS, PATHS = 250, FRAMES_MAX = 256, TABLE_BYTES = 16 << 20 };
 
 extern path_function *const functions[PATH_FUNCTIONS]; // the library's
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rows FILE <ADDRESSES: prints the row of each address of an ELF file: address, CFA, then rbx rbp r12 r13 r14 r15 ra, as
-// readelf --debug-dump=frames-interp writes them.
+// rows FILE <ADDRESSES: prints the row of each address of an ELF file: address, CFA, then rbx rbp r12 r13 r14 r15 ra (aarch64:
+// x19 to x29 and the return address), as readelf --debug-dump=frames-interp writes them.
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -54,7 +54,30 @@ static void print_rule(const struct cfi_rule *rule) {
 }
 
 int main(int argc, char **argv) {
-    static const int SHOWN[] = {3, 6, 12, 13, 14, 15, 16};
+    static const int SHOWN[] = {
+#if defined(CFI_OF_AARCH64) || defined(__aarch64__)
+        19,
+        20,
+        21,
+        22,
+        23,
+        24,
+        25,
+        26,
+        27,
+        28,
+        29,
+        CFI_RETURN
+#else
+        3,
+        6,
+        12,
+        13,
+        14,
+        15,
+        CFI_RETURN
+#endif
+    };
     struct stat status;
     struct cfi_section section;
     struct cfi_row row;
