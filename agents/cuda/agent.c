@@ -92,6 +92,19 @@ static void describe_library(void) {
                           "cuda: a test double stood in for the driver and CUPTI");
 }
 
+static void describe_sharing(void) {
+    const char *mps = injection_mps();
+    char text[512];
+    if (!mps)
+        return;
+    snprintf(
+        text, sizeof text,
+        "the program shares its GPU through MPS (%s): what other clients ran on it is not in the trace, and "
+        "counters of the GPU are of all of them",
+        mps);
+    channel_attribute(agent.channel, "notice.cuda-mps", text);
+}
+
 static void inject(void) {
     char why[1400];
     chain();
@@ -103,6 +116,7 @@ static void inject(void) {
         return;
     }
     describe_library();
+    describe_sharing();
     stacks_refresh(); // CUPTI is on every stack
     if (!buffers_init() || !launches_init() || !records_init()) {
         agent_notice("CUDA work is not recorded: there is no memory for CUPTI's buffers");

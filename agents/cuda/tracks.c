@@ -45,8 +45,22 @@ static struct place *find(const struct key *key) {
 
 // ---- devices. Under the lock.
 
+// As NVML writes it: "GPU-" or "MIG-" and 16 bytes. "" where they are all 0.
+static const char *identity(const struct cupti_device *record, char out[64]) {
+    const bool mig = record && cupti_has(CUPTI_11_1) && record->mig;
+    const uint8_t *bytes = record ? (mig ? record->mig_uuid : record->uuid) : NULL;
+    unsigned any = 0;
+    size_t length = (size_t)snprintf(out, 64, "%s", mig ? "MIG-" : "GPU-");
+    for (size_t i = 0; bytes && i < sizeof record->uuid; i++) {
+        any |= bytes[i];
+        length += (size_t)snprintf(out + length, 64 - length, "%s%02x",
+                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+    }
+    return any ? out : "";
+}
+
 static uint32_t add_device(uint32_t id, const struct cupti_device *record) {
-    char name[64];
+    char name[64], uuid[64];
     snprintf(name, sizeof name, "CUDA device %u", id);
     tsmith_device device = {
         .name = channel_string_cstr(agent.channel, record && record->name ? record->name : name),
@@ -59,7 +73,7 @@ static uint32_t add_device(uint32_t id, const struct cupti_device *record) {
         device.compute_units = record->multiprocessors;
         device.clock_mhz = record->clock_khz / 1000;
     }
-    return channel_device(agent.channel, &device);
+    return channel_device_identified(agent.channel, &device, identity(record, uuid));
 }
 
 static uint32_t device_of(uint32_t id) {

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "capture/agent.h"
+#include "capture/injection.h"
 #include "library.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -133,6 +134,12 @@ static void describe_paths(const struct machine *machine, const struct board *bo
     add_fact(description, "path", "%s", text);
 }
 
+static void describe_sharing(struct description *description) {
+    const char *mps = injection_mps();
+    if (mps)
+        add_fact(description, "mps", "shared by the clients of %s", mps);
+}
+
 static void describe_board(const struct machine *machine, const struct board *board,
                            struct description *description) {
     const struct nvml_library *nvml = &machine->nvml;
@@ -173,6 +180,7 @@ static void list_cuda_device(struct machine *machine, int number, each_device *e
     if (ANSWERS(cuda, cuDeviceGetAttribute, &major, CUDA_CAPABILITY_MAJOR, device) &&
         ANSWERS(cuda, cuDeviceGetAttribute, &minor, CUDA_CAPABILITY_MINOR, device))
         add_fact(&description, "compute capability", "%d.%d", major, minor);
+    describe_sharing(&description);
     struct board *board =
         ANSWERS(cuda, cuDeviceGetPCIBusId, bus, (int)sizeof bus, device) ? find_board(machine, bus) : NULL;
     if (board) {

@@ -151,17 +151,22 @@ static void add_device(struct sampler *sampler, nvml_device handle, unsigned num
     struct sampled *device = &sampler->devices[sampler->count++];
     struct channel *channel = sampler->channel;
     struct nvml_memory memory = {0, 0, 0};
-    char name[TEXT_MAX] = "", driver[80] = "", text[TEXT_MAX + 64];
+    char name[TEXT_MAX] = "", driver[80] = "", uuid[96] = "", text[TEXT_MAX + 64];
+    unsigned clock = 0;
     (void)ANSWERS(&sampler->nvml, nvmlDeviceGetName, handle, name, sizeof name);
     (void)ANSWERS(&sampler->nvml, nvmlSystemGetDriverVersion, driver, sizeof driver);
     (void)ANSWERS(&sampler->nvml, nvmlDeviceGetMemoryInfo, handle, &memory);
-    const uint32_t id =
-        channel_device(channel, &(tsmith_device){.name = channel_string_cstr(channel, name),
-                                                 .vendor = channel_string_cstr(channel, "NVIDIA"),
-                                                 .driver = channel_string_cstr(channel, driver),
-                                                 .api = channel_string_cstr(channel, "nvml"),
-                                                 .type = channel_string_cstr(channel, "gpu"),
-                                                 .memory_bytes = memory.total});
+    (void)ANSWERS(&sampler->nvml, nvmlDeviceGetUUID, handle, uuid, sizeof uuid);
+    (void)ANSWERS(&sampler->nvml, nvmlDeviceGetMaxClockInfo, handle, NVML_CLOCK_SM, &clock);
+    // CUDA's: whatever of it a program uses lies on the same device.
+    const tsmith_device said = {.name = channel_string_cstr(channel, name),
+                                .vendor = channel_string_cstr(channel, "NVIDIA"),
+                                .driver = channel_string_cstr(channel, driver),
+                                .api = channel_string_cstr(channel, "cuda"),
+                                .type = channel_string_cstr(channel, "gpu"),
+                                .memory_bytes = memory.total,
+                                .clock_mhz = clock};
+    const uint32_t id = channel_device_identified(channel, &said, uuid);
     device->handle = handle;
     static const struct {
         const char *name, *unit;

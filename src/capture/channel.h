@@ -58,6 +58,15 @@ uint32_t channel_string_cstr(struct channel *channel, const char *text);
 // The name of a function as its compiler mangled it: in the trace it is written as in its source.
 uint32_t channel_function(struct channel *channel, const char *name);
 uint32_t channel_device(struct channel *channel, const tsmith_device *device);
+struct channel_device { // in the table
+    tsmith_device device;
+    uint32_t identity; // string id, 0: none
+    uint32_t reserved;
+};
+// The same of a device that is told apart by an identity, "GPU-8a1f...": whoever names it, in this process or another, means
+// the same one, and what the first said of it holds. NULL or "": it has none.
+uint32_t channel_device_identified(struct channel *channel, const tsmith_device *device,
+                                   const char *identity);
 uint32_t channel_track(struct channel *channel, const tsmith_track *track); // process is filled in
 // A thread is named late. The collector may have written it already, and then keeps the first name in the file.
 void channel_name_track(struct channel *channel, uint32_t track, uint32_t name);

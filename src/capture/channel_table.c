@@ -198,7 +198,14 @@ static uint32_t add(struct channel *channel, uint32_t type, const void *payload,
 }
 
 uint32_t channel_device(struct channel *channel, const tsmith_device *device) {
-    return add(channel, LAYOUT_ENTRY_DEVICE, device, sizeof *device);
+    return channel_device_identified(channel, device, NULL);
+}
+
+uint32_t channel_device_identified(struct channel *channel, const tsmith_device *device,
+                                   const char *identity) {
+    struct channel_device entry = {.device = *device};
+    entry.identity = identity && *identity ? channel_string_cstr(channel, identity) : 0;
+    return add(channel, LAYOUT_ENTRY_DEVICE, &entry, sizeof entry);
 }
 
 uint32_t channel_track(struct channel *channel, const tsmith_track *track) {

@@ -511,6 +511,7 @@ void collector_destroy(struct collector *collector) {
     }
     free(collector->channels);
     free(collector->builders);
+    free(collector->identities);
     free(collector->devices);
     free(collector->found);
     free(collector->held);

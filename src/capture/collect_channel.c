@@ -145,19 +145,48 @@ static bool read_name(struct collector *collector, struct collect_channel *chann
     return true;
 }
 
+// The device that has an identity already; 0: it is new.
+static uint32_t find_identity(const struct collector *collector, uint32_t text) {
+    for (size_t i = 0; text && i < collector->identity_count; i++)
+        if (collector->identities[i].text == text)
+            return collector->identities[i].device;
+    return 0;
+}
+
+static bool keep_identity(struct collector *collector, uint32_t text, uint32_t device) {
+    char key[32];
+    void *identities = collector->identities;
+    if (!text || !device)
+        return true;
+    if (!array_reserve(&identities, &collector->identity_capacity, collector->identity_count + 1,
+                       sizeof *collector->identities))
+        return false;
+    collector->identities = identities;
+    collector->identities[collector->identity_count++] = (struct identity){text, device};
+    snprintf(key, sizeof key, "device.%u.uuid", device);
+    const uint32_t name = tsmith_dictionary_intern_cstr(collector->dictionary, key);
+    return tsmith_dictionary_add_attribute(collector->dictionary, &(tsmith_attribute){name, text}) != 0;
+}
+
 static bool read_device(struct collector *collector, struct collect_channel *channel, const char *payload,
                         size_t bytes) {
-    tsmith_device device;
-    if (bytes < sizeof device)
+    struct channel_device entry;
+    if (bytes < sizeof entry)
         return false;
-    memcpy(&device, payload, sizeof device);
+    memcpy(&entry, payload, sizeof entry);
+    tsmith_device device = entry.device;
+    const uint32_t identity = find_id(&channel->strings, entry.identity);
+    const uint32_t known = find_identity(collector, identity);
+    if (known)
+        return add_id(&channel->devices, known);
     device.name = find_id(&channel->strings, device.name);
     device.vendor = find_id(&channel->strings, device.vendor);
     device.driver = find_id(&channel->strings, device.driver);
     device.api = find_id(&channel->strings, device.api);
     device.type = find_id(&channel->strings, device.type);
     device.process = channel->process;
-    return add_id(&channel->devices, tsmith_dictionary_add_device(collector->dictionary, &device));
+    const uint32_t id = tsmith_dictionary_add_device(collector->dictionary, &device);
+    return add_id(&channel->devices, id) && keep_identity(collector, identity, id);
 }
 
 static bool read_field(struct collector *collector, struct collect_channel *channel, const char *payload,

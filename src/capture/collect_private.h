@@ -66,6 +66,10 @@ struct collector {
     struct builder **builders; // by track of the dictionary, NULL where there is none yet
     size_t builder_capacity;
     uint32_t builder_count;
+    struct identity {
+        uint32_t text, device;
+    } * identities; // of devices that have one
+    size_t identity_count, identity_capacity;
     struct device_clock *devices; // by device of the dictionary
     size_t device_capacity;
     uint32_t device_count;

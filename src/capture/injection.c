@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void *open_other(const char *path, const void *own) {
     Dl_info info;
@@ -29,4 +30,14 @@ void *injection_open_plugin(const char *next, const char *prefix, const void *ow
         return library;
     const int length = snprintf(path, sizeof path, "%s%s.so", prefix, name);
     return length > 0 && (size_t)length < sizeof path ? open_other(path, own) : NULL;
+}
+
+const char *injection_mps(void) {
+    const char *directory = secure_getenv("CUDA_MPS_PIPE_DIRECTORY");
+    char control[4096];
+    struct stat status;
+    if (!directory || !*directory)
+        directory = "/tmp/nvidia-mps";
+    snprintf(control, sizeof control, "%s/control", directory);
+    return stat(control, &status) == 0 && S_ISFIFO(status.st_mode) ? directory : NULL;
 }

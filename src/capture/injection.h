@@ -19,4 +19,8 @@ void *injection_open_next(const char *next, const void *own);
 // The same where a name NAME also stands for the library PREFIX + NAME + ".so".
 void *injection_open_plugin(const char *next, const char *prefix, const void *own);
 
+// The directory of CUDA's Multi-Process Service, when its daemon runs there: CUDA programs of this environment are its
+// clients then. NULL otherwise. Valid as long as the environment.
+const char *injection_mps(void);
+
 #endif

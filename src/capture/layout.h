@@ -202,7 +202,7 @@ struct layout_channel {
 enum layout_entry_type {
     LAYOUT_ENTRY_STRING = 1,    // u32 length, u32 flags, bytes
     LAYOUT_ENTRY_TRACK = 2,     // tsmith_track
-    LAYOUT_ENTRY_DEVICE = 3,    // tsmith_device
+    LAYOUT_ENTRY_DEVICE = 3,    // struct channel_device
     LAYOUT_ENTRY_FIELD = 4,     // u32 name, u32 type, u32 unit, u32 0
     LAYOUT_ENTRY_SHAPE = 5,     // the head of record_shape and its fields
     LAYOUT_ENTRY_NAME = 6,      // u32 track, u32 string: the track is called so from now on

@@ -63,6 +63,18 @@ refused chained 'another tool has CUPTI'
 grep -q 'the other tool has 0' "$work/chained.err" || fail "the other tool was not called, or not first"
 unset CUDA_INJECTION64_PATH
 
+# A client of MPS is recorded, and it is said that it is not alone; without the daemon nothing is.
+mkdir "$work/mps"
+export CUDA_MPS_PIPE_DIRECTORY="$work/mps"
+record no_mps -- "$programs/cu_work" launches=50
+grep -q MPS "$work/no_mps.err" && fail "no daemon runs: $(cat "$work/no_mps.err")"
+mkfifo "$work/mps/control"
+record mps -- "$programs/cu_work" launches=50
+[ "$status" -eq 0 ] && [ "$(grep -c "shares its GPU through MPS ($work/mps)" "$work/mps.err")" -eq 1 ] ||
+    fail "a client of MPS: $(cat "$work/mps.err")"
+grep -q '50 kernels' "$work/mps.err" || fail "its kernels: $(cat "$work/mps.err")"
+unset CUDA_MPS_PIPE_DIRECTORY
+
 # No device, no driver: nothing to record, and nothing of ours is in the way.
 export DOUBLE_CUDA_FAIL=100
 record no_device -- "$programs/cu_work"

@@ -29,7 +29,7 @@ def check_devices(doubles):
     check(given["driver"] == "NVIDIA 999.1 (simulated), CUDA 13.1", "%s" % given)
     facts = {fact["of"]: fact["text"] for fact in answer["facts"]}
     of = lambda device, key: facts.get("device.%d.%s" % (device["id"], key))
-    check(of(given, "compute capability") == "9.0" and of(given, "uuid") == "GPU-simulated-1", "%s" % facts)
+    check(of(given, "compute capability") == "9.0" and of(given, "uuid") == "GPU-51a70000-0000-0000-0000-000000000001", "%s" % facts)
     check(of(given, "nvlink") == "4 links: 3 to 00000000:17:00.0, 1 to switches or elsewhere", "%s" % facts)
     check(of(hidden, "nvlink") == "4 links: 3 to 00000000:65:00.0, 1 to switches or elsewhere", "%s" % facts)
     check(of(given, "path") == "to 00000000:17:00.0 through a host bridge", "%s" % facts)
@@ -37,6 +37,13 @@ def check_devices(doubles):
     check(of(given, "power limit") == "700 W" and of(hidden, "cuda"), "%s" % facts)
     text = run("devices", env=doubles).stdout.decode()
     check("nvlink: 4 links" in text and "132 compute units at 1980 MHz" in text, text)
+
+
+def check_shared(directory, doubles):
+    os.mkfifo(os.path.join(directory, "control"))
+    answer = json.loads(run("devices", "--json", env=dict(doubles, CUDA_MPS_PIPE_DIRECTORY=directory)).stdout)
+    shared = [fact["text"] for fact in answer["facts"] if fact["of"].endswith(".mps")]
+    check(shared == ["shared by the clients of " + directory], "%s" % answer["facts"])
 
 
 def check_broken(doubles):
@@ -77,7 +84,7 @@ def check_counters(directory, doubles):
         check(len(rates) >= 3 and abs(rates[len(rates) // 2] - 1e9) < 3e8, "GPU %d sends 1 GB/s: %s" % (gpu, rates))
         check(not values["GPU %d temperature [C]" % gpu], "what the library does not have is not there")
         check(len(values["GPU %d PCIe sent [bytes/s]" % gpu]) < len(rates), "PCIe is asked less often")
-    devices = [device["name"] for device in trace["devices"] if device["api"] == "nvml"]
+    devices = [device["name"] for device in trace["devices"]]
     check(devices == ["Simulated GPU 0", "Simulated GPU 1"], "their devices: %s" % devices)
     check(not trace["lost"]["by_reason"], "nothing lost: %s" % trace["lost"])
     check(b"cannot be sampled" not in done.stderr and b"no use of a GPU API" in done.stderr, done.stderr.decode())
@@ -101,6 +108,7 @@ def main():
         build(directory, "double_cuda.c", "libcuda.so.1")
         doubles = {"LD_LIBRARY_PATH": directory}
         check_devices(doubles)
+        check_shared(directory, doubles)
         check_broken(doubles)
         check_counters(directory, doubles)
         check_hopeless(directory, doubles)

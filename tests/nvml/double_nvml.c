@@ -50,7 +50,7 @@ int nvmlDeviceGetName(nvml_device device, char *text, unsigned size) {
     return snprintf(text, size, "Simulated GPU %u", device->index) < 0;
 }
 int nvmlDeviceGetUUID(nvml_device device, char *text, unsigned size) {
-    return snprintf(text, size, "GPU-simulated-%u", device->index) < 0;
+    return snprintf(text, size, "GPU-51a70000-0000-0000-0000-%012x", device->index) < 0;
 }
 int nvmlDeviceGetPciInfo_v3(nvml_device device, struct nvml_pci *pci) {
     snprintf(pci->bus_id, sizeof pci->bus_id, "%s", buses[device->index]);

@@ -636,6 +636,12 @@ API(SetThreadIdType, int type) {
     return CUPTI_OK;
 }
 
+// Which board a device is: DOUBLE_ORDER=10 means that the second is CUDA's first, as with CUDA_VISIBLE_DEVICES=1,0.
+static uint8_t double_board(uint32_t device) {
+    const char *order = getenv("DOUBLE_ORDER");
+    return (uint8_t)(order && device < strlen(order) ? order[device] - '0' : (int)device);
+}
+
 API(ActivityEnable, int kind) {
     static const char name[] = "Double GPU";
     if (double_has("early") && !double_is_ready())
@@ -652,6 +658,9 @@ API(ActivityEnable, int kind) {
                                             .multiprocessors = 40,
                                             .capability_major = 9,
                                             .id = (uint32_t)i,
+                                            .uuid = {0x51, 0xa7, [15] = double_board((uint32_t)i)},
+                                            .mig = getenv("DOUBLE_MIG") != NULL,
+                                            .mig_uuid = {0x31, [15] = double_board((uint32_t)i)},
                                             .name = name};
         double_write(&record, sizeof record, CUPTI_KIND_DEVICE);
     }

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A GPU is one device of the trace, whoever speaks of it: CUPTI in one process or several, and NVML, which numbers devices
+# in another order when CUDA_VISIBLE_DEVICES or CUDA_DEVICE_ORDER say so. Of a MIG device the instance and its GPU are two.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+
+mkdir "$work/driver"
+${CC:-cc} -w -shared -fPIC -I "$TRACESMITH_SOURCE_DIR/agents/nvml" -o "$work/driver/libnvidia-ml.so.1" \
+    "$TRACESMITH_SOURCE_DIR/tests/nvml/double_nvml.c"
+LD_LIBRARY_PATH=$work/driver:$LD_LIBRARY_PATH
+export DOUBLE_DEVICES=2
+
+for order in 01 10; do
+    DOUBLE_ORDER=$order record "alone$order" -- "$programs/cu_work" launches=10 peers
+done
+options='--gpu-counters 50'
+for order in 01 10; do
+    DOUBLE_ORDER=$order record "order$order" -- "$programs/cu_work" launches=10 peers
+done
+record several -- sh -c "'$programs/cu_work' launches=10 && DOUBLE_ORDER=10 '$programs/cu_work' launches=20"
+DOUBLE_MIG=1 record mig -- "$programs/cu_work" launches=10
+python3 - "$work" <<'PY'
+import sys
+from trace import Run
+
+def uuids(run):
+    return {int(key.split(".")[1]): value for key, value in run.attributes.items() if key.startswith("device.")}
+
+def board(run, device):
+    return int(uuids(run)[device].split("-")[-1], 16)
+
+# Which board's counters lie on a device: "GPU 1 power [W]" is NVML's second.
+def counted(run, device):
+    return {int(t["name"].split()[1]) for t in run.tracks.values() if t["kind"] == "counter" and t["device"] == device}
+
+for order in "01", "10":
+    for name in "alone", "order":
+        run = Run(sys.argv[1], name + order)
+        run.expect(len(run.devices) == 2 and len(uuids(run)) == 2, f"devices {run.devices}")
+        kernels = {run.tracks[k["track"]]["device"] for k in run.of("kernel")}
+        run.expect(len(kernels) == 1, "kernels run on one device")
+        device = kernels.pop()
+        run.expect(board(run, device) == int(order[0]), f"CUDA's first is board {board(run, device)}")
+        if name == "order":
+            run.expect(counted(run, device) == {int(order[0])}, f"counters of {counted(run, device)} on it")
+        run.expect(not run.lost, f"lost {run.lost}")
+
+run = Run(sys.argv[1], "several")
+run.expect(len(run.devices) == 2, f"two processes, two GPUs: {run.devices}")
+where = {run.pid(k): board(run, run.tracks[k["track"]]["device"]) for k in run.of("kernel")}
+run.expect(sorted(where.values()) == [0, 1], f"{where}")
+
+run = Run(sys.argv[1], "mig")
+kernels = {run.tracks[k["track"]]["device"] for k in run.of("kernel")}
+run.expect(len(kernels) == 1 and uuids(run)[kernels.pop()].startswith("MIG-31000000-"), "an instance is itself")
+run.expect(sorted(u[:4] for u in uuids(run).values()) == ["GPU-", "GPU-", "MIG-", "MIG-"], "GPUs and instances")
+PY
