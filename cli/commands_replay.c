@@ -26,6 +26,11 @@ static const struct option replay_options[] = {
      .argument = "DEVICE",
      .doc = "Where to replay: the number of a device (0 is the first), or a part of its name; several, with "
             "commas between, take the recorded devices in their order"},
+    {.name = "against",
+     .argument = "DEVICE",
+     .doc =
+         "Run it on a second device too, and compare the two with each other instead of with the recording"},
+    {.name = "each", .doc = "With --against: compare what every command wrote after it, not only the end"},
     {.name = "range",
      .argument = "FIRST..LAST",
      .doc = "With --mode partial: these commands, numbered from 0 as results and findings name them"},
@@ -109,6 +114,8 @@ static const struct example replay_examples[] = {
     {"tracesmith replay run.sbt --save-source blur=blur.cl", "Get the recorded source of a kernel"},
     {"tracesmith replay run.sbt --source blur=blur.cl --tolerance 2ulp --timing",
      "Try it edited on the recorded data"},
+    {"tracesmith replay run.sbt --device 0 --against 1 --tolerance 4ulp",
+     "Does another device or driver compute the same, and which command is the first that does not"},
     {"tracesmith replay run.sbt --instructions blur", "What each source line of a kernel does"},
     {"tracesmith replay run.sbt --instructions blur --work-item 3,0 -o blur.sbt",
      "And every instruction of one work-item, for view"},

@@ -72,21 +72,31 @@ static bool read_permute(struct replay *replay) {
     return true;
 }
 
-// What --hazards and --permute do not do.
+// What --hazards, --permute and --against do not do.
 static bool is_alone(const struct invocation *invocation) {
-    static const char *const others[] = {"mode",     "range", "kernel",    "stream", "speed",       "timing",
-                                         "validate", "times", "tolerance", "all",    "save-results"};
-    const bool hazards = invocation_flag(invocation, "hazards"),
-               permute = invocation_flag(invocation, "permute");
-    if (hazards && permute) {
-        complain("--hazards runs nothing and --permute does: one of them");
-        return false;
-    }
-    for (size_t i = 0; (hazards || permute) && i < sizeof others / sizeof *others; i++)
-        if (invocation_flag(invocation, others[i])) {
-            complain("--%s says nothing to --%s", others[i], hazards ? "hazards" : "permute");
+    static const char *const alone[] = {"hazards", "permute", "against"};
+    static const char *const others[] = {"mode",   "range",     "kernel",       "stream", "speed",
+                                         "timing", "validate",  "instructions", "check",  "times",
+                                         "all",    "tolerance", "save-results"};
+    enum { FOR_AGAINST = 9 }; // from here on they say something to --against
+    const char *one = NULL;
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        if (one && invocation_flag(invocation, alone[i])) {
+            complain("--%s and --%s are two questions: one of them", one, alone[i]);
             return false;
         }
+        one = invocation_flag(invocation, alone[i]) ? alone[i] : one;
+    }
+    const bool against = one && strcmp(one, "against") == 0;
+    for (size_t i = 0; one && i < (against ? FOR_AGAINST : sizeof others / sizeof *others); i++)
+        if (invocation_flag(invocation, others[i])) {
+            complain("--%s says nothing to --%s", others[i], one);
+            return false;
+        }
+    if (invocation_flag(invocation, "each") && !against) {
+        complain("--each is for --against");
+        return false;
+    }
     return true;
 }
 
@@ -98,6 +108,8 @@ static bool read_options(struct replay *replay) {
     uint64_t count = 1;
     replay->options = (tsmith_replay_options){.size = sizeof replay->options};
     replay->options.device = invocation_value(invocation, "device");
+    replay->options.against = invocation_value(invocation, "against");
+    replay->options.each = invocation_flag(invocation, "each");
     if (times && (!quantity_count(times, &count) || !count || count > 10000)) {
         complain("--times: '%s' is not a number from 1 to 10000", times);
         return false;
@@ -250,7 +262,7 @@ static void add_worst(struct text *text, const tsmith_replay_result *result) {
     }
 }
 
-static void add_result_text(struct text *text, const tsmith_replay_result *result) {
+static void add_result_text(struct text *text, const tsmith_replay_result *result, bool against) {
     text_add_format(text, "%-16s  buffer %" PRIu64 " %s", tsmith_verdict_name(result->verdict),
                     result->buffer, strcmp(result->what, "map") == 0 ? "mapped" : result->what);
     text_add_format(text, result->command == 1 ? " after %" PRIu64 " command" : " after %" PRIu64 " commands",
@@ -267,7 +279,7 @@ static void add_result_text(struct text *text, const tsmith_replay_result *resul
         text_add_format(text, ": %s at byte %" PRIu64 " of %" PRIu64 " is ",
                         tsmith_element_name(result->element), result->offset, result->bytes);
         add_value(text, result->element, result->replayed);
-        text_add_cstr(text, ", recorded was ");
+        text_add_cstr(text, against ? " on the second device, on the first " : ", recorded was ");
         add_value(text, result->element, result->recorded);
         text_add_cstr(text, "; ");
         text_add_count(text, result->different);
@@ -286,6 +298,12 @@ static void add_devices(struct text *text, const struct replay *replay, bool jso
         text_add_safe(text, text_string(tsmith_replay_device(replay->replay)), 200);
         text_add_format(text, replay->options.times == 1 ? ", once\n" : ", %" PRIu32 " times\n",
                         replay->options.times);
+    }
+    const char *against = tsmith_replay_against(replay->replay);
+    if (against) {
+        text_add_cstr(text, json ? ",\"against\":" : "against ");
+        json ? text_add_json_cstr(text, against) : text_add_safe(text, text_string(against), 200);
+        text_add_cstr(text, json ? "" : ": they are compared with each other, not with the recording\n");
     }
     // In text only where there is a choice.
     const bool several = tsmith_replay_mapping_get(replay->replay, 1, &mapping);
@@ -344,7 +362,8 @@ static void add_results(struct text *text, struct replay *replay, bool json) {
         }
         text_add_cstr(text, json && shown ? ",\n" : "");
         shown++;
-        json ? add_result_json(text, result) : add_result_text(text, result);
+        json ? add_result_json(text, result)
+             : add_result_text(text, result, tsmith_replay_against(replay->replay) != NULL);
     }
     text_add_cstr(text, json ? "]" : "");
     if (hidden)

@@ -156,6 +156,11 @@ typedef struct tsmith_replay_options {
     int timing;               // how long each command takes is measured (tsmith_replay_time_get)
     tsmith_replay_take *take; // called with every result whose bytes were recorded; NULL: nobody wants them
     void *take_context;
+    // A second device, named like `device`: nothing is compared with what was recorded; both run the commands one after the
+    // other, and what they read, map and hold in the end is compared with each other: `recorded` of a result is the first
+    // device's. Parts, speed and timing are not for this. NULL: none.
+    const char *against;
+    int each; // with `against`: what every command wrote is compared after it, too
 } tsmith_replay_options;
 
 // Takes the times of the recorded commands from the trace that the recording is in. Before a replay that needs them.
@@ -171,7 +176,7 @@ typedef struct tsmith_replay_result {
     uint64_t command; // how many commands were before it
     const char
         *what; // "read", "map", "released", "at the end", "overwritten" (by a command that was not recorded):
-               // where the program let it be seen; "written": after that command (profile --capture-hashes)
+    // where the program let it be seen; "written": after that command (profile --capture-hashes, each)
     uint64_t buffer;         // the recording's number of it
     uint64_t bytes;          // compared
     const char *writer;      // the kernel or command that wrote the buffer last; NULL: none did
@@ -200,6 +205,8 @@ TSMITH_API tsmith_status tsmith_replay_run(tsmith_recording *recording, const ts
 TSMITH_API void tsmith_replay_destroy(tsmith_replay *replay);
 TSMITH_API const char *
 tsmith_replay_device(const tsmith_replay *replay); // its name; of several: joined by " + "
+// With options.against the second device's name, else NULL.
+TSMITH_API const char *tsmith_replay_against(const tsmith_replay *replay);
 // Which device a recorded one was replayed on; 0 past the last index. Text is the replay's.
 typedef struct tsmith_replay_mapping {
     uint64_t pid;         // of the recorded process

@@ -34,6 +34,9 @@ struct execute_wishes {
     void (*timed)(void *context, size_t record, int64_t duration);
     // In another order: what each command has written, after it, is a result of its record.
     bool each;
+    // In an order as near to the recorded one as can be: what nothing recorded brought into memory comes where it came. Else
+    // it is there from the beginning, and what comes in between has no place.
+    bool in_place;
 };
 
 struct execution; // devices, opened
@@ -74,6 +77,6 @@ tsmith_status execute_order_step(struct execute_order *order, uint32_t node);
 tsmith_status execute_order_bring(struct execute_order *order, uint32_t node);
 tsmith_status execute_order_conclude(struct execute_order *order); // what was read, and every memory
 tsmith_status execute_order_end(struct execute_order *order, tsmith_status status);
-void execute_opencl_close(struct execution *execution);
+void execute_opencl_close(struct execution *execution); // NULL is fine
 
 #endif

@@ -217,7 +217,7 @@ struct run {
     int64_t patience;
     // In another order than the recorded one (execute_opencl_order.c): every command waits for the one before it and for
     // nothing else, and everything that is read is a result.
-    bool serial;
+    bool serial, in_place;
     cl_event last;
     size_t last_context;
     char *included_root; // where files lie that sources include; NULL: there are none

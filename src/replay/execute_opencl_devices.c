@@ -156,6 +156,8 @@ const struct execute_mapping *execute_opencl_mapping(const struct execution *exe
 }
 
 void execute_opencl_close(struct execution *execution) {
+    if (!execution)
+        return;
     free(execution->devices);
     free(execution->wanted);
     free(execution->mappings);

@@ -471,7 +471,7 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
     if (!memory || !memory->handle.any || memory->released || !memory->parent)
         return TSMITH_OK; // it has a reason already
     // In another order there is no place for what came in between.
-    if (run->serial && memory->brought) {
+    if (run->serial && !run->in_place && memory->brought) {
         memory->why = "what it held later was written by something that was not recorded";
         return TSMITH_OK;
     }

@@ -19,16 +19,23 @@ static tsmith_status clear_shared(struct run *run, const struct recording_record
     return shared && shared->handle.shared ? memory_clear(run, shared) : TSMITH_OK;
 }
 
+// What memory got of what cannot be replayed.
+static tsmith_status execute_foreign(struct run *run, const struct recording_record *record) {
+    if (record->type == RECORDING_CONTENT)
+        return execute_content(run, record);
+    if (record->type == RECORDING_REFUSED)
+        execute_refused(run, record);
+    return TSMITH_OK;
+}
+
 static tsmith_status make_objects(struct run *run) {
     tsmith_status status = TSMITH_OK;
     for (run->at = 0; run->at < run->process->count && status == TSMITH_OK; run->at++) {
         const struct recording_record *record = &run->process->records[run->at];
         switch (record->type) {
         case RECORDING_REFUSED:
-            execute_refused(run, record);
-            break;
         case RECORDING_CONTENT:
-            status = execute_content(run, record);
+            status = run->in_place ? TSMITH_OK : execute_foreign(run, record);
             break;
         case RECORDING_PROCESS:
         case RECORDING_ARGUMENT:
@@ -85,6 +92,7 @@ static bool is_root(const struct live *live) {
 struct execute_order {
     struct run run;
     const struct plan *plan;
+    size_t foreign; // the record up to which it is in place
     tsmith_error error;
 };
 
@@ -103,6 +111,7 @@ tsmith_status execute_order_begin(struct execution *execution, const struct plan
                               .options = options,
                               .client = client,
                               .serial = true,
+                              .in_place = client->wishes && client->wishes->in_place,
                               .error = error ? error : &order->error};
     const tsmith_status status = run_begin(&order->run);
     return status == TSMITH_OK ? make_objects(&order->run) : status;
@@ -114,10 +123,23 @@ tsmith_status execute_order_step(struct execute_order *order, uint32_t number) {
     tsmith_status status = TSMITH_OK;
     if (node->kind != PLAN_COMMAND)
         return TSMITH_OK;
-    if (node->arguments)
+    for (; run->in_place && order->foreign < node->record && status == TSMITH_OK; order->foreign++) {
+        run->at = order->foreign;
+        status = execute_foreign(run, &run->process->records[run->at]);
+    }
+    if (node->arguments && status == TSMITH_OK)
         status = set_arguments(run, order->plan, node);
     run->at = node->record;
     return status == TSMITH_OK ? execute_command(run, &run->process->records[node->record]) : status;
+}
+
+// Whether an access of the node before this one is to the same memory, and writes too.
+static bool is_again(const struct plan *plan, const struct plan_node *node, uint32_t access) {
+    const struct plan_access *all = &plan->accesses[node->access_first];
+    for (uint32_t i = 0; i < access; i++)
+        if (all[i].memory == all[access].memory && (all[i].flags & PLAN_WRITES))
+            return true;
+    return false;
 }
 
 tsmith_status execute_order_bring(struct execute_order *order, uint32_t number) {
@@ -128,7 +150,7 @@ tsmith_status execute_order_bring(struct execute_order *order, uint32_t number) 
         const struct plan_access *access = &order->plan->accesses[node->access_first + i];
         const struct plan_memory *memory = &order->plan->memories[access->memory];
         struct live *live = memory->kind == PLAN_BUFFER ? live_memory(run, memory->id) : NULL;
-        if (live && is_root(live) && (access->flags & PLAN_WRITES))
+        if (live && is_root(live) && (access->flags & PLAN_WRITES) && !is_again(order->plan, node, i))
             status = memory_bring(run, live, find_queue(run, live->parent), node->record);
     }
     return status;
