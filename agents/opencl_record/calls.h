@@ -78,6 +78,8 @@
     X(clEnqueueSVMUnmap)                                                                                     \
     X(clEnqueueSVMMigrateMem)                                                                                \
     X(clEnqueueAcquireGLObjects)                                                                             \
-    X(clEnqueueReleaseGLObjects)
+    X(clEnqueueReleaseGLObjects)                                                                             \
+    X(clGetExtensionFunctionAddress)                                                                         \
+    X(clGetExtensionFunctionAddressForPlatform)
 
 #endif

@@ -58,8 +58,9 @@ static bool have_file(void) {
 
 // With the lock held. A process that writes beyond its limit would be sent a signal.
 static void append(const struct recording_writer *writer) {
-    if (!recorder_on())
+    if (!recorder_on() && !recorder.last_word)
         return;
+    recorder.last_word = false;
     if (writer->length > recorder.limit - recorder.written || !have_file() ||
         !file_write(recorder.fd, writer->bytes, writer->length)) {
         atomic_store(&recorder.on, false);

@@ -23,7 +23,7 @@
 //
 // Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c what a
 // command does to memory; snapshot.c copies it. headers.c finds what sources
-// include. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c, transfer.c, image.c, shared.c, mapping.c, sync.c and refused.c.
+// include. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c, transfer.c, image.c, shared.c, mapping.c, sync.c, extension.c and refused.c.
 #ifndef OPENCL_RECORD_RECORDER_H
 #define OPENCL_RECORD_RECORDER_H
 
@@ -122,6 +122,7 @@ struct recorder {
     int fd;
     uint64_t written, limit; // bytes of the file, and what the process may write
     uint64_t last_id;
+    bool last_word; // what is being written goes into the file though recording is over
     struct recording_writer writer, inner;
     struct chunk_table chunks;
 };
@@ -241,6 +242,9 @@ bool touch_end(struct touch *touch, cl_int status, const cl_event *event);
 void touch_after(struct touch *touch);
 // A command that is not known wrote these: what they hold is not known either.
 void touch_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count);
+// A command that may write any memory: before it, and after.
+void touch_everything(struct touch *touch);
+void touch_everything_unknown(void);
 
 // ---- refused.c
 
@@ -255,6 +259,7 @@ void snapshot_take(struct object *memory, enum recording_type type, uint64_t fla
 // Writes down those that have arrived.
 void snapshot_reap(void);
 void snapshot_at_exit(void);
+void snapshot_too_late(void); // a command comes that is not recorded, since recording is over: says so, once
 // Before the last reference to a queue goes: what is in it is still waited for.
 void snapshot_queue_goes(cl_command_queue queue);
 

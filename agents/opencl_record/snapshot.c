@@ -318,12 +318,16 @@ void snapshot_reap(void) {
     }
 }
 
+// Its context is not held longer than the program holds it, where the program has waited for all that is in it.
 void snapshot_queue_goes(cl_command_queue queue) {
-    cl_event event = put_marker(queue), old = NULL;
+    pthread_mutex_lock(&recorder.lock);
+    const struct object *object = object_find(queue, OBJECT_QUEUE);
+    const bool idle = object && object->enqueued == object->finished;
+    pthread_mutex_unlock(&recorder.lock);
+    cl_event event = idle ? NULL : put_marker(queue), old = NULL;
     if (!event)
         return;
     pthread_mutex_lock(&recorder.lock);
-    const struct object *object = object_find(queue, OBJECT_QUEUE);
     // The oldest makes room: by then it is complete, or the program waits for nothing.
     if (gone_count == MARKERS_MOST) {
         old = gone[0].event;
@@ -341,6 +345,7 @@ void snapshot_queue_goes(cl_command_queue queue) {
 // ---- at exit
 
 static int64_t exit_until;
+static atomic_bool concluded; // and nothing came since
 
 static bool wait_for(const struct snapshot *snapshot, int *status) {
     const struct timespec nap = {.tv_nsec = 200000};
@@ -413,5 +418,18 @@ void snapshot_at_exit(void) {
     free(left.buffers);
     record_open(RECORDING_END);
     record_close();
+    atomic_store(&concluded, recorder_on());
     atomic_store(&recorder.on, false);
+}
+
+// An exit handler of the program's that was registered before its first context runs after ours.
+void snapshot_too_late(void) {
+    if (!atomic_load_explicit(&concluded, memory_order_relaxed) || !atomic_exchange(&concluded, false))
+        return;
+    struct recording_writer *writer = record_open(RECORDING_REFUSED);
+    recording_put_text(writer, RECORDING_KEY_NAME, "exit handlers");
+    recording_put_text(writer, RECORDING_KEY_TEXT,
+                       "what the program enqueues after its recording was concluded, at exit");
+    recorder.last_word = true;
+    record_close();
 }

@@ -49,8 +49,10 @@ static bool pass_launch(struct touch *touch, struct object *queue) {
 void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, cl_uint count,
                  const cl_event *waits) {
     *touch = (struct touch){.count = count, .waits = waits, .queue = queue, .on = recorder_on()};
-    if (!touch->on)
+    if (!touch->on) {
+        snapshot_too_late();
         return;
+    }
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find(queue, OBJECT_QUEUE);
     touch->enqueued = object ? object->enqueued : 0;
@@ -221,4 +223,59 @@ void touch_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count) 
         object->known = false;
     }
     pthread_mutex_unlock(&recorder.lock);
+}
+
+// ---- a command of which nobody says what memory it writes
+
+struct everything {
+    struct object **memory;
+    size_t count, capacity;
+};
+
+static void add_memory(struct object *object, void *context) {
+    struct everything *all = context;
+    if (object->parent || object->references <= 0)
+        return;
+    if (all->count == all->capacity) {
+        const size_t capacity = all->capacity ? all->capacity * 2 : 64;
+        void *memory = realloc(all->memory, capacity * sizeof(struct object *));
+        if (!memory) {
+            atomic_store(&recorder.on, false); // what it wrote would be taken for known
+            return;
+        }
+        all->memory = memory;
+        all->capacity = capacity;
+    }
+    all->memory[all->count++] = object;
+}
+
+static struct everything find_everything(void) {
+    struct everything all = {0};
+    pthread_mutex_lock(&recorder.lock);
+    object_each(OBJECT_BUFFER, add_memory, &all);
+    object_each(OBJECT_IMAGE, add_memory, &all);
+    object_each(OBJECT_SHARED, add_memory, &all);
+    pthread_mutex_unlock(&recorder.lock);
+    return all;
+}
+
+void touch_everything(struct touch *touch) {
+    if (!touch->on)
+        return;
+    struct everything all = find_everything();
+    for (size_t i = 0; i < all.count; i++)
+        touch_object(touch, all.memory[i], TOUCH_WRITES);
+    free(all.memory);
+}
+
+// Through which queue it was written is not known either.
+void touch_everything_unknown(void) {
+    struct everything all = find_everything();
+    pthread_mutex_lock(&recorder.lock);
+    for (size_t i = 0; i < all.count; i++) {
+        all.memory[i]->many_writers = true;
+        all.memory[i]->known = false;
+    }
+    pthread_mutex_unlock(&recorder.lock);
+    free(all.memory);
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions the program fetches by name: they go past the layer's table. A list of commands is passed on like a native
+// kernel: any memory may be another after it. Of others that enqueue it is said, when the program fetches them, that what
+// they do is not recorded. Rules: recorder.h.
+#include <string.h>
+
+#include "recorder.h"
+
+// What they write is memory of their own kind, which no recorded command has, or of another API.
+static const char *const not_recorded[] = {
+    "clEnqueueMemcpyINTEL",
+    "clEnqueueMemFillINTEL",
+    "clEnqueueMemsetINTEL",
+    "clEnqueueMigrateMemINTEL",
+    "clEnqueueSVMFreeARM",
+    "clEnqueueSVMMemcpyARM",
+    "clEnqueueSVMMemFillARM",
+    "clEnqueueSVMMapARM",
+    "clEnqueueSVMUnmapARM",
+    "clEnqueueTaskINTEL",
+    "clEnqueueReadHostPipeINTEL",
+    "clEnqueueWriteHostPipeINTEL",
+    "clEnqueueAcquireExternalMemObjectsKHR",
+    "clEnqueueReleaseExternalMemObjectsKHR",
+    "clEnqueueSignalSemaphoresKHR",
+    "clEnqueueWaitSemaphoresKHR",
+    "clEnqueueReadGlobalVariableINTEL",
+    "clEnqueueWriteGlobalVariableINTEL",
+};
+
+// Not the extension's own type: older headers have none, and the layout of its arguments is fixed.
+typedef cl_int(CL_API_CALL *enqueue_list)(cl_uint count, cl_command_queue *queues, void *list,
+                                          cl_uint wait_count, const cl_event *waits, cl_event *event);
+static _Atomic(enqueue_list) next_enqueue_list;
+
+static cl_int CL_API_CALL enqueue_command_buffer(cl_uint count, cl_command_queue *queues, void *list,
+                                                 cl_uint wait_count, const cl_event *waits, cl_event *event) {
+    struct touch touch;
+    touch_begin(&touch, count && queues ? queues[0] : NULL, NULL, wait_count, waits);
+    const bool wanted = touch.recorded;
+    touch.recorded = false;
+    touch_everything(&touch);
+    const bool on = touch.on;
+    const cl_int status =
+        atomic_load(&next_enqueue_list)(count, queues, list, touch.count, touch.waits, event);
+    touch_end(&touch, status, event);
+    if (on && status == CL_SUCCESS) {
+        touch_everything_unknown();
+        if (wanted)
+            refuse("clEnqueueCommandBufferKHR", "the commands of a list are not recorded", NULL, 0, event);
+    }
+    return status;
+}
+
+static void *give_list(void *function) {
+    enqueue_list none = NULL, real;
+    memcpy(&real, &function, sizeof real);
+    if (atomic_compare_exchange_strong(&next_enqueue_list, &none, real) || none == real) {
+        real = enqueue_command_buffer;
+        memcpy(&function, &real, sizeof function);
+    } else {
+        refuse("clEnqueueCommandBufferKHR", "lists of commands of a second platform are not seen", NULL, 0,
+               NULL);
+    }
+    return function;
+}
+
+static void *give(const char *name, void *function) {
+    static atomic_bool said[sizeof not_recorded / sizeof *not_recorded];
+    if (!function || !name || !recorder_on())
+        return function;
+    if (strcmp(name, "clEnqueueCommandBufferKHR") == 0)
+        return give_list(function);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (strcmp(name, not_recorded[i]) == 0 && !atomic_exchange(&said[i], true))
+            refuse(name, "the program fetched it by name: what it enqueues is not recorded", NULL, 0, NULL);
+    return function;
+}
+
+void *record_clGetExtensionFunctionAddress(const char *name) {
+    return give(name, recorder.next.clGetExtensionFunctionAddress(name));
+}
+
+void *record_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name) {
+    return give(name, recorder.next.clGetExtensionFunctionAddressForPlatform(platform, name));
+}
