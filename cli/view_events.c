@@ -168,10 +168,10 @@ static bool is_first_of_name(struct writer *writer, const struct own_field *own)
 }
 
 // The stack of an event, where stacks are wanted.
-static bool stack_of(const struct writer *writer, uint32_t row, uint64_t *stack) {
+static bool stack_of(const struct writer *writer, uint32_t row, uint32_t field, uint64_t *stack) {
     for (uint32_t i = 0; writer->view->with_stacks && i < writer->column_count; i++) {
         const tsmith_column *column = &writer->columns[i];
-        if (!column->values || column->field != TSMITH_FIELD_STACK || !tsmith_column_has(column, row))
+        if (!column->values || column->field != field || !tsmith_column_has(column, row))
             continue;
         *stack = view_element(column->type, column->values, row);
         return *stack != 0;
@@ -186,8 +186,12 @@ static void json_collect(void *context, uint32_t row, struct text *record) {
     writer->event++;
     text_add_cstr(record, "{\"track\":");
     text_add_u64(record, writer->track);
-    if (stack_of(writer, row, &stack)) {
+    if (stack_of(writer, row, TSMITH_FIELD_STACK, &stack)) {
         text_add_cstr(record, ",\"frames\":");
+        stacks_add_json(&writer->view->stacks, record, (uint32_t)stack);
+    }
+    if (stack_of(writer, row, TSMITH_FIELD_WAKER_STACK, &stack)) {
+        text_add_cstr(record, ",\"waker_frames\":");
         stacks_add_json(&writer->view->stacks, record, (uint32_t)stack);
     }
     for (uint32_t i = 0; i < writer->column_count; i++) { // the trace's own come last
@@ -329,7 +333,7 @@ static void add_csv_path(struct text *record, const struct writer *writer, uint3
     uint64_t stack;
     struct text path = {0};
     text_add_char(record, ',');
-    if (stack_of(writer, row, &stack)) {
+    if (stack_of(writer, row, TSMITH_FIELD_STACK, &stack)) {
         stacks_add_path(&writer->view->stacks, &path, (uint32_t)stack);
         add_csv_text(record, (tsmith_string){text_cstr(&path), path.length});
     }

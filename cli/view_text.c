@@ -9,6 +9,7 @@
 #include "terminal.h"
 #include "view.h"
 
+enum { WAKER_INDENT = 11 }; // as functions are
 enum {
     DURATION_COLUMNS = 9,
     TRACK_COLUMNS = 18, // at most
@@ -39,7 +40,8 @@ enum {
     X(LOCAL_Z)                                                                                               \
     X(QUEUE_TRACK)                                                                                           \
     X(LIVE_BYTES)                                                                                            \
-    X(RESULT) X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED) X(STACK) X(LINE) X(COUNT) X(TAKEN) X(WAKER)
+    X(RESULT)                                                                                                \
+    X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED) X(STACK) X(LINE) X(COUNT) X(TAKEN) X(WAKER) X(WAKER_STACK)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -267,6 +269,11 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
     uint64_t stack;
     if (lines->view->with_stacks && get(lines, AT_STACK, row, &stack))
         stacks_add_text(&lines->view->stacks, record, (uint32_t)stack, lines->line_columns);
+    if (lines->view->with_stacks && get(lines, AT_WAKER_STACK, row, &stack) && stack) {
+        text_add_repeat(record, ' ', WAKER_INDENT);
+        text_add_cstr(record, "woken from\n");
+        stacks_add_text(&lines->view->stacks, record, (uint32_t)stack, lines->line_columns);
+    }
 }
 
 static bool lines_emit(void *context, const char *record, size_t length) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,12 +115,16 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     agent->skeleton->rodata->launcher_namespace = (unsigned)namespace.st_ino;
     agent->skeleton->rodata->with_stacks = options->stacks != 0;
     choose_programs(agent);
+    if (!options->stacks || !options->sched)
+        bpf_map__set_max_entries(agent->skeleton->maps.copies, 1);
     if (options->ring_bytes)
         bpf_map__set_max_entries(agent->skeleton->maps.ring, (uint32_t)options->ring_bytes);
     const int failed = trace_bpf__load(agent->skeleton);
-    *lacks_right = failed == -EPERM || failed == -EACCES;
+    *lacks_right = failed == -EPERM; // EACCES is what the verifier says of a program
     if (failed)
         return say(message, size, "the kernel does not take the programs: %s", strerror(-failed));
+    for (unsigned i = 0; i < bpf_map__max_entries(agent->skeleton->maps.copies); i++)
+        bpf_map_update_elem(bpf_map__fd(agent->skeleton->maps.free_copies), NULL, &i, BPF_ANY);
     agent->ring = ring_buffer__new(bpf_map__fd(agent->skeleton->maps.ring), take_event, agent, NULL);
     return agent->ring ? 0 : say(message, size, "no ring buffer: %s", strerror(errno));
 }
@@ -230,6 +235,11 @@ static int read_records(struct agent_bpf *agent, int (*each)(void *context, void
     return taken;
 }
 
+static void wait_for_records(struct agent_bpf *agent, int milliseconds) {
+    struct epoll_event event;
+    (void)epoll_wait(ring_buffer__epoll_fd(agent->ring), &event, 1, milliseconds);
+}
+
 static void stop(struct agent_bpf *agent) {
     for (unsigned i = 0; i < agent->link_count; i++)
         bpf_link__destroy(agent->links[i]);
@@ -263,6 +273,7 @@ const struct agent_bpf_table *tracesmith_bpf_calls(void) {
                                                  .open = open_agent,
                                                  .cost = cost,
                                                  .start = start,
+                                                 .wait = wait_for_records,
                                                  .read = read_records,
                                                  .stop = stop,
                                                  .lost = lost,

@@ -44,7 +44,7 @@ extern "C" {
     X(INSTRUCTION_COUNT, 24, "instruction_count",                                                            \
       "how often a launch ran an instruction of its kernel, on a device that interprets")                    \
     X(OFF_CPU, 25, "off_cpu", "a host thread did not run: what it was in, and who woke it")                  \
-    X(DRIVER, 26, "driver", "the system's kernel, for a GPU: a fence was emitted, signaled or waited for")
+    X(DRIVER, 26, "driver", "the system's kernel, for a GPU: fences, calls of the driver, faults, jobs")
 
 typedef enum tsmith_kind {
     TSMITH_KIND_NONE = 0,
@@ -130,14 +130,15 @@ typedef enum tsmith_type {
     X(TAKEN, 45, "taken", U64, "", "how often the condition of a branch was true")                           \
     X(WOKEN, 46, "woken", TIME, "ns", "when a thread that did not run was ready to run again")               \
     X(WAKER, 47, "waker", STRING, "", "who woke it: the name of a thread, or interrupt")                     \
-    X(WAKER_TID, 48, "waker_tid", U64, "", "number of the thread that woke it")
+    X(WAKER_TID, 48, "waker_tid", U64, "", "number of the thread that woke it")                              \
+    X(WAKER_STACK, 49, "waker_stack", U32, "", "id of the call stack that it was woken from")
 
 typedef enum tsmith_field {
     TSMITH_FIELD_NONE = 0,
 #define TSMITH_FIELD_ENUM(NAME, number, name, type, unit, doc) TSMITH_FIELD_##NAME = number,
     TSMITH_FIELD_TABLE(TSMITH_FIELD_ENUM)
 #undef TSMITH_FIELD_ENUM
-        TSMITH_FIELD_LIMIT = 49,
+        TSMITH_FIELD_LIMIT = 50,
     // Fields a trace brings with it (attributes with no column of their own) are numbered from here, per
     // trace.
     TSMITH_FIELD_DYNAMIC = 4096
@@ -203,7 +204,13 @@ typedef enum tsmith_field {
     X(STOPPED, 131, "stopped", "stopped by a signal or a debugger")                                          \
     X(FENCE_EMIT, 136, "fence_emit", "a fence was handed to the device")                                     \
     X(FENCE_SIGNALED, 137, "fence_signaled", "a fence was reached by the device")                            \
-    X(FENCE_WAIT, 138, "fence_wait", "a host thread waited for a fence, in the kernel")
+    X(FENCE_WAIT, 138, "fence_wait", "a host thread waited for a fence, in the kernel")                      \
+    X(IOCTL, 139, "ioctl", "a host thread called a driver by its device node")                               \
+    X(DEVICE_MMAP, 140, "device_mmap", "a host thread mapped memory of a device, or of its driver")          \
+    X(DEVICE_FAULT, 141, "device_fault", "a host thread touched such memory, and the driver brought it")     \
+    X(JOB_QUEUED, 142, "job_queued", "a job was given to the kernel's GPU scheduler")                        \
+    X(JOB_RUN, 143, "job_run", "the scheduler handed a job to the device")                                   \
+    X(JOB_DONE, 144, "job_done", "a job of the scheduler was done")
 
 typedef enum tsmith_operation {
     TSMITH_OPERATION_NONE = 0,

@@ -348,8 +348,8 @@ static const char *host_word(const struct off_reason *reason) {
 static struct report_table *begin_host_table(struct report *report) {
     static const tsmith_report_column COLUMNS[] = {
         {"device", TSMITH_CELL_TEXT},   {"host", TSMITH_CELL_TEXT},     {"in", TSMITH_CELL_TEXT},
-        {"woken_by", TSMITH_CELL_TEXT}, {"time", TSMITH_CELL_DURATION}, {"share", TSMITH_CELL_SHARE},
-        {"count", TSMITH_CELL_COUNT}};
+        {"at", TSMITH_CELL_TEXT},       {"woken_by", TSMITH_CELL_TEXT}, {"woken_from", TSMITH_CELL_TEXT},
+        {"time", TSMITH_CELL_DURATION}, {"share", TSMITH_CELL_SHARE},   {"count", TSMITH_CELL_COUNT}};
     return REPORT_TABLE(
         report, "host_bound",
         "what the launching threads were in while the device was host-bound (ready: waiting for a "
@@ -367,7 +367,9 @@ static void write_host(struct idle *idle, struct report *report, struct report_t
         analysis_device_text(report, table, idle->context, device);
         report_text(report, table, analysis_text(host_word(reason)));
         report_text(report, table, tsmith_dictionary_string(dictionary, reason->name));
+        report_text(report, table, tsmith_dictionary_string(dictionary, reason->place));
         report_text(report, table, tsmith_dictionary_string(dictionary, reason->waker));
+        report_text(report, table, tsmith_dictionary_string(dictionary, reason->waker_place));
         report_integer(report, table, reason->time);
         report_share(report, table, reason->time, idle->times[CAUSE_HOST_BOUND]);
         report_integer(report, table, (int64_t)reason->count);
@@ -380,8 +382,11 @@ static void advise_host(const struct idle *idle) {
     const int64_t least = idle->times[CAUSE_HOST_BOUND] / LEAST_PART;
     for (size_t i = 0; i < NAMED && i < idle->off.reason_count && idle->off.reasons[i].time > least; i++) {
         const struct off_reason *reason = &idle->off.reasons[i];
-        const tsmith_string name = tsmith_dictionary_string(idle->context->dictionary, reason->name),
-                            waker = tsmith_dictionary_string(idle->context->dictionary, reason->waker);
+        const tsmith_dictionary *dictionary = idle->context->dictionary;
+        const tsmith_string name = tsmith_dictionary_string(dictionary, reason->name),
+                            waker = tsmith_dictionary_string(dictionary, reason->waker),
+                            place = tsmith_dictionary_string(dictionary, reason->place),
+                            from = tsmith_dictionary_string(dictionary, reason->waker_place);
         char text[REPORT_TEXT];
         if (reason->operation == TSMITH_OPERATION_NONE || reason->operation == TSMITH_OPERATION_PREEMPTED)
             advice_evidence(idle->context->advice, ADVICE_HOST_BOUND, "%s of it the host %s.",
@@ -389,9 +394,11 @@ static void advise_host(const struct idle *idle) {
                             reason->operation ? "waits for a processor" : "computes");
         else
             advice_evidence(idle->context->advice, ADVICE_HOST_BOUND,
-                            "%s of it the host is %s in %.*s%s%.*s.", report_duration(text, reason->time),
-                            host_word(reason), analysis_shown(name), name.bytes,
-                            waker.length ? ", woken by " : "", analysis_shown(waker), waker.bytes);
+                            "%s of it the host is %s in %.*s%s%.*s%s%.*s%s%.*s.",
+                            report_duration(text, reason->time), host_word(reason), analysis_shown(name),
+                            name.bytes, place.length ? ", called by " : "", analysis_shown(place),
+                            place.bytes, waker.length ? ", woken by " : "", analysis_shown(waker),
+                            waker.bytes, from.length ? " in " : "", analysis_shown(from), from.bytes);
     }
 }
 
@@ -585,7 +592,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     idle->compiles = calloc(timeline->thread_count + 1, sizeof *idle->compiles);
     idle->next = malloc((timeline->row_count + 1) * sizeof *idle->next);
     if (!idle->waits || !idle->compiles || !idle->next || !host_calls_init(&idle->calls, timeline) ||
-        !find_activities(idle))
+        (idle->off.count && !off_cpu_name(&idle->off, context->dictionary)) || !find_activities(idle))
         return TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < timeline->row_count; i++)
         idle->next[i] = timeline->rows[i].first_command;

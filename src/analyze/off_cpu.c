@@ -3,12 +3,15 @@
 #include "analyze/off_cpu.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 
 void off_cpu_finish(struct off_cpu *off) {
     free(off->periods);
     free(off->reasons);
+    free(off->places);
+    tsmith_stack_names_destroy(off->names);
     *off = (struct off_cpu){0};
 }
 
@@ -18,7 +21,7 @@ bool off_cpu_take(struct off_cpu *off, const tsmith_batch *batch) {
         !tsmith_batch_column(batch, TSMITH_FIELD_START, &start))
         return true;
     for (uint32_t row = 0; row < kind.count; row++) {
-        uint64_t duration, woken, name = 0, waker = 0, operation = 0;
+        uint64_t duration, woken, name = 0, waker = 0, stack = 0, waker_stack = 0, operation = 0;
         if (((const uint8_t *)kind.values)[row] != TSMITH_KIND_OFF_CPU ||
             !tsmith_batch_get(batch, TSMITH_FIELD_DURATION, row, &duration))
             continue;
@@ -30,12 +33,21 @@ bool off_cpu_take(struct off_cpu *off, const tsmith_batch *batch) {
         tsmith_batch_get(batch, TSMITH_FIELD_OPERATION, row, &operation);
         tsmith_batch_get(batch, TSMITH_FIELD_NAME, row, &name);
         tsmith_batch_get(batch, TSMITH_FIELD_WAKER, row, &waker);
+        tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack);
+        tsmith_batch_get(batch, TSMITH_FIELD_WAKER_STACK, row, &waker_stack);
         int64_t ready = tsmith_batch_get(batch, TSMITH_FIELD_WOKEN, row, &woken) ? (int64_t)woken : to;
         if (operation == TSMITH_OPERATION_PREEMPTED)
             ready = from;
         ready = ready < from ? from : ready > to ? to : ready;
-        off->periods[off->count++] = (struct off_period){
-            from, ready, to, tsmith_batch_track(batch), (uint32_t)name, (uint32_t)waker, (uint8_t)operation};
+        off->periods[off->count++] = (struct off_period){.from = from,
+                                                         .woken = ready,
+                                                         .to = to,
+                                                         .track = tsmith_batch_track(batch),
+                                                         .name = (uint32_t)name,
+                                                         .waker = (uint32_t)waker,
+                                                         .stack = (uint32_t)stack,
+                                                         .waker_stack = (uint32_t)waker_stack,
+                                                         .operation = (uint8_t)operation};
         off->sorted = false;
     }
     return true;
@@ -48,6 +60,51 @@ static int by_track_and_start(const void *a, const void *b) {
     return (left->from > right->from) - (left->from < right->from);
 }
 
+// ---- where in a program
+
+bool off_cpu_name(struct off_cpu *off, const tsmith_dictionary *dictionary) {
+    off->place_count = tsmith_dictionary_stack_count(dictionary);
+    off->dictionary = dictionary;
+    if (off->place_count <= 1)
+        return true;
+    off->places = calloc(off->place_count, sizeof *off->places);
+    return off->places && tsmith_stack_names_create(dictionary, &off->names) == TSMITH_OK;
+}
+
+// What programs wait and wake with is the system's; why is said by who called it.
+static bool is_of_system(const struct off_cpu *off, const tsmith_stack_line *line) {
+    static const char *const libraries[] = {"libc.so",  "libc-",     "libpthread",
+                                            "ld-linux", "libstdc++", "[vdso]"};
+    const tsmith_module *module = tsmith_dictionary_module(off->dictionary, line->module);
+    const char *path = module ? tsmith_dictionary_string(off->dictionary, module->path).bytes : "";
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+        if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    return line->flags & TSMITH_FRAME_KERNEL;
+}
+
+static uint32_t find_place(const struct off_cpu *off, uint32_t stack) {
+    enum { LINES = 256 };
+    tsmith_stack_line lines[LINES];
+    const size_t there = tsmith_stack_lines(off->names, stack, lines, LINES),
+                 count = there < LINES ? there : LINES;
+    for (size_t i = 0; i < count; i++)
+        if (!is_of_system(off, &lines[i]))
+            return lines[i].function;
+    return 0;
+}
+
+static uint32_t place_of(struct off_cpu *off, uint32_t stack) {
+    if (!off->names || !stack || stack >= off->place_count)
+        return 0;
+    if (!off->places[stack])
+        off->places[stack] = find_place(off, stack) + 1;
+    return off->places[stack] - 1;
+}
+
+// ---- reasons
+
 void off_cpu_clear(struct off_cpu *off) {
     off->reason_count = 0;
 }
@@ -58,7 +115,8 @@ static bool add_reason(struct off_cpu *off, const struct off_reason *reason) {
     for (size_t i = 0; i < off->reason_count; i++) {
         struct off_reason *known = &off->reasons[i];
         if (known->operation == reason->operation && known->name == reason->name &&
-            known->waker == reason->waker) {
+            known->waker == reason->waker && known->place == reason->place &&
+            known->waker_place == reason->waker_place) {
             known->time += reason->time;
             known->count += reason->count;
             return true;
@@ -102,8 +160,13 @@ bool off_cpu_add(struct off_cpu *off, uint32_t track, int64_t from, int64_t to) 
         const struct off_period *period = &off->periods[i];
         if (period->track != track || period->from >= to)
             break;
-        const struct off_reason waits = {period->operation, period->name, period->waker,
-                                         overlap(from, to, period->from, period->woken), 1},
+        const struct off_reason waits = {.operation = period->operation,
+                                         .name = period->name,
+                                         .waker = period->waker,
+                                         .place = place_of(off, period->stack),
+                                         .waker_place = place_of(off, period->waker_stack),
+                                         .time = overlap(from, to, period->from, period->woken),
+                                         .count = 1},
                                 ready = {.operation = TSMITH_OPERATION_PREEMPTED,
                                          .time = overlap(from, to, period->woken, period->to),
                                          .count = 1};
@@ -122,7 +185,11 @@ static int by_time(const void *a, const void *b) {
         return left->operation < right->operation ? -1 : 1;
     if (left->name != right->name)
         return left->name < right->name ? -1 : 1;
-    return (left->waker > right->waker) - (left->waker < right->waker);
+    if (left->waker != right->waker)
+        return left->waker < right->waker ? -1 : 1;
+    if (left->place != right->place)
+        return left->place < right->place ? -1 : 1;
+    return (left->waker_place > right->waker_place) - (left->waker_place < right->waker_place);
 }
 
 void off_cpu_sort_reasons(struct off_cpu *off) {

@@ -10,18 +10,21 @@
 
 #include "tracesmith/batch.h"
 #include "tracesmith/schema.h"
+#include "tracesmith/stacks.h"
 
 struct off_period {
     int64_t from, woken, to; // from `woken` on it waited for a processor
     uint32_t track;
-    uint32_t name, waker; // strings; 0: none
-    uint8_t operation;    // tsmith_operation
+    uint32_t name, waker;        // strings; 0: none
+    uint32_t stack, waker_stack; // 0: none
+    uint8_t operation;           // tsmith_operation
 };
 
 // What a thread was in, in all the stretches that were asked about.
 struct off_reason {
     uint8_t operation; // NONE: it ran; PREEMPTED: it waited for a processor
     uint32_t name, waker;
+    uint32_t place, waker_place; // functions of programs, as strings; 0: not known
     int64_t time;
     uint64_t count; // of periods, that lie in the stretches if only in part
 };
@@ -33,11 +36,17 @@ struct off_cpu {
     bool sorted;
     struct off_reason *reasons; // the longest first, after off_cpu_sort_reasons
     size_t reason_count, reason_capacity;
+    const tsmith_dictionary *dictionary;
+    tsmith_stack_names *names; // NULL: of no dictionary yet
+    uint32_t *places;          // by stack, once asked for: the string, + 1
+    uint32_t place_count;
 };
 
 void off_cpu_finish(struct off_cpu *off);
 // Takes the periods of a batch, if it has any. False when memory is exhausted.
 bool off_cpu_take(struct off_cpu *off, const tsmith_batch *batch);
+// Where the stacks that were taken are named: before reasons are added. Without it no place is known.
+bool off_cpu_name(struct off_cpu *off, const tsmith_dictionary *dictionary);
 // Forgets the reasons.
 void off_cpu_clear(struct off_cpu *off);
 // Adds what the thread of this track was in from `from` to `to`. False when memory is exhausted.

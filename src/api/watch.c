@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs in the kernel beside a capture. A thread of this process carries their records into a file without a name while
-// the program runs; when it has ended they become events, because by then it is known which processes and threads there
+// Programs in the kernel beside a capture. A thread of this process carries their records into a file of the session while
+// the program runs (watch_spool.h); when it has ended they become events, because by then it is known which processes and threads there
 // were, and where the clock lies.
 //
 //     created --join--> watching (reader runs) --the program ended--> stopped, source added
@@ -8,11 +8,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@
 #include "capture/launch_agents.h"
 
 enum { BUFFER = 1 << 20 };
-static const long NAP = 5000000; // ns between looks at the kernel's buffer
+enum { NAP = 5 }; // ms between looks at the kernel's buffer
 
 // ---- opening
 
@@ -99,9 +99,6 @@ tsmith_status tsmith_watch_create(const tsmith_watch_options *given, tsmith_watc
         status = load_table(watch, options.agent_directory, error);
     if (status == TSMITH_OK)
         status = open_agent(watch, &options, error);
-    if (status == TSMITH_OK && (watch->spool = file_temporary()) < 0)
-        status = status_set_errno(error, "no temporary file for what the kernel tells (TMPDIR names another "
-                                         "folder)");
     if (status == TSMITH_OK)
         *out = watch;
     else
@@ -127,27 +124,78 @@ static void spool_flush(tsmith_watch *watch) {
     watch->buffered = 0;
 }
 
+static void put(void *context, const void *record, size_t size) {
+    tsmith_watch *watch = context;
+    const struct watch_size head = {(uint32_t)size, AGENT_BPF_INTERFACE};
+    if (size > WATCH_RECORD_MOST || watch->spool_errno) {
+        watch->unspooled++;
+        return;
+    }
+    if (sizeof head + size > BUFFER - watch->buffered)
+        spool_flush(watch);
+    memcpy(watch->buffer + watch->buffered, &head, sizeof head);
+    memcpy(watch->buffer + watch->buffered + sizeof head, record, size);
+    watch->buffered += sizeof head + size;
+}
+
+// What a number of the kernel's means is written down before it is used.
+static void put_kernel_stack(tsmith_watch *watch, int number) {
+    struct {
+        struct agent_bpf_head head;
+        unsigned long long addresses[AGENT_BPF_DEPTH];
+    } record = {.head = {.type = WATCH_KERNEL_STACK, .more = (unsigned)number}};
+    if (number < 0 || number >= WATCH_KERNEL_STACKS || watch->kernel_stacks[number / 8] >> number % 8 & 1)
+        return;
+    const unsigned count = watch->table->stack(watch->agent, number, record.addresses);
+    watch->kernel_stacks[number / 8] |= (uint8_t)(1 << number % 8);
+    put(watch, &record, sizeof record.head + count * sizeof record.addresses[0]);
+}
+
 static int take_record(void *context, void *record, unsigned long size) {
     tsmith_watch *watch = context;
-    if (size > BUFFER - watch->buffered)
-        spool_flush(watch);
-    if (watch->spool_errno) {
-        watch->unspooled++;
+    const struct agent_bpf_head *head = record;
+    const struct agent_bpf_off_cpu *off = record;
+    if (head->type == AGENT_BPF_COPY) {
+        watch_copies_take(&watch->copies, record, size, put, watch);
         return 0;
     }
-    memcpy(watch->buffer + watch->buffered, record, size);
-    watch->buffered += size;
+    if (head->type == AGENT_BPF_NEW_CODE) {
+        watch_copies_forget(&watch->copies, head->more);
+        return 0;
+    }
+    if (head->type == AGENT_BPF_OFF_CPU) {
+        put_kernel_stack(watch, off->stack);
+        put_kernel_stack(watch, off->waker_stack);
+    }
+    put(watch, record, size);
     return 0;
 }
 
+// Everything that was read is in the file before it is waited for more.
 static void *read_kernel(void *context) {
     tsmith_watch *watch = context;
-    const struct timespec nap = {.tv_nsec = NAP};
     while (!atomic_load(&watch->stopping)) {
         watch->table->read(watch->agent, take_record, watch);
-        nanosleep(&nap, NULL);
+        spool_flush(watch);
+        watch->table->wait(watch->agent, NAP);
     }
     return NULL;
+}
+
+static void put_end(tsmith_watch *watch) {
+    const struct agent_bpf_table *table = watch->table;
+    watch->ended =
+        (struct watch_end){.head.type = WATCH_END,
+                           .lost = table->lost(watch->agent, AGENT_BPF_LOST_RECORDS),
+                           .lost_threads = table->lost(watch->agent, AGENT_BPF_LOST_THREADS),
+                           .lost_stacks = table->lost(watch->agent, AGENT_BPF_LOST_STACKS),
+                           .lost_copies_rate = table->lost(watch->agent, AGENT_BPF_LOST_COPIES_RATE),
+                           .lost_copies_room = table->lost(watch->agent, AGENT_BPF_LOST_COPIES_ROOM),
+                           .unread_code = watch->copies.unread_code,
+                           .short_copies = watch->copies.short_copies,
+                           .unspooled = watch->unspooled};
+    put(watch, &watch->ended, sizeof watch->ended);
+    spool_flush(watch);
 }
 
 static void stop_reading(tsmith_watch *watch) {
@@ -158,10 +206,7 @@ static void stop_reading(tsmith_watch *watch) {
     atomic_store(&watch->reading, false);
     watch->table->stop(watch->agent);
     watch->table->read(watch->agent, take_record, watch);
-    spool_flush(watch);
-    watch->lost = watch->table->lost(watch->agent, AGENT_BPF_LOST_RECORDS);
-    watch->lost_threads = watch->table->lost(watch->agent, AGENT_BPF_LOST_THREADS);
-    watch->lost_stacks = watch->table->lost(watch->agent, AGENT_BPF_LOST_STACKS);
+    put_end(watch);
 }
 
 // The program has ended.
@@ -173,11 +218,29 @@ static void finish(void *context, tsmith_capture *capture) {
     const tsmith_dictionary *dictionary = tsmith_source_dictionary(tsmith_capture_source(capture));
     if (host_clock_read(&clock, dictionary, "CLOCK_MONOTONIC") &&
         host_clock_add_now(&clock, CLOCK_MONOTONIC) &&
-        watch_source(watch, &clock, &source, NULL) == TSMITH_OK)
+        watch_source(watch->spool, &watch->totals, &clock, &source, NULL) == TSMITH_OK)
         tsmith_capture_add_source(capture, source);
     else
         watch->unspooled = watch->totals.off_cpu = UINT64_MAX; // out of memory: nothing of it is in the trace
     host_clock_finish(&clock);
+}
+
+static tsmith_status open_spool(tsmith_watch *watch, const char *directory, tsmith_error *error) {
+    char path[4096 + 64];
+    snprintf(path, sizeof path, "%s/" WATCH_SPOOL_NAME, directory);
+    watch->spool = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (watch->spool < 0)
+        return status_set_errno(error, "%s cannot be made", path);
+    for (size_t i = 0; i < watch->probe_count; i++) {
+        struct {
+            struct agent_bpf_head head;
+            char name[256];
+        } record = {.head = {.type = WATCH_PROBE, .more = (unsigned)i}};
+        const size_t length = strnlen(watch->names[i], sizeof record.name - 1);
+        memcpy(record.name, watch->names[i], length);
+        put(watch, &record, sizeof record.head + length);
+    }
+    return TSMITH_OK;
 }
 
 static bool start_reader(tsmith_watch *watch) {
@@ -195,6 +258,8 @@ tsmith_status tsmith_watch_join(tsmith_watch *watch, tsmith_capture *capture, ts
     char message[1024] = "";
     if (watch->started)
         return status_set(error, TSMITH_ERROR_STATE, "a program is watched once");
+    if (open_spool(watch, tsmith_capture_directory(capture), error) != TSMITH_OK)
+        return error ? error->status : TSMITH_ERROR_IO;
     if (watch->table->start(watch->agent, message, sizeof message))
         return status_set(error, TSMITH_ERROR_MISSING, "%s", message);
     watch->started = true;
@@ -211,7 +276,7 @@ void tsmith_watch_total(const tsmith_watch *watch, tsmith_watch_totals *out) {
     const tsmith_watch_totals totals = {.size = out->size,
                                         .off_cpu = watch->totals.off_cpu,
                                         .fences = watch->totals.fences,
-                                        .lost = watch->lost + watch->unspooled};
+                                        .lost = watch->ended.lost + watch->unspooled};
     memcpy(out, &totals, out->size < sizeof totals ? out->size : sizeof totals);
 }
 
@@ -229,6 +294,7 @@ void tsmith_watch_destroy(tsmith_watch *watch) {
         free(watch->names[i]);
     if (watch->spool >= 0)
         close(watch->spool);
+    watch_copies_finish(&watch->copies);
     free(watch->buffer);
     free(watch);
 }

@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 
 #include "api/host_clock.h"
+#include "api/watch_copies.h"
+#include "api/watch_stacks.h"
 #include "capture/agent_bpf.h"
 #include "tracesmith/watch.h"
 
@@ -20,19 +22,22 @@ struct tsmith_watch {
     struct agent_bpf *agent;
     char *names[AGENT_BPF_PROBES_MOST]; // of the probed functions
     size_t probe_count;
-    int spool; // file without a name; -1: none
+    int spool; // of the session's directory; -1: none yet
     uint8_t *buffer;
     size_t buffered;
+    struct watch_copies copies;
+    uint8_t kernel_stacks[WATCH_KERNEL_STACKS / 8]; // a bit for each that is in the spool
+    struct watch_end ended;
     pthread_t reader;
     atomic_bool reading, stopping;
     bool started;
-    uint64_t lost, lost_threads, lost_stacks, unspooled;
+    uint64_t unspooled;
     int spool_errno; // why records could not be kept; 0: they were
     struct watch_totals totals;
 };
 
-// A source of what the spool holds. `clock` is taken over: CLOCK_MONOTONIC.
-tsmith_status watch_source(tsmith_watch *watch, struct host_clock *clock, tsmith_source **out,
-                           tsmith_error *error);
+// A source of what the spool (which stays the caller's) holds. `clock` is taken over: CLOCK_MONOTONIC. `totals` may be NULL.
+tsmith_status watch_source(int spool, struct watch_totals *totals, struct host_clock *clock,
+                           tsmith_source **out, tsmith_error *error);
 
 #endif

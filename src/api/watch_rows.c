@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "api/kernel_symbols.h"
 #include "api/watch.h"
+#include "api/watch_stacks.h"
 #include "base/array.h"
 #include "base/status.h"
 #include "import/gather.h"
@@ -31,20 +31,24 @@ struct watched_thread {
     struct open_call *calls;
     size_t depth, capacity;
     struct agent_bpf_fence wait; // that it is in; type 0: none
+    struct {
+        uint64_t start;
+        uint32_t stack;
+    } waits, woken; // stacks of the program, of the wait that began then; 0: none
 };
 
-// Of the kernel, as the dictionary has it.
-struct kernel_stacks {
-    struct kernel_symbols symbols;
-    bool read;
-    uint32_t module;
-    uint32_t *ids; // by the kernel's number; 0: not asked for yet
-    size_t capacity;
+// Words in the spool.
+struct watch_text {
+    char bytes[256];
 };
 
 struct rows {
-    tsmith_watch *watch;
-    struct kernel_stacks stacks;
+    int spool;
+    struct watch_totals *totals, own_totals;
+    struct watch_text *probes; // their names, by number
+    size_t probe_count, probe_capacity;
+    struct watch_stacks stacks;
+    struct watch_end ended; // type 0: the recording was killed
     struct host_clock clock;
     tsmith_dictionary *dictionary;
     struct gather gather;
@@ -203,66 +207,6 @@ static struct watched_thread *thread_of(struct rows *rows, const struct agent_bp
     return thread;
 }
 
-// ---- stacks of the kernel
-
-// A frame that is new to the dictionary is named at once: only the machine that recorded can.
-static uint32_t frame_of(struct rows *rows, uint64_t address) {
-    const uint32_t known = tsmith_dictionary_frame_count(rows->dictionary);
-    const tsmith_frame frame = {
-        .module = rows->stacks.module, .flags = TSMITH_FRAME_KERNEL, .address = address};
-    const uint32_t id = tsmith_dictionary_intern_frame(rows->dictionary, &frame);
-    const char *name = id && id >= known ? kernel_symbols_find(&rows->stacks.symbols, address) : NULL;
-    if (name)
-        tsmith_dictionary_add_symbol(rows->dictionary,
-                                     &(tsmith_symbol){.frame = id, .function = text(rows, name)});
-    return id;
-}
-
-// What the kernel was in because of us: the innermost frames of every stack.
-static bool is_ours(const struct rows *rows, uint64_t address) {
-    static const char *const ours[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_",
-                                       "bpf_trampoline_"};
-    const char *name = kernel_symbols_find(&rows->stacks.symbols, address);
-    for (size_t i = 0; name && i < sizeof ours / sizeof ours[0]; i++)
-        if (strncmp(name, ours[i], strlen(ours[i])) == 0)
-            return true;
-    return false;
-}
-
-static uint32_t add_stack(struct rows *rows, int stack) {
-    unsigned long long addresses[AGENT_BPF_DEPTH];
-    const unsigned depth = rows->watch->table->stack(rows->watch->agent, stack, addresses);
-    unsigned inner = 0;
-    uint32_t parent = 0;
-    if (!rows->stacks.read) {
-        const tsmith_module module = {.path = text(rows, "[kernel]"), .flags = TSMITH_MODULE_KERNEL};
-        kernel_symbols_read(&rows->stacks.symbols, "/proc/kallsyms");
-        rows->stacks.module = tsmith_dictionary_intern_module(rows->dictionary, &module);
-        rows->stacks.read = true;
-    }
-    while (inner < depth && is_ours(rows, addresses[inner]))
-        inner++;
-    // A return address lies behind the call: the call is before it.
-    for (unsigned i = depth; i > inner; i--) {
-        const tsmith_stack entry = {parent, frame_of(rows, addresses[i - 1] - 1)};
-        parent = tsmith_dictionary_intern_stack(rows->dictionary, &entry);
-    }
-    return parent;
-}
-
-static uint32_t stack_of(struct rows *rows, int stack) {
-    const size_t before = rows->stacks.capacity;
-    void *ids = rows->stacks.ids;
-    if (stack < 0 || stack >= 1 << 20 ||
-        !array_reserve(&ids, &rows->stacks.capacity, (size_t)stack + 1, sizeof *rows->stacks.ids))
-        return 0;
-    rows->stacks.ids = ids;
-    memset(rows->stacks.ids + before, 0, (rows->stacks.capacity - before) * sizeof *rows->stacks.ids);
-    if (!rows->stacks.ids[stack])
-        rows->stacks.ids[stack] = add_stack(rows, stack);
-    return rows->stacks.ids[stack];
-}
-
 // ---- records
 
 enum { INTERRUPTIBLE = 1, UNINTERRUPTIBLE = 2, STOPPED = 4 | 8 }; // states of the kernel
@@ -282,13 +226,18 @@ static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *recor
         thread ? gather_row(&rows->gather, thread->track, 0, TSMITH_KIND_OFF_CPU, start, end - start) : NULL;
     if (!batch)
         return;
-    rows->watch->totals.off_cpu++;
+    rows->totals->off_cpu++;
     set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)(end - start));
     set(rows, batch, TSMITH_FIELD_OPERATION, operation_of(record->state));
     if (record->system_call >= 0)
         set(rows, batch, TSMITH_FIELD_NAME,
             text(rows, system_call_name(record->system_call, room, sizeof room)));
-    const uint32_t stack = stack_of(rows, record->stack);
+    const uint32_t stack =
+                       watch_stacks_kernel(&rows->stacks, record->stack,
+                                           thread->waits.start == record->start ? thread->waits.stack : 0),
+                   waker_stack =
+                       watch_stacks_kernel(&rows->stacks, record->waker_stack,
+                                           thread->woken.start == record->start ? thread->woken.stack : 0);
     if (stack)
         set(rows, batch, TSMITH_FIELD_STACK, stack);
     if (!(record->head.more & AGENT_BPF_WOKEN))
@@ -301,6 +250,20 @@ static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *recor
     memcpy(waker, record->waker, AGENT_BPF_COMM);
     set(rows, batch, TSMITH_FIELD_WAKER, text(rows, waker));
     set(rows, batch, TSMITH_FIELD_WAKER_TID, record->waker_tid);
+    if (waker_stack)
+        set(rows, batch, TSMITH_FIELD_WAKER_STACK, waker_stack);
+}
+
+static bool take_stack(struct rows *rows, const struct watch_stack *record, size_t size) {
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    if (thread && record->head.more == AGENT_BPF_OF_WAKER) {
+        thread->woken.start = record->start;
+        thread->woken.stack = watch_stacks_user(&rows->stacks, record, size);
+    } else if (thread) {
+        thread->waits.start = record->start;
+        thread->waits.stack = watch_stacks_user(&rows->stacks, record, size);
+    }
+    return true;
 }
 
 static void add_call(struct rows *rows, struct watched_thread *thread, const struct open_call *call,
@@ -310,8 +273,8 @@ static void add_call(struct rows *rows, struct watched_thread *thread, const str
         gather_row(&rows->gather, thread->track, 1, TSMITH_KIND_HOST_FUNCTION, start, duration);
     if (!batch)
         return;
-    rows->watch->totals.hits[call->probe]++;
-    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->watch->names[call->probe]));
+    rows->totals->hits[call->probe]++;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->probes[call->probe].bytes));
     set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, "probe"));
     if (end)
         set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
@@ -351,16 +314,16 @@ static void add_passed(struct rows *rows, const struct watched_thread *thread,
         gather_row(&rows->gather, thread->track, 3, TSMITH_KIND_MARKER, time_of(rows, record->time), 0);
     if (!batch)
         return;
-    rows->watch->totals.hits[record->head.more]++;
-    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->watch->names[record->head.more] + 1));
+    rows->totals->hits[record->head.more]++;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->probes[record->head.more].bytes + 1));
     set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, "probe"));
 }
 
 static void take_call(struct rows *rows, const struct agent_bpf_call *record) {
     struct watched_thread *thread = thread_of(rows, &record->head);
-    if (record->head.more >= rows->watch->probe_count)
+    if (record->head.more >= rows->probe_count)
         rows->bad++;
-    else if (thread && rows->watch->names[record->head.more][0] == '@')
+    else if (thread && rows->probes[record->head.more].bytes[0] == '@')
         add_passed(rows, thread, record);
     else if (thread && record->head.type == AGENT_BPF_ENTER)
         enter(rows, thread, record);
@@ -374,7 +337,7 @@ static void add_fence(struct rows *rows, uint32_t track, const struct agent_bpf_
     tsmith_batch *batch = gather_row(&rows->gather, track, 2, TSMITH_KIND_DRIVER, start, duration);
     if (!batch)
         return;
-    rows->watch->totals.fences++;
+    rows->totals->fences++;
     set(rows, batch, TSMITH_FIELD_OPERATION, operation);
     set_own(rows, batch, &rows->field_context, "fence_context", record->context);
     set_own(rows, batch, &rows->field_sequence, "fence_sequence", record->sequence);
@@ -404,49 +367,79 @@ static void take_fence(struct rows *rows, const struct agent_bpf_fence *record) 
     }
 }
 
-static size_t size_of(unsigned type) {
-    switch (type) {
+static bool take_probe(struct rows *rows, const struct agent_bpf_head *record, size_t size) {
+    void *probes = rows->probes;
+    size -= sizeof *record;
+    if (record->more != rows->probe_count || rows->probe_count == AGENT_BPF_PROBES_MOST ||
+        size >= sizeof rows->probes->bytes ||
+        !array_reserve(&probes, &rows->probe_capacity, rows->probe_count + 1, sizeof *rows->probes))
+        return false;
+    rows->probes = probes;
+    struct watch_text *probe = &rows->probes[rows->probe_count++];
+    memcpy(probe->bytes, record + 1, size);
+    probe->bytes[size] = '\0';
+    return true;
+}
+
+// False: it is none that is known.
+static bool take(struct rows *rows, const void *record, size_t size) {
+    const struct agent_bpf_head *head = record;
+    switch (head->type) {
     case AGENT_BPF_OFF_CPU:
-        return sizeof(struct agent_bpf_off_cpu);
+        return size == sizeof(struct agent_bpf_off_cpu) && (add_off_cpu(rows, record), true);
     case AGENT_BPF_ENTER:
     case AGENT_BPF_LEAVE:
-        return sizeof(struct agent_bpf_call);
+        return size == sizeof(struct agent_bpf_call) && (take_call(rows, record), true);
     case AGENT_BPF_FENCE:
-        return sizeof(struct agent_bpf_fence);
+        return size == sizeof(struct agent_bpf_fence) && (take_fence(rows, record), true);
+    case WATCH_PROBE:
+        return take_probe(rows, head, size);
+    case WATCH_MODULE:
+        return watch_stacks_add_module(&rows->stacks, record, size, process_of(rows, head->pid));
+    case WATCH_STACK:
+        return size >= sizeof(struct watch_stack) && take_stack(rows, record, size);
+    case WATCH_KERNEL_STACK:
+        return watch_stacks_add_kernel(&rows->stacks, record, size);
+    case WATCH_END:
+        if (size == sizeof rows->ended)
+            memcpy(&rows->ended, record, size);
+        return size == sizeof rows->ended;
     default:
-        return 0;
+        return false;
     }
+}
+
+// Bytes of the spool from where we are, at least so many if there are; NULL at its end.
+static const uint8_t *look(struct rows *rows, size_t size) {
+    if (rows->filled - rows->at < size) {
+        const ssize_t got = pread(rows->spool, rows->window, WINDOW, (off_t)rows->offset);
+        rows->filled = got > 0 ? (size_t)got : 0;
+        rows->at = 0;
+    }
+    return rows->filled - rows->at < size ? NULL : rows->window + rows->at;
 }
 
 // The next record of the spool; false at its end.
 static bool take_next(struct rows *rows) {
-    union {
-        struct agent_bpf_head head;
-        struct agent_bpf_off_cpu off_cpu;
-        struct agent_bpf_call call;
-        struct agent_bpf_fence fence;
-    } record;
-    if (rows->filled - rows->at < sizeof record) {
-        const ssize_t got = pread(rows->watch->spool, rows->window, WINDOW, (off_t)rows->offset);
-        rows->filled = got > 0 ? (size_t)got : 0;
-        rows->at = 0;
-    }
-    const size_t left = rows->filled - rows->at;
-    memcpy(&record.head, rows->window + rows->at, left < sizeof record.head ? 0 : sizeof record.head);
-    const size_t size = left < sizeof record.head ? 0 : size_of(record.head.type);
-    if (!size || size > left) {
-        rows->bad += left > 0;
+    struct watch_size size;
+    uint64_t record[WATCH_RECORD_MOST / sizeof(uint64_t)];
+    const uint8_t *at = look(rows, sizeof size);
+    if (!at) {
+        rows->bad += rows->filled != rows->at;
         return false;
     }
-    memcpy(&record, rows->window + rows->at, size);
-    rows->at += size;
-    rows->offset += size;
-    if (record.head.type == AGENT_BPF_OFF_CPU)
-        add_off_cpu(rows, &record.off_cpu);
-    else if (record.head.type == AGENT_BPF_FENCE)
-        take_fence(rows, &record.fence);
-    else
-        take_call(rows, &record.call);
+    memcpy(&size, at, sizeof size);
+    const bool is_one = size.version == AGENT_BPF_INTERFACE && size.size >= sizeof(struct agent_bpf_head) &&
+                        size.size <= sizeof record;
+    at = is_one ? look(rows, sizeof size + size.size) : NULL;
+    if (!at) {
+        rows->bad++;
+        return false;
+    }
+    memcpy(record, at + sizeof size, size.size);
+    rows->at += sizeof size + size.size;
+    rows->offset += sizeof size + size.size;
+    rows->bad += !take(rows, record, size.size);
     return true;
 }
 
@@ -458,18 +451,43 @@ static void note(struct rows *rows, uint64_t count, tsmith_reason reason, const 
                     (unsigned long long)count, what);
 }
 
+// Waits that are there, without all of their stacks.
+static void note_stacks(struct rows *rows, const struct watch_end *ended) {
+    const struct {
+        uint64_t count;
+        tsmith_reason reason;
+        const char *what;
+    } causes[] = {
+        {ended->lost_stacks, TSMITH_REASON_NO_STACK, "stacks of the kernel were too many for its table"},
+        {ended->lost_copies_rate, TSMITH_REASON_NO_STACK,
+         "long waits have no stack of the program: their threads waited more than 1,000 times a second"},
+        {ended->lost_copies_room, TSMITH_REASON_NO_STACK,
+         "long waits have no stack of the program: more than 1,024 threads waited at once"},
+        {ended->unread_code, TSMITH_REASON_NO_STACK,
+         "long waits have no stack of the program: the process was gone before it was looked at"},
+        {ended->short_copies, TSMITH_REASON_PARTIAL_STACK,
+         "stacks of the program are deeper than the 16 KiB that are copied of them"},
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (causes[i].count)
+            ledger_note(&rows->ledger, rows->dictionary, causes[i].reason, 0, false, "%llu %s",
+                        (unsigned long long)causes[i].count, causes[i].what);
+}
+
 static void end(struct rows *rows) {
     for (size_t i = 0; i < sizeof rows->threads / sizeof rows->threads[0]; i++)
         for (struct watched_thread *thread = rows->threads[i]; thread; thread = thread->next)
             for (; thread->depth; thread->depth--)
                 add_call(rows, thread, &thread->calls[thread->depth - 1], NULL);
-    note(rows, rows->watch->lost, TSMITH_REASON_RING_FULL,
-         "records of the kernel did not fit into its buffer");
-    note(rows, rows->watch->lost_threads, TSMITH_REASON_TABLE_FULL,
+    const struct watch_end *ended = &rows->ended;
+    note(rows, ended->lost, TSMITH_REASON_RING_FULL, "records of the kernel did not fit into its buffer");
+    note(rows, ended->lost_threads, TSMITH_REASON_TABLE_FULL,
          "threads or processes were too many for the kernel's tables");
-    note(rows, rows->watch->lost_stacks, TSMITH_REASON_TABLE_FULL,
-         "stacks of the kernel were too many for its table");
-    note(rows, rows->watch->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
+    note(rows, ended->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
+    note_stacks(rows, ended);
+    if (!ended->head.type)
+        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_PROCESS_DIED, 0, true,
+                    "the recording was killed: what the kernel had not handed over by then is lost");
     note(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "records of too many threads or calls");
     note(rows, rows->bad, TSMITH_REASON_CORRUPT, "records of the kernel could not be read");
     if (rows->unmatched)
@@ -509,8 +527,8 @@ static void destroy(void *self) {
             free(thread->calls);
             free(thread);
         }
-    kernel_symbols_finish(&rows->stacks.symbols);
-    free(rows->stacks.ids);
+    watch_stacks_finish(&rows->stacks);
+    free(rows->probes);
     gather_finish(&rows->gather);
     ledger_finish(&rows->ledger);
     host_clock_finish(&rows->clock);
@@ -519,13 +537,15 @@ static void destroy(void *self) {
     free(rows);
 }
 
-tsmith_status watch_source(tsmith_watch *watch, struct host_clock *clock, tsmith_source **out,
-                           tsmith_error *error) {
+tsmith_status watch_source(int spool, struct watch_totals *totals, struct host_clock *clock,
+                           tsmith_source **out, tsmith_error *error) {
     static const tsmith_source_ops ops = {next, dictionary, destroy};
     struct rows *rows = calloc(1, sizeof *rows);
     if (rows && (rows->window = malloc(WINDOW)) && tsmith_dictionary_create(&rows->dictionary) == TSMITH_OK &&
         tsmith_source_create(&ops, rows, out) == TSMITH_OK) {
-        rows->watch = watch;
+        rows->spool = spool;
+        rows->totals = totals ? totals : &rows->own_totals;
+        rows->stacks.dictionary = rows->dictionary;
         rows->clock = *clock;
         *clock = (struct host_clock){0};
         return TSMITH_OK;

@@ -6,15 +6,41 @@
 #ifndef CAPTURE_AGENT_BPF_H
 #define CAPTURE_AGENT_BPF_H
 
-enum { AGENT_BPF_INTERFACE = 1, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16, AGENT_BPF_DEPTH = 64 };
+enum { AGENT_BPF_INTERFACE = 2, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16, AGENT_BPF_DEPTH = 64 };
 
-enum agent_bpf_lost { AGENT_BPF_LOST_RECORDS, AGENT_BPF_LOST_THREADS, AGENT_BPF_LOST_STACKS };
+// Of the program's own stacks. A wait has one when it was this long; a thread's stack is copied so often, on average, and so
+// often at once.
+enum {
+    AGENT_BPF_WAIT_LEAST = 50000,    // ns
+    AGENT_BPF_COPY_PERIOD = 1000000, // ns
+    AGENT_BPF_COPY_BURST = 64,
+    AGENT_BPF_COPY_MOST = 16 << 10, // bytes of a stack
+    AGENT_BPF_PAGE = 4096,
+    AGENT_BPF_REGISTERS = 33 // by DWARF's numbers
+};
+
+enum agent_bpf_lost {
+    AGENT_BPF_LOST_RECORDS,
+    AGENT_BPF_LOST_THREADS,
+    AGENT_BPF_LOST_STACKS,
+    AGENT_BPF_LOST_COPIES_RATE, // long waits of threads whose stack was copied too often already
+    AGENT_BPF_LOST_COPIES_ROOM, // too many threads waited at once
+};
 
 // ---- records
 
-enum agent_bpf_type { AGENT_BPF_OFF_CPU = 1, AGENT_BPF_ENTER, AGENT_BPF_LEAVE, AGENT_BPF_FENCE };
+enum agent_bpf_type {
+    AGENT_BPF_OFF_CPU = 1,
+    AGENT_BPF_ENTER,
+    AGENT_BPF_LEAVE,
+    AGENT_BPF_FENCE,
+    AGENT_BPF_COPY,
+    AGENT_BPF_NEW_CODE, // a head alone: a process, `more` as the recording one numbers it, is new or runs another program
+};
 
 enum { AGENT_BPF_WOKEN = 1, AGENT_BPF_WOKEN_BY_INTERRUPT = 2 }; // flags
+
+enum agent_bpf_copy_what { AGENT_BPF_OF_WAIT = 1, AGENT_BPF_OF_WAKER };
 
 enum agent_bpf_fence_what {
     AGENT_BPF_FENCE_EMIT = 1,
@@ -27,7 +53,7 @@ enum agent_bpf_fence_what {
 struct agent_bpf_head {
     unsigned type; // enum agent_bpf_type
     unsigned pid, tid;
-    unsigned more; // probe, fence_what or flags
+    unsigned more; // probe, fence_what, copy_what or flags
 };
 
 // A thread did not run from `start` to `end`.
@@ -37,7 +63,7 @@ struct agent_bpf_off_cpu {
     unsigned state;  // the kernel's: 0 it was ready to run
     int system_call; // it was in; -1: in none
     int stack;       // of the kernel where it waited; below 0: not known
-    unsigned unused;
+    int waker_stack; // of the kernel where it was woken
     unsigned waker_pid, waker_tid;
     char waker[AGENT_BPF_COMM];
 };
@@ -52,6 +78,20 @@ struct agent_bpf_call {
 struct agent_bpf_fence {
     struct agent_bpf_head head;
     unsigned long long time, context, sequence;
+};
+
+// The registers and the top of a stack of the program, of a thread in the kernel. Its head names the thread that waits, whoever's
+// stack it is; it comes before the record of the wait.
+struct agent_bpf_copy {
+    struct agent_bpf_head head;
+    unsigned long long start;     // of the wait
+    unsigned group;               // the process whose stack it is, as the recording one numbers it
+    unsigned pid;                 // and as it does itself
+    unsigned long long pc, known; // known: a bit per register
+    unsigned long long registers[AGENT_BPF_REGISTERS];
+    unsigned bytes_count, more_above; // more_above: what follows them was left out
+    unsigned char bytes[AGENT_BPF_COPY_MOST +
+                        AGENT_BPF_PAGE]; // from the stack pointer on; a record has bytes_count of them
 };
 
 // ---- calls
@@ -71,7 +111,7 @@ struct agent_bpf_cost {
 struct agent_bpf_options {
     unsigned interface; // AGENT_BPF_INTERFACE
     int sched;          // switches, wake-ups and fences
-    int stacks;         // of the kernel, where a thread waits
+    int stacks;         // of the kernel and the program, where a thread waits, and of who wakes it
     const struct agent_bpf_probe *probes;
     unsigned probe_count;
     unsigned long ring_bytes; // a power of two; 0: 8 MiB
@@ -86,6 +126,8 @@ struct agent_bpf_table {
     int (*cost)(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *out);
     // From here on processes that this one starts are seen. 0, or -1 with a message.
     int (*start)(struct agent_bpf *agent, char *message, unsigned long size);
+    // Until something is recorded that is better read soon, or so many milliseconds have passed.
+    void (*wait)(struct agent_bpf *agent, int milliseconds);
     // Hands over what was recorded; from one thread. Below 0: it cannot be read.
     int (*read)(struct agent_bpf *agent, int (*each)(void *context, void *record, unsigned long size),
                 void *context);

@@ -396,7 +396,8 @@ static bool copy_column(struct merge *merge, const tsmith_column *column) {
         if (!copy_list(merge->batch, field, column, valid))
             return false;
     } else {
-        bool is_stack = field == TSMITH_FIELD_STACK && column->type == TSMITH_TYPE_U32;
+        bool is_stack = (field == TSMITH_FIELD_STACK || field == TSMITH_FIELD_WAKER_STACK) &&
+                        column->type == TSMITH_TYPE_U32;
         void *values = batch_add_column(merge->batch, field, column->type, valid);
         if (!values)
             return false;

@@ -57,6 +57,7 @@ struct cfi_frame {
     uint64_t registers[CFI_REGISTERS];
     uint64_t known; // bit per register
     uint64_t low, high;
+    const uint8_t *bytes; // a copy of [low, high); NULL: they are where they say
 };
 
 bool cfi_read(const struct cfi_frame *frame, uint64_t address, uint64_t *value);

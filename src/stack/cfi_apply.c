@@ -9,7 +9,8 @@ enum { EXPRESSION_STACK = 16, EXPRESSION_STEPS = 256 };
 bool cfi_read(const struct cfi_frame *frame, uint64_t address, uint64_t *value) {
     if (address < frame->low || address >= frame->high || frame->high - address < sizeof *value)
         return false;
-    *value = bytes_get_u64((const void *)(uintptr_t)address);
+    *value = bytes_get_u64(frame->bytes ? frame->bytes + (address - frame->low)
+                                        : (const void *)(uintptr_t)address);
     return true;
 }
 
