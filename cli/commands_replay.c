@@ -126,21 +126,22 @@ const struct command replay_entry = {
     .name = "replay",
     .operands = "FILE",
     .doc = "Run a recorded program's commands again and compare the results",
-    .about = "FILE is a trace with a recording (profile --capture). Its objects are made anew on a device, "
-             "its commands are "
-             "enqueued in their order with the waits they had, and whatever the program read, and what "
-             "every buffer that a command wrote held in the end, is compared byte by byte.\n\n"
-             "Results are exact, within-tolerance, within-noise (they differ from replay to replay at least "
-             "as much), "
-             "diverged, or uncomparable with a reason. What cannot be replayed is listed. The program's own "
-             "code does "
-             "not run.\n\n"
-             "With --instructions or --check, the device is Oclgrind, which interprets: slowly, but it knows "
-             "all that a "
-             "kernel does. The instructions are those of its compiler, not of the recorded device.\n\n"
-             "The exit code is 1 when a result diverged or --check found something, and 4 when there is no "
-             "device, the replay came to no end, or "
-             "--check could run nothing.",
+    .about =
+        "FILE is a trace with a recording (profile --capture). Its objects are made anew on a device, "
+        "its commands are "
+        "enqueued in their order with the waits they had, and whatever the program read, and what "
+        "every buffer that a command wrote held in the end, is compared byte by byte.\n\n"
+        "Results are exact, within-tolerance, within-noise (they differ from replay to replay at least "
+        "as much), "
+        "diverged, or uncomparable with a reason. What cannot be replayed is listed. The program's own "
+        "code does "
+        "not run.\n\n"
+        "With --instructions or --check, the device is Oclgrind, which interprets: slowly, but it knows "
+        "all that a "
+        "kernel does. The instructions are those of its compiler, not of the recorded device.\n\n"
+        "The exit code is 1 when a result diverged or --check found something, and 4 when there is no "
+        "device, the replay came to no end, or "
+        "--check could run nothing. It is 3 when the source given with --source does not make the kernel.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,

@@ -425,6 +425,8 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
             replay_add_instructions(text, replay->invocation, replay->instructions, replay->verdicts, json);
         code = code == EXIT_DONE || found == EXIT_LACKING ? found : code;
     }
+    if (status == TSMITH_ERROR_FORMAT)
+        return exit_code_of_input(status);
     return status < 0 || replay->results.failed ? EXIT_LACKING : code;
 }
 

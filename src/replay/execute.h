@@ -61,6 +61,8 @@ const struct execute_mapping *execute_opencl_mapping(const struct execution *exe
 tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
                                  const struct recorded_process *process, const tsmith_replay_options *options,
                                  const struct execute_client *client, tsmith_error *error);
+// Whether an edited source did not make its kernel in any run.
+bool execute_opencl_source_failed(const struct execution *execution);
 // The commands among these nodes of a plan, one after the other in this order, whatever the recording says of waits. Every
 // read and map is a result (of its record), and so is every memory in the end (of the record that made it).
 struct plan;

@@ -106,6 +106,7 @@ struct execution {
     struct execute_mapping *mappings;
     size_t mapping_count, mapping_capacity;
     char *names; // of those used
+    bool source_failed;
 };
 
 struct live_argument {

@@ -151,6 +151,10 @@ const char *execute_opencl_device(struct execution *execution) {
     return execution->names ? execution->names : "";
 }
 
+bool execute_opencl_source_failed(const struct execution *execution) {
+    return execution->source_failed;
+}
+
 const struct execute_mapping *execute_opencl_mapping(const struct execution *execution, size_t index) {
     return index < execution->mapping_count ? &execution->mappings[index] : NULL;
 }
@@ -317,6 +321,11 @@ tsmith_status execute_opencl_open(const char *device, struct execution **out, ts
 const char *execute_opencl_device(struct execution *execution) {
     (void)execution;
     return "";
+}
+
+bool execute_opencl_source_failed(const struct execution *execution) {
+    (void)execution;
+    return false;
 }
 
 const struct execute_mapping *execute_opencl_mapping(const struct execution *execution, size_t index) {

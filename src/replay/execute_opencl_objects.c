@@ -232,6 +232,8 @@ static tsmith_status make_kernel(struct run *run, struct live *live, const struc
         live->why = "its program has no such kernel";
         run_note(run, "there is no kernel %s in its program", name ? name : "");
     }
+    if (live->why && name && run->options->source_kernel && strcmp(name, run->options->source_kernel) == 0)
+        run->execution->source_failed = true;
     if (cloned && !copy_arguments(live, cloned))
         return run_no_memory(run);
     return !live->handle.kernel || ask_arguments(run, live) ? TSMITH_OK : run_no_memory(run);

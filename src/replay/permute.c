@@ -232,7 +232,11 @@ tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_option
     if (!permutation)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to try other orders");
     permutation->plan = plan;
-    tsmith_status status = execute_opencl_open(shared.options.device, &shared.execution, error);
+    tsmith_status status = TSMITH_OK;
+    if (plan->count)
+        status = recording_has_source_of(plan->processes[0].recording, shared.options.source_kernel, error);
+    if (status == TSMITH_OK)
+        status = execute_opencl_open(shared.options.device, &shared.execution, error);
     for (size_t i = 0; status == TSMITH_OK && i < plan->count; i++) {
         struct permuter permuter = shared;
         permuter.out = permutation;

@@ -62,5 +62,8 @@ const char *recording_text(struct tsmith_recording *recording, const struct reco
 // Whether the program makes a kernel of this name, from that record on. source.c
 bool recording_makes_kernel(const struct recorded_process *process, size_t from, uint64_t program,
                             const char *name);
+// INVALID_ARGUMENT, naming those there are, when no program makes a kernel of this name; NULL is one that none has to make.
+tsmith_status recording_has_source_of(struct tsmith_recording *recording, const char *kernel,
+                                      tsmith_error *error);
 
 #endif

@@ -111,7 +111,9 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     struct tsmith_replay *replay = calloc(1, sizeof *replay);
     if (!replay)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
-    tsmith_status status = execute_opencl_open(options.device, &execution, error);
+    tsmith_status status = recording_has_source_of(recording, options.source_kernel, error);
+    if (status == TSMITH_OK)
+        status = execute_opencl_open(options.device, &execution, error);
     replay->execution = execution;
     if (status == TSMITH_OK && options.against)
         status = execute_opencl_open(options.against, &replay->against, error);
@@ -134,6 +136,10 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     if (status == TSMITH_OK && replay->failed)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the results of the replay");
     results_judge(replay);
+    if (status == TSMITH_OK && execute_opencl_source_failed(execution))
+        status = status_set(error, TSMITH_ERROR_FORMAT,
+                            "the source given for the kernel '%s' does not make it: the notes say why",
+                            options.source_kernel);
     if (status == TSMITH_OK)
         status = replay->against ? against_find(replay, &options, error)
                                  : find_culprit(replay, execution, &options, error);

@@ -81,6 +81,27 @@ static tsmith_status take(struct tsmith_recording *recording, const struct recor
     return TSMITH_OK;
 }
 
+static tsmith_status say_missing(tsmith_status status, struct tsmith_recording *recording, const char *kernel,
+                                 tsmith_error *error) {
+    char names[800];
+    list_kernels(recording, names, sizeof names);
+    return status_set(error, status, "no program in the recording has a kernel '%s'; there are: %s", kernel,
+                      *names ? names : "none");
+}
+
+tsmith_status recording_has_source_of(struct tsmith_recording *recording, const char *kernel,
+                                      tsmith_error *error) {
+    for (size_t p = 0; kernel && p < recording->process_count; p++)
+        for (size_t i = 0; i < recording->processes[p].count; i++) {
+            const struct recording_record *record = &recording->processes[p].records[i];
+            if (record->type == RECORDING_PROGRAM &&
+                recording_makes_kernel(&recording->processes[p], i,
+                                       recording_value(record, RECORDING_KEY_OBJECT), kernel))
+                return TSMITH_OK;
+        }
+    return kernel ? say_missing(TSMITH_ERROR_INVALID_ARGUMENT, recording, kernel, error) : TSMITH_OK;
+}
+
 tsmith_status tsmith_recording_source(tsmith_recording *recording, const char *kernel,
                                       tsmith_recorded_source *out, tsmith_error *error) {
     *out = (tsmith_recorded_source){.text = NULL};
@@ -100,9 +121,5 @@ tsmith_status tsmith_recording_source(tsmith_recording *recording, const char *k
     }
     if (found)
         return take(recording, found, kernel, out, error);
-    char names[800];
-    list_kernels(recording, names, sizeof names);
-    return status_set(error, TSMITH_ERROR_NOT_FOUND,
-                      "no program in the recording has a kernel '%s'; there are: %s", kernel,
-                      *names ? names : "none");
+    return say_missing(TSMITH_ERROR_NOT_FOUND, recording, kernel, error);
 }

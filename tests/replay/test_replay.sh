@@ -137,6 +137,16 @@ CL
 replay 1 loop --source "tick=$work/edited.cl"
 verdicts loop 'v["diverged"] >= 1 and all(x["offset"] == 0 for x in r if x["verdict"] == "diverged")'
 
+# What does not compile, makes another kernel, or stands for a kernel that is not there, is no answer of "everything is the same".
+replay 2 loop --source "tock=$work/edited.cl"
+grep -q "'tock'; there are: 'tick'" "$work/loop.err" || fail "a kernel that is not there: $(cat "$work/loop.err")"
+replay 2 loop --permute 2 --source "tock=$work/edited.cl"
+sed 's/tick/tock/' "$work/edited.cl" >"$work/other.cl"
+replay 3 loop --source "tick=$work/other.cl"
+echo '__kernel void tick(__global uint *c) {' >"$work/broken.cl"
+replay 3 loop --source "tick=$work/broken.cl"
+grep -q "does not make it" "$work/loop.err" || fail "an edited kernel that does not compile: $(cat "$work/loop.err")"
+
 # No recording in it.
 "$TRACESMITH" profile -o "$work/plain.sbt" -- "$programs/cl_launch_loop" -n 1 >/dev/null 2>&1
 code=0
