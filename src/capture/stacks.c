@@ -20,7 +20,7 @@ enum { WORDS_MAX = STACK_TABLE_FRAMES_MAX - 1, NESTED_MAX = 160, BACKOFF = 1024 
 
 struct thread {
     struct thread *next; // of those that nobody has
-    bool is_busy;
+    uint64_t busy;       // the stack pointer of the call whose stack is being taken; 0: none is
     uint64_t words[STACK_TABLE_FRAMES_MAX];
     struct unwind_thread unwind;
     struct python_thread python;
@@ -79,6 +79,7 @@ static bool make_ready(void) {
         thread = take_idle();
         if (!thread)
             goto fail;
+        thread->busy = 0;
         memset(&thread->python, 0, sizeof thread->python);
         if (!unwind_thread_init(&thread->unwind) || pthread_setspecific(key, thread)) {
             thread_end(thread);
@@ -158,9 +159,12 @@ uint32_t stacks_take(const struct unwind_registers *registers) {
         }
     }
     struct thread *thread = here;
-    if (__builtin_expect(thread->is_busy, 0))
+    const uint64_t stack_pointer = registers->values[CFI_STACK_POINTER];
+    if (__builtin_expect(unwind_is_nested(&thread->unwind, thread->busy, stack_pointer), 0))
         return take_nested(thread, registers);
-    thread->is_busy = true;
+    if (__builtin_expect(thread->busy != 0, 0)) // a signal handler has jumped out of that one
+        thread->python.is_walking = false;
+    thread->busy = stack_pointer;
     atomic_signal_fence(memory_order_seq_cst);
     struct unwind_result result = walk(thread, registers);
     uint32_t count = mark(thread->words, &result);
@@ -170,7 +174,7 @@ uint32_t stacks_take(const struct unwind_registers *registers) {
     uint32_t stack =
         keep(thread->words, count, cut || result.end != UNWIND_OUTERMOST, result.exact < result.count);
     atomic_signal_fence(memory_order_seq_cst);
-    thread->is_busy = false;
+    thread->busy = 0;
     return stack;
 }
 

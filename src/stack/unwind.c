@@ -522,12 +522,14 @@ struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwi
     struct walk walk = begin(frames, capacity);
     struct span own = {thread->low, thread->high}, stack, span;
     uint64_t stack_pointer = registers->values[CFI_STACK_POINTER], version = unwind_table_version();
-    if (thread->is_walking || !find_stack(thread, stack_pointer, &stack) ||
-        !span_of(&stack, stack_pointer, &span))
+    if (unwind_is_nested(thread, thread->walking, stack_pointer) ||
+        !find_stack(thread, stack_pointer, &stack) || !span_of(&stack, stack_pointer, &span))
         return unwind_walk_full(thread, registers, frames, capacity);
-    thread->is_walking = true;
+    // A walk that a handler jumped out of may have left a rule half written.
+    bool was_left = thread->walking != 0;
+    thread->walking = stack_pointer;
     atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(thread->version != version, 0)) {
+    if (__builtin_expect(thread->version != version || was_left, 0)) {
         memset(thread->cache, 0, sizeof thread->cache);
         memset(thread->entered, 0, sizeof thread->entered);
         thread->version = version;
@@ -535,7 +537,7 @@ struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwi
     thread->walk++;
     bool done = walk_fast(thread, &span, registers, &walk);
     atomic_signal_fence(memory_order_seq_cst);
-    thread->is_walking = false;
+    thread->walking = 0;
     if (!done) {
         walk = begin(frames, capacity);
         walk_full(&own, &stack, registers, &walk);

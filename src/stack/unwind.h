@@ -34,12 +34,21 @@ struct unwind_rule {
 struct unwind_thread {
     uint64_t low, high; // its stack
     uint64_t version;   // of the table that the cache is from
-    bool is_walking;    // a walk in a signal handler that interrupts another leaves the cache alone
-    uint64_t walk;      // which one this is
+    uint64_t
+        walking; // where a walk of its own stack began, 0: none. One in a signal handler that interrupts it leaves the
+                 // cache alone; one from further up follows a handler that jumped out of it (longjmp)
+    uint64_t walk; // which one this is
     uint32_t entered_next;
     struct unwind_entered entered[UNWIND_ENTERED]; // the modules met last
     struct unwind_rule cache[UNWIND_SETS][UNWIND_WAYS];
 };
+
+// Whether what began at stack pointer `begun` (0: nothing) is still there, as the thread is at `now`.
+static inline bool unwind_is_nested(const struct unwind_thread *thread, uint64_t begun, uint64_t now) {
+    bool comparable =
+        begun - thread->low < thread->high - thread->low && now - thread->low < thread->high - thread->low;
+    return begun && !(comparable && now >= begun);
+}
 
 // For the calling thread; reads its bounds, which may allocate: before its first walk, not in a signal handler. False: the
 // bounds are not to be had.
