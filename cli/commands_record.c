@@ -152,10 +152,11 @@ static const struct option profile_options[] = {
             "outside the program)"},
     {.name = "max-overhead",
      .argument = "P",
-     .doc =
-         "Measure what recording costs each thread, and record only some of the commands where it would be "
-         "more than P % "
-         "of its time (OpenCL); what is left out is in the loss ledger; 100 only measures (docs/opencl.md)"},
+     .doc = "Measure what recording costs each thread, and record only some of the commands (OpenCL) or "
+            "leave out "
+            "calls (CUDA) where it would be more than P % of its time; what is left out is in the loss "
+            "ledger; 100 "
+            "only measures (docs/opencl.md, docs/cuda.md)"},
     {.name = "nsys",
      .doc = "Let Nsight Systems record instead (nsys, where it is installed), and import its report into the "
             "trace"},

@@ -19,6 +19,7 @@
 #include "records.h"
 #include "shapes.h"
 #include "subscribe.h"
+#include "thinning.h"
 #include "timebase.h"
 #include "tracks.h"
 #include "windows.h"
@@ -48,6 +49,7 @@ const char *agent_option(const char *name) {
 static void after_fork_child(void) {
     atomic_store(&agent.silent, true);
     agent_control_after_fork_child();
+    agent_overhead_after_fork_child();
 }
 
 static void attach(void) {
@@ -124,6 +126,7 @@ static void inject(void) {
         return;
     }
     shapes_register(agent.channel);
+    thinning_start();
     windows_init(channel_armed(agent.channel));
     pc_sampling_init();
     if (!subscribe(why, sizeof why)) {

@@ -7,6 +7,7 @@
 
 #include "library.h"
 #include "records.h"
+#include "thinning.h"
 
 // EXTRA_OLD: for versions that crash when they get none; more than a gigabyte is more than any asks for.
 enum { POOL = 64, POOL_BYTES = 1 << 20, EXTRA_MAX = 192, EXTRA_OLD = 1024, EXTRA_BYTES = 1 << 20 };
@@ -84,8 +85,11 @@ static void read_and_free(void *context, uint32_t stream, uint8_t *buffer, size_
     if (!buffer || !find(buffer, &place))
         return;
     if (agent_recording()) {
+        const uint64_t begun = agent_overhead.on ? agent_tick() : 0;
         records_read(buffer, valid < POOL_BYTES ? valid : POOL_BYTES);
         records_dropped(context, stream);
+        if (begun)
+            agent_overhead_add(agent_tick() - begun, 0);
     }
     if (place < POOL) {
         atomic_fetch_and_explicit(&given, ~(UINT64_C(1) << place), memory_order_release);

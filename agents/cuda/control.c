@@ -18,9 +18,10 @@
 #include "pc_sampling.h"
 #include "records.h"
 #include "subscribe.h"
+#include "thinning.h"
 #include "timebase.h"
 
-enum { FLUSH_MS = 100, STACKS_MS = 20, LAST_PASS_MS = 3000, FORCED = 1 };
+enum { FLUSH_MS = 100, STACKS_MS = 20, MEASURE_MS = 50, LAST_PASS_MS = 3000, FORCED = 1 };
 
 static bool look(void) {
     static int64_t next;
@@ -36,6 +37,7 @@ static bool look(void) {
         cupti.ActivityFlushAll(0);
         pc_sampling_look();
     }
+    thinning_look(false);
     return true;
 }
 
@@ -65,13 +67,14 @@ static void last_pass(void) {
     cupti.ActivityFlushAll(FORCED);
     pc_sampling_end();
     records_dropped(NULL, 0);
+    thinning_look(true);
     sum_up();
 }
 
 void control_start(void) {
     static struct agent_control_work work = {
         .look = look, .last_pass = last_pass, .period_ms = FLUSH_MS, .last_pass_ms = LAST_PASS_MS};
-    work.period_ms = stacks_on ? STACKS_MS : FLUSH_MS;
+    work.period_ms = stacks_on ? STACKS_MS : agent_overhead.on ? MEASURE_MS : FLUSH_MS;
     agent_control_start(&work, agent.channel);
 }
 

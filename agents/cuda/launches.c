@@ -8,6 +8,7 @@
 
 #include "capture/stacks.h"
 #include "library.h"
+#include "thinning.h"
 
 enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
 
@@ -90,7 +91,7 @@ static enum call_class classify(const char *name) {
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (strlen(waits[i]) == length && memcmp(waits[i], name, length) == 0)
             return CALL_WAIT;
-    for (size_t i = 0; stacks_on && i < sizeof noted / sizeof *noted; i++)
+    for (size_t i = 0; i < sizeof noted / sizeof *noted; i++)
         if (strncmp(name, noted[i], strlen(noted[i])) == 0)
             return CALL_NOTED;
     return CALL_OTHER;
@@ -104,7 +105,8 @@ bool launches_subscribe(int *result) {
             if (cupti.GetCallbackName(domain, id, &name) != CUPTI_OK || !name)
                 continue;
             classes[domain - 1][id] = (uint8_t)classify(name);
-            if (classes[domain - 1][id] == CALL_OTHER)
+            if (classes[domain - 1][id] == CALL_OTHER ||
+                (classes[domain - 1][id] == CALL_NOTED && !stacks_on))
                 continue;
             *result = cupti.EnableCallback(1, cupti.subscriber, domain, id);
             if (*result != CUPTI_OK)
@@ -112,6 +114,10 @@ bool launches_subscribe(int *result) {
         }
     }
     return true;
+}
+
+bool launches_matter(int domain, uint32_t id) {
+    return id < NAMES && classes[domain - 1][id] != CALL_OTHER;
 }
 
 // ---- at the call
@@ -164,22 +170,23 @@ static void enter_inner(uint32_t correlation) {
     atomic_store_explicit(&words[at], (uint64_t)correlation << 32 | INNER | here.track, memory_order_release);
 }
 
-void launches_call(int domain, uint32_t id, const struct cupti_callback_data *data) {
-    if (domain < CUPTI_DOMAIN_DRIVER || domain > CUPTI_DOMAIN_RUNTIME || id >= NAMES || !agent_recording())
-        return;
-    const enum call_class class = (enum call_class)classes[domain - 1][id];
+// As taken where the call is: this is inlined up to launches_call.
+__attribute__((always_inline)) static inline uint32_t stack_of_call(uint32_t level) {
+    if (level < THINNING_STACKS)
+        return stacks_capture();
+    if (stacks_on)
+        thinning_no_stack();
+    return 0;
+}
+
+static void enter_within(enum call_class class, uint32_t correlation) {
+    if (class == CALL_LAUNCH && here.correlation && here.correlation != correlation)
+        enter_inner(correlation);
+}
+
+static void leave(enum call_class class, const struct cupti_callback_data *data) {
     struct launch launch;
     uint64_t ended = 0;
-    if (class == CALL_OTHER)
-        return;
-    if (data->site == 0) {
-        if (here.depth++ == 0 && channel_armed(agent.channel))
-            enter(class, data->correlation, stacks_capture());
-        else if (here.depth > 1 && class == CALL_LAUNCH && here.correlation &&
-                 here.correlation != data->correlation)
-            enter_inner(data->correlation);
-        return;
-    }
     here.depth -= here.depth > 0;
     if (here.depth > 0 || here.correlation != data->correlation)
         return;
@@ -188,6 +195,24 @@ void launches_call(int domain, uint32_t id, const struct cupti_callback_data *da
     if (class == CALL_LAUNCH && data->result && *data->result != 0 &&
         launches_find(data->correlation, LAUNCH_RECORD, &launch, &ended) && ended)
         channel_ended(agent.channel, FLIGHT_SHARED, ended);
+}
+
+void launches_call(int domain, uint32_t id, const struct cupti_callback_data *data) {
+    if (domain < CUPTI_DOMAIN_DRIVER || domain > CUPTI_DOMAIN_RUNTIME || id >= NAMES || !agent_recording())
+        return;
+    const enum call_class class = (enum call_class)classes[domain - 1][id];
+    if (class == CALL_OTHER)
+        return;
+    const uint32_t level = agent_overhead_level();
+    const uint64_t entered = agent_overhead_entered();
+    if (data->site != 0)
+        leave(class, data);
+    else if (here.depth++ > 0)
+        enter_within(class, data->correlation);
+    else if (level < THINNING_NOTES && channel_armed(agent.channel))
+        enter(class, data->correlation, stack_of_call(level));
+    if (entered)
+        agent_overhead_measured(agent_tick() - entered);
 }
 
 void launches_captured(void) {

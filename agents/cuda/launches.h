@@ -22,6 +22,9 @@ bool launches_subscribe(int *result);
 // Of a call of the driver or the runtime.
 void launches_call(int domain, uint32_t id, const struct cupti_callback_data *data);
 
+// Whether a call launches, waits, copies, sets or allocates.
+bool launches_matter(int domain, uint32_t id);
+
 enum launch_use {
     LAUNCH_LOOK,   // only what is known
     LAUNCH_RECORD, // a record of the device has come for it

@@ -13,11 +13,11 @@ enum { READER_NAMES = 2048 };
 struct reader {
     struct ring *ring;
     struct timebase base;
-    uint32_t device, context, stream, queue; // the queue's track found last
-    uint32_t tid, thread;                    // the thread's
-    uint64_t ended;                          // launches whose first record this was
-    uint64_t untimed, unknown, unlaunched;   // for the ledger, counted per buffer
-    uint32_t generation;                     // of the names
+    uint32_t device, context, stream, queue;        // the queue's track found last
+    uint32_t tid, thread;                           // the thread's
+    uint64_t ended;                                 // launches whose first record this was
+    uint64_t untimed, unknown, unlaunched, thinned; // for the ledger, counted per buffer
+    uint32_t generation;                            // of the names
     struct {
         const char *text;
         uint32_t id;

@@ -7,6 +7,7 @@
 
 #include "library.h"
 #include "reader.h"
+#include "thinning.h"
 #include "tracks.h"
 #include "windows.h"
 
@@ -45,7 +46,7 @@ static void begin(struct reader *reader) {
         reader->generation = current;
     }
     reader->base = (struct timebase){.low = 0};
-    reader->ended = reader->untimed = reader->unknown = reader->unlaunched = 0;
+    reader->ended = reader->untimed = reader->unknown = reader->unlaunched = reader->thinned = 0;
     reader->ring = channel_ring(agent.channel);
 }
 
@@ -58,6 +59,8 @@ static void end(struct reader *reader) {
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, reader->unknown);
     if (reader->unlaunched)
         channel_lose(agent.channel, TSMITH_REASON_UNMATCHED, reader->unlaunched);
+    if (reader->thinned)
+        agent_overhead_add(0, reader->thinned);
     atomic_fetch_and_explicit(&busy, ~(1u << (reader - readers)), memory_order_release);
 }
 

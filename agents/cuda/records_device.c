@@ -3,6 +3,7 @@
 #include "library.h"
 #include "reader.h"
 #include "shapes.h"
+#include "thinning.h"
 #include "tracks.h"
 
 // A record whose times cannot be: CUPTI gives 0 when it could not collect them, and there are versions that give the
@@ -91,7 +92,8 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
     const uint32_t name = reader_kernel_name(reader, record->name);
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     const int64_t start = reader_time(reader, record->start);
-    if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) && from_host(record))
+    if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) && from_host(record) &&
+        !thinning_hid_launches())
         reader->unlaunched++;
     // A node of a graph may be launched long after the call, but not before it either.
     if (plausible(&launch, record->start, record->end, start))
@@ -106,7 +108,8 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     const int64_t start = reader_time(reader, record->start);
-    if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended))
+    if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) &&
+        !thinning_hid_launches())
         reader->unlaunched++;
     if (!plausible(&launch, record->start, record->end, start)) {
         untimed(reader, queue, record->correlation, reader_constant(&name, "graph"), &launch);

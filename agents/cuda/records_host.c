@@ -5,6 +5,7 @@
 #include "library.h"
 #include "reader.h"
 #include "shapes.h"
+#include "thinning.h"
 #include "tracks.h"
 
 // ---- calls
@@ -32,8 +33,18 @@ static uint32_t call_name(int domain, uint32_t id) {
     return known;
 }
 
+static bool left_out(int domain, uint32_t id) {
+    const uint32_t level = agent_overhead_level();
+    return level >= THINNING_CALLS || (level >= THINNING_DRIVER && domain == CUPTI_DOMAIN_DRIVER) ||
+           (level >= THINNING_OTHER_CALLS && !launches_matter(domain, id));
+}
+
 void record_call(struct reader *reader, int domain, const struct cupti_api *record) {
     struct launch launch;
+    if (agent_overhead.on && left_out(domain, record->cbid)) {
+        reader->thinned++;
+        return;
+    }
     if (!record->start || record->end < record->start) {
         reader->untimed++;
         return;

@@ -65,12 +65,7 @@ struct agent_thread {
     uint32_t busy;
     uint64_t correlation; // the next one, and the end of those the thread has taken for itself
     uint64_t correlation_end;
-    struct overhead_cost *cost; // overhead.h: from here on
-    uint32_t unmeasured;        // commands since the last one that was measured
-    uint32_t measure_at;
-    uint32_t commands;
-    uint32_t random;
-    bool unclaimed;
+    uint32_t commands; // overhead.h
 };
 extern __thread struct agent_thread agent_thread __attribute__((tls_model("initial-exec")));
 

@@ -41,7 +41,7 @@ bool command_begin(struct command *command, enum call_id function, cl_command_qu
                    enum blocking blocking, cl_event *event) {
     if (!agent_on() || !overhead_admit())
         return false;
-    command->entered = overhead_entered();
+    command->entered = agent_overhead_entered();
     command->call = call_begin_with_stack(function);
     command->call.queue = object_find(OBJECT_QUEUE, queue);
     command->own = NULL;

@@ -5,20 +5,20 @@
 #include "control.h"
 
 #include "capture/agent_control.h"
+#include "capture/agent_overhead.h"
 #include "capture/stacks.h"
-#include "overhead.h"
 #include "pending.h"
 
 static bool look(void) {
     pending_reap_neglected();
     stacks_refresh();
-    overhead_look(false);
+    agent_overhead_look(false);
     return true;
 }
 
 static void last_pass(void) {
     pending_reap_all(true);
-    overhead_look(true);
+    agent_overhead_look(true);
 }
 
 void control_start(void) {

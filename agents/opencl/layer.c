@@ -60,7 +60,7 @@ const char *agent_device_type(cl_device_type type) {
 static void after_fork_child(void) {
     objects_after_fork_child();
     pending_after_fork_child();
-    overhead_after_fork_child();
+    agent_overhead_after_fork_child();
 }
 
 static bool attach(void) {

@@ -348,10 +348,10 @@ bool pending_any_own(void) {
 void pending_reap_own(void) {
     if (!agent_thread.list)
         return;
-    const uint64_t begun = overhead.on ? agent_tick() : 0;
+    const uint64_t begun = agent_overhead.on ? agent_tick() : 0;
     list_reap(agent_thread.list, UINT32_MAX, false);
     if (begun)
-        overhead_add(agent_tick() - begun);
+        agent_overhead_add(agent_tick() - begun, 0);
 }
 
 void pending_reap_all(bool patient) {

@@ -53,7 +53,7 @@ typedef struct tsmith_capture_options {
     int recording_hashes_only;   // of data; the file can be given away without it
     int recording_every_command; // hashes of what each command wrote, besides
     double
-        max_overhead; // % of a thread's time that recording may take (OpenCL): more thins the commands; 0: not looked at
+        max_overhead; // % of a thread's time that recording may take (OpenCL, CUDA): more thins what is recorded; 0: not looked at
     const char *cuda; // what else to record of CUDA, separated by commas: "graphs", "events", "faults",
                       // "pc-samples" or "pc-samples:N" (docs/cuda.md)
 } tsmith_capture_options;
