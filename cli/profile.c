@@ -169,6 +169,7 @@ struct summary {
     const char *path;
     const struct record_result *result;
     const char *range; // of --capture; NULL: not given
+    const char *apis;  // of --api; NULL: not given
     bool readable;     // the file can be opened and `trace` is filled
     struct trace trace;
     int exit_code;
@@ -247,9 +248,11 @@ static void say_what_went_wrong(const struct summary *summary) {
                  result->unrecorded, result->unrecorded == 1 ? "" : "es");
     else if (!result->used_api)
         complain(
-            "no use of a GPU API that TraceSmith records (OpenCL, CUDA) was seen: the trace has no device "
-            "work. What "
-            "brings an OpenCL library of its own before the system's, as oclgrind does, is not seen");
+            "no use of a GPU API that is recorded (%s) was seen: the trace has no device work. What brings a "
+            "library of its own before the system's, as oclgrind does, is not seen, nor are programs that "
+            "gain "
+            "rights when they start (set-user-ID, file capabilities)",
+            summary->apis ? summary->apis : "OpenCL, CUDA");
     if (result->written)
         return;
     complain("the trace is not whole: %s", result->error.message);
@@ -302,9 +305,13 @@ static void say_recording(const struct summary *summary) {
             there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
 }
 
-static int conclude(const char *path, const struct record_result *result, const char *range, bool json) {
-    struct summary summary = {
-        .path = path, .result = result, .range = range, .exit_code = record_exit_code(result)};
+static int conclude(const struct invocation *invocation, const char *path, const struct record_result *result,
+                    const char *range) {
+    struct summary summary = {.path = path,
+                              .result = result,
+                              .range = range,
+                              .apis = invocation_value(invocation, "api"),
+                              .exit_code = record_exit_code(result)};
     tsmith_error error;
     summary.trace.path = path;
     struct stat status;
@@ -313,7 +320,7 @@ static int conclude(const char *path, const struct record_result *result, const 
         summary.readable = tsmith_sbt_summarize(summary.trace.file, &summary.trace.summary, &error) >= 0;
     if (summary.exit_code == EXIT_DONE && !result->written)
         summary.exit_code = EXIT_LACKING;
-    if (json) {
+    if (invocation_flag(invocation, "json")) {
         write_json(&summary);
     } else {
         say_what_went_wrong(&summary);
@@ -367,9 +374,8 @@ int command_profile(const struct invocation *invocation) {
                                                .join_context = &sources};
         options.output = path;
         record_run(&request, &result);
-        code = result.stage == RECORD_RUN
-                   ? conclude(path, &result, options.recording, invocation_flag(invocation, "json"))
-                   : not_run(&request, &result);
+        code = result.stage == RECORD_RUN ? conclude(invocation, path, &result, options.recording)
+                                          : not_run(&request, &result);
         if (result.stage == RECORD_RUN)
             sources_report(&sources);
     }
