@@ -44,6 +44,7 @@ enum nvtx_payload {
     NVTX_PAYLOAD_U32,
     NVTX_PAYLOAD_I32,
     NVTX_PAYLOAD_F32,
+    NVTX_PAYLOAD_STRUCT, // our own number: structured, as a text (payload.h)
     NVTX_PAYLOAD_LIMIT
 };
 

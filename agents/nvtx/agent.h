@@ -76,6 +76,7 @@ struct domain {
 };
 struct registered {
     uint32_t text; // string
+    char *copy;    // of it, for payloads; its beginning where it is long
     void *next;
 };
 static inline uint32_t domain_name(const struct domain *domain) {

@@ -12,6 +12,7 @@
 
 #include "agent.h"
 #include "capture/injection.h"
+#include "payload.h"
 
 #define AGENT_EXPORT __attribute__((visibility("default")))
 
@@ -158,14 +159,60 @@ AGENT_EXPORT int InitializeInjectionNvtx2(nvtx_get_table *get) {
     return done;
 }
 
-// NVTX's extensions (structured payloads, counters) are not ours; whoever comes after us may know them.
-AGENT_EXPORT int InitializeInjectionNvtxExtension(void *module);
-AGENT_EXPORT int InitializeInjectionNvtxExtension(void *module) {
-    int (*initialise)(void *) = NULL;
+// ---- the extension for structured payloads
+
+struct payload_next payload_next;
+
+static void (*const payload_functions[])(void) = {
+#define PAYLOAD_PLACE(name, type, arguments) (void (*)(void)) nvtx_##name,
+    NVTX_PAYLOAD_FUNCTIONS(PAYLOAD_PLACE)
+#undef PAYLOAD_PLACE
+};
+enum { PAYLOAD_FUNCTIONS = sizeof payload_functions / sizeof *payload_functions, SLOTS_MAX = 64 };
+
+// Whoever comes after us fills slots of ours; those of our functions are what we call. Others take handles, which they
+// would not know: the program calls nobody there.
+typedef int extension_initialise(struct nvtx_module_info *module);
+
+static extension_initialise *find_next_extension(void) {
+    extension_initialise *initialise = NULL;
     void *library = injection_open_next(INJECTION_NVTX_NEXT, (const void *)(uintptr_t)find_next);
     if (library)
         *(void **)&initialise = dlsym(library, "InitializeInjectionNvtxExtension");
-    return initialise ? initialise(module) : 0;
+    return initialise;
+}
+
+static void initialise_next_extension(const struct nvtx_module_info *given) {
+    static intptr_t slots[SLOTS_MAX];
+    extension_initialise *initialise = find_next_extension();
+    struct nvtx_segment segment = given->segments[0];
+    struct nvtx_module_info info = *given;
+    segment.slots = slots;
+    segment.count = segment.count < SLOTS_MAX ? segment.count : SLOTS_MAX;
+    info.size = sizeof info;
+    info.segments = &segment;
+    info.segment_count = 1;
+    memset(slots, 0, sizeof slots);
+    if (initialise && agent.chained && initialise(&info) != 0)
+        memcpy(&payload_next, slots, sizeof payload_next);
+}
+
+// Structured payloads are ours; other extensions (counters) are nobody's while we are here: they would be told handles of
+// ours.
+AGENT_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module_info *module);
+AGENT_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module_info *module) {
+    extension_initialise *next = agent.channel ? NULL : find_next_extension();
+    if (!agent.channel)
+        return next ? next(module) : 0;
+    if (!module || module->module != NVTX_EXTENSION_PAYLOAD || module->size < sizeof *module ||
+        module->segment_count < 1 || !module->segments[0].slots)
+        return 0;
+    pthread_mutex_lock(&lock);
+    initialise_next_extension(module);
+    for (size_t i = 0; i < PAYLOAD_FUNCTIONS && i < module->segments[0].count; i++)
+        module->segments[0].slots[i] = (intptr_t)payload_functions[i];
+    pthread_mutex_unlock(&lock);
+    return 1;
 }
 
 __attribute__((destructor)) static void at_unload(void) {

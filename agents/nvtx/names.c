@@ -42,23 +42,25 @@ void nvtx_Initialize(const void *reserved) {
         AFTER(Initialize)(reserved);
 }
 
-static void *registered_new(uint32_t text, void *next) {
+static void *registered_new(uint32_t text, const char *ascii, void *next) {
+    enum { COPY_MAX = 256 };
     struct registered *registered = malloc(sizeof *registered);
     if (registered)
-        *registered = (struct registered){.text = text, .next = next};
+        *registered =
+            (struct registered){.text = text, .copy = ascii ? strndup(ascii, COPY_MAX) : NULL, .next = next};
     return registered;
 }
 
 void *nvtx_DomainRegisterStringA(void *domain, const char *text) {
     void *next =
         HAS_AFTER(DomainRegisterStringA) ? AFTER(DomainRegisterStringA)(domain_next(domain), text) : NULL;
-    return registered_new(text_ascii(NULL, text), next);
+    return registered_new(text_ascii(NULL, text), text, next);
 }
 
 void *nvtx_DomainRegisterStringW(void *domain, const wchar_t *text) {
     void *next =
         HAS_AFTER(DomainRegisterStringW) ? AFTER(DomainRegisterStringW)(domain_next(domain), text) : NULL;
-    return registered_new(text_unicode(NULL, text), next);
+    return registered_new(text_unicode(NULL, text), NULL, next);
 }
 
 // ---- categories

@@ -8,6 +8,17 @@
 #include <string.h>
 
 #include "agent.h"
+#include "payload.h"
+
+// Structured payloads. An event that has no other name gets one of them.
+static void label_data(struct label *label, struct thread *thread, const struct domain *domain,
+                       const struct nvtx_data *data, size_t count) {
+    uint32_t name = 0;
+    const uint32_t text = payload_text(thread, domain, data, count, &name);
+    label->payload_type = text ? NVTX_PAYLOAD_STRUCT : NVTX_PAYLOAD_NONE;
+    label->payload = text;
+    label->name = label->name ? label->name : name;
+}
 
 static uint64_t bits_of(double value) {
     uint64_t bits;
@@ -15,8 +26,13 @@ static uint64_t bits_of(double value) {
     return bits;
 }
 
-static void label_payload(struct label *label, const struct nvtx_attributes *attributes) {
+static void label_payload(struct label *label, struct thread *thread, const struct domain *domain,
+                          const struct nvtx_attributes *attributes) {
     switch (attributes->payload_type) {
+    case NVTX_PAYLOAD_TYPE_EXTENDED:
+        label_data(label, thread, domain, (const struct nvtx_data *)(uintptr_t)attributes->payload.u64,
+                   attributes->reserved > 0 ? (size_t)attributes->reserved : 0);
+        return;
     case NVTX_PAYLOAD_U64:
     case NVTX_PAYLOAD_I64:
     case NVTX_PAYLOAD_F64:
@@ -49,18 +65,28 @@ static struct label label_of(struct thread *thread, const struct domain *domain,
     label.category = category_name(domain, attributes.category);
     label.has_color = attributes.color_type == NVTX_COLOR_ARGB;
     label.color = label.has_color ? attributes.color : 0;
-    label_payload(&label, &attributes);
+    label_payload(&label, thread, domain, &attributes);
     return label;
 }
 
 // The same for whoever comes after us, who knows its own handles only.
-static struct nvtx_attributes attributes_after(const struct nvtx_attributes *given) {
+static struct nvtx_attributes attributes_after(const struct domain *domain,
+                                               const struct nvtx_attributes *given) {
     struct nvtx_attributes attributes = {0};
     memcpy(&attributes, given, given->size < sizeof attributes ? given->size : sizeof attributes);
     if (attributes.message_type == NVTX_MESSAGE_REGISTERED && attributes.message.registered)
         attributes.message.registered = ((const struct registered *)attributes.message.registered)->next;
     attributes.size = (uint16_t)(given->size < sizeof attributes ? given->size : sizeof attributes);
+    if (attributes.payload_type == NVTX_PAYLOAD_TYPE_EXTENDED &&
+        !payload_is_plain(domain, (const struct nvtx_data *)(uintptr_t)attributes.payload.u64,
+                          attributes.reserved > 0 ? (size_t)attributes.reserved : 0))
+        attributes.payload_type = attributes.reserved = NVTX_PAYLOAD_NONE;
     return attributes;
+}
+
+static void mark(const struct label *label) {
+    if (agent_on())
+        record_write(FORM_MARK, 0, label, agent_tick(), 0);
 }
 
 // ---- pushed
@@ -93,7 +119,21 @@ static int push(struct thread *thread, const struct domain *domain, const struct
     return (int)pushed->level;
 }
 
-static int pop(const struct domain *domain) {
+// `data`: what the program says at the end, if it does. What was said at the beginning stays, and this is a mark then.
+static void label_end(struct pushed *pushed, struct thread *thread, const struct domain *domain,
+                      const struct nvtx_data *data, size_t count) {
+    struct label label = {.name = pushed->label.name, .domain = pushed->label.domain};
+    if (!count || !data)
+        return;
+    if (pushed->label.payload_type == NVTX_PAYLOAD_NONE) {
+        label_data(&pushed->label, thread, domain, data, count);
+        return;
+    }
+    label_data(&label, thread, domain, data, count);
+    mark(&label);
+}
+
+static int pop(const struct domain *domain, const struct nvtx_data *data, size_t count) {
     const uint64_t end = agent_tick();
     struct thread *thread = thread_here();
     if (!thread)
@@ -112,6 +152,7 @@ static int pop(const struct domain *domain) {
     struct pushed *pushed = &thread->stack[--at];
     const int level = (int)pushed->level;
     if (pushed->generation == thread->generation) {
+        label_end(pushed, thread, domain, data, count);
         if (agent_on())
             record_write(FORM_RANGE, 0, &pushed->label, pushed->start, end);
         channel_ended(agent.channel, thread->list, 1);
@@ -127,7 +168,7 @@ int nvtx_DomainRangePushEx(void *handle, const struct nvtx_attributes *given) {
     struct thread *thread = thread_here();
     int after = 0;
     if (HAS_AFTER(DomainRangePushEx) && given) {
-        const struct nvtx_attributes attributes = attributes_after(given);
+        const struct nvtx_attributes attributes = attributes_after(domain, given);
         after = AFTER(DomainRangePushEx)(domain_next(domain), &attributes);
     }
     const struct label label = label_of(thread, domain, given);
@@ -136,7 +177,7 @@ int nvtx_DomainRangePushEx(void *handle, const struct nvtx_attributes *given) {
 }
 
 int nvtx_DomainRangePop(void *domain) {
-    const int level = pop(domain);
+    const int level = pop(domain, NULL, 0);
     return HAS_AFTER(DomainRangePop) ? AFTER(DomainRangePop)(domain_next(domain)) : level;
 }
 
@@ -144,7 +185,7 @@ int nvtx_RangePushEx(const struct nvtx_attributes *given) {
     struct thread *thread = thread_here();
     int after = 0;
     if (HAS_AFTER(RangePushEx) && given) {
-        const struct nvtx_attributes attributes = attributes_after(given);
+        const struct nvtx_attributes attributes = attributes_after(NULL, given);
         after = AFTER(RangePushEx)(&attributes);
     }
     const struct label label = label_of(thread, NULL, given);
@@ -169,7 +210,7 @@ int nvtx_RangePushW(const wchar_t *text) {
 }
 
 int nvtx_RangePop(void) {
-    const int level = pop(NULL);
+    const int level = pop(NULL, NULL, 0);
     return HAS_AFTER(RangePop) ? AFTER(RangePop)() : level;
 }
 
@@ -238,7 +279,8 @@ static uint64_t start(const struct label *label, uint64_t after) {
 }
 
 // True when the range was open; the program may end it once.
-static bool end(uint64_t number, uint64_t *after) {
+static bool end(uint64_t number, const struct domain *domain, const struct nvtx_data *data, size_t count,
+                uint64_t *after) {
     const uint64_t now = agent_tick();
     const uint32_t at = (uint32_t)(number & ((STARTED_MAX << 1) - 1));
     uint64_t found = number;
@@ -252,6 +294,8 @@ static bool end(uint64_t number, uint64_t *after) {
     }
     struct started *place = &started[at];
     if (place->generation == atomic_load(&agent.generation)) {
+        if (data && count)
+            label_data(&place->label, thread_here(), domain, data, count);
         if (agent_on())
             record_write(FORM_TRACK, place->track, &place->label, place->start, now);
         channel_ended(agent.channel, STARTED_LIST, 1);
@@ -277,7 +321,7 @@ uint64_t nvtx_DomainRangeStartEx(void *handle, const struct nvtx_attributes *giv
     const struct domain *domain = handle;
     uint64_t after = 0;
     if (HAS_AFTER(DomainRangeStartEx) && given) {
-        const struct nvtx_attributes attributes = attributes_after(given);
+        const struct nvtx_attributes attributes = attributes_after(domain, given);
         after = AFTER(DomainRangeStartEx)(domain_next(domain), &attributes);
     }
     const struct label label = label_of(thread_here(), domain, given);
@@ -286,14 +330,14 @@ uint64_t nvtx_DomainRangeStartEx(void *handle, const struct nvtx_attributes *giv
 
 void nvtx_DomainRangeEnd(void *domain, uint64_t number) {
     uint64_t after = 0;
-    if (end(number, &after) && HAS_AFTER(DomainRangeEnd))
+    if (end(number, domain, NULL, 0, &after) && HAS_AFTER(DomainRangeEnd))
         AFTER(DomainRangeEnd)(domain_next(domain), after);
 }
 
 uint64_t nvtx_RangeStartEx(const struct nvtx_attributes *given) {
     uint64_t after = 0;
     if (HAS_AFTER(RangeStartEx) && given) {
-        const struct nvtx_attributes attributes = attributes_after(given);
+        const struct nvtx_attributes attributes = attributes_after(NULL, given);
         after = AFTER(RangeStartEx)(&attributes);
     }
     const struct label label = label_of(thread_here(), NULL, given);
@@ -312,23 +356,18 @@ uint64_t nvtx_RangeStartW(const wchar_t *text) {
 
 void nvtx_RangeEnd(uint64_t number) {
     uint64_t after = 0;
-    if (end(number, &after) && HAS_AFTER(RangeEnd))
+    if (end(number, NULL, NULL, 0, &after) && HAS_AFTER(RangeEnd))
         AFTER(RangeEnd)(after);
 }
 
 // ---- marks
-
-static void mark(const struct label *label) {
-    if (agent_on())
-        record_write(FORM_MARK, 0, label, agent_tick(), 0);
-}
 
 void nvtx_DomainMarkEx(void *handle, const struct nvtx_attributes *given) {
     const struct domain *domain = handle;
     const struct label label = label_of(thread_here(), domain, given);
     mark(&label);
     if (HAS_AFTER(DomainMarkEx) && given) {
-        const struct nvtx_attributes attributes = attributes_after(given);
+        const struct nvtx_attributes attributes = attributes_after(domain, given);
         AFTER(DomainMarkEx)(domain_next(domain), &attributes);
     }
 }
@@ -337,7 +376,7 @@ void nvtx_MarkEx(const struct nvtx_attributes *given) {
     const struct label label = label_of(thread_here(), NULL, given);
     mark(&label);
     if (HAS_AFTER(MarkEx) && given) {
-        const struct nvtx_attributes attributes = attributes_after(given);
+        const struct nvtx_attributes attributes = attributes_after(NULL, given);
         AFTER(MarkEx)(&attributes);
     }
 }
@@ -354,4 +393,50 @@ void nvtx_MarkW(const wchar_t *text) {
     mark(&label);
     if (HAS_AFTER(MarkW))
         AFTER(MarkW)(text);
+}
+
+// ---- events that are only a payload
+
+#define NEXT(name) __builtin_expect(payload_next.name != NULL && payload_is_plain(domain, data, count), 0)
+
+void nvtx_MarkPayload(void *handle, const struct nvtx_data *data, size_t count) {
+    const struct domain *domain = handle;
+    struct label label = {.domain = domain_name(domain)};
+    label_data(&label, thread_here(), domain, data, count);
+    mark(&label);
+    if (NEXT(MarkPayload))
+        payload_next.MarkPayload(domain_next(domain), data, count);
+}
+
+int nvtx_RangePushPayload(void *handle, const struct nvtx_data *data, size_t count) {
+    const struct domain *domain = handle;
+    struct thread *thread = thread_here();
+    struct label label = {.domain = domain_name(domain)};
+    const int after =
+        NEXT(RangePushPayload) ? payload_next.RangePushPayload(domain_next(domain), data, count) : 0;
+    label_data(&label, thread, domain, data, count);
+    const int level = push(thread, domain, &label);
+    return NEXT(RangePushPayload) ? after : level;
+}
+
+int nvtx_RangePopPayload(void *handle, const struct nvtx_data *data, size_t count) {
+    const struct domain *domain = handle;
+    const int level = pop(domain, data, count);
+    return NEXT(RangePopPayload) ? payload_next.RangePopPayload(domain_next(domain), data, count) : level;
+}
+
+uint64_t nvtx_RangeStartPayload(void *handle, const struct nvtx_data *data, size_t count) {
+    const struct domain *domain = handle;
+    struct label label = {.domain = domain_name(domain)};
+    const uint64_t after =
+        NEXT(RangeStartPayload) ? payload_next.RangeStartPayload(domain_next(domain), data, count) : 0;
+    label_data(&label, thread_here(), domain, data, count);
+    return start(&label, after);
+}
+
+void nvtx_RangeEndPayload(void *handle, uint64_t number, const struct nvtx_data *data, size_t count) {
+    const struct domain *domain = handle;
+    uint64_t after = 0;
+    if (end(number, domain, data, count, &after) && NEXT(RangeEndPayload))
+        payload_next.RangeEndPayload(domain_next(domain), after, data, count);
 }

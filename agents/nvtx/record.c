@@ -23,6 +23,7 @@ static const struct {
     [NVTX_PAYLOAD_U32] = {"uint32Value", TSMITH_TYPE_U64},
     [NVTX_PAYLOAD_I32] = {"int32Value", TSMITH_TYPE_I64},
     [NVTX_PAYLOAD_F32] = {"floatValue", TSMITH_TYPE_F64},
+    [NVTX_PAYLOAD_STRUCT] = {"payload", TSMITH_TYPE_STRING},
 };
 
 static bool on_track(enum form form) {

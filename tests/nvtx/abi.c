@@ -14,7 +14,9 @@ enum {
 };
 #define NVTX_COLOR_ARGB OUR_COLOR_ARGB
 #define NVTX_MESSAGE_UNICODE OUR_MESSAGE_UNICODE
-#include "abi.h"
+#include <nvtx3/nvToolsExtPayload.h>
+
+#include "payload_abi.h"
 
 #define SAME(left, right) _Static_assert((left) == (right), #left " is not " #right)
 #define SAME_PLACE(member, theirs)                                                                           \
@@ -83,3 +85,68 @@ SAME(OUR_CORE2_LIMIT, NVTX_CBID_CORE2_SIZE);
 SAME(OUR_CUDA_LIMIT, NVTX_CBID_CUDA_SIZE);
 SAME(OUR_OPENCL_LIMIT, NVTX_CBID_OPENCL_SIZE);
 SAME(OUR_CUDART_LIMIT, NVTX_CBID_CUDART_SIZE);
+
+// The extension for structured payloads.
+#define LIES(ours, field, theirs, name)                                                                      \
+    SAME(offsetof(struct ours, field), offsetof(theirs, name));                                              \
+    SAME(sizeof(((struct ours *)0)->field), sizeof(((theirs *)0)->name));
+LIES(nvtx_segment, count, nvtxExtModuleSegment_t, slotCount)
+LIES(nvtx_segment, slots, nvtxExtModuleSegment_t, functionSlots)
+LIES(nvtx_module_info, size, nvtxExtModuleInfo_t, structSize)
+LIES(nvtx_module_info, module, nvtxExtModuleInfo_t, moduleId)
+LIES(nvtx_module_info, segment_count, nvtxExtModuleInfo_t, segmentsCount)
+LIES(nvtx_module_info, segments, nvtxExtModuleInfo_t, segments)
+SAME(sizeof(struct nvtx_module_info), sizeof(nvtxExtModuleInfo_t));
+LIES(nvtx_data, schema, nvtxPayloadData_t, schemaId)
+LIES(nvtx_data, size, nvtxPayloadData_t, size)
+LIES(nvtx_data, payload, nvtxPayloadData_t, payload)
+LIES(nvtx_entry, flags, nvtxPayloadSchemaEntry_t, flags)
+LIES(nvtx_entry, type, nvtxPayloadSchemaEntry_t, type)
+LIES(nvtx_entry, name, nvtxPayloadSchemaEntry_t, name)
+LIES(nvtx_entry, detail, nvtxPayloadSchemaEntry_t, arrayOrUnionDetail)
+LIES(nvtx_entry, offset, nvtxPayloadSchemaEntry_t, offset)
+SAME(sizeof(struct nvtx_entry), sizeof(nvtxPayloadSchemaEntry_t));
+LIES(nvtx_schema, mask, nvtxPayloadSchemaAttr_t, fieldMask)
+LIES(nvtx_schema, name, nvtxPayloadSchemaAttr_t, name)
+LIES(nvtx_schema, type, nvtxPayloadSchemaAttr_t, type)
+LIES(nvtx_schema, entries, nvtxPayloadSchemaAttr_t, entries)
+LIES(nvtx_schema, count, nvtxPayloadSchemaAttr_t, numEntries)
+LIES(nvtx_schema, bytes, nvtxPayloadSchemaAttr_t, payloadStaticSize)
+LIES(nvtx_schema, pack, nvtxPayloadSchemaAttr_t, packAlign)
+LIES(nvtx_schema, id, nvtxPayloadSchemaAttr_t, schemaId)
+LIES(nvtx_enum_entry, value, nvtxPayloadEnum_t, value)
+LIES(nvtx_enum_entry, is_flag, nvtxPayloadEnum_t, isFlag)
+LIES(nvtx_enum, entries, nvtxPayloadEnumAttr_t, entries)
+LIES(nvtx_enum, count, nvtxPayloadEnumAttr_t, numEntries)
+LIES(nvtx_enum, bytes, nvtxPayloadEnumAttr_t, sizeOfEnum)
+LIES(nvtx_enum, id, nvtxPayloadEnumAttr_t, schemaId)
+SAME(NVTX_PAYLOAD_TYPE_EXTENDED, NVTX_PAYLOAD_TYPE_EXT);
+SAME(NVTX_EXTENSION_PAYLOAD, NVTX_EXT_PAYLOAD_MODULEID);
+SAME(NVTX_SCHEMA_NAME, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME);
+SAME(NVTX_SCHEMA_TYPE, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE);
+SAME(NVTX_SCHEMA_ENTRIES, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES);
+SAME(NVTX_SCHEMA_COUNT, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES);
+SAME(NVTX_SCHEMA_BYTES, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE);
+SAME(NVTX_SCHEMA_PACK, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT);
+SAME(NVTX_SCHEMA_ID, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID);
+SAME(NVTX_ENUM_ENTRIES, NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES);
+SAME(NVTX_ENUM_COUNT, NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES);
+SAME(NVTX_ENUM_BYTES, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE);
+SAME(NVTX_ENUM_ID, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID);
+SAME(NVTX_SCHEMA_STATIC, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC);
+SAME(NVTX_ENTRY_POINTER, NVTX_PAYLOAD_ENTRY_FLAG_POINTER);
+SAME(NVTX_ENTRY_FROM_BASE, NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE);
+SAME(NVTX_ENTRY_FROM_HERE, NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE);
+SAME(NVTX_ENTRY_FIXED, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE);
+SAME(NVTX_ENTRY_TERMINATED, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED);
+SAME(NVTX_ENTRY_LENGTH, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX);
+SAME(NVTX_ENTRY_MESSAGE, NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE);
+SAME(NVTX_TYPE_UINT64, NVTX_PAYLOAD_ENTRY_TYPE_UINT64);
+SAME(NVTX_TYPE_DOUBLE, NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE);
+SAME(NVTX_TYPE_ADDRESS, NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS);
+SAME(NVTX_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING);
+SAME(NVTX_TYPE_REGISTERED, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE);
+#define PAYLOAD_NUMBER(name, type, arguments) OUR_##name,
+#define PAYLOAD_SAME(name, type, arguments) SAME(OUR_##name, NVTX3EXT_CBID_nvtx##name);
+enum payload { NVTX_PAYLOAD_FUNCTIONS(PAYLOAD_NUMBER) OUR_PAYLOAD_LIMIT };
+NVTX_PAYLOAD_FUNCTIONS(PAYLOAD_SAME)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program says to NVTX is in its trace, whoever else listens; the program is NVTX_SAY, or the one of the build."""
 import collections
+import ctypes
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", "cli"))
 from support import BUILD, TRACESMITH, check, run, skip  # noqa: E402
@@ -146,6 +147,19 @@ def check_with_launches(directory):
               "%s: 50 kernels of 57 are in it: %s" % (program, rows))
 
 
+def wait_until_larger(path, size, otherwise):
+    """Waits for what is written to the file, or until there is something to be read from `otherwise`: its writer is gone."""
+    IN_MODIFY = 2
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.inotify_init1(os.O_CLOEXEC)
+    check(fd >= 0 and libc.inotify_add_watch(fd, os.fsencode(path), IN_MODIFY) >= 0, "inotify: %d" % ctypes.get_errno())
+    while os.path.getsize(path) < size:
+        ready, _, _ = select.select([fd, otherwise], [], [])
+        check(fd in ready, "the recording ended before")
+        os.read(fd, 4096)
+    os.close(fd)
+
+
 def check_collector_killed(directory):
     """Of a row that two agents write, what was in the file and what was not come together again, each once."""
     loop = os.path.join(BUILD, "tests", "programs", "cl_nvtx")
@@ -155,8 +169,7 @@ def check_collector_killed(directory):
     profile = subprocess.Popen([TRACESMITH, "profile", "-o", path, loop, str(rounds), "pause"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     session = profile.stdout.readline().decode().strip()
-    while os.path.getsize(path) < 8192:  # until the file has something of it
-        time.sleep(0.02)
+    wait_until_larger(path, 8192, profile.stdout)  # until the file has something of it
     profile.kill()
     profile.wait()
     profile.stdin.write(b"go\n")
