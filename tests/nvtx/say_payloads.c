@@ -92,6 +92,30 @@ static uint64_t step_schema(nvtxDomainHandle_t domain) {
     return schema_id(domain, "step", entries, sizeof entries / sizeof *entries, sizeof(struct step), 0);
 }
 
+static void print_step(const struct step *step, unsigned i) {
+    const enum phase phase = step->phase;
+    static const char *const flags[] = {"0",
+                                        "\"saved\"",
+                                        "2",
+                                        "\"saved|0x2\"",
+                                        "\"frozen\"",
+                                        "\"saved|frozen\"",
+                                        "\"frozen|0x2\"",
+                                        "\"saved|frozen|0x2\""};
+    printf("step "
+           "%u\t{\"small\":%d,\"iteration\":%llu,\"loss\":%.9g,\"phase\":%s,\"label\":\"%s\",\"text\":"
+           "\"abc\","
+           "\"shape\":[%u,-1,1073741824],\"inner\":{\"rank\":%u,\"weight\":%.17g},\"count\":%u,\"tail\":[",
+           i, -(int)i, (unsigned long long)(UINT64_MAX - i), (double)step->loss,
+           phase == FORWARD    ? "\"forward\""
+           : phase == BACKWARD ? "\"backward\""
+                               : "7",
+           step->label, i, i * 1000, i * 0.1, i % 6);
+    for (unsigned t = 0; t < i % 6; t++)
+        printf("%s%d", t ? "," : "", step->tail[t]);
+    printf("],\"flags\":%s,\"registered\":\"kept \\\"here\\\"\",\"last\":%u}\n", flags[i % 8], i);
+}
+
 static void say_steps(nvtxDomainHandle_t domain) {
     const nvtxStringHandle_t registered = nvtxDomainRegisterStringA(domain, "kept \"here\"");
     const uint64_t schema = step_schema(domain);
@@ -132,27 +156,7 @@ static void say_steps(nvtxDomainHandle_t domain) {
             nvtxDomainRangePushEx(domain, &event);
             nvtxDomainRangePop(domain);
         }
-        static const char *const flags[] = {"0",
-                                            "\"saved\"",
-                                            "2",
-                                            "\"saved|0x2\"",
-                                            "\"frozen\"",
-                                            "\"saved|frozen\"",
-                                            "\"frozen|0x2\"",
-                                            "\"saved|frozen|0x2\""};
-        printf(
-            "step "
-            "%u\t{\"small\":%d,\"iteration\":%llu,\"loss\":%.9g,\"phase\":%s,\"label\":\"%s\",\"text\":"
-            "\"abc\","
-            "\"shape\":[%u,-1,1073741824],\"inner\":{\"rank\":%u,\"weight\":%.17g},\"count\":%u,\"tail\":[",
-            i, -(int)i, (unsigned long long)(UINT64_MAX - i), (double)step.loss,
-            phase == FORWARD    ? "\"forward\""
-            : phase == BACKWARD ? "\"backward\""
-                                : "7",
-            label, i, i * 1000, i * 0.1, i % 6);
-        for (unsigned t = 0; t < i % 6; t++)
-            printf("%s%d", t ? "," : "", step.tail[t]);
-        printf("],\"flags\":%s,\"registered\":\"kept \\\"here\\\"\",\"last\":%u}\n", flags[i % 8], i);
+        print_step(&step, i);
     }
 }
 
