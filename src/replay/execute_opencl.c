@@ -79,6 +79,13 @@ tsmith_status run_no_memory(struct run *run) {
 
 // ---- waiting
 
+// What is waited for may wait for another queue, which the program had flushed somewhere.
+static void flush_all(struct run *run) {
+    for (size_t i = 1; i < run->live_count; i++)
+        if (run->lives[i].type == RECORDING_QUEUE && run->lives[i].handle.queue)
+            run->cl->clFlush(run->lives[i].handle.queue);
+}
+
 bool run_wait(struct run *run, cl_event event) {
     enum { SPINS = 200 };
     static const long FIRST_NAP = 20000, LONGEST_NAP = 1000000;
@@ -95,6 +102,8 @@ bool run_wait(struct run *run, cl_event event) {
         }
         if (status == CL_COMPLETE)
             return true;
+        if (spin == SPINS)
+            flush_all(run);
         if (spin < SPINS)
             continue;
         if (clock_trace_now() > until) {
@@ -126,9 +135,8 @@ static tsmith_status execute_wait(struct run *run, const struct recording_record
     if (queue && queue->handle.queue && !run_finish(run, queue->handle.queue))
         return run->error ? run->error->status : TSMITH_ERROR_LIMIT;
     // Whatever is waited for must have been handed to the device.
-    for (size_t i = 1; count && i < run->live_count; i++)
-        if (run->lives[i].type == RECORDING_QUEUE && run->lives[i].handle.queue)
-            run->cl->clFlush(run->lives[i].handle.queue);
+    if (count)
+        flush_all(run);
     for (size_t i = 0; i < count; i++) {
         uint64_t id;
         memcpy(&id, ids + 8 * i, sizeof id);
