@@ -204,8 +204,8 @@ static bool plan_column(struct chrome *chrome, tsmith_column column) {
         own = own ? own : info->name;
         name = (tsmith_string){own, strlen(own)};
         if (column.field <= TSMITH_FIELD_NAME || column.field == TSMITH_FIELD_CATEGORY ||
-            (column.field == TSMITH_FIELD_STACK && chrome->stacks))
-            place = PLACE_NOWHERE;
+            (column.field == TSMITH_FIELD_STACK && (chrome->stacks || chrome->origin.chrome)))
+            place = PLACE_NOWHERE; // of a Chrome trace it was made from what the file has
     } else {
         const tsmith_dynamic_field *field =
             column.field > TSMITH_FIELD_DYNAMIC

@@ -50,7 +50,8 @@ enum place { PLACE_EVENT, PLACE_ARGUMENT, PLACE_END, PLACE_COUNT };
     X(QUEUE_TS, PLACE_ARGUMENT, "queue_ts")                                                                  \
     X(SUBMIT_TS, PLACE_ARGUMENT, "submit_ts")                                                                \
     X(COMPLETE_TS, PLACE_ARGUMENT, "complete_ts")                                                            \
-    X(DEVICE_ID, PLACE_ARGUMENT, "device_id")
+    X(DEVICE_ID, PLACE_ARGUMENT, "device_id")                                                                \
+    X(STACK_FRAME, PLACE_EVENT, "sf")
 
 enum role {
     ROLE_NONE,
@@ -112,6 +113,7 @@ struct event {
 struct chrome {
     tsmith_dictionary *dictionary;
     const char *name; // of the file, for messages
+    int fd;           // of the file, as long as the input is open
     struct input input;
     struct problems problems;
     struct texts texts;

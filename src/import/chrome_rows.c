@@ -38,6 +38,7 @@ static void free_track(struct row_track *track) {
         free(open);
         open = below;
     }
+    around_track_finish(track);
     free(track);
 }
 
@@ -51,6 +52,7 @@ void rows_destroy(struct rows *rows) {
     tsmith_batch_destroy(rows->given);
     free(rows->ready);
     tracks_finish(rows);
+    stacks_finish(&rows->stacks);
     free(rows);
 }
 
@@ -151,6 +153,7 @@ static struct group *find_group(struct chrome *chrome, const struct event *event
                             .has_category = event->has_category,
                             .ph = event->ph,
                             .kind = kinds_of(chrome, track, event)};
+    group->around = around_role_of(chrome, event, group->kind);
     track->device |= is_device_kind(group->kind);
     return track->groups = group;
 }
@@ -244,9 +247,17 @@ static bool is_natural(const struct value *value) {
     return value->form == FORM_U64 || (value->form == FORM_I64 && (int64_t)value->bits >= 0);
 }
 
+static void set_stack(struct chrome *chrome, tsmith_batch *batch, const struct value *id) {
+    uint32_t stack = frames_stack(chrome, id);
+    if (stack)
+        set(chrome->rows, batch, TSMITH_FIELD_STACK, stack);
+    else
+        chrome->problems.counts[PROBLEM_NO_STACK]++;
+}
+
 // A value into the field of the vocabulary it belongs to, or aside; false when it has none or does not fit.
-static bool set_known(const struct chrome *chrome, tsmith_batch *batch, uint8_t role,
-                      const struct value *value, struct known_values *known) {
+static bool set_known(struct chrome *chrome, tsmith_batch *batch, uint8_t role, const struct value *value,
+                      struct known_values *known) {
     struct rows *rows = chrome->rows;
     switch (role) {
     case ROLE_CO_ID:
@@ -278,6 +289,9 @@ static bool set_known(const struct chrome *chrome, tsmith_batch *batch, uint8_t 
     case ROLE_BANDWIDTH:
         known->bandwidth = value;
         return true;
+    case ROLE_STACK_FRAME:
+        set_stack(chrome, batch, value);
+        return false; // it comes back as it was
     default:
         return false;
     }
@@ -435,6 +449,8 @@ static void add_row(struct chrome *chrome, const struct event *event) {
         set_ph(chrome, batch, ph);
     }
     note_last(chrome->rows, chrome, group, event);
+    if (group->around)
+        around_event(chrome, group, batch, event);
 }
 
 // An event that has too much in it: its text, whole.
@@ -752,6 +768,8 @@ void rows_end(struct chrome *chrome) {
             add_unended(chrome, open);
     close_all(rows);
     tracks_write(chrome);
+    if (!rows->stacks.python) // without Python functions nobody asked for stacks
+        chrome->problems.counts[PROBLEM_LATE_RANGE] = 0;
     add_losses(chrome);
     rows->ended = true;
 }

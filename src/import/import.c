@@ -101,6 +101,7 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
     }
     struct chrome *chrome = &importer->chrome;
     chrome->name = importer->name;
+    chrome->fd = place->fd;
     tsmith_status status = input_open(&chrome->input, place->fd, place->owned, importer->name, place->first,
                                       place->first_size, error);
     if (status != TSMITH_OK)

@@ -24,7 +24,9 @@
     X(UNMATCHED_BEGIN, "unmatched_begin", 0, "ranges begun and not ended")                                   \
     X(UNMATCHED_END, "unmatched_end", 0, "ranges ended and not begun")                                       \
     X(OVERLAP, "overlap", 0,                                                                                 \
-      "slices of one thread and category that overlap without one being inside the other")
+      "slices of one thread and category that overlap without one being inside the other")                   \
+    X(NO_STACK, "no_stack", 0, "events whose call stack could not be made")                                  \
+    X(LATE_RANGE, "late_range", 0, "functions that come behind calls within them, whose stacks lack them")
 
 enum problem {
 #define PROBLEM_ENUM(NAME, attribute, lost, text) PROBLEM_##NAME,

@@ -4,6 +4,7 @@
 #define IMPORT_ROWS_H
 
 #include "import/chrome.h"
+#include "import/chrome_stacks.h"
 
 enum {
     TRACKS_MAX = 1 << 18,
@@ -25,6 +26,7 @@ struct group {
     char ph;
     bool has_category;
     tsmith_kind kind;
+    enum around_role around;
     tsmith_batch *batch; // NULL: none yet
 };
 
@@ -40,6 +42,7 @@ struct row_track {
     uint64_t queue;
     struct group *groups;
     struct open_range *open;
+    struct around_track *around; // NULL: nothing of a call stack was seen here
 };
 
 struct row_process {
@@ -85,6 +88,7 @@ struct rows {
     size_t group_bytes; // estimate of what the groups' batches hold, beyond the least a batch has
     size_t group_batches;
 
+    struct stacks stacks;
     struct last_row last;
     struct flow_form flow_forms[FLOW_FORMS];
     size_t flow_form_count;

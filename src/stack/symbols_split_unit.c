@@ -249,8 +249,8 @@ static bool gather(const struct symbols_split_parts *parts, bool five, uint8_t *
     str->bytes[str->size++] = 0;
     for (; at + 4 <= parts->str_offsets.size; at += 4) {
         uint32_t from = bytes_get_u32(offsets + at), to = 0;
-        const uint8_t *string = parts->str.bytes + from;
-        const uint8_t *end = from < parts->str.size ? memchr(string, 0, parts->str.size - from) : NULL;
+        const uint8_t *string = from < parts->str.size ? parts->str.bytes + from : NULL;
+        const uint8_t *end = string ? memchr(string, 0, parts->str.size - from) : NULL;
         if (end && (size_t)(end - string) < most - str->size) {
             to = (uint32_t)str->size;
             put(str, string, end + 1);

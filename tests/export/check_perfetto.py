@@ -232,7 +232,16 @@ def sbt_events(path):
         unit = strings[row[1]]
         names[number] = strings[row[0]], unit, row[2]
 
-    def shown(kind, value):
+    functions = {row[0]: strings[row[1]] for row in reversed(dictionary.tables[13][1:])}
+
+    def path_of(stack):
+        """Its functions, the outermost first."""
+        parent, frame = dictionary.tables[12][stack]
+        return (path_of(parent) + b";" if parent else b"") + functions[frame]
+
+    def shown(kind, value, name):
+        if name == b"stack" and len(dictionary.tables[12]) > 1:
+            return path_of(value)
         if kind == sbt_reader.STRING:
             return strings[value]
         if kind in ENUMS:
@@ -247,7 +256,7 @@ def sbt_events(path):
     for frame, batch in events:
         columns = [(names[field], batch.directory[field].type, values) for field, values in batch.columns.items()]
         for row in range(batch.count):
-            fields = {name: shown(kind, values[row]) for name, kind, values in columns if values[row] is not None}
+            fields = {name: shown(kind, values[row], name) for name, kind, values in columns if values[row] is not None}
             out.append((frame.track, fields))
     return out, dictionary
 
