@@ -10,6 +10,7 @@
 
 #include "stack/python_check.h"
 #include "stack/python_text.h"
+#include "stack/unwind_table.h"
 
 static const struct python_layout layouts[] = {
 #define LAYOUT(version, instruction, lines, group, thread, holder, back, code, at, entry, first, file, name, \
@@ -59,13 +60,14 @@ static const struct python_layout *layout_of(const char *version) {
 static bool find_in(void *library, struct python_interpreter *found) {
     const char *(*version)(void);
     *(void **)&version = dlsym(library, "Py_GetVersion");
+    if (!version) // a process of hundreds of libraries is searched once, not six times
+        return false;
     *(void **)&found->this_thread = dlsym(library, "PyGILState_GetThisThreadState");
     void *loop = dlsym(library, "_PyEval_EvalFrameDefault");
     found->code_type = (uint64_t)(uintptr_t)dlsym(library, "PyCode_Type");
     found->text_type = (uint64_t)(uintptr_t)dlsym(library, "PyUnicode_Type");
     found->bytes_type = (uint64_t)(uintptr_t)dlsym(library, "PyBytes_Type");
-    if (!version || !found->this_thread || !loop || !found->code_type || !found->text_type ||
-        !found->bytes_type)
+    if (!found->this_thread || !loop || !found->code_type || !found->text_type || !found->bytes_type)
         return false;
     Dl_info info;
     void *entry = NULL;
@@ -94,8 +96,12 @@ static int find_library(struct dl_phdr_info *module, size_t size, void *context)
 }
 
 bool python_look(void) {
+    static _Atomic uint64_t looked; // at what was loaded in this version of the table
     if (atomic_load_explicit(&python.found, memory_order_acquire))
         return true;
+    uint64_t version = unwind_table_version();
+    if (version && atomic_exchange_explicit(&looked, version, memory_order_relaxed) == version)
+        return false;
     struct python_interpreter found = {0};
     if (!find_in(RTLD_DEFAULT, &found)) {
         void *library = NULL;

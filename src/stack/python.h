@@ -52,7 +52,8 @@ struct python_intern {
     void *context;
 };
 
-// Looks whether the process has an interpreter, and remembers where it is. May take the dynamic linker's lock: for the
+// Looks whether the process has an interpreter, and remembers where it is; where nothing has been loaded since the last
+// look (by unwind_table_version) that costs nothing. May take the dynamic linker's lock: for the
 // thread that refreshes the table of modules (unwind_table.h), never on the event path. True: there is one.
 bool python_look(void);
 

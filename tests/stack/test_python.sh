@@ -14,7 +14,8 @@ source=$TRACESMITH_SOURCE_DIR here=$TRACESMITH_SOURCE_DIR/tests/stack
 
 # Without sanitizers, whose runtime the interpreters do not have.
 "$CC" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -shared -I"$source/include" -I"$source/src" -o "$work/probe.so" \
-    "$here/python_probe.c" "$source"/src/stack/python*.c "$source"/src/stack/cfi*.c "$source"/src/stack/unwind*.c
+    "$here/python_probe.c" "$source"/src/stack/python*.c "$source"/src/stack/cfi*.c \
+    "$source/src/stack/unwind.c" "$source/src/stack/unwind_table.c"
 
 pythons=
 for name in python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13; do
