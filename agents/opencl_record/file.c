@@ -57,18 +57,44 @@ static bool have_file(void) {
 }
 
 // With the lock held. A process that writes beyond its limit would be sent a signal.
-static void append(const struct recording_writer *writer) {
-    if (!recorder_on() && !recorder.last_word)
-        return;
-    recorder.last_word = false;
-    if (writer->length > recorder.limit - recorder.written || !have_file() ||
-        !file_write(recorder.fd, writer->bytes, writer->length)) {
+static void write_out(const uint8_t *bytes, size_t length) {
+    if (length > recorder.limit - recorder.written || !have_file() ||
+        !file_write(recorder.fd, bytes, length)) {
         atomic_store(&recorder.on, false);
         if (is_ours(recorder.fd) && ftruncate(recorder.fd, (off_t)recorder.written))
             (void)0; // readers cope with a torn record
         return;
     }
-    recorder.written += writer->length;
+    recorder.written += length;
+}
+
+// Objects that come before the first command: a process that is killed until then had nothing to be replayed.
+static uint8_t held[64 << 10];
+static size_t held_length;
+
+static void write_held(void) {
+    if (held_length)
+        write_out(held, held_length);
+    held_length = 0;
+}
+
+void file_write_held(void) {
+    write_held();
+    atomic_store(&recorder.begun, true);
+}
+
+static void append(const struct recording_writer *writer) {
+    if (!recorder_on() && !recorder.last_word)
+        return;
+    recorder.last_word = false;
+    if (writer->length > sizeof held - held_length)
+        write_held();
+    if (recorder_begun() || writer->length > sizeof held) {
+        write_out(writer->bytes, writer->length);
+        return;
+    }
+    memcpy(held + held_length, writer->bytes, writer->length);
+    held_length += writer->length;
 }
 
 struct recording_writer *record_open(enum recording_type type) {
@@ -112,7 +138,7 @@ static void after_fork_child(void) {
     if (is_ours(recorder.fd))
         close(recorder.fd);
     recorder.fd = -1;
-    recorder.written = 0;
+    recorder.written = held_length = 0;
     recorder.chunks =
         (struct chunk_table){0}; // what it had is left alone: another thread may have been in it
     recorder.writer = recorder.inner = (struct recording_writer){0};
@@ -153,11 +179,13 @@ bool file_begin(const char *directory) {
     if (!atomic_exchange(&registered, true))
         pthread_atfork(NULL, NULL, after_fork_child);
     atomic_store(&recorder.on, true);
+    atomic_store(&recorder.begun, true); // this one is written at once
     struct recording_writer *writer = record_open(RECORDING_PROCESS);
     recording_put(writer, RECORDING_KEY_PID, (uint64_t)getpid());
     if (wishes.no_payload)
         recording_put(writer, RECORDING_KEY_FLAGS, RECORDING_HASHES_ONLY);
     record_close();
+    atomic_store(&recorder.begun, range_whole());
     return recorder_on();
 }
 

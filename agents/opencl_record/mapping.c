@@ -101,7 +101,7 @@ void *record_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool b
     touch_begin(&touch, queue, NULL, count, waits);
     touch.blocking = blocking;
     map.object = touch.on ? find_memory(buffer) : NULL;
-    touch_map(&touch, &map, touch.on && (touch_writes(buffer, offset, size) & TOUCH_WHOLE));
+    touch_map(&touch, &map, touch.on && (touch_writes(&touch, buffer, offset, size) & TOUCH_WHOLE));
     void *at = recorder.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, touch.count,
                                                 touch.waits, event, status);
     if (touch_end(&touch, at ? CL_SUCCESS : CL_INVALID_VALUE, event))

@@ -86,40 +86,47 @@ cl_int record_clRetainMemObject(cl_mem memory) {
     return status;
 }
 
-// The program's last reference goes: what the device wrote is copied now. What lies in another object goes with that.
-static void note_last(cl_mem memory, enum object_kind kind) {
-    pthread_mutex_lock(&recorder.lock);
-    struct object *object = object_find(memory, kind);
-    struct object *root = object ? object_root(object) : NULL;
-    bool gone = root == object;
-    for (; object && object->parent; object = object->parent)
-        gone = --object->parent->references == 0;
-    const bool take = root && gone && root->written;
-    const uint64_t id = object_id(memory, kind);
+// With the lock held: the program's last reference went, and what the device wrote is copied, if it was to be.
+static cl_event conclude(const struct object *object, struct object *root, bool gone) {
     cl_event hold = NULL;
-    if (take)
-        root->written = false;
-    pthread_mutex_unlock(&recorder.lock);
-    if (take)
-        snapshot_take(root, RECORDING_VERIFY, 0);
-    pthread_mutex_lock(&recorder.lock);
     if (root && gone) {
         hold = root->hold;
         root->hold = NULL;
     }
+    recording_put(record_open_inner(RECORDING_RELEASE), RECORDING_KEY_OBJECT, object->id);
+    record_close_inner();
+    return hold;
+}
+
+// What lies in another object goes with that.
+static void release(cl_mem memory) {
+    pthread_mutex_lock(&recorder.lock);
+    struct object *object = object_find_memory(memory);
+    const bool last = object && object->references > 0 && --object->references == 0;
+    if (!last || object->kind == OBJECT_OPAQUE) {
+        pthread_mutex_unlock(&recorder.lock);
+        return;
+    }
+    struct object *root = object_root(object);
+    bool gone = root == object;
+    for (struct object *part = object; part->parent; part = part->parent)
+        gone = --part->parent->references == 0;
+    if (gone && root->written) {
+        root->written = false;
+        pthread_mutex_unlock(&recorder.lock);
+        snapshot_take(root, RECORDING_VERIFY, 0);
+        pthread_mutex_lock(&recorder.lock);
+    }
+    cl_event hold = conclude(object, root, gone);
     pthread_mutex_unlock(&recorder.lock);
     if (hold)
         recorder.next.clReleaseEvent(hold);
-    recording_put(record_open(RECORDING_RELEASE), RECORDING_KEY_OBJECT, id);
-    record_close();
 }
 
 cl_int record_clReleaseMemObject(cl_mem memory) {
-    if (!recorder_on())
-        return recorder.next.clReleaseMemObject(memory);
-    snapshot_reap();
-    const enum object_kind kind = kind_of(memory);
-    if (object_release(memory, kind) && kind != OBJECT_OPAQUE)
-        note_last(memory, kind);
+    if (recorder_on()) {
+        snapshot_reap();
+        release(memory);
+    }
     return recorder.next.clReleaseMemObject(memory);
 }

@@ -51,6 +51,21 @@ static bool between(const struct object *kernel) {
     return was || open;
 }
 
+bool range_waits(void) {
+    if (!this_thread)
+        return false; // it has no number yet
+    switch (range.form) {
+    case RECORDING_RANGE_KERNELS:
+    case RECORDING_RANGE_KERNEL:
+    case RECORDING_RANGE_BETWEEN:
+        return true;
+    case RECORDING_RANGE_SIGNAL:
+        return !(atomic_load_explicit(trigger, memory_order_relaxed) & 1);
+    default:
+        return false;
+    }
+}
+
 bool range_takes(const struct object *queue, const struct object *kernel) {
     const uint32_t thread = range_thread();
     switch (range.form) {

@@ -118,6 +118,9 @@ struct object {
 struct recorder {
     cl_icd_dispatch next; // the driver, or the layer below us
     atomic_bool on;
+    // A command of the range has come. Before, commands are only looked at as far as it takes to see the first: they change
+    // nothing that is known of memory, and records wait in memory of ours (file.c).
+    atomic_bool begun;
     pthread_mutex_t lock; // of all that follows, and of every object
     int fd;
     uint64_t written, limit; // bytes of the file, and what the process may write
@@ -127,6 +130,10 @@ struct recorder {
     struct chunk_table chunks;
 };
 extern struct recorder recorder;
+
+static inline bool recorder_begun(void) {
+    return atomic_load_explicit(&recorder.begun, memory_order_acquire);
+}
 
 static inline bool recorder_on(void) {
     return atomic_load_explicit(&recorder.on, memory_order_relaxed);
@@ -149,6 +156,7 @@ uint64_t recorder_correlation(void);
 bool file_begin(const char *directory);
 // In a child that forked and makes a context: a file of its own.
 void file_after_fork(void);
+void file_write_held(void); // with the lock held: what was written so far, and from now on everything at once
 // What a child forgets of its parent's.
 void objects_after_fork(void);
 void snapshot_after_fork(void);
@@ -205,6 +213,7 @@ bool range_begin(const char *words, const char *session_directory);
 // With the lock held: whether this command is recorded. `kernel` is NULL for other commands.
 bool range_takes(const struct object *queue, const struct object *kernel);
 bool range_whole(void);      // everything is
+bool range_waits(void);      // without the lock: no command but a launch can be the first of it
 uint32_t range_thread(void); // the number of the calling thread
 
 // ---- touch.c
@@ -217,6 +226,7 @@ struct touch {
     cl_command_queue queue;
     bool on;           // the recorder is
     bool recorded;     // this command is
+    bool early;        // nothing has been recorded yet, nor is this command
     bool passed;       // a launch that is not, and needs nothing
     bool blocking;     // it is complete when the call returns
     uint64_t enqueued; // into its queue, before it
@@ -231,7 +241,7 @@ void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, 
 void touch_object(struct touch *touch, struct object *memory, unsigned how); // may be NULL
 void touch_memory(struct touch *touch, cl_mem memory, unsigned how);
 // TOUCH_WHOLE when so many bytes are all of a buffer's own memory.
-unsigned touch_writes(cl_mem buffer, size_t offset, size_t size);
+unsigned touch_writes(const struct touch *touch, cl_mem buffer, size_t offset, size_t size);
 // One more event for the driver to wait for, whose reference is taken over. False when memory ran out.
 bool touch_wait(struct touch *touch, cl_event event);
 // What the kernel may read and write by its arguments.

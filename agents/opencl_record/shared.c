@@ -219,7 +219,7 @@ cl_int record_clEnqueueSVMFree(cl_command_queue queue, cl_uint freed, void *poin
                                void *user, cl_uint count, const cl_event *waits, cl_event *event) {
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
-    for (cl_uint i = 0; touch.on && pointers && i < freed; i++) {
+    for (cl_uint i = 0; (touch.on || touch.early) && pointers && i < freed; i++) {
         cl_event hold = forget_block(pointers[i]);
         if (hold && !touch_wait(&touch, hold))
             recorder.next.clReleaseEvent(hold);

@@ -30,11 +30,13 @@ static struct {
     cl_event event;
     struct object *context;
 } gone[MARKERS_MOST];
-static size_t gone_count; // under recorder.lock
+static size_t gone_count;       // under recorder.lock
+static atomic_bool outstanding; // there are some of either; written under recorder.lock
 
 void snapshot_after_fork(void) {
     pending = NULL;
     gone_count = 0;
+    atomic_store(&outstanding, false);
 }
 
 struct markers {
@@ -268,6 +270,7 @@ void snapshot_take(struct object *memory, enum recording_type type, uint64_t fla
     memory->hold = snapshot->done;
     snapshot->next = pending;
     pending = snapshot;
+    atomic_store(&outstanding, true);
     pthread_mutex_unlock(&recorder.lock);
     if (before)
         recorder.next.clReleaseEvent(before);
@@ -296,12 +299,15 @@ static void reap_gone(void) {
             gone[kept++] = gone[i];
     }
     gone_count = kept;
+    atomic_store(&outstanding, kept != 0); // and if a copy is put back
     pthread_mutex_unlock(&recorder.lock);
     for (size_t i = 0; i < done_count; i++)
         recorder.next.clReleaseEvent(done[i]);
 }
 
 void snapshot_reap(void) {
+    if (!atomic_load_explicit(&outstanding, memory_order_acquire))
+        return;
     struct snapshot *list = take_pending(), *next;
     reap_gone();
     for (; list; list = next) {
@@ -314,6 +320,7 @@ void snapshot_reap(void) {
         pthread_mutex_lock(&recorder.lock);
         list->next = pending;
         pending = list;
+        atomic_store(&outstanding, true);
         pthread_mutex_unlock(&recorder.lock);
     }
 }
@@ -322,7 +329,7 @@ void snapshot_reap(void) {
 void snapshot_queue_goes(cl_command_queue queue) {
     pthread_mutex_lock(&recorder.lock);
     const struct object *object = object_find(queue, OBJECT_QUEUE);
-    const bool idle = object && object->enqueued == object->finished;
+    const bool idle = object && recorder_begun() && object->enqueued == object->finished;
     pthread_mutex_unlock(&recorder.lock);
     cl_event event = idle ? NULL : put_marker(queue), old = NULL;
     if (!event)
@@ -337,6 +344,7 @@ void snapshot_queue_goes(cl_command_queue queue) {
     }
     gone[gone_count].event = event;
     gone[gone_count++].context = object ? object->context : NULL;
+    atomic_store(&outstanding, true);
     pthread_mutex_unlock(&recorder.lock);
     if (old)
         recorder.next.clReleaseEvent(old);
@@ -418,6 +426,9 @@ void snapshot_at_exit(void) {
     free(left.buffers);
     record_open(RECORDING_END);
     record_close();
+    pthread_mutex_lock(&recorder.lock);
+    file_write_held();
+    pthread_mutex_unlock(&recorder.lock);
     atomic_store(&concluded, recorder_on());
     atomic_store(&recorder.on, false);
 }

@@ -56,9 +56,10 @@ static uint64_t enqueued_in(cl_command_queue queue) {
 }
 
 cl_int record_clFinish(cl_command_queue queue) {
-    const uint64_t enqueued = recorder_on() ? enqueued_in(queue) : 0;
+    const bool begun = recorder_on() && recorder_begun(); // before, nothing recorded is in it
+    const uint64_t enqueued = begun ? enqueued_in(queue) : 0;
     const cl_int status = recorder.next.clFinish(queue);
-    if (!recorder_on() || status != CL_SUCCESS)
+    if (!recorder_on() || status != CL_SUCCESS || !begun)
         return status;
     struct recording_writer *writer = record_open(RECORDING_WAIT);
     struct object *object = object_find(queue, OBJECT_QUEUE);

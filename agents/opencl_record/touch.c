@@ -46,6 +46,23 @@ static bool pass_launch(struct touch *touch, struct object *queue) {
     return true;
 }
 
+static void not_counted(struct object *object, void *context) {
+    (void)context;
+    if (object->kind == OBJECT_QUEUE)
+        object->enqueued++; // who knows what is in it
+    else
+        object->many_writers = true;
+}
+
+// With the lock held. What memory holds is not known, and any queue may still be writing it.
+static void begin_recording(void) {
+    object_each(OBJECT_QUEUE, not_counted, NULL);
+    object_each(OBJECT_BUFFER, not_counted, NULL);
+    object_each(OBJECT_IMAGE, not_counted, NULL);
+    object_each(OBJECT_SHARED, not_counted, NULL);
+    file_write_held();
+}
+
 void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, cl_uint count,
                  const cl_event *waits) {
     *touch = (struct touch){.count = count, .waits = waits, .queue = queue, .on = recorder_on()};
@@ -53,14 +70,22 @@ void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, 
         snapshot_too_late();
         return;
     }
+    if (!kernel && !recorder_begun() && range_waits()) {
+        touch->early = true;
+        touch->on = false;
+        return;
+    }
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find(queue, OBJECT_QUEUE);
     touch->enqueued = object ? object->enqueued : 0;
     touch->kernel = object_find(kernel, OBJECT_KERNEL);
     touch->recorded = range_takes(object, touch->kernel);
-    touch->passed = !touch->recorded && touch->kernel && pass_launch(touch, object);
+    if (touch->recorded && !recorder_begun())
+        begin_recording();
+    touch->early = !recorder_begun();
+    touch->passed = !touch->early && !touch->recorded && touch->kernel && pass_launch(touch, object);
     pthread_mutex_unlock(&recorder.lock);
-    touch->on = !touch->passed;
+    touch->on = !touch->passed && !touch->early;
 }
 
 // The program's list with one more; without memory for it the copy may come too late, and is not believed.
@@ -134,7 +159,9 @@ void touch_memory(struct touch *touch, cl_mem memory, unsigned how) {
     touch_object(touch, object, how);
 }
 
-unsigned touch_writes(cl_mem buffer, size_t offset, size_t size) {
+unsigned touch_writes(const struct touch *touch, cl_mem buffer, size_t offset, size_t size) {
+    if (!touch->on || !touch->recorded)
+        return TOUCH_WRITES;
     pthread_mutex_lock(&recorder.lock);
     const struct object *object = object_find(buffer, OBJECT_BUFFER);
     const bool whole = object && !object->parent && offset == 0 && size == object->size;
@@ -183,8 +210,11 @@ bool touch_end(struct touch *touch, cl_int status, const cl_event *event) {
         recorder.next.clReleaseEvent(touch->own[touch->count - 1 - i]);
     free(touch->own);
     touch->own = NULL;
-    if (touch->passed)
+    if (touch->passed || touch->early)
         object_forget_event(event);
+    // Another thread's command was the first of the range before the driver had this one.
+    if (touch->early && recorder_begun())
+        touch_everything_unknown();
     if (!touch->on || status != CL_SUCCESS)
         return false;
     pthread_mutex_lock(&recorder.lock);

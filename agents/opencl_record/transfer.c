@@ -18,7 +18,7 @@ cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_boo
     struct payload payload = {0};
     touch_begin(&touch, queue, NULL, count, waits);
     touch.blocking = blocking;
-    touch_memory(&touch, buffer, touch_writes(buffer, offset, size));
+    touch_memory(&touch, buffer, touch_writes(&touch, buffer, offset, size));
     const cl_int status = recorder.next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
                                                              touch.count, touch.waits, event);
     if (touch_end(&touch, status, event)) {
@@ -65,7 +65,7 @@ cl_int record_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
     touch_memory(&touch, from, TOUCH_READS);
-    touch_memory(&touch, to, touch_writes(to, to_offset, size));
+    touch_memory(&touch, to, touch_writes(&touch, to, to_offset, size));
     const cl_int status = recorder.next.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size,
                                                             touch.count, touch.waits, event);
     if (touch_end(&touch, status, event)) {
@@ -86,7 +86,7 @@ cl_int record_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const v
                                   cl_event *event) {
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
-    touch_memory(&touch, buffer, touch_writes(buffer, offset, size));
+    touch_memory(&touch, buffer, touch_writes(&touch, buffer, offset, size));
     const cl_int status = recorder.next.clEnqueueFillBuffer(queue, buffer, pattern, length, offset, size,
                                                             touch.count, touch.waits, event);
     if (touch_end(&touch, status, event)) {
