@@ -33,6 +33,17 @@ struct graph_node {
     uint64_t graph, node;
 };
 
+// What registers were spilled to, and how it was launched where that is not as most are.
+static void write_local(uint64_t *at, const struct cupti_kernel *record) {
+    static const char *const names[] = {NULL, "cooperative", "cooperative, several devices"};
+    enum { TYPES = sizeof names / sizeof *names };
+    static _Atomic uint32_t ids[TYPES];
+    const uint8_t type = record->launch_type < TYPES ? record->launch_type : 0;
+    at[0] = record->local_per_thread;
+    at[1] = cupti_has(CUPTI_11_8) ? record->local_total_v2 : record->local_total;
+    at[2] = type ? reader_constant(&ids[type], names[type]) : 0;
+}
+
 static void write_kernel(struct reader *reader, const struct cupti_kernel *record, uint32_t queue,
                          const struct launch *launch, uint32_t name, const struct graph_node *graph,
                          int64_t start) {
@@ -42,11 +53,13 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
     const bool host = launch->track != 0, stack = launch->stack != 0;
     const bool is_3d = (grid[1] | grid[2] | block[1] | block[2]) != 1;
     const bool shared = (record->static_shared | record->dynamic_shared) != 0;
+    const bool local = record->local_per_thread || record->launch_type;
     const bool more = (graph->graph | graph->node | cluster) != 0;
     const uint32_t shape = (host ? KERNEL_HOST : 0u) | (stack ? KERNEL_STACK : 0u) |
                            (is_3d ? KERNEL_3D : 0u) | (shared ? KERNEL_SHARED : 0u) |
-                           (more ? KERNEL_MORE : 0u);
-    const uint32_t words = 8u + host + stack + (is_3d ? 4u : 0) + (shared ? 2u : 0) + (more ? 3u : 0);
+                           (more ? KERNEL_MORE : 0u) | (local ? KERNEL_LOCAL : 0u);
+    const uint32_t words =
+        8u + host + stack + (is_3d ? 4u : 0) + (shared ? 3u : 0) + (more ? 3u : 0) + (local ? 3u : 0);
     uint64_t *at = reader_reserve(reader, shapes.kernel[shape], words, queue);
     if (!at)
         return;
@@ -71,12 +84,15 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
     if (shared) {
         *at++ = (uint32_t)record->static_shared;
         *at++ = (uint32_t)record->dynamic_shared;
+        *at++ = record->shared_executed;
     }
     if (more) {
         *at++ = graph->graph;
         *at++ = graph->node;
         *at++ = cluster;
     }
+    if (local)
+        write_local(at, record);
     ring_commit(reader->ring, words);
 }
 
@@ -259,7 +275,7 @@ void record_peer_copy(struct reader *reader, const struct cupti_peer_copy *recor
 }
 
 void record_memset(struct reader *reader, const struct cupti_memset *record) {
-    enum { WORDS = 12 };
+    enum { WORDS = 13 };
     static _Atomic uint32_t name;
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
@@ -279,8 +295,9 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
     at[0] = TSMITH_OPERATION_FILL;
     at[1] = record->bytes;
     at[2] = record->value;
-    at[3] = graph;
-    at[4] = record->graph_node;
+    at[3] = memory_name(record->memory_kind);
+    at[4] = graph;
+    at[5] = record->graph_node;
     ring_commit(reader->ring, WORDS);
 }
 

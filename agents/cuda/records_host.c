@@ -69,7 +69,7 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
 
 // On the thread that waited, where its call was seen; a stream that waits for an event waits on its own track.
 void record_synchronization(struct reader *reader, const struct cupti_synchronization *record) {
-    enum { WORDS = 9, EVENT = 1, STREAM_WAITS = 2, STREAM = 3, CONTEXT = 4, TYPES = 5 };
+    enum { WORDS = 10, EVENT = 1, STREAM_WAITS = 2, STREAM = 3, CONTEXT = 4, TYPES = 5 };
     static const char *const names[TYPES] = {"wait", "event wait", "stream waits for event", "stream wait",
                                              "context wait"};
     static const uint8_t operations[TYPES] = {TSMITH_OPERATION_WAIT, TSMITH_OPERATION_WAIT,
@@ -99,6 +99,7 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     at[6] = queue;
     at[7] = launch.track;
     at[8] = record->event == CUPTI_NONE ? 0 : record->event;
+    at[9] = cupti_has(CUPTI_12_8) ? record->result : 0;
     ring_commit(reader->ring, WORDS);
 }
 

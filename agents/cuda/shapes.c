@@ -8,8 +8,9 @@ struct shapes shapes;
 
 // The fields that are not in the schema are named as Nsight Systems names them in its exports.
 static struct {
-    uint16_t registers, static_shared, dynamic_shared, graph, graph_node, cluster, source_kind,
-        destination_kind, peer, value, event, pc, pool, utilized, external;
+    uint16_t registers, static_shared, dynamic_shared, executed_shared, local, local_total, launch_type,
+        graph, graph_node, cluster, source_kind, destination_kind, peer, value, event, pc, pool, utilized,
+        external;
 } fields;
 
 #define OPTIONAL(encoding) (uint8_t)((encoding) | RECORD_ZERO_IS_NONE)
@@ -49,6 +50,10 @@ static void register_fields(struct channel *channel) {
     fields.registers = channel_field(channel, "registersPerThread", TSMITH_TYPE_U64, "");
     fields.static_shared = channel_field(channel, "staticSharedMemory", TSMITH_TYPE_U64, "bytes");
     fields.dynamic_shared = channel_field(channel, "dynamicSharedMemory", TSMITH_TYPE_U64, "bytes");
+    fields.executed_shared = channel_field(channel, "sharedMemoryExecuted", TSMITH_TYPE_U64, "bytes");
+    fields.local = channel_field(channel, "localMemoryPerThread", TSMITH_TYPE_U64, "bytes");
+    fields.local_total = channel_field(channel, "localMemoryTotal", TSMITH_TYPE_U64, "bytes");
+    fields.launch_type = channel_field(channel, "launchType", TSMITH_TYPE_STRING, "");
     fields.graph = channel_field(channel, "graphId", TSMITH_TYPE_U64, "");
     fields.graph_node = channel_field(channel, "graphNodeId", TSMITH_TYPE_U64, "");
     fields.cluster = channel_field(channel, "clusterBlocks", TSMITH_TYPE_U64, "blocks");
@@ -83,10 +88,16 @@ static uint16_t kernel_shape(struct channel *channel, uint32_t words) {
     if (words & KERNEL_SHARED) {
         add_own(&shape, fields.static_shared);
         add_own(&shape, fields.dynamic_shared);
+        add_own(&shape, fields.executed_shared);
     }
     if (words & KERNEL_MORE) {
         add_graph(&shape);
         add_own(&shape, fields.cluster);
+    }
+    if (words & KERNEL_LOCAL) {
+        add_own(&shape, fields.local);
+        add_own(&shape, fields.local_total);
+        add_own(&shape, fields.launch_type);
     }
     return channel_shape(channel, &shape);
 }
@@ -109,6 +120,7 @@ static void register_transfers(struct channel *channel) {
     add(&shape, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE));
     add(&shape, TSMITH_FIELD_BYTES, RECORD_VALUE);
     add(&shape, fields.value, RECORD_DYNAMIC);
+    add_own(&shape, fields.destination_kind);
     add_graph(&shape);
     shapes.fill = channel_shape(channel, &shape);
 }
@@ -129,6 +141,7 @@ static void register_calls(struct channel *channel) {
     add(&shape, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK));
     add(&shape, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK));
     add_own(&shape, fields.event);
+    add(&shape, TSMITH_FIELD_RESULT, OPTIONAL(RECORD_VALUE));
     shapes.sync = channel_shape(channel, &shape);
 }
 

@@ -13,9 +13,10 @@ enum kernel_words {
     KERNEL_HOST = 1,   // HOST_TRACK
     KERNEL_STACK = 2,  // STACK
     KERNEL_3D = 4,     // GLOBAL_Y GLOBAL_Z LOCAL_Y LOCAL_Z
-    KERNEL_SHARED = 8, // static and dynamic shared memory
+    KERNEL_SHARED = 8, // static, dynamic and executed shared memory
     KERNEL_MORE = 16,  // graph, graph node, blocks of a cluster
-    KERNEL_SHAPES = 32
+    KERNEL_LOCAL = 32, // local memory of a thread and in all, launch type
+    KERNEL_SHAPES = 64
 };
 
 // The fields after START and DURATION (LAUNCHED: CORRELATION NAME HOST_TRACK STACK); an instant has no DURATION.
@@ -27,10 +28,10 @@ struct shapes {
     uint16_t untimed;          // instant: INFERRED LAUNCHED
     // LAUNCHED OPERATION DIRECTION BYTES FLAGS source and destination kind, peer, graph, graph node
     uint16_t copy;
-    uint16_t fill;       // LAUNCHED OPERATION BYTES value, graph, graph node
+    uint16_t fill;       // LAUNCHED OPERATION BYTES value, memory kind, graph, graph node
     uint16_t call;       // CORRELATION NAME RESULT
     uint16_t call_stack; // the same and STACK
-    uint16_t sync;       // CORRELATION NAME OPERATION QUEUE_TRACK HOST_TRACK event
+    uint16_t sync;       // CORRELATION NAME OPERATION QUEUE_TRACK HOST_TRACK event RESULT
     uint16_t graph;      // LAUNCHED graph
     uint16_t memory[2];  // instant: LAUNCHED OPERATION OBJECT BYTES QUEUE_TRACK pc, pool; ALLOC, FREE
     uint16_t pool;       // instant: LAUNCHED OBJECT BYTES utilized

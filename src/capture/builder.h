@@ -45,7 +45,7 @@ struct builder_move {
     bool device;      // a device's time
     bool eager;       // whether there is a value is noted row by row
 };
-enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 64 };
+enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 128 };
 struct builder_layout {
     uint32_t number; // of the shape, in the whole session; 0: none
     uint8_t kind;

@@ -18,6 +18,7 @@
 //     twice         a buffer is handed back twice
 //     torn          a buffer ends in a record that cannot be read
 //     strange       records of a kind that nobody knows
+//     larger        records end in fields that nobody knows yet
 //     strict        what loses things without a word does: two timestamp callbacks spoil as many kernels; kernels of
 //                   graphs have no times when kernels alone are enabled, and are not there once a kind was disabled
 //     early         within cuInit nothing can be switched on yet (unified memory never can)
@@ -80,7 +81,7 @@ uint32_t double_value(const char *word, uint32_t otherwise) {
 
 static struct {
     uint32_t version, drop, zero, wrong;
-    bool late, unordered, threads, partial, nothing, silent, twice, torn, strange, takeover, strict;
+    bool late, unordered, threads, partial, nothing, silent, twice, torn, strange, takeover, strict, larger;
 } how;
 
 __attribute__((constructor)) static void read_how(void) {
@@ -99,6 +100,7 @@ __attribute__((constructor)) static void read_how(void) {
     how.strange = double_has("strange");
     how.takeover = double_has("takeover");
     how.strict = double_has("strict");
+    how.larger = double_has("larger");
 }
 
 uint64_t double_now(void) {
@@ -152,13 +154,23 @@ static const struct {
     {CUPTI_KIND_JIT, 130000, 80},
 };
 
+enum { LARGER = 40 };
+
 size_t double_bytes_of(uint32_t kind) {
     static _Atomic size_t known[KIND_LIMIT];
     size_t bytes = kind < KIND_LIMIT ? known[kind] : 16;
     for (size_t i = 0; !bytes && i < sizeof layouts / sizeof *layouts; i++)
         if (layouts[i].kind == kind && layouts[i].since <= how.version)
-            known[kind] = layouts[i].bytes;
+            known[kind] = layouts[i].bytes + (how.larger ? LARGER : 0);
     return bytes ? bytes : known[kind];
+}
+
+// What the version has of a record; the rest is what nobody knows.
+static void copy_record(uint8_t *to, size_t bytes, const void *record, size_t size) {
+    const size_t known = how.larger && bytes > LARGER ? bytes - LARGER : bytes;
+    memset(to, 0, known);
+    memset(to + known, 0xa5, bytes - known);
+    memcpy(to, record, size < known ? size : known);
 }
 
 // ---- buffers
@@ -252,9 +264,9 @@ bool double_is_enabled(uint32_t kind) {
 }
 
 void double_write(const void *record, size_t size, uint32_t kind) {
-    uint8_t copy[RECORD_MAX] = {0};
+    uint8_t copy[RECORD_MAX];
     const size_t bytes = double_bytes_of(kind);
-    memcpy(copy, record, size < bytes ? size : bytes);
+    copy_record(copy, bytes, record, size);
     put(copy, bytes);
 }
 
@@ -297,8 +309,7 @@ static void write_at(const void *record, size_t size, uint32_t kind, uint64_t en
     if (place) {
         place->end = end;
         place->bytes = double_bytes_of(kind);
-        memset(place->record, 0, sizeof place->record);
-        memcpy(place->record, record, size < place->bytes ? size : place->bytes);
+        copy_record(place->record, place->bytes, record, size);
     }
     count = waiting_count;
     pthread_mutex_unlock(&lock);

@@ -40,6 +40,49 @@ static void write_rare_of_host(uint32_t correlation) {
     write_rare(&jit, sizeof jit);
 }
 
+// What kernels, sets and waits seldom have.
+static void write_rare_of_work(uint32_t correlation) {
+    const uint64_t time = double_now();
+    const struct cupti_kernel spills = {.kind = CUPTI_KIND_CONCURRENT_KERNEL,
+                                        .registers = 255,
+                                        .start = time + 100,
+                                        .end = time + 2100,
+                                        .context = 1,
+                                        .stream = 7,
+                                        .grid = {2, 1, 1},
+                                        .block = {32, 1, 1},
+                                        .static_shared = 1024,
+                                        .dynamic_shared = 2048,
+                                        .shared_executed = 8192,
+                                        .local_per_thread = 24,
+                                        .local_total = 4096,
+                                        .local_total_v2 = UINT64_C(1) << 33,
+                                        .launch_type = 1,
+                                        .correlation = correlation,
+                                        .name = "spills"};
+    const struct cupti_memset set = {.kind = CUPTI_KIND_MEMSET,
+                                     .value = 7,
+                                     .bytes = 321,
+                                     .start = time + 2200,
+                                     .end = time + 2300,
+                                     .context = 1,
+                                     .stream = 7,
+                                     .correlation = correlation,
+                                     .memory_kind = 5};
+    const struct cupti_synchronization failed = {.kind = CUPTI_KIND_SYNCHRONIZATION,
+                                                 .type = 3,
+                                                 .start = time,
+                                                 .end = time + 50,
+                                                 .correlation = correlation,
+                                                 .context = 1,
+                                                 .stream = 7,
+                                                 .event = CUPTI_NONE,
+                                                 .result = 700};
+    write_rare(&spills, sizeof spills);
+    write_rare(&set, sizeof set);
+    write_rare(&failed, sizeof failed);
+}
+
 void double_write_rare(uint32_t correlation) {
     const uint64_t time = double_now();
     const uint32_t pid = (uint32_t)getpid();
@@ -81,6 +124,7 @@ void double_write_rare(uint32_t correlation) {
                                                 .start = time,
                                                 .end = time + 1234};
     write_rare_of_host(correlation);
+    write_rare_of_work(correlation);
     write_rare(&moved, sizeof moved);
     write_rare(&faults, sizeof faults);
     write_rare(&pool, sizeof pool);
