@@ -180,7 +180,7 @@ static void add_row(struct text *text, const tsmith_instruction *instruction) {
 }
 
 static void add_table(struct text *text, const tsmith_instructions *instructions, bool each,
-                      const char *kernel) {
+                      const char *kernel, const char *work_item) {
     tsmith_instructions_launch launch;
     tsmith_instruction instruction;
     uint64_t executed = 0, steps = 0, lost = 0, group = 0;
@@ -211,6 +211,8 @@ static void add_table(struct text *text, const tsmith_instructions *instructions
     if (steps || lost)
         text_add_format(text, "%" PRIu64 " instructions of the work-item kept, %" PRIu64 " more were not\n",
                         steps, lost);
+    else if (work_item)
+        text_add_format(text, "no launch of it has a work-item %s\n", work_item);
 }
 
 // ---- findings
@@ -280,7 +282,8 @@ int replay_add_instructions(struct text *text, const struct invocation *invocati
     if (kernel && json)
         add_json(text, instructions);
     else if (kernel && code == EXIT_DONE)
-        add_table(text, instructions, invocation_flag(invocation, "all"), kernel);
+        add_table(text, instructions, invocation_flag(invocation, "all"), kernel,
+                  invocation_value(invocation, "work-item"));
     const bool checks = invocation_flag(invocation, "check");
     if (add_findings(text, instructions, json) && code == EXIT_DONE) {
         code = EXIT_NO;

@@ -123,6 +123,11 @@ PY
 "$TRACESMITH" replay "$work/faulty.sbt" --check >"$work/text" 2>&1 && fail "faults were found and the exit code is 0"
 grep -q "found: race" "$work/text" || fail "the race is not told: $(cat "$work/text")"
 
+# A work-item that is in no launch.
+"$TRACESMITH" replay "$work/run.sbt" --instructions counted --work-item 4000000000 >"$work/text" 2>&1 ||
+    fail "a work-item that is not there: $(cat "$work/text")"
+grep -q "no launch of it has a work-item 4000000000" "$work/text" || fail "a missing work-item is not told"
+
 # A kernel that was not launched, and options that make no sense.
 replay 2 "$work/run.sbt" --instructions nowhere
 grep -q "nowhere" "$work/err" || fail "it is not said which kernel: $(cat "$work/err")"
