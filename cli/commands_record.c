@@ -165,8 +165,17 @@ static const struct option profile_options[] = {
      .doc = "The same, with OPTIONS for nsys profile: words between blanks; quotes keep blanks together"},
     {.name = "sched",
      .doc =
-         "Record when threads of the program did not run, what they waited in and who woke them, and fences "
-         "of GPU drivers (Linux with eBPF; root)"},
+         "Record when threads of the program did not run, what they waited in and who woke them (Linux with "
+         "eBPF; root); with --stacks, from where"},
+    {.name = "driver",
+     .argument = "NODE",
+     .optional = true,
+     .repeated = true,
+     .doc =
+         "Record what threads of the program ask of GPU drivers by their device nodes (ioctl, mmap), faults "
+         "in "
+         "memory of theirs, fences, and jobs of the kernel's GPU scheduler (Linux with eBPF; root). NODE: of "
+         "this device, too"},
     {.name = "probe",
      .argument = "FILE:FUNCTION",
      .repeated = true,

@@ -56,12 +56,33 @@ static void tell_cost(struct sources *sources, size_t index) {
                  sources->probes[index].word, sources->probes[index].ns / 1000, site);
 }
 
+static int read_nodes(const struct invocation *invocation, const char **nodes, size_t *count) {
+    size_t cursor = 0;
+    const char *word;
+    while ((word = invocation_next(invocation, "driver", &cursor))) {
+        if (!*word)
+            continue; // those of GPUs, and no other
+        if (*count == NODES_MOST) {
+            complain("--driver: at most %d nodes can be named", NODES_MOST);
+            return EXIT_USAGE;
+        }
+        nodes[(*count)++] = word;
+    }
+    return EXIT_DONE;
+}
+
+// What watches, as people asked for it.
+static const char *watch_word(const struct sources *sources) {
+    return sources->sched ? "--sched" : sources->driver ? "--driver" : "--probe";
+}
+
 static int open_watch(struct sources *sources, const struct invocation *invocation) {
     tsmith_probe probes[PROBES_MOST] = {{0}};
     tsmith_error error;
     size_t cursor = 0;
-    const char *word;
-    int code = EXIT_DONE;
+    const char *word, *nodes[NODES_MOST];
+    size_t node_count = 0;
+    int code = read_nodes(invocation, nodes, &node_count);
     while (code == EXIT_DONE && (word = invocation_next(invocation, "probe", &cursor))) {
         if (sources->probe_count == PROBES_MOST)
             complain("--probe: at most %d functions can be probed", PROBES_MOST);
@@ -74,11 +95,16 @@ static int open_watch(struct sources *sources, const struct invocation *invocati
                                           .sched = sources->sched,
                                           .stacks = invocation_flag(invocation, "stacks"),
                                           .probes = probes,
-                                          .probe_count = sources->probe_count};
+                                          .probe_count = sources->probe_count,
+                                          .driver = sources->driver,
+                                          .nodes = nodes,
+                                          .node_count = node_count};
     if (code == EXIT_DONE && tsmith_watch_create(&options, &sources->watch, &error) < 0) {
-        complain("%s: %s", sources->sched ? "--sched" : "--probe", error.message);
+        complain("%s: %s", watch_word(sources), error.message);
         code = error.status == TSMITH_ERROR_NOT_FOUND ? EXIT_USAGE : EXIT_LACKING;
     }
+    if (code == EXIT_DONE && sources->driver && tsmith_watch_lacks(sources->watch)[0])
+        complain("--driver: not on this kernel: %s", tsmith_watch_lacks(sources->watch));
     for (size_t i = 0; code == EXIT_DONE && i < sources->probe_count; i++)
         tell_cost(sources, i);
     for (size_t i = 0; i < PROBES_MOST; i++)
@@ -98,9 +124,10 @@ static void report_watch(const struct sources *sources) {
 
 int sources_open(struct sources *sources, const struct invocation *invocation, const char *program,
                  tsmith_capture_options *capture) {
-    *sources = (struct sources){.sched = invocation_flag(invocation, "sched")};
+    *sources = (struct sources){.sched = invocation_flag(invocation, "sched"),
+                                .driver = invocation_flag(invocation, "driver")};
     int code = EXIT_DONE;
-    if (sources->sched || invocation_value(invocation, "probe"))
+    if (sources->sched || sources->driver || invocation_value(invocation, "probe"))
         code = open_watch(sources, invocation);
     if (code == EXIT_DONE && invocation_flag(invocation, "xray")) {
         const char *mode = invocation_value(invocation, "xray");

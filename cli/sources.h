@@ -12,12 +12,12 @@
 #include "tracesmith/watch.h"
 #include "tracesmith/xray.h"
 
-enum { PROBES_MOST = 32 };
+enum { PROBES_MOST = 32, NODES_MOST = 32 };
 
 struct sources {
     tsmith_xray *xray; // NULL: not asked for
     tsmith_watch *watch;
-    bool sched;
+    bool sched, driver;
     struct {
         const char *word; // as given
         double ns;        // of a hit

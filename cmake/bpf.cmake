@@ -32,7 +32,8 @@ if(TRACESMITH_ENABLE_BPF)
             -D__TARGET_ARCH_${target_arch} -I${PROJECT_SOURCE_DIR}/src
             -isystem ${TRACESMITH_BPF_INCLUDE} -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
             -c ${trace_source} -o ${folder}/trace.bpf.o
-        DEPENDS ${trace_source} ${PROJECT_SOURCE_DIR}/src/capture/agent_bpf.h VERBATIM)
+        DEPENDS ${trace_source} ${PROJECT_SOURCE_DIR}/agents/bpf/driver.h ${PROJECT_SOURCE_DIR}/agents/bpf/kernel_types.h
+            ${PROJECT_SOURCE_DIR}/src/capture/agent_bpf.h VERBATIM)
     add_custom_command(OUTPUT ${folder}/trace.skel.h
         COMMAND ${TRACESMITH_BPFTOOL} gen skeleton ${folder}/trace.bpf.o name trace_bpf > ${folder}/trace.skel.h
         DEPENDS ${folder}/trace.bpf.o)

@@ -30,7 +30,8 @@ struct agent_bpf {
     struct probe_site probes[AGENT_BPF_PROBES_MOST];
     struct bpf_link *links[LINKS_MOST];
     unsigned link_count, probe_count;
-    bool sched, fences;
+    bool sched, driver;
+    char lacks[256];
     int (*each)(void *context, void *record, unsigned long size);
     void *context;
 };
@@ -73,6 +74,49 @@ static bool choose_group(const struct btf *kernel, bool wanted, struct bpf_progr
 #define CHOOSE_GROUP(kernel, wanted, programs, tracepoints)                                                  \
     choose_group(kernel, wanted, programs, tracepoints, sizeof(programs) / sizeof(programs)[0])
 
+static void lack(struct agent_bpf *agent, const char *what) {
+    const size_t length = strlen(agent->lacks);
+    if (agent->driver)
+        snprintf(agent->lacks + length, sizeof agent->lacks - length, "%s%s", length ? ", " : "", what);
+}
+
+// Of what a program may be attached to, the first that there is, also in a module. libbpf says when there is none.
+static bool aim(struct bpf_program *program, bool wanted, const char *const *names) {
+    for (; wanted && *names; names++)
+        if (bpf_program__set_attach_target(program, 0, *names) == 0)
+            return true;
+    bpf_program__set_autoload(program, false);
+    return false;
+}
+
+// They had other names before Linux 6.17.
+static void choose_jobs(struct agent_bpf *agent) {
+    static const char *const queued[] = {"drm_sched_job_queue", "drm_sched_job", NULL},
+                             *const run[] = {"drm_sched_job_run", "drm_run_job", NULL},
+                             *const done[] = {"drm_sched_job_done", "drm_sched_process_job", NULL};
+    const struct trace_bpf *skeleton = agent->skeleton;
+    bool all = aim(skeleton->progs.on_job_queued, agent->driver, queued);
+    all = aim(skeleton->progs.on_job_run, all, run) && all;
+    all = aim(skeleton->progs.on_job_done, all, done) && all;
+    bpf_program__set_autoload(skeleton->progs.on_job_queued, all);
+    bpf_program__set_autoload(skeleton->progs.on_job_run, all);
+    if (!all)
+        lack(agent, "jobs (gpu_scheduler)");
+}
+
+static void choose_calls(struct agent_bpf *agent, const struct btf *kernel) {
+    struct bpf_program *const calls[] = {agent->skeleton->progs.on_call, agent->skeleton->progs.on_call_end};
+    static const char *const call_points[] = {"sys_enter", "sys_exit"};
+    struct bpf_program *const faults[] = {agent->skeleton->progs.on_fault};
+    static const char *const fault_points[] = {"page_fault_user"};
+    if (!CHOOSE_GROUP(kernel, agent->driver, calls, call_points))
+        lack(agent, "calls (raw_syscalls)");
+    // Whose memory it was is found by what Linux 5.17 brought.
+    const bool finds = kernel && btf__find_by_name_kind(kernel, "bpf_find_vma", BTF_KIND_FUNC) > 0;
+    if (!CHOOSE_GROUP(kernel, agent->driver && finds, faults, fault_points))
+        lack(agent, "faults (page_fault_user)");
+}
+
 static void choose_programs(struct agent_bpf *agent) {
     struct btf *kernel = btf__load_vmlinux_btf();
     struct trace_bpf *skeleton = agent->skeleton;
@@ -94,7 +138,10 @@ static void choose_programs(struct agent_bpf *agent) {
     CHOOSE_GROUP(kernel, agent->sched, devices, device_points);
     CHOOSE_GROUP(kernel, agent->sched, softirqs, softirq_points);
     CHOOSE_GROUP(kernel, agent->sched, timers, timer_points);
-    agent->fences = CHOOSE_GROUP(kernel, agent->sched, fences, fence_points);
+    if (!CHOOSE_GROUP(kernel, agent->driver, fences, fence_points))
+        lack(agent, "fences (dma_fence)");
+    choose_jobs(agent);
+    choose_calls(agent, kernel);
     btf__free(kernel);
 }
 
@@ -123,6 +170,10 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     *lacks_right = failed == -EPERM; // EACCES is what the verifier says of a program
     if (failed)
         return say(message, size, "the kernel does not take the programs: %s", strerror(-failed));
+    for (unsigned i = 0; i < options->node_count; i++) {
+        const unsigned node = options->nodes[i].major << 20 | options->nodes[i].minor, one = 1;
+        bpf_map_update_elem(bpf_map__fd(agent->skeleton->maps.nodes), &node, &one, BPF_ANY);
+    }
     for (unsigned i = 0; i < bpf_map__max_entries(agent->skeleton->maps.copies); i++)
         bpf_map_update_elem(bpf_map__fd(agent->skeleton->maps.free_copies), NULL, &i, BPF_ANY);
     agent->ring = ring_buffer__new(bpf_map__fd(agent->skeleton->maps.ring), take_event, agent, NULL);
@@ -154,6 +205,7 @@ static struct agent_bpf *open_agent(const struct agent_bpf_options *options, int
     if (!status) {
         agent->probe_count = options->probe_count;
         agent->sched = options->sched != 0;
+        agent->driver = options->driver != 0;
         status = load(agent, options, lacks_right, message, size);
     }
     if (!status)
@@ -263,8 +315,8 @@ static unsigned long long lost(struct agent_bpf *agent, enum agent_bpf_lost what
     return bpf_map_lookup_elem(bpf_map__fd(agent->skeleton->maps.lost), &which, &count) == 0 ? count : 0;
 }
 
-static int sees_fences(const struct agent_bpf *agent) {
-    return agent->fences;
+static const char *lacks(const struct agent_bpf *agent) {
+    return agent->lacks;
 }
 
 __attribute__((visibility("default"))) const struct agent_bpf_table *tracesmith_bpf_calls(void);
@@ -278,7 +330,7 @@ const struct agent_bpf_table *tracesmith_bpf_calls(void) {
                                                  .stop = stop,
                                                  .lost = lost,
                                                  .stack = stack,
-                                                 .sees_fences = sees_fences,
+                                                 .lacks = lacks,
                                                  .close = close_agent};
     return &table;
 }

@@ -11,58 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "capture/agent_bpf.h"
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct ns_common {
-    unsigned inum;
-};
-struct pid_namespace {
-    struct ns_common ns;
-};
-struct upid {
-    int nr;
-    struct pid_namespace *ns;
-};
-struct pid {
-    unsigned level;
-    struct upid numbers[1];
-};
-typedef struct {
-    int counter;
-} atomic_t;
-struct signal_struct {
-    atomic_t live;
-    struct pid *pids[4]; // 1: of the thread group
-};
-struct mm_struct;
-struct task_struct {
-    unsigned __state;
-    int pid, tgid;
-    char comm[AGENT_BPF_COMM];
-    struct pid *thread_pid;
-    struct signal_struct *signal;
-    struct mm_struct *mm;
-};
-struct task_struct___before_5_14 {
-    long state;
-};
-struct pt_regs___with_orig_ax {
-    unsigned long orig_ax;
-};
-struct pt_regs___with_syscallno {
-    int syscallno;
-};
-struct pt_regs___x86 {
-    unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags,
-        sp;
-};
-struct user_pt_regs___arm64 {
-    unsigned long long regs[31], sp, pc;
-};
-struct dma_fence {
-    unsigned long long context, seqno;
-};
-#pragma clang attribute pop
+#include "kernel_types.h"
 
 // What the loader sets before it loads.
 const volatile unsigned launcher;           // the recording process: its children are recorded
@@ -107,13 +56,6 @@ struct {
     __type(key, unsigned);
     __uint(value_size, AGENT_BPF_DEPTH * sizeof(unsigned long long));
 } stacks SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, 65536);
-    __type(key, unsigned long long); // of a fence that a recorded process emitted: its context
-    __type(value, unsigned);
-} fence_contexts SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -626,49 +568,7 @@ int on_leave(void *context) {
     return call(AGENT_BPF_LEAVE, (unsigned)bpf_get_attach_cookie(context));
 }
 
-// ---- fences of GPU drivers
-
-static int fence(unsigned what, const struct dma_fence *of) {
-    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
-    const unsigned long long context = BPF_CORE_READ(of, context);
-    const bool ours = is_recorded(task), device = what == AGENT_BPF_FENCE_SIGNALED;
-    if (device ? !bpf_map_lookup_elem(&fence_contexts, &context) : !ours)
-        return 0;
-    const unsigned one = 1;
-    if (what == AGENT_BPF_FENCE_EMIT)
-        bpf_map_update_elem(&fence_contexts, &context, &one, BPF_ANY);
-    struct agent_bpf_fence *record = reserve(sizeof *record);
-    if (!record)
-        return 0;
-    fill_head(&record->head, AGENT_BPF_FENCE, what, task);
-    if (device)
-        record->head.pid = record->head.tid = 0;
-    record->time = bpf_ktime_get_ns();
-    record->context = context;
-    record->sequence = BPF_CORE_READ(of, seqno);
-    submit(record);
-    return 0;
-}
-
-SEC("tp_btf/dma_fence_emit")
-int BPF_PROG(on_fence_emit, struct dma_fence *of) {
-    return fence(AGENT_BPF_FENCE_EMIT, of);
-}
-
-SEC("tp_btf/dma_fence_signaled")
-int BPF_PROG(on_fence_signaled, struct dma_fence *of) {
-    return fence(AGENT_BPF_FENCE_SIGNALED, of);
-}
-
-SEC("tp_btf/dma_fence_wait_start")
-int BPF_PROG(on_fence_wait_start, struct dma_fence *of) {
-    return fence(AGENT_BPF_FENCE_WAIT_START, of);
-}
-
-SEC("tp_btf/dma_fence_wait_end")
-int BPF_PROG(on_fence_wait_end, struct dma_fence *of) {
-    return fence(AGENT_BPF_FENCE_WAIT_END, of);
-}
+#include "driver.h"
 
 // What the kernel asks for to let a program read its memory. This file may be used under either licence.
 char LICENSE[] SEC("license") = "GPL";

@@ -207,7 +207,7 @@ typedef enum tsmith_field {
     X(FENCE_WAIT, 138, "fence_wait", "a host thread waited for a fence, in the kernel")                      \
     X(IOCTL, 139, "ioctl", "a host thread called a driver by its device node")                               \
     X(DEVICE_MMAP, 140, "device_mmap", "a host thread mapped memory of a device, or of its driver")          \
-    X(DEVICE_FAULT, 141, "device_fault", "a host thread touched such memory, and the driver brought it")     \
+    X(DEVICE_FAULT, 141, "device_fault", "a host thread touched such memory where it was not there yet")     \
     X(JOB_QUEUED, 142, "job_queued", "a job was given to the kernel's GPU scheduler")                        \
     X(JOB_RUN, 143, "job_run", "the scheduler handed a job to the device")                                   \
     X(JOB_DONE, 144, "job_done", "a job of the scheduler was done")

@@ -29,12 +29,17 @@ typedef struct tsmith_probe {
 } tsmith_probe;
 
 typedef struct tsmith_watch_options {
-    size_t size;                // sizeof(tsmith_watch_options)
-    int sched;                  // threads that do not run, and fences
-    int stacks;                 // with `sched`: where in the kernel a thread waits, as its call stack
+    size_t size; // sizeof(tsmith_watch_options)
+    int sched;   // threads that do not run
+    int stacks;  // with `sched`: where a thread waits, in the kernel and the program, and who wakes it
     const tsmith_probe *probes; // at most 32
     size_t probe_count;
     const char *agent_directory; // as in tsmith_capture_options
+    // Calls of GPU drivers by their device nodes (ioctl, mmap), faults in memory of theirs, fences, and jobs of the kernel's
+    // GPU scheduler. `nodes`: paths of others to watch as well.
+    int driver;
+    const char *const *nodes;
+    size_t node_count; // at most 32
 } tsmith_watch_options;
 
 // Puts the programs into the kernel; they see nothing yet. PERMISSION or MISSING say what is needed; NOT_FOUND when a probe's
@@ -51,8 +56,11 @@ TSMITH_API tsmith_status tsmith_watch_join(tsmith_watch *watch, tsmith_capture *
 typedef struct tsmith_watch_totals {
     size_t size; // sizeof(tsmith_watch_totals), the caller's
     uint64_t off_cpu, fences;
-    uint64_t lost; // records that did not fit into the kernel's buffer
+    uint64_t lost;   // records that did not fit into the kernel's buffer
+    uint64_t driver; // calls and faults
 } tsmith_watch_totals;
+// What of `driver` this kernel cannot tell of, as words ("fences (dma_fence)"); "": nothing.
+TSMITH_API const char *tsmith_watch_lacks(const tsmith_watch *watch);
 // After END.
 TSMITH_API void tsmith_watch_total(const tsmith_watch *watch, tsmith_watch_totals *out);
 TSMITH_API uint64_t tsmith_watch_probe_hits(const tsmith_watch *watch, size_t probe);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/watch_nodes.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/status.h"
@@ -55,9 +56,19 @@ static tsmith_status open_agent(tsmith_watch *watch, const tsmith_watch_options 
     int lacks_right = 0;
     for (size_t i = 0; i < options->probe_count; i++)
         probes[i] = (struct agent_bpf_probe){options->probes[i].file, options->probes[i].function};
+    struct agent_bpf_node nodes[AGENT_BPF_NODES_MOST];
+    unsigned node_count = 0;
+    const tsmith_status found =
+        options->driver ? watch_nodes_find(options->nodes, options->node_count, nodes, &node_count, error)
+                        : TSMITH_OK;
+    if (found != TSMITH_OK)
+        return found;
     const struct agent_bpf_options wanted = {.interface = AGENT_BPF_INTERFACE,
                                              .sched = options->sched,
                                              .stacks = options->stacks,
+                                             .driver = options->driver,
+                                             .nodes = nodes,
+                                             .node_count = node_count,
                                              .probes = probes,
                                              .probe_count = (unsigned)options->probe_count};
     if (access("/sys/kernel/btf/vmlinux", R_OK))
@@ -82,6 +93,9 @@ tsmith_status tsmith_watch_create(const tsmith_watch_options *given, tsmith_watc
     tsmith_watch_options options = {0};
     *out = NULL;
     memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    if (options.node_count > AGENT_BPF_NODES_MOST / 2)
+        return status_set(error, TSMITH_ERROR_LIMIT, "at most %d device nodes can be named",
+                          AGENT_BPF_NODES_MOST / 2);
     if (options.probe_count > AGENT_BPF_PROBES_MOST)
         return status_set(error, TSMITH_ERROR_LIMIT, "at most %d functions can be probed",
                           AGENT_BPF_PROBES_MOST);
@@ -276,8 +290,13 @@ void tsmith_watch_total(const tsmith_watch *watch, tsmith_watch_totals *out) {
     const tsmith_watch_totals totals = {.size = out->size,
                                         .off_cpu = watch->totals.off_cpu,
                                         .fences = watch->totals.fences,
+                                        .driver = watch->totals.driver,
                                         .lost = watch->ended.lost + watch->unspooled};
     memcpy(out, &totals, out->size < sizeof totals ? out->size : sizeof totals);
+}
+
+const char *tsmith_watch_lacks(const tsmith_watch *watch) {
+    return watch->table->lacks(watch->agent);
 }
 
 uint64_t tsmith_watch_probe_hits(const tsmith_watch *watch, size_t probe) {

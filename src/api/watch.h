@@ -14,7 +14,7 @@
 #include "tracesmith/watch.h"
 
 struct watch_totals {
-    uint64_t off_cpu, fences, hits[AGENT_BPF_PROBES_MOST];
+    uint64_t off_cpu, fences, driver, hits[AGENT_BPF_PROBES_MOST];
 };
 
 struct tsmith_watch {

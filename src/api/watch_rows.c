@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "api/driver_names.h"
 #include "api/watch.h"
 #include "api/watch_stacks.h"
 #include "base/array.h"
@@ -55,7 +56,7 @@ struct rows {
     struct ledger ledger;
     struct watched_thread *threads[1024];
     size_t thread_count;
-    uint32_t fences;                                     // track of what devices signaled; 0: none yet
+    uint32_t fences, jobs; // tracks of what devices signaled, and of what the scheduler did; 0: none yet
     uint32_t field_state, field_context, field_sequence; // dynamic; 0: not there yet
     uint8_t *window;
     size_t filled, at;
@@ -345,12 +346,25 @@ static void add_fence(struct rows *rows, uint32_t track, const struct agent_bpf_
         set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
 }
 
+// What is done by no thread of the program has a row of its own.
+static uint32_t device_track(struct rows *rows, uint32_t *id, const char *name) {
+    const tsmith_track track = {.kind = TSMITH_TRACK_CUSTOM, .name = text(rows, name)};
+    if (!*id)
+        *id = tsmith_dictionary_add_track(rows->dictionary, &track);
+    return *id;
+}
+
 static void take_fence(struct rows *rows, const struct agent_bpf_fence *record) {
+    if (record->head.more == AGENT_BPF_JOB_RUN || record->head.more == AGENT_BPF_JOB_DONE) {
+        add_fence(rows, device_track(rows, &rows->jobs, "GPU scheduler"), record,
+                  record->head.more == AGENT_BPF_JOB_RUN ? TSMITH_OPERATION_JOB_RUN
+                                                         : TSMITH_OPERATION_JOB_DONE,
+                  NULL);
+        return;
+    }
     if (record->head.more == AGENT_BPF_FENCE_SIGNALED) {
-        const tsmith_track track = {.kind = TSMITH_TRACK_CUSTOM, .name = text(rows, "fences signaled")};
-        if (!rows->fences)
-            rows->fences = tsmith_dictionary_add_track(rows->dictionary, &track);
-        add_fence(rows, rows->fences, record, TSMITH_OPERATION_FENCE_SIGNALED, NULL);
+        add_fence(rows, device_track(rows, &rows->fences, "fences signaled"), record,
+                  TSMITH_OPERATION_FENCE_SIGNALED, NULL);
         return;
     }
     struct watched_thread *thread = thread_of(rows, &record->head);
@@ -358,6 +372,8 @@ static void take_fence(struct rows *rows, const struct agent_bpf_fence *record) 
         return;
     if (record->head.more == AGENT_BPF_FENCE_EMIT) {
         add_fence(rows, thread->track, record, TSMITH_OPERATION_FENCE_EMIT, NULL);
+    } else if (record->head.more == AGENT_BPF_JOB_QUEUED) {
+        add_fence(rows, thread->track, record, TSMITH_OPERATION_JOB_QUEUED, NULL);
     } else if (record->head.more == AGENT_BPF_FENCE_WAIT_START) {
         thread->wait = *record;
     } else if (thread->wait.head.type && thread->wait.context == record->context &&
@@ -365,6 +381,55 @@ static void take_fence(struct rows *rows, const struct agent_bpf_fence *record) 
         add_fence(rows, thread->track, &thread->wait, TSMITH_OPERATION_FENCE_WAIT, record);
         thread->wait.head.type = 0;
     }
+}
+
+static void add_driver(struct rows *rows, const struct agent_bpf_driver *record) {
+    static const struct {
+        tsmith_operation operation;
+        uint32_t lane;
+    } of[] = {[AGENT_BPF_IOCTL] = {TSMITH_OPERATION_IOCTL, 4},
+              [AGENT_BPF_MMAP] = {TSMITH_OPERATION_DEVICE_MMAP, 5},
+              [AGENT_BPF_FAULT] = {TSMITH_OPERATION_DEVICE_FAULT, 6}};
+    const unsigned what = record->head.more;
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    const int64_t start = time_of(rows, record->start), duration = time_of(rows, record->end) - start;
+    char node[AGENT_BPF_NODE_NAME + 1] = "", name[64];
+    if (what < AGENT_BPF_IOCTL || what > AGENT_BPF_FAULT) {
+        rows->bad++;
+        return;
+    }
+    tsmith_batch *batch =
+        thread ? gather_row(&rows->gather, thread->track, of[what].lane, TSMITH_KIND_DRIVER, start, duration)
+               : NULL;
+    if (!batch)
+        return;
+    rows->totals->driver++;
+    memcpy(node, record->node, AGENT_BPF_NODE_NAME);
+    if (what != AGENT_BPF_FAULT)
+        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+    set(rows, batch, TSMITH_FIELD_OPERATION, of[what].operation);
+    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, node));
+    if (what == AGENT_BPF_FAULT) {
+        set(rows, batch, TSMITH_FIELD_ADDRESS, record->address);
+        return;
+    }
+    if (what == AGENT_BPF_IOCTL) {
+        const uint32_t bytes = driver_ioctl_bytes(node, (uint32_t)record->number);
+        driver_ioctl_name(node, (uint32_t)record->number, name, sizeof name);
+        set(rows, batch, TSMITH_FIELD_NAME, text(rows, name));
+        set(rows, batch, TSMITH_FIELD_FLAGS, record->number);
+        set(rows, batch, TSMITH_FIELD_RESULT, (uint64_t)record->result);
+        if (bytes)
+            set(rows, batch, TSMITH_FIELD_BYTES, bytes);
+        return;
+    }
+    // The address is what a call returns that did not fail.
+    const bool failed = record->result < 0 && record->result >= -4095;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, "mmap"));
+    set(rows, batch, TSMITH_FIELD_BYTES, record->length);
+    set(rows, batch, TSMITH_FIELD_RESULT, failed ? (uint64_t)record->result : 0);
+    if (!failed)
+        set(rows, batch, TSMITH_FIELD_ADDRESS, (uint64_t)record->result);
 }
 
 static bool take_probe(struct rows *rows, const struct agent_bpf_head *record, size_t size) {
@@ -392,6 +457,8 @@ static bool take(struct rows *rows, const void *record, size_t size) {
         return size == sizeof(struct agent_bpf_call) && (take_call(rows, record), true);
     case AGENT_BPF_FENCE:
         return size == sizeof(struct agent_bpf_fence) && (take_fence(rows, record), true);
+    case AGENT_BPF_DRIVER:
+        return size == sizeof(struct agent_bpf_driver) && (add_driver(rows, record), true);
     case WATCH_PROBE:
         return take_probe(rows, head, size);
     case WATCH_MODULE:

@@ -35,6 +35,7 @@ enum agent_bpf_type {
     AGENT_BPF_LEAVE,
     AGENT_BPF_FENCE,
     AGENT_BPF_COPY,
+    AGENT_BPF_DRIVER,
     AGENT_BPF_NEW_CODE, // a head alone: a process, `more` as the recording one numbers it, is new or runs another program
 };
 
@@ -46,14 +47,21 @@ enum agent_bpf_fence_what {
     AGENT_BPF_FENCE_EMIT = 1,
     AGENT_BPF_FENCE_SIGNALED,
     AGENT_BPF_FENCE_WAIT_START,
-    AGENT_BPF_FENCE_WAIT_END
+    AGENT_BPF_FENCE_WAIT_END,
+    AGENT_BPF_JOB_QUEUED, // of the GPU scheduler, by their fence
+    AGENT_BPF_JOB_RUN,
+    AGENT_BPF_JOB_DONE
 };
+
+enum agent_bpf_driver_what { AGENT_BPF_IOCTL = 1, AGENT_BPF_MMAP, AGENT_BPF_FAULT };
+
+enum { AGENT_BPF_NODES_MOST = 64, AGENT_BPF_ANY_MINOR = 0xfffff, AGENT_BPF_NODE_NAME = 32 };
 
 // Every record begins like this.
 struct agent_bpf_head {
     unsigned type; // enum agent_bpf_type
     unsigned pid, tid;
-    unsigned more; // probe, fence_what, copy_what or flags
+    unsigned more; // probe, fence_what, copy_what, driver_what or flags
 };
 
 // A thread did not run from `start` to `end`.
@@ -78,6 +86,17 @@ struct agent_bpf_call {
 struct agent_bpf_fence {
     struct agent_bpf_head head;
     unsigned long long time, context, sequence;
+};
+
+// A thread called the driver of a device node, or touched memory that it mapped.
+struct agent_bpf_driver {
+    struct agent_bpf_head head;
+    unsigned long long start, end;
+    unsigned long long number;          // ioctl: the request
+    unsigned long long address, length; // mmap, fault: what it is about
+    long long result;                   // of a fault: why, as the processor says it
+    unsigned major, minor;
+    char node[AGENT_BPF_NODE_NAME]; // its name in its folder
 };
 
 // The registers and the top of a stack of the program, of a thread in the kernel. Its head names the thread that waits, whoever's
@@ -108,10 +127,18 @@ struct agent_bpf_cost {
     const char *site; // what the first instruction of the function is: "nop", "push", "another"
 };
 
+// A device node: calls of its driver are recorded.
+struct agent_bpf_node {
+    unsigned major, minor; // AGENT_BPF_ANY_MINOR: every one
+};
+
 struct agent_bpf_options {
     unsigned interface; // AGENT_BPF_INTERFACE
-    int sched;          // switches, wake-ups and fences
-    int stacks;         // of the kernel and the program, where a thread waits, and of who wakes it
+    int sched;          // switches and wake-ups
+    int driver;         // calls of the drivers of `nodes`, fences and jobs
+    const struct agent_bpf_node *nodes;
+    unsigned node_count;
+    int stacks; // of the kernel and the program, where a thread waits, and of who wakes it
     const struct agent_bpf_probe *probes;
     unsigned probe_count;
     unsigned long ring_bytes; // a power of two; 0: 8 MiB
@@ -135,7 +162,8 @@ struct agent_bpf_table {
     unsigned long long (*lost)(struct agent_bpf *agent, enum agent_bpf_lost what);
     // The addresses of a stack, the innermost first: how many.
     unsigned (*stack)(struct agent_bpf *agent, int stack, unsigned long long addresses[AGENT_BPF_DEPTH]);
-    int (*sees_fences)(const struct agent_bpf *agent);
+    // What of the kernel is there for `driver`, as words for people; "" when all is.
+    const char *(*lacks)(const struct agent_bpf *agent);
     void (*close)(struct agent_bpf *agent);
 };
 
