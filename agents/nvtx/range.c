@@ -9,6 +9,7 @@
 
 #include "agent.h"
 #include "payload.h"
+#include "watch.h"
 
 // Structured payloads. An event that has no other name gets one of them.
 static void label_data(struct label *label, struct thread *thread, const struct domain *domain,
@@ -116,6 +117,7 @@ static int push(struct thread *thread, const struct domain *domain, const struct
     atomic_store_explicit(&thread->depth, depth + 1, memory_order_relaxed);
     channel_begun(agent.channel, thread->list, 1);
     pushed->start = agent_tick();
+    watch_begun(label->name);
     return (int)pushed->level;
 }
 
@@ -151,6 +153,7 @@ static int pop(const struct domain *domain, const struct nvtx_data *data, size_t
     }
     struct pushed *pushed = &thread->stack[--at];
     const int level = (int)pushed->level;
+    watch_ended(pushed->label.name);
     if (pushed->generation == thread->generation) {
         label_end(pushed, thread, domain, data, count);
         if (agent_on())
@@ -274,6 +277,7 @@ static uint64_t start(const struct label *label, uint64_t after) {
     place->after = after;
     place->start = agent_tick();
     channel_begun(agent.channel, STARTED_LIST, 1);
+    watch_begun(label->name);
     atomic_store_explicit(&place->number, number, memory_order_release);
     return number;
 }
@@ -293,6 +297,7 @@ static bool end(uint64_t number, const struct domain *domain, const struct nvtx_
         return false;
     }
     struct started *place = &started[at];
+    watch_ended(place->label.name);
     if (place->generation == atomic_load(&agent.generation)) {
         if (data && count)
             label_data(&place->label, thread_here(), domain, data, count);

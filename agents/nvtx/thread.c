@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "watch.h"
 
 enum { LISTS_OWN = 31 }; // of channel_begun, that one thread has for itself; the others share one
 
@@ -31,6 +32,7 @@ static uint32_t write_open(const struct thread *thread) {
         if (pushed->generation != generation)
             continue;
         record_write(FORM_OPEN, channel_thread_track(agent.channel), &pushed->label, pushed->start, 0);
+        watch_ended(pushed->label.name);
         open++;
     }
     return open;

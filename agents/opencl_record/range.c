@@ -2,6 +2,8 @@
 // Which commands are recorded. Rules: recorder.h.
 #include "recording/range.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "capture/channel.h"
@@ -14,12 +16,34 @@ static uint64_t launches; // those that count
 static bool open;
 static uint32_t threads;
 
+static _Atomic uint32_t user_ranges; // of the name, that are open: written by the NVTX agent
+
 static __thread uint32_t this_thread __attribute__((tls_model("initial-exec")));
+
+// The NVTX agent lies beside this one. NVTX may load it later: it is the same library then.
+static bool watch_ranges(void) {
+    void (*watch)(const char *name, _Atomic uint32_t *open) = NULL;
+    char path[4096];
+    Dl_info here;
+    if (!dladdr((void *)(uintptr_t)watch_ranges, &here) || !here.dli_fname)
+        return false;
+    const char *slash = strrchr(here.dli_fname, '/');
+    const int length = slash ? (int)(slash - here.dli_fname) : 0;
+    snprintf(path, sizeof path, "%.*s/libtracesmith-nvtx.so", length, here.dli_fname);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library)
+        *(void **)&watch = dlsym(library, "tracesmith_nvtx_watch");
+    if (watch)
+        watch(range.from, &user_ranges);
+    return watch != NULL;
+}
 
 bool range_begin(const char *words, const char *session_directory) {
     if (!recording_range_parse(words, &range))
         return false;
     wishes = (struct recorder_wishes){.no_payload = range.no_payload, .hashes = range.hashes};
+    if (range.form == RECORDING_RANGE_USER)
+        return watch_ranges();
     if (range.form != RECORDING_RANGE_SIGNAL)
         return true;
     trigger = channel_trigger(session_directory);
@@ -85,6 +109,8 @@ bool range_takes(const struct object *queue, const struct object *kernel) {
         return thread == range.first;
     case RECORDING_RANGE_SIGNAL:
         return atomic_load_explicit(trigger, memory_order_relaxed) & 1;
+    case RECORDING_RANGE_USER:
+        return atomic_load_explicit(&user_ranges, memory_order_relaxed) > 0;
     default:
         return true;
     }

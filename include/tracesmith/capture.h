@@ -66,7 +66,8 @@ typedef struct tsmith_capture_options {
     X("between", ":NAME..NAME", "from a launch of one kernel to the next of another, each time")             \
     X("queue", ":N", "the commands of the Nth queue that the program makes")                                 \
     X("thread", ":N", "the commands of the Nth host thread to enqueue one")                                  \
-    X("signal", "", "what lies between one tsmith_capture_trigger and the next")
+    X("signal", "", "what lies between one tsmith_capture_trigger and the next")                             \
+    X("range", ":NAME", "what is enqueued, by any thread, while an NVTX range of this name is open")
 
 // Makes the session directory (0700, unpredictable name). `options` may be NULL.
 TSMITH_API tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,

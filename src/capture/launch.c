@@ -178,6 +178,14 @@ static bool inject_recorder(struct list *list, size_t injection, const char *dir
            set(list, injections[injection].variable, path, injections[injection].separator);
 }
 
+// As one word of the variable.
+static char *range_word(const char *text) {
+    char *word = strdup(text);
+    for (char *space = word; space && (space = strchr(space, ' ')) != NULL;)
+        *space = RECORDING_RANGE_SPACE;
+    return word;
+}
+
 static tsmith_status check_recording(const tsmith_capture_options *options, const char *directory,
                                      tsmith_error *error) {
 #define RANGE(name, argument, doc) name argument ", "
@@ -187,13 +195,22 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
     char path[4096];
     if (!options->recording)
         return TSMITH_OK;
-    if (strchr(options->recording, ' ') || !recording_range_parse(options->recording, &range))
+    char *word = range_word(options->recording);
+    const bool good = word && recording_range_parse(word, &range);
+    free(word);
+    if (!good)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "'%s' is no range to record: there are %.*s",
                           options->recording, (int)sizeof ranges - 3, ranges);
     if (!wanted(options, "opencl") || !launch_agent_path(directory, "opencl-record", path, sizeof path))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "commands and data can be recorded of OpenCL only, and its recorder is not in %s",
                           directory);
+    if (range.form == RECORDING_RANGE_USER &&
+        (!wanted(options, "nvtx") || !launch_agent_path(directory, "nvtx", path, sizeof path)))
+        return status_set(
+            error, TSMITH_ERROR_MISSING,
+            "ranges of a program are known from NVTX, and its agent is not asked for or not in %s",
+            directory);
     if (!loader_reads(injections[0].loader, injections[0].variable))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "commands and data are recorded by a layer, and the OpenCL loader knows none: "
@@ -202,9 +219,12 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
 }
 
 static bool set_recording(struct list *list, const tsmith_capture_options *options) {
-    char *words = join(options->recording, options->recording_hashes_only ? " no-payload" : "",
-                       options->recording_every_command ? " hashes" : "", "");
+    char *word = range_word(options->recording);
+    char *words = !word ? NULL
+                        : join(word, options->recording_hashes_only ? " no-payload" : "",
+                               options->recording_every_command ? " hashes" : "", "");
     const bool done = words && set(list, CHANNEL_RECORDING, words, '\0');
+    free(word);
     free(words);
     return done;
 }

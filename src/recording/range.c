@@ -32,6 +32,8 @@ static bool take_name(const char *at, const char *end, char name[RECORDING_RANGE
         return false;
     memcpy(name, at, length);
     name[length] = '\0';
+    for (char *space = name; (space = strchr(space, RECORDING_RANGE_SPACE)) != NULL;)
+        *space = ' ';
     return true;
 }
 
@@ -46,6 +48,8 @@ static bool take_argument(const char *at, const char *end, struct recording_rang
     case RECORDING_RANGE_BETWEEN:
         cut = memmem(at, (size_t)(end - at), "..", 2);
         return cut && take_name(at, cut, out->from) && take_name(cut + 2, end, out->until);
+    case RECORDING_RANGE_USER:
+        return take_name(at, end, out->from);
     case RECORDING_RANGE_QUEUE:
     case RECORDING_RANGE_THREAD:
         return take_number(&at, end, &out->first) && at == end;

@@ -15,9 +15,12 @@ enum recording_range_form {
     RECORDING_RANGE_QUEUE,
     RECORDING_RANGE_THREAD,
     RECORDING_RANGE_SIGNAL,
+    RECORDING_RANGE_USER,
     RECORDING_RANGE_LIMIT
 };
 
+// What a space in a range is, for words come after it.
+#define RECORDING_RANGE_SPACE '\x1f'
 enum { RECORDING_RANGE_NAME = 512 };
 
 struct recording_range {

@@ -56,7 +56,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-nccl.so) entry='ncclProfiler_v[1-6]' ;;
     libtracesmith-cuda.so) entry='InitializeInjection|tracesmith_agent_switched' ;;
     libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;
-    libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)' ;;
+    libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)|tracesmith_nvtx_watch' ;;
 
     libtracesmith-xray.so) entry='__libc_start_main' ;;
     # Neither is an agent: they are loaded into our own process, and need what they translate.

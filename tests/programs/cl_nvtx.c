@@ -4,7 +4,13 @@
 //
 //   cl_nvtx [ROUNDS [pause]]
 //
+//   cl_nvtx 1 spread
+//
+// With "spread" 12 of its 23 launches are in ranges "two words": one that another thread ends, a nested one, one of a domain.
+//
 // With "pause" it says in the middle where the session is (or an empty line), and goes on when it is told to.
+
+#include <pthread.h>
 
 #include "nvtx_mini.h"
 #include "program.h"
@@ -30,6 +36,37 @@ static void round_of_launches(cl_command_queue queue, cl_kernel kernel) {
     MUST(clFinish(queue));
 }
 
+static void *end_range(void *id) {
+    nvtxRangeEnd(*(nvtxRangeId_t *)id);
+    return NULL;
+}
+
+static void spread(cl_command_queue queue, cl_kernel kernel) {
+    const nvtxEventAttributes_t event = {.version = NVTX_VERSION,
+                                         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                         .messageType = NVTX_MESSAGE_TYPE_ASCII,
+                                         .message.ascii = "two words"};
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("elsewhere");
+    pthread_t thread;
+    launch(queue, kernel, 3);
+    nvtxRangeId_t id = nvtxRangeStartA("two words");
+    launch(queue, kernel, 5);
+    nvtxRangePushA("two words");
+    launch(queue, kernel, 2);
+    EXPECT(pthread_create(&thread, NULL, end_range, &id) == 0);
+    pthread_join(thread, NULL);
+    launch(queue, kernel, 4);
+    nvtxRangePop();
+    nvtxRangePushA("two");
+    launch(queue, kernel, 7);
+    nvtxRangePop();
+    nvtxDomainRangePushEx(domain, &event);
+    launch(queue, kernel, 1);
+    nvtxDomainRangePop(domain);
+    launch(queue, kernel, 1);
+    MUST(clFinish(queue));
+}
+
 static void pause_here(void) {
     const char *session = getenv("TRACESMITH_SESSION");
     char line[64];
@@ -45,7 +82,10 @@ int main(int argc, char **argv) {
     cl_kernel kernel = program_kernel(setup.program, "tick");
     cl_mem count = program_buffer(setup.context, sizeof(cl_uint));
     MUST(clSetKernelArg(kernel, 0, sizeof count, &count));
-    for (long i = 0; i < rounds; i++) {
+    const bool spreads = argc > 2 && strcmp(argv[2], "spread") == 0;
+    if (spreads)
+        spread(queue, kernel);
+    for (long i = 0; i < rounds && !spreads; i++) {
         if (argc > 2 && i == rounds / 2)
             pause_here();
         round_of_launches(queue, kernel);

@@ -66,6 +66,24 @@ correlation=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["
 said=$("$TRACESMITH" query --csv "$work/last.sbt" "select name from kernel where correlation = $correlation" | tail -1 | tr -d '\r')
 [ "$said" = double_it ] || fail "the command with the number $correlation is '$said' in the trace"
 
+# Ranges that the program tells NVTX: RANGE, kernels in it, what cl_nvtx is asked for.
+while read -r kernels words range; do
+    # shellcheck disable=SC2086 # the program's words
+    "$TRACESMITH" profile --capture="range:$range" -o "$work/range.sbt" -- "$programs/cl_nvtx" ${words%%/*} ${words##*/} \
+        >"$work/out" 2>"$work/err" || fail "$range: $(cat "$work/err")"
+    judge "$work/range.sbt" "n['kernels'] == $kernels and v['exact'] == len(r) == n['checks'] >= ($kernels > 0)"
+done <<'LIST'
+150 3/ launches
+0 3/ idles
+12 1/spread two words
+7 1/spread two
+0 1/spread tw
+LIST
+code=0
+"$TRACESMITH" profile --api opencl --capture=range:launches -o "$work/range.sbt" -- "$programs/cl_nvtx" >"$work/out" 2>"$work/err" || code=$?
+[ "$code" -ne 0 ] || fail "ranges are watched without the agent that knows them"
+grep -q NVTX "$work/err" || fail "not said what is missing: $(cat "$work/err")"
+
 # From signal to signal: the program waits for us at both ends.
 mkfifo "$work/in"
 "$TRACESMITH" profile --capture=signal -o "$work/signal.sbt" -- "$programs/cl_ranges" --hold <"$work/in" >"$work/out" 2>"$work/err" &
@@ -91,7 +109,7 @@ wait $recorder || fail "$(cat "$work/err")"
 judge "$work/signal.sbt" "n['kernels'] == 6 and v['exact'] == len(r) >= 1"
 
 # What is no range is said before anything runs.
-for range in '' kernels kernels:0+1 kernels:1+ kernel: between:a queue:x nothing 'all no-payload'; do
+for range in '' kernels kernels:0+1 kernels:1+ kernel: between:a queue:x nothing range: 'all no-payload'; do
     code=0
     "$TRACESMITH" profile --capture="$range" -o "$work/bad.sbt" -- true 2>"$work/err" || code=$?
     [ -z "$range" ] || [ "$code" -ne 0 ] || fail "'$range' is taken for a range"
