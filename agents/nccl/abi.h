@@ -27,7 +27,39 @@ enum nccl_type {
     NCCL_CE_SYNC = 1 << 13,
     NCCL_CE_BATCH = 1 << 14,
 };
-enum nccl_state { NCCL_STATE_KERNEL_STOP = 22 };
+// X(NAME, number, "what it is called in the trace"): what an event of NCCL is in from then on.
+#define NCCL_STATES(X)                                                                                       \
+    X(SEND_POSTED, 0, "posted")                                                                              \
+    X(SEND_FIFO_WAIT, 1, "waits for the peer's queue")                                                       \
+    X(SEND_TRANSMITTED, 2, "transmitted")                                                                    \
+    X(SEND_DONE, 3, "done")                                                                                  \
+    X(RECEIVE_POSTED, 4, "posted")                                                                           \
+    X(RECEIVE_RECEIVED, 5, "received")                                                                       \
+    X(RECEIVE_TRANSMITTED, 6, "transmitted")                                                                 \
+    X(RECEIVE_DONE, 7, "done")                                                                               \
+    X(STEP_SEND_GPU_WAIT, 8, "waits for the GPU")                                                            \
+    X(STEP_SEND_WAIT, 9, "waits for the network")                                                            \
+    X(STEP_RECEIVE_WAIT, 10, "waits for the network")                                                        \
+    X(STEP_RECEIVE_FLUSH_WAIT, 11, "waits for the flush")                                                    \
+    X(STEP_RECEIVE_GPU_WAIT, 12, "waits for the GPU")                                                        \
+    X(CONTROL_IDLE, 13, "idle")                                                                              \
+    X(CONTROL_ACTIVE, 14, "active")                                                                          \
+    X(CONTROL_SLEEP, 15, "sleeps")                                                                           \
+    X(CONTROL_WAKEUP, 16, "wakes up")                                                                        \
+    X(CONTROL_APPEND, 17, "takes operations")                                                                \
+    X(CONTROL_APPEND_END, 18, "took operations")                                                             \
+    X(OP_IN_PROGRESS, 19, "in progress")                                                                     \
+    X(STEP_SEND_PEER_WAIT, 20, "waits for the peer")                                                         \
+    X(NET_UPDATE, 21, "updated")                                                                             \
+    X(KERNEL_STOP, 22, "stopped")                                                                            \
+    X(GROUP_STARTED, 23, "in the group")                                                                     \
+    X(GROUP_ENDING, 24, "ncclGroupEnd")
+enum nccl_state {
+#define NCCL_STATE_NUMBER(NAME, number, text) NCCL_STATE_##NAME = number,
+    NCCL_STATES(NCCL_STATE_NUMBER)
+#undef NCCL_STATE_NUMBER
+        NCCL_STATE_LIMIT
+};
 enum { NCCL_SUCCESS = 0, NCCL_LOG_WARN = 2, NCCL_LOG_ALL = ~0 };
 
 typedef void nccl_log(int level, unsigned long flags, const char *file, int line, const char *format, ...);
@@ -95,7 +127,18 @@ struct nccl_coll_v4 {
     const char *datatype;
     uint8_t channels, warps;
     const char *algorithm, *protocol;
-    void *parent_group; // from version 5
+};
+struct nccl_coll_v5 {
+    uint64_t sequence;
+    const char *function;
+    const void *send;
+    void *receive;
+    size_t count;
+    int root;
+    const char *datatype;
+    uint8_t channels, warps;
+    const char *algorithm, *protocol;
+    void *parent_group;
 };
 struct nccl_p2p_v1 {
     const char *name;
@@ -122,7 +165,15 @@ struct nccl_p2p_v4 {
     size_t count;
     int peer;
     uint8_t channels;
-    void *parent_group; // from version 5
+};
+struct nccl_p2p_v5 {
+    const char *function;
+    void *buffer;
+    const char *datatype;
+    size_t count;
+    int peer;
+    uint8_t channels;
+    void *parent_group;
 };
 struct nccl_coll_api {
     const char *function;
@@ -152,34 +203,69 @@ struct nccl_ce_coll {
     uint32_t batch_size, batches, ce_sequence;
     void *stream;
 };
+struct nccl_ce_sync {
+    bool complete;
+    int ranks;
+};
+struct nccl_ce_batch {
+    int operations;
+    size_t bytes;
+    bool within;
+};
+
+// What a network plugin says, by its own type and version: `id` is NCCL_NET_IB or NCCL_NET_SOCKET and NCCL_NET_VERSION.
 struct nccl_net_plugin {
     int64_t id;
     void *data;
 };
+enum { NCCL_NET_IB = 1 << 16, NCCL_NET_SOCKET = 2 << 16, NCCL_NET_VERSION = 1 };
+struct nccl_net_ib {
+    uint64_t type; // of which the lowest byte; 1: a work request of a queue pair
+    int device;
+    uint64_t request;
+    int opcode, queue_pair;
+    size_t bytes;
+};
+struct nccl_net_socket {
+    uint64_t type; // of which the lowest byte; 1: a transfer
+    int fd, operation;
+    size_t bytes;
+};
 
-#define NCCL_DESCRIPTOR(version, type_of_type, coll_type, p2p_type)                                          \
-    struct nccl_descriptor_v##version {                                                                      \
-        type_of_type type;                                                                                   \
-        void *parent;                                                                                        \
-        int rank;                                                                                            \
-        union {                                                                                              \
-            coll_type coll;                                                                                  \
-            p2p_type p2p;                                                                                    \
-            struct nccl_proxy_op proxy_op;                                                                   \
-            struct nccl_kernel_channel kernel;                                                               \
-            struct nccl_net_plugin net;                                                                      \
-            struct nccl_coll_api coll_api;                                                                   \
-            struct nccl_p2p_api p2p_api;                                                                     \
-            struct nccl_ce_coll ce_coll;                                                                     \
-            void *stream;                                                                                    \
-        };                                                                                                   \
-    }
-NCCL_DESCRIPTOR(1, uint8_t, struct nccl_coll_v1, struct nccl_p2p_v1);
-NCCL_DESCRIPTOR(2, uint8_t, struct nccl_coll_v2, struct nccl_p2p_v2);
-NCCL_DESCRIPTOR(3, uint8_t, struct nccl_coll_v3, struct nccl_p2p_v2);
-NCCL_DESCRIPTOR(4, uint8_t, struct nccl_coll_v4, struct nccl_p2p_v4);
-NCCL_DESCRIPTOR(5, uint64_t, struct nccl_coll_v4, struct nccl_p2p_v4);
-NCCL_DESCRIPTOR(6, uint64_t, struct nccl_coll_v4, struct nccl_p2p_v4);
+// What every version says of, in the places that it has; each kind of event reads one of them.
+#define NCCL_SAID_OF_ALL                                                                                     \
+    struct nccl_proxy_op proxy_op;                                                                           \
+    int step; /* of a proxy operation */                                                                     \
+    struct nccl_kernel_channel kernel;                                                                       \
+    struct nccl_net_plugin net;
+#define NCCL_SAID_FROM_5                                                                                     \
+    NCCL_SAID_OF_ALL                                                                                         \
+    struct nccl_coll_api coll_api;                                                                           \
+    struct nccl_p2p_api p2p_api;                                                                             \
+    void *stream; /* of a kernel's launch */
+#define NCCL_SAID_FROM_6                                                                                     \
+    NCCL_SAID_FROM_5                                                                                         \
+    struct nccl_ce_coll ce_coll;                                                                             \
+    struct nccl_ce_sync ce_sync;                                                                             \
+    struct nccl_ce_batch ce_batch;
+
+// How a plugin is told of a communicator.
+#define NCCL_INIT_1 (void **context, int *mask)
+#define NCCL_INIT_4                                                                                          \
+    (void **context, int *mask, const char *name, uint64_t comm, int nodes, int ranks, int rank,             \
+     nccl_log *log)
+#define NCCL_INIT_5                                                                                          \
+    (void **context, uint64_t comm, int *mask, const char *name, int nodes, int ranks, int rank,             \
+     nccl_log *log)
+
+// X(version, type of an event's type, a collective, a send or receive, what else, how a communicator begins)
+#define NCCL_VERSIONS(X)                                                                                     \
+    X(1, uint8_t, nccl_coll_v1, nccl_p2p_v1, NCCL_SAID_OF_ALL, NCCL_INIT_1)                                  \
+    X(2, uint8_t, nccl_coll_v2, nccl_p2p_v2, NCCL_SAID_OF_ALL, NCCL_INIT_1)                                  \
+    X(3, uint8_t, nccl_coll_v3, nccl_p2p_v2, NCCL_SAID_OF_ALL, NCCL_INIT_1)                                  \
+    X(4, uint8_t, nccl_coll_v4, nccl_p2p_v4, NCCL_SAID_OF_ALL, NCCL_INIT_4)                                  \
+    X(5, uint64_t, nccl_coll_v5, nccl_p2p_v5, NCCL_SAID_FROM_5, NCCL_INIT_5)                                 \
+    X(6, uint64_t, nccl_coll_v5, nccl_p2p_v5, NCCL_SAID_FROM_6, NCCL_INIT_5)
 
 // Of a state of a proxy operation (versions 1 to 3), of a step (4 and later), of a kernel's channel.
 union nccl_state_arguments {
@@ -190,23 +276,25 @@ union nccl_state_arguments {
     uint64_t timer;
 };
 
-#define NCCL_PLUGIN(version, ...)                                                                            \
+#define NCCL_DECLARE(version, type_of_type, coll_type, p2p_type, others, init_arguments)                     \
+    struct nccl_descriptor_v##version {                                                                      \
+        type_of_type type;                                                                                   \
+        void *parent;                                                                                        \
+        int rank;                                                                                            \
+        union {                                                                                              \
+            struct coll_type coll;                                                                           \
+            struct p2p_type p2p;                                                                             \
+            others                                                                                           \
+        };                                                                                                   \
+    };                                                                                                       \
     struct nccl_profiler_v##version {                                                                        \
         const char *name;                                                                                    \
-        int (*init)(__VA_ARGS__);                                                                            \
+        int(*init) init_arguments;                                                                           \
         int (*start)(void *context, void **handle, struct nccl_descriptor_v##version *descriptor);           \
         int (*stop)(void *handle);                                                                           \
         int (*state)(void *handle, int state, union nccl_state_arguments *arguments);                        \
         int (*finalize)(void *context);                                                                      \
-    }
-NCCL_PLUGIN(1, void **context, int *mask);
-NCCL_PLUGIN(2, void **context, int *mask);
-NCCL_PLUGIN(3, void **context, int *mask);
-NCCL_PLUGIN(4, void **context, int *mask, const char *name, uint64_t comm, int nodes, int ranks, int rank,
-            nccl_log *log);
-NCCL_PLUGIN(5, void **context, uint64_t comm, int *mask, const char *name, int nodes, int ranks, int rank,
-            nccl_log *log);
-NCCL_PLUGIN(6, void **context, uint64_t comm, int *mask, const char *name, int nodes, int ranks, int rank,
-            nccl_log *log);
+    };
+NCCL_VERSIONS(NCCL_DECLARE)
 
 #endif

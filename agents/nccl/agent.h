@@ -33,6 +33,7 @@ struct agent {
     struct channel *channel; // NULL: no session
     bool tsc;
     bool channels; // of kernels are asked for: NCCL's proxy thread then looks for them all the time
+    bool details; // steps of the proxy, what it does otherwise, and the network are asked for: there are many
 };
 extern struct agent agent;
 
@@ -73,10 +74,18 @@ struct said {
     uint64_t sequence, count, bytes, object, timer;
     int32_t peer; // or root
     uint32_t channels, channel;
-    uint32_t awaits; // channels that NCCL will tell of
-    int32_t steps, chunk_bytes;
-    bool has_peer, has_sequence, has_bytes, is_send;
+    uint32_t awaits;            // channels that NCCL will tell of
+    int32_t steps, chunk_bytes; // of a step: which one
+    int32_t device, opcode;     // of the network
+    bool has_peer, has_sequence, is_send, has_device;
 };
+
+// When an event was first in a state.
+struct passage {
+    uint64_t tick;
+    uint8_t state;
+};
+enum { PASSAGES_MAX = 8 };
 
 struct operation {
     _Atomic uint64_t life;        // generation << 32 | references; no reference: free
@@ -87,8 +96,11 @@ struct operation {
     bool foreign; // only whoever comes after us wants it
     struct communicator *communicator;
     void *parent;
-    void *after; // the handle of whoever comes after us
+    void *after;     // the handle of whoever comes after us
+    uint64_t number; // of the operation that it is or is a part of; 0: not known
     uint64_t start, stop, timer_stop;
+    _Atomic uint32_t passage_count;
+    struct passage passages[PASSAGES_MAX];
     uint32_t thread;                                  // track
     uint32_t function, datatype, algorithm, protocol; // strings
     struct said said;
@@ -100,8 +112,9 @@ struct operation *operation_begin(struct communicator *communicator, const struc
 struct operation *operation_of(void *handle);
 // The handle that whoever comes after us has given for it; also when it is over, as long as its place is not used again.
 void *operation_after(void *handle);
+// `old`: a version in which it is the proxy's operations, not their steps, that say how many bytes they have moved.
 void operation_state(struct operation *operation, int state, const union nccl_state_arguments *arguments,
-                     bool of_proxy);
+                     bool old);
 void operation_end(struct operation *operation);
 // Writes what has been stopped and waits for channels: all, or those of a communicator.
 void operations_settle(const struct communicator *communicator);

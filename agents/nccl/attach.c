@@ -26,6 +26,8 @@ static void attach(void) {
         return;
     const char *channels = secure_getenv("TRACESMITH_NCCL_CHANNELS");
     agent.channels = !channels || strcmp(channels, "0") != 0;
+    const char *details = secure_getenv("TRACESMITH_NCCL_STEPS");
+    agent.details = !details || strcmp(details, "0") != 0;
     agent.tsc = channel_tick_is_tsc(channel);
     agent.channel = channel;
     record_init();

@@ -15,7 +15,8 @@ enum { POOL = 1 << 14, INDEX_BITS = 16 };
 #define LIST UINT32_MAX // of channel_begun: threads share it
 
 static struct operation pool[POOL];
-static _Atomic uint32_t taken; // places so far, again and again
+static _Atomic uint32_t taken;   // places so far, again and again
+static _Atomic uint64_t numbers; // of operations that are not a part of others
 
 // ---- communicators
 
@@ -107,8 +108,12 @@ static void release(struct operation *operation) {
 // ---- the life of one
 
 enum {
-    RECORDED = NCCL_GROUP | NCCL_COLL | NCCL_P2P | NCCL_PROXY_OP | NCCL_KERNEL_CHANNEL | NCCL_GROUP_API |
-               NCCL_COLL_API | NCCL_P2P_API | NCCL_KERNEL_LAUNCH | NCCL_CE_COLL
+    RECORDED = NCCL_GROUP | NCCL_COLL | NCCL_P2P | NCCL_PROXY_OP | NCCL_PROXY_STEP | NCCL_PROXY_CTRL |
+               NCCL_KERNEL_CHANNEL | NCCL_NET_PLUGIN | NCCL_GROUP_API | NCCL_COLL_API | NCCL_P2P_API |
+               NCCL_KERNEL_LAUNCH | NCCL_CE_COLL | NCCL_CE_SYNC | NCCL_CE_BATCH,
+    WHOLE = NCCL_COLL | NCCL_P2P | NCCL_CE_COLL, // an operation of the program's, of which others are parts
+    PARTS =
+        NCCL_PROXY_OP | NCCL_PROXY_STEP | NCCL_KERNEL_CHANNEL | NCCL_NET_PLUGIN | NCCL_CE_SYNC | NCCL_CE_BATCH
 };
 
 // A channel's own reference is the one that its operation kept for it.
@@ -125,8 +130,23 @@ static struct operation *take_expected(void *parent) {
 
 static struct operation *hold_parent(const struct said *said) {
     return said->type == NCCL_KERNEL_CHANNEL ? take_expected(said->parent)
-           : said->type == NCCL_PROXY_OP     ? retain(said->parent)
+           : said->type & PARTS              ? retain(said->parent)
                                              : NULL;
+}
+
+// The place of a handle, also when the operation is over, as long as it is not another's.
+static const struct operation *last_of(const void *handle) {
+    const struct operation *place = place_of(handle);
+    if (!place)
+        return NULL;
+    const uint64_t life = atomic_load(&place->life);
+    const uint32_t since = (uint32_t)(life >> 32) - (uint32_t)((uintptr_t)handle >> INDEX_BITS);
+    return since == 0 || (since == 1 && !(uint32_t)life) ? place : NULL;
+}
+
+static uint64_t number_of(const struct said *said) {
+    const struct operation *parent = said->type & PARTS ? last_of(said->parent) : NULL;
+    return said->type & WHOLE ? atomic_fetch_add(&numbers, 1) + 1 : parent ? parent->number : 0;
 }
 
 static void at_least_first(_Atomic uint64_t *first, uint64_t tick) {
@@ -152,9 +172,17 @@ struct operation *operation_begin(struct communicator *communicator, const struc
         channel_lose(channel, TSMITH_REASON_TABLE_FULL, 1);
         return NULL;
     }
+    const uint64_t number = number_of(said);
     const struct operation *parent = hold_parent(said);
     operation->communicator = communicator;
     operation->said = *said;
+    operation->number = number;
+    if (parent && said->type & (NCCL_PROXY_STEP | NCCL_NET_PLUGIN)) { // as their proxy operation is
+        operation->said.channel = parent->said.channel;
+        operation->said.peer = parent->said.peer;
+        operation->said.is_send = parent->said.is_send;
+    }
+    atomic_store(&operation->passage_count, 0);
     operation->parent = parent ? said->parent : NULL;
     operation->after = NULL;
     operation->foreign = !(said->type & RECORDED);
@@ -180,21 +208,32 @@ struct operation *operation_begin(struct communicator *communicator, const struc
 }
 
 void *operation_after(void *handle) {
-    const struct operation *place = place_of(handle);
-    if (!place)
-        return NULL;
-    const uint64_t life = atomic_load(&place->life);
-    const uint32_t since = (uint32_t)(life >> 32) - (uint32_t)((uintptr_t)handle >> INDEX_BITS);
-    return since == 0 || (since == 1 && !(uint32_t)life) ? place->after : NULL;
+    const struct operation *place = last_of(handle);
+    return place ? place->after : NULL;
+}
+
+// One thread of NCCL's has an event in its hands.
+static void pass(struct operation *operation, int state) {
+    const uint32_t count = atomic_load_explicit(&operation->passage_count, memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++)
+        if (operation->passages[i].state == state)
+            return;
+    if (count == PASSAGES_MAX || state < 0 || state >= NCCL_STATE_LIMIT)
+        return;
+    operation->passages[count] = (struct passage){agent_tick(), (uint8_t)state};
+    atomic_store_explicit(&operation->passage_count, count + 1, memory_order_release);
 }
 
 void operation_state(struct operation *operation, int state, const union nccl_state_arguments *arguments,
-                     bool of_proxy) {
-    if (!arguments)
+                     bool old) {
+    const uint64_t type = operation->said.type;
+    if (type == NCCL_KERNEL_CHANNEL) {
+        if (arguments && state == NCCL_STATE_KERNEL_STOP)
+            operation->timer_stop = arguments->timer;
         return;
-    if (operation->said.type == NCCL_KERNEL_CHANNEL && state == NCCL_STATE_KERNEL_STOP)
-        operation->timer_stop = arguments->timer;
-    else if (of_proxy && operation->said.type == NCCL_PROXY_OP)
+    }
+    pass(operation, state);
+    if (arguments && type == (old ? NCCL_PROXY_OP : NCCL_PROXY_STEP))
         at_least_last(&operation->moved, arguments->proxy.bytes);
 }
 

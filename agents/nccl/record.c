@@ -12,10 +12,13 @@ static struct {
     uint16_t proxy[2];        // [1]: with bytes
     uint16_t channel[2];      // [1]: with the GPU's own times
     uint16_t call;
+    uint16_t step;    // of a proxy operation, and what it or its operation was in
+    uint16_t network; // also of no device
+    uint16_t other;   // copy engines; the proxy itself
 } shapes;
 
 static uint16_t comm, rank, ranks, nodes, sequence, peer, count, datatype, algorithm, protocol, channels,
-    channel, steps, chunk, sends, timer_start, timer_stop;
+    channel, steps, chunk, sends, timer_start, timer_stop, operation_number, step, device, opcode;
 
 #define OPTIONAL(encoding) (uint8_t)((encoding) | RECORD_ZERO_IS_NONE)
 
@@ -52,6 +55,10 @@ static void register_fields(void) {
     sends = channel_field(to, "sends", TSMITH_TYPE_BOOL, "");
     timer_start = channel_field(to, "gpu_timer_start", TSMITH_TYPE_U64, "ns");
     timer_stop = channel_field(to, "gpu_timer_stop", TSMITH_TYPE_U64, "ns");
+    operation_number = channel_field(to, "nccl_operation", TSMITH_TYPE_U64, "");
+    step = channel_field(to, "step", TSMITH_TYPE_I64, "");
+    device = channel_field(to, "device", TSMITH_TYPE_I64, "");
+    opcode = channel_field(to, "opcode", TSMITH_TYPE_I64, "");
 }
 
 static uint16_t operation_shape(bool has_peer, bool has_sequence) {
@@ -68,11 +75,33 @@ static uint16_t operation_shape(bool has_peer, bool has_sequence) {
     add(&shape, algorithm, OPTIONAL(RECORD_DYNAMIC));
     add(&shape, protocol, OPTIONAL(RECORD_DYNAMIC));
     add(&shape, channels, OPTIONAL(RECORD_DYNAMIC));
+    add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
     if (has_peer)
         add(&shape, peer, RECORD_DYNAMIC);
     if (has_sequence)
         add(&shape, sequence, RECORD_DYNAMIC);
     return channel_shape(agent.channel, &shape);
+}
+
+static void register_details(void) {
+    struct record_shape shape = begin(TSMITH_KIND_RANGE);
+    add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
+    add(&shape, channel, RECORD_DYNAMIC);
+    add(&shape, peer, RECORD_DYNAMIC);
+    add(&shape, sends, RECORD_DYNAMIC);
+    struct record_shape network = shape;
+    add(&shape, step, RECORD_DYNAMIC);
+    add(&shape, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE));
+    shapes.step = channel_shape(agent.channel, &shape);
+    add(&network, device, RECORD_DYNAMIC);
+    add(&network, opcode, RECORD_DYNAMIC);
+    add(&network, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE));
+    shapes.network = channel_shape(agent.channel, &network);
+    shape = begin(TSMITH_KIND_RANGE);
+    add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
+    add(&shape, count, OPTIONAL(RECORD_DYNAMIC));
+    add(&shape, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE));
+    shapes.other = channel_shape(agent.channel, &shape);
 }
 
 void record_init(void) {
@@ -81,6 +110,7 @@ void record_init(void) {
         shapes.operation[i / 2][i % 2] = operation_shape(i / 2, i % 2);
     for (int i = 0; i < 2; i++) {
         struct record_shape shape = begin(TSMITH_KIND_RANGE);
+        add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
         add(&shape, channel, RECORD_DYNAMIC);
         add(&shape, peer, RECORD_DYNAMIC);
         add(&shape, steps, RECORD_DYNAMIC);
@@ -90,6 +120,7 @@ void record_init(void) {
             add(&shape, TSMITH_FIELD_BYTES, RECORD_VALUE);
         shapes.proxy[i] = channel_shape(agent.channel, &shape);
         shape = begin(TSMITH_KIND_RANGE);
+        add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
         add(&shape, channel, RECORD_DYNAMIC);
         if (i) {
             add(&shape, timer_start, RECORD_DYNAMIC);
@@ -100,6 +131,7 @@ void record_init(void) {
     struct record_shape shape = begin(TSMITH_KIND_API);
     add(&shape, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE));
     shapes.call = channel_shape(agent.channel, &shape);
+    register_details();
 }
 
 // ---- tracks
@@ -140,6 +172,7 @@ static uint32_t put_operation(uint64_t *at, uint32_t words, const struct operati
     at[words++] = operation->algorithm;
     at[words++] = operation->protocol;
     at[words++] = said->channels;
+    at[words++] = operation->number;
     if (said->has_peer)
         at[words++] = (uint64_t)(int64_t)said->peer;
     if (said->has_sequence)
@@ -150,6 +183,7 @@ static uint32_t put_operation(uint64_t *at, uint32_t words, const struct operati
 static uint32_t put_proxy(uint64_t *at, uint32_t words, const struct operation *operation) {
     const struct said *said = &operation->said;
     const uint64_t moved = atomic_load(&operation->moved);
+    at[words++] = operation->number;
     at[words++] = said->channel;
     at[words++] = (uint64_t)(int64_t)said->peer;
     at[words++] = (uint64_t)(int64_t)said->steps;
@@ -161,6 +195,7 @@ static uint32_t put_proxy(uint64_t *at, uint32_t words, const struct operation *
 }
 
 static uint32_t put_channel(uint64_t *at, uint32_t words, const struct operation *operation) {
+    at[words++] = operation->number;
     at[words++] = operation->said.channel;
     if (operation->said.timer && operation->timer_stop) {
         at[words++] = operation->said.timer;
@@ -169,38 +204,126 @@ static uint32_t put_channel(uint64_t *at, uint32_t words, const struct operation
     return words;
 }
 
-void record_operation(const struct operation *operation) {
+static uint32_t put_step(uint64_t *at, uint32_t words, const struct operation *operation) {
     const struct said *said = &operation->said;
+    at[words++] = operation->number;
+    at[words++] = said->channel;
+    at[words++] = (uint64_t)(int64_t)said->peer;
+    at[words++] = said->is_send;
+    if (said->type == NCCL_NET_PLUGIN) {
+        at[words++] = (uint64_t)(int64_t)said->device;
+        at[words++] = (uint64_t)(int64_t)said->opcode;
+        at[words++] = said->bytes;
+    } else {
+        at[words++] = (uint64_t)(int64_t)said->steps;
+        at[words++] = atomic_load(&operation->moved);
+    }
+    return words;
+}
+
+static uint32_t put_other(uint64_t *at, uint32_t words, const struct operation *operation) {
+    at[words++] = operation->number;
+    at[words++] = operation->said.count;
+    at[words++] = operation->said.bytes;
+    return words;
+}
+
+// ---- what an event was in, one after the other, until it was in the next, or over
+
+static const char *state_name(uint8_t state) {
+    static const char *const names[NCCL_STATE_LIMIT] = {
+#define STATE_NAME(NAME, number, text) [number] = text,
+        NCCL_STATES(STATE_NAME)
+#undef STATE_NAME
+    };
+    return names[state];
+}
+
+static void record_passages(const struct operation *operation, uint32_t track) {
+    const uint32_t passed = atomic_load_explicit(&operation->passage_count, memory_order_acquire);
+    const bool is_step = operation->said.type & (NCCL_PROXY_OP | NCCL_PROXY_STEP);
+    for (uint32_t i = 0; i < passed; i++) {
+        const struct passage *passage = &operation->passages[i];
+        const uint32_t name = text_id(state_name(passage->state));
+        struct ring *ring = channel_ring(agent.channel);
+        uint64_t *at = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
+        uint32_t words = 1;
+        if (!at)
+            return;
+        at[words++] = passage->tick;
+        at[words++] = i + 1 < passed ? operation->passages[i + 1].tick : operation->stop;
+        at[words++] = name;
+        at[words++] = operation->communicator->name;
+        words = is_step ? put_step(at, words, operation) : put_other(at, words, operation);
+        at[0] = record_head(is_step ? shapes.step : shapes.other, words, track);
+        ring_commit(ring, words);
+    }
+}
+
+// ---- what is recorded of each type
+
+struct form {
+    uint16_t shape;
+    uint32_t (*put)(uint64_t *at, uint32_t words, const struct operation *operation);
+    int track; // TRACK_THREAD: the thread that was there
+};
+enum { TRACK_THREAD = -1 };
+
+static uint32_t put_whole(uint64_t *at, uint32_t words, const struct operation *operation) {
+    return put_operation(at, words, operation,
+                         atomic_load(&operation->first) && atomic_load(&operation->last));
+}
+
+static uint32_t put_call(uint64_t *at, uint32_t words, const struct operation *operation) {
+    at[words++] = operation->said.object;
+    return words;
+}
+
+static struct form form_of(const struct operation *operation) {
+    const struct said *said = &operation->said;
+    switch (said->type) {
+    case NCCL_COLL:
+    case NCCL_P2P:
+    case NCCL_CE_COLL:
+        return (struct form){shapes.operation[said->has_peer][said->has_sequence], put_whole,
+                             TRACK_OPERATIONS};
+    case NCCL_PROXY_OP:
+        return (struct form){shapes.proxy[atomic_load(&operation->moved) != 0], put_proxy, TRACK_PROXY};
+    case NCCL_PROXY_STEP:
+        return (struct form){shapes.step, put_step, TRACK_PROXY};
+    case NCCL_NET_PLUGIN:
+        return said->has_device ? (struct form){shapes.network, put_step, TRACK_PROXY}
+                                : (struct form){shapes.other, put_other, TRACK_PROXY};
+    case NCCL_PROXY_CTRL:
+        return (struct form){shapes.other, put_other, TRACK_PROXY};
+    case NCCL_CE_SYNC:
+    case NCCL_CE_BATCH:
+        return (struct form){shapes.other, put_other, TRACK_CHANNELS};
+    case NCCL_KERNEL_CHANNEL:
+        return (struct form){shapes.channel[said->timer && operation->timer_stop], put_channel,
+                             TRACK_CHANNELS};
+    default:
+        return (struct form){shapes.call, put_call, TRACK_THREAD};
+    }
+}
+
+void record_operation(const struct operation *operation) {
     const uint64_t first = atomic_load(&operation->first), last = atomic_load(&operation->last);
     const bool ran = first && last;
-    const int which = said->type == NCCL_PROXY_OP         ? TRACK_PROXY
-                      : said->type == NCCL_KERNEL_CHANNEL ? TRACK_CHANNELS
-                                                          : TRACK_OPERATIONS;
-    const bool is_call = said->type & (NCCL_GROUP_API | NCCL_COLL_API | NCCL_P2P_API | NCCL_KERNEL_LAUNCH);
+    const struct form form = form_of(operation);
     const uint32_t track =
-        is_call || said->type == NCCL_GROUP ? operation->thread : track_of(operation->communicator, which);
+        form.track == TRACK_THREAD ? operation->thread : track_of(operation->communicator, form.track);
     struct ring *ring = channel_armed(agent.channel) ? channel_ring(agent.channel) : NULL;
     uint64_t *at = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
+    uint32_t words = 1;
     if (!at)
         return;
-    uint16_t shape = shapes.call;
-    uint32_t words = 1;
     at[words++] = ran ? first : operation->start;
     at[words++] = ran ? last : operation->stop;
     at[words++] = operation->function;
     at[words++] = operation->communicator->name;
-    if (said->type & (NCCL_COLL | NCCL_P2P | NCCL_CE_COLL)) {
-        shape = shapes.operation[said->has_peer][said->has_sequence];
-        words = put_operation(at, words, operation, ran);
-    } else if (said->type == NCCL_PROXY_OP) {
-        shape = shapes.proxy[atomic_load(&operation->moved) != 0];
-        words = put_proxy(at, words, operation);
-    } else if (said->type == NCCL_KERNEL_CHANNEL) {
-        shape = shapes.channel[said->timer && operation->timer_stop];
-        words = put_channel(at, words, operation);
-    } else {
-        at[words++] = said->object;
-    }
-    at[0] = record_head(shape, words, track);
+    words = form.put(at, words, operation);
+    at[0] = record_head(form.shape, words, track);
     ring_commit(ring, words);
+    record_passages(operation, track);
 }

@@ -10,10 +10,13 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
-    MASK_1 = NCCL_GROUP | NCCL_COLL | NCCL_P2P | NCCL_PROXY_OP,
-    MASK_3 = MASK_1 | NCCL_KERNEL_CHANNEL,
+    MASK_1 = NCCL_GROUP | NCCL_COLL | NCCL_P2P | NCCL_PROXY_OP | NCCL_PROXY_STEP | NCCL_PROXY_CTRL,
+    MASK_2 = MASK_1,
+    MASK_3 = MASK_1 | NCCL_KERNEL_CHANNEL | NCCL_NET_PLUGIN,
+    MASK_4 = MASK_3,
     MASK_5 = MASK_3 | NCCL_GROUP_API | NCCL_COLL_API | NCCL_P2P_API | NCCL_KERNEL_LAUNCH,
-    MASK_6 = MASK_5 | NCCL_CE_COLL
+    MASK_6 = MASK_5 | NCCL_CE_COLL | NCCL_CE_SYNC | NCCL_CE_BATCH,
+    DETAILS = NCCL_PROXY_STEP | NCCL_PROXY_CTRL | NCCL_NET_PLUGIN, // many
 };
 
 // ---- texts and numbers
@@ -48,7 +51,8 @@ static bool has_root(const char *function) {
 }
 
 static void finish_said(struct said *said) {
-    said->bytes = bytes_of(said->datatype, said->count);
+    if (said->type & (NCCL_COLL | NCCL_P2P | NCCL_CE_COLL))
+        said->bytes = bytes_of(said->datatype, said->count);
 }
 
 // ---- what descriptors say. Members that have the same name in several versions are read by one text.
@@ -67,23 +71,64 @@ static void finish_said(struct said *said) {
      (said)->algorithm = (coll).algorithm, (said)->protocol = (coll).protocol)
 #define SAY_P2P(said, p2p) ((said)->count = (p2p).count, (said)->peer = (p2p).peer, (said)->has_peer = true)
 
-static void say_shared(struct said *said, const struct nccl_proxy_op *proxy,
-                       const struct nccl_kernel_channel *kernel, bool has_timer) {
-    if (said->type == NCCL_PROXY_OP) {
+static void say_net(struct said *said, const struct nccl_net_plugin *net) {
+    said->function = "network";
+    if (!net->data)
+        return;
+    if (net->id == (NCCL_NET_IB | NCCL_NET_VERSION)) {
+        const struct nccl_net_ib *ib = net->data;
+        said->function = (uint8_t)ib->type == 1 ? "InfiniBand work request" : "network";
+        said->bytes = (uint8_t)ib->type == 1 ? ib->bytes : 0;
+        said->device = ib->device;
+        said->opcode = ib->opcode;
+        said->has_device = (uint8_t)ib->type == 1;
+    } else if (net->id == (NCCL_NET_SOCKET | NCCL_NET_VERSION)) {
+        const struct nccl_net_socket *socket = net->data;
+        said->function = (uint8_t)socket->type == 1 ? "socket transfer" : "network";
+        said->bytes = (uint8_t)socket->type == 1 ? socket->bytes : 0;
+        said->device = socket->fd;
+        said->opcode = socket->operation;
+        said->has_device = (uint8_t)socket->type == 1;
+    }
+}
+
+// What all versions say alike.
+static void say_shared(struct said *said, const struct nccl_proxy_op *proxy, int step,
+                       const struct nccl_kernel_channel *kernel, const struct nccl_net_plugin *net,
+                       bool has_timer) {
+    switch (said->type) {
+    case NCCL_PROXY_OP:
         said->function = proxy->is_send ? "proxy send" : "proxy receive";
         said->channel = proxy->channel;
         said->peer = proxy->peer;
         said->steps = proxy->steps;
         said->chunk_bytes = proxy->chunk_bytes;
         said->is_send = proxy->is_send != 0;
-    } else if (said->type == NCCL_KERNEL_CHANNEL) {
+        break;
+    case NCCL_PROXY_STEP:
+        said->function = "proxy step";
+        said->steps = step;
+        break;
+    case NCCL_PROXY_CTRL:
+        said->function = "proxy control";
+        break;
+    case NCCL_KERNEL_CHANNEL:
         said->function = "channel";
         said->channel = kernel->channel;
         said->timer = has_timer ? kernel->timer : 0;
-    } else if (said->type == NCCL_GROUP) {
+        break;
+    case NCCL_NET_PLUGIN:
+        say_net(said, net);
+        break;
+    case NCCL_GROUP:
         said->function = "group";
+        break;
+    default:
+        break;
     }
 }
+#define SAY_SHARED(said, from, has_timer)                                                                    \
+    say_shared(said, &(from)->proxy_op, (from)->step, &(from)->kernel, &(from)->net, has_timer)
 
 static struct said say_v1(struct communicator *communicator, const struct nccl_descriptor_v1 *from) {
     struct said said = {.type = from->type, .parent = from->parent};
@@ -100,71 +145,49 @@ static struct said say_v1(struct communicator *communicator, const struct nccl_d
         said.datatype = from->p2p.datatype < DATATYPES ? datatypes[from->p2p.datatype].name : NULL;
         SAY_P2P(&said, from->p2p);
     }
-    say_shared(&said, &from->proxy_op, &from->kernel, false);
+    SAY_SHARED(&said, from, false);
     finish_said(&said);
     return said;
 }
 
-static struct said say_v2(struct communicator *communicator, const struct nccl_descriptor_v2 *from) {
-    struct said said = {.type = from->type, .parent = from->parent};
-    if (said.type == NCCL_COLL) {
-        communicator_learn(communicator, from->coll.comm, from->coll.name, from->rank);
-        SAY_TEXTS(&said, from->coll);
-        SAY_COLL(&said, from->coll);
-    } else if (said.type == NCCL_P2P) {
-        communicator_learn(communicator, from->p2p.comm, from->p2p.name, from->rank);
-        said.function = from->p2p.function;
-        said.datatype = from->p2p.datatype;
-        SAY_P2P(&said, from->p2p);
+#define SAY_OLD(version, awaited)                                                                            \
+    static struct said say_v##version(struct communicator *communicator,                                     \
+                                      const struct nccl_descriptor_v##version *from) {                       \
+        struct said said = {.type = from->type, .parent = from->parent};                                     \
+        if (said.type == NCCL_COLL) {                                                                        \
+            communicator_learn(communicator, from->coll.comm, from->coll.name, from->rank);                  \
+            SAY_TEXTS(&said, from->coll);                                                                    \
+            SAY_COLL(&said, from->coll);                                                                     \
+            said.awaits = awaited;                                                                           \
+        } else if (said.type == NCCL_P2P) {                                                                  \
+            communicator_learn(communicator, from->p2p.comm, from->p2p.name, from->rank);                    \
+            said.function = from->p2p.function;                                                              \
+            said.datatype = from->p2p.datatype;                                                              \
+            SAY_P2P(&said, from->p2p);                                                                       \
+        }                                                                                                    \
+        SAY_SHARED(&said, from, false);                                                                      \
+        finish_said(&said);                                                                                  \
+        return said;                                                                                         \
     }
-    say_shared(&said, &from->proxy_op, &from->kernel, false);
-    finish_said(&said);
-    return said;
-}
+SAY_OLD(2, 0)
+SAY_OLD(3, said.channels) // from then on NCCL tells of the channels of its kernels
 
-static struct said say_v3(struct communicator *communicator, const struct nccl_descriptor_v3 *from) {
-    struct said said = {.type = from->type, .parent = from->parent};
-    if (said.type == NCCL_COLL) {
-        communicator_learn(communicator, from->coll.comm, from->coll.name, from->rank);
-        SAY_TEXTS(&said, from->coll);
-        SAY_COLL(&said, from->coll);
-        said.awaits = said.channels;
-    } else if (said.type == NCCL_P2P) {
-        communicator_learn(communicator, from->p2p.comm, from->p2p.name, from->rank);
-        said.function = from->p2p.function;
-        said.datatype = from->p2p.datatype;
-        SAY_P2P(&said, from->p2p);
-    }
-    say_shared(&said, &from->proxy_op, &from->kernel, false);
-    finish_said(&said);
-    return said;
-}
+#define SAY_V4(said, from)                                                                                   \
+    do {                                                                                                     \
+        if ((said).type == NCCL_COLL) {                                                                      \
+            SAY_TEXTS(&(said), (from)->coll);                                                                \
+            SAY_COLL(&(said), (from)->coll);                                                                 \
+        } else if ((said).type == NCCL_P2P) {                                                                \
+            (said).function = (from)->p2p.function;                                                          \
+            (said).datatype = (from)->p2p.datatype;                                                          \
+            (said).channels = (from)->p2p.channels;                                                          \
+            SAY_P2P(&(said), (from)->p2p);                                                                   \
+        }                                                                                                    \
+        (said).awaits = (said).channels;                                                                     \
+    } while (0)
 
-static void say_v4_operation(struct said *said, const struct nccl_coll_v4 *coll,
-                             const struct nccl_p2p_v4 *p2p) {
-    if (said->type == NCCL_COLL) {
-        SAY_TEXTS(said, *coll);
-        SAY_COLL(said, *coll);
-    } else if (said->type == NCCL_P2P) {
-        said->function = p2p->function;
-        said->datatype = p2p->datatype;
-        said->channels = p2p->channels;
-        SAY_P2P(said, *p2p);
-    }
-    said->awaits = said->channels;
-}
-
-static struct said say_v4(struct communicator *communicator, const struct nccl_descriptor_v4 *from) {
-    struct said said = {.type = from->type, .parent = from->parent};
-    (void)communicator;
-    say_v4_operation(&said, &from->coll, &from->p2p);
-    say_shared(&said, &from->proxy_op, &from->kernel, true);
-    finish_said(&said);
-    return said;
-}
-
-// The calls of the program and copy engines, from version 5 and 6.
-static void say_calls(struct said *said, const struct nccl_descriptor_v6 *from) {
+// The calls of the program, from version 5.
+static void say_calls(struct said *said, const struct nccl_descriptor_v5 *from) {
     switch (said->type) {
     case NCCL_GROUP_API:
         said->function = "ncclGroup";
@@ -181,6 +204,14 @@ static void say_calls(struct said *said, const struct nccl_descriptor_v6 *from) 
         said->function = "NCCL kernel launch";
         said->object = (uint64_t)(uintptr_t)from->stream;
         break;
+    default:
+        break;
+    }
+}
+
+// Copy engines, from version 6.
+static void say_copies(struct said *said, const struct nccl_descriptor_v6 *from) {
+    switch (said->type) {
     case NCCL_CE_COLL:
         said->function = from->ce_coll.function;
         said->datatype = from->ce_coll.datatype;
@@ -191,26 +222,38 @@ static void say_calls(struct said *said, const struct nccl_descriptor_v6 *from) 
         said->peer = from->ce_coll.root;
         said->has_peer = has_root(said->function);
         break;
+    case NCCL_CE_SYNC:
+        said->function =
+            from->ce_sync.complete ? "copy engines wait for the end" : "copy engines wait for all";
+        said->count = (uint64_t)from->ce_sync.ranks;
+        break;
+    case NCCL_CE_BATCH:
+        said->function = "copy engine batch";
+        said->count = (uint64_t)from->ce_batch.operations;
+        said->bytes = from->ce_batch.bytes;
+        break;
     default:
         break;
     }
 }
 
-static struct said say_v6(struct communicator *communicator, const struct nccl_descriptor_v6 *from) {
-    struct said said = {.type = from->type, .parent = from->parent};
-    (void)communicator;
-    say_v4_operation(&said, &from->coll, &from->p2p);
-    say_shared(&said, &from->proxy_op, &from->kernel, true);
-    say_calls(&said, from);
-    finish_said(&said);
-    return said;
-}
-
-static struct said say_v5(struct communicator *communicator, const struct nccl_descriptor_v5 *from) {
-    // The two versions are laid out alike, but for what copy engines say, which only the later one has.
-    _Static_assert(sizeof(struct nccl_descriptor_v5) == sizeof(struct nccl_descriptor_v6), "laid out alike");
-    return say_v6(communicator, (const struct nccl_descriptor_v6 *)(const void *)from);
-}
+#define SAY_NEW(version, more)                                                                               \
+    static struct said say_v##version(struct communicator *communicator,                                     \
+                                      const struct nccl_descriptor_v##version *from) {                       \
+        struct said said = {.type = from->type, .parent = from->parent};                                     \
+        (void)communicator;                                                                                  \
+        SAY_V4(said, from);                                                                                  \
+        SAY_SHARED(&said, from, true);                                                                       \
+        more;                                                                                                \
+        finish_said(&said);                                                                                  \
+        return said;                                                                                         \
+    }
+// The two are laid out alike in what both have.
+_Static_assert(offsetof(struct nccl_descriptor_v5, stream) == offsetof(struct nccl_descriptor_v6, stream),
+               "");
+SAY_NEW(4, (void)0)
+SAY_NEW(5, say_calls(&said, from))
+SAY_NEW(6, (say_calls(&said, (const struct nccl_descriptor_v5 *)(const void *)from), say_copies(&said, from)))
 
 // ---- the functions that do not differ
 
@@ -245,7 +288,7 @@ static void warn(nccl_log *log, int version) {
             (copy).p2p.parent_group = operation_after((copy).p2p.parent_group);                              \
     } while (0)
 
-#define COMMON(version, of_proxy, after_handles)                                                             \
+#define COMMON(version, after_handles)                                                                       \
     static const struct nccl_profiler_v##version *next_v##version;                                           \
     static int start_v##version(void *context, void **handle, struct nccl_descriptor_v##version *from) {     \
         struct communicator *communicator = context;                                                         \
@@ -272,7 +315,7 @@ static void warn(nccl_log *log, int version) {
             return next_v##version ? next_v##version->state(handle, state, arguments) : NCCL_SUCCESS;        \
         struct operation *operation = operation_of(handle);                                                  \
         if (operation) {                                                                                     \
-            operation_state(operation, state, arguments, of_proxy);                                          \
+            operation_state(operation, state, arguments, version < 4);                                       \
             if (next_v##version && operation->after)                                                         \
                 next_v##version->state(operation->after, state, arguments);                                  \
         }                                                                                                    \
@@ -287,12 +330,6 @@ static void warn(nccl_log *log, int version) {
         return next_v##version ? next_v##version->finalize(communicator->after) : NCCL_SUCCESS;              \
     }
 
-#define TABLE(version)                                                                                       \
-    {                                                                                                        \
-        "TraceSmith", init_v##version, start_v##version, stop_v##version, state_v##version,                  \
-            finalize_v##version                                                                              \
-    }
-
 // The mask is the process's: what we want, and what whoever comes after us wants.
 static struct communicator *begin(int version, const void **next, void **context, int *mask, int ours,
                                   uint64_t comm, const char *name, int nodes, int ranks, int rank,
@@ -304,7 +341,9 @@ static struct communicator *begin(int version, const void **next, void **context
         warn(log, version);
     struct communicator *communicator = communicator_new(comm, name, nodes, ranks, rank);
     *context = communicator;
-    *mask = agent.channel && communicator ? ours & ~(agent.channels ? 0 : NCCL_KERNEL_CHANNEL) : 0;
+    *mask = 0;
+    if (agent.channel && communicator)
+        *mask = ours & ~(agent.channels ? 0 : NCCL_KERNEL_CHANNEL) & ~(agent.details ? 0 : DETAILS);
     return communicator;
 }
 
@@ -317,47 +356,45 @@ static struct communicator *begin(int version, const void **next, void **context
             communicator->mask = 0;                                                                          \
     } while (0)
 
-#define INIT_OLD(version, ours)                                                                              \
-    static int init_v##version(void **context, int *mask) {                                                  \
+// A communicator begins in three ways.
+#define INIT_OLD(version)                                                                                    \
+    static int init_v##version NCCL_INIT_1 {                                                                 \
         const void *next;                                                                                    \
         struct communicator *communicator =                                                                  \
-            begin(version, &next, context, mask, ours, 0, NULL, 0, 0, -1, NULL);                             \
+            begin(version, &next, context, mask, MASK_##version, 0, NULL, 0, 0, -1, NULL);                   \
         AFTER_INIT(version, &communicator->after, &communicator->mask);                                      \
         return NCCL_SUCCESS;                                                                                 \
     }
-#define INIT_NEW(version, ours)                                                                              \
-    static int init_v##version(void **context, uint64_t comm, int *mask, const char *name, int nodes,        \
-                               int ranks, int rank, nccl_log *log) {                                         \
+#define INIT_NEW(version, arguments, ...)                                                                    \
+    static int init_v##version arguments {                                                                   \
         const void *next;                                                                                    \
         struct communicator *communicator =                                                                  \
-            begin(version, &next, context, mask, ours, comm, name, nodes, ranks, rank, log);                 \
-        AFTER_INIT(version, &communicator->after, comm, &communicator->mask, name, nodes, ranks, rank, log); \
+            begin(version, &next, context, mask, MASK_##version, comm, name, nodes, ranks, rank, log);       \
+        AFTER_INIT(version, __VA_ARGS__, name, nodes, ranks, rank, log);                                     \
         return NCCL_SUCCESS;                                                                                 \
     }
 
-COMMON(1, true, AFTER_PARENT)
-COMMON(2, true, AFTER_PARENT)
-COMMON(3, true, AFTER_PARENT)
-COMMON(4, false, AFTER_PARENT)
-COMMON(5, false, AFTER_GROUP)
-COMMON(6, false, AFTER_GROUP)
-INIT_OLD(1, MASK_1)
-INIT_OLD(2, MASK_1)
-INIT_OLD(3, MASK_3)
-static int init_v4(void **context, int *mask, const char *name, uint64_t comm, int nodes, int ranks, int rank,
-                   nccl_log *log) {
+COMMON(1, AFTER_PARENT)
+COMMON(2, AFTER_PARENT)
+COMMON(3, AFTER_PARENT)
+COMMON(4, AFTER_PARENT)
+COMMON(5, AFTER_GROUP)
+COMMON(6, AFTER_GROUP)
+INIT_OLD(1)
+INIT_OLD(2)
+INIT_OLD(3)
+static int init_v4 NCCL_INIT_4 {
     const void *next;
     struct communicator *communicator =
-        begin(4, &next, context, mask, MASK_3, comm, name, nodes, ranks, rank, log);
+        begin(4, &next, context, mask, MASK_4, comm, name, nodes, ranks, rank, log);
     AFTER_INIT(4, &communicator->after, &communicator->mask, name, comm, nodes, ranks, rank, log);
     return NCCL_SUCCESS;
 }
-INIT_NEW(5, MASK_5)
-INIT_NEW(6, MASK_6)
+INIT_NEW(5, NCCL_INIT_5, &communicator->after, comm, &communicator->mask)
+INIT_NEW(6, NCCL_INIT_5, &communicator->after, comm, &communicator->mask)
 
-EXPORT const struct nccl_profiler_v1 ncclProfiler_v1 = TABLE(1);
-EXPORT const struct nccl_profiler_v2 ncclProfiler_v2 = TABLE(2);
-EXPORT const struct nccl_profiler_v3 ncclProfiler_v3 = TABLE(3);
-EXPORT const struct nccl_profiler_v4 ncclProfiler_v4 = TABLE(4);
-EXPORT const struct nccl_profiler_v5 ncclProfiler_v5 = TABLE(5);
-EXPORT const struct nccl_profiler_v6 ncclProfiler_v6 = TABLE(6);
+#define EXPORTED(version, ...)                                                                               \
+    EXPORT const struct nccl_profiler_v##version ncclProfiler_v##version = {                                 \
+        "TraceSmith",    init_v##version,  start_v##version,                                                 \
+        stop_v##version, state_v##version, finalize_v##version};
+NCCL_VERSIONS(EXPORTED)

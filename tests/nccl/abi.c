@@ -8,6 +8,7 @@
 #include "common.h"
 #include "err.h"
 #include "profiler.h"
+#include "profiler_net.h"
 
 // Names of logging that ours are too.
 #define NCCL_LOG_WARN OUR_LOG_WARN
@@ -118,3 +119,53 @@ SAME(NCCL_STATE_KERNEL_STOP, ncclProfilerKernelChStop);
 SAME(NCCL_CE_COLL, ncclProfileCeColl);
 SAME(NCCL_KERNEL_LAUNCH, ncclProfileKernelLaunch);
 SAME(NCCL_KERNEL_CHANNEL, ncclProfileKernelCh);
+#define STEP_AND_KERNEL(version) PLACE(version, step, proxyStep.step)
+STEP_AND_KERNEL(1);
+STEP_AND_KERNEL(2);
+STEP_AND_KERNEL(3);
+STEP_AND_KERNEL(4);
+STEP_AND_KERNEL(5);
+STEP_AND_KERNEL(6);
+PLACE(3, net.id, netPlugin.id);
+PLACE(4, net.id, netPlugin.id);
+PLACE(6, net.data, netPlugin.data);
+PLACE(6, ce_sync.complete, ceCollSync.isComplete);
+PLACE(6, ce_sync.ranks, ceCollSync.nRanks);
+PLACE(6, ce_batch.operations, ceCollBatch.numOps);
+PLACE(6, ce_batch.bytes, ceCollBatch.totalBytes);
+// A plugin that comes after us gets a copy of the whole descriptor: nothing beyond NCCL's own may be read for it.
+#define NOT_LARGER(version)                                                                                  \
+    _Static_assert(                                                                                          \
+        sizeof(struct nccl_descriptor_v##version) <= sizeof(ncclProfilerEventDescr_v##version##_t), "")
+NOT_LARGER(1);
+NOT_LARGER(2);
+NOT_LARGER(3);
+NOT_LARGER(4);
+NOT_LARGER(5);
+NOT_LARGER(6);
+SAME(NCCL_STATE_SEND_POSTED, ncclProfilerProxyOpSendPosted);
+SAME(NCCL_STATE_RECEIVE_DONE, ncclProfilerProxyOpRecvDone);
+SAME(NCCL_STATE_STEP_SEND_GPU_WAIT, ncclProfilerProxyStepSendGPUWait);
+SAME(NCCL_STATE_STEP_SEND_WAIT, ncclProfilerProxyStepSendWait);
+SAME(NCCL_STATE_STEP_RECEIVE_WAIT, ncclProfilerProxyStepRecvWait);
+SAME(NCCL_STATE_STEP_RECEIVE_FLUSH_WAIT, ncclProfilerProxyStepRecvFlushWait);
+SAME(NCCL_STATE_STEP_RECEIVE_GPU_WAIT, ncclProfilerProxyStepRecvGPUWait);
+SAME(NCCL_STATE_CONTROL_IDLE, ncclProfilerProxyCtrlIdle);
+SAME(NCCL_STATE_CONTROL_APPEND_END, ncclProfilerProxyCtrlAppendEnd);
+SAME(NCCL_STATE_OP_IN_PROGRESS, ncclProfilerProxyOpInProgress_v4);
+SAME(NCCL_STATE_STEP_SEND_PEER_WAIT, ncclProfilerProxyStepSendPeerWait_v4);
+SAME(NCCL_STATE_NET_UPDATE, ncclProfilerNetPluginUpdate);
+SAME(NCCL_STATE_KERNEL_STOP, ncclProfilerKernelChStop);
+SAME(NCCL_STATE_GROUP_STARTED, ncclProfilerGroupStartApiStop);
+SAME(NCCL_STATE_GROUP_ENDING, ncclProfilerGroupEndApiStart);
+SAME(NCCL_NET_IB, NCCL_PROFILER_NET_TYPE_IB);
+SAME(NCCL_NET_SOCKET, NCCL_PROFILER_NET_TYPE_SOCK);
+SAME(NCCL_NET_VERSION, NCCL_PROFILER_NET_IB_VER);
+SAME(NCCL_NET_VERSION, NCCL_PROFILER_NET_SOCKET_VER);
+// The type is one byte there; the rest of its word is nobody's.
+SAME(offsetof(struct nccl_net_ib, device), offsetof(ncclProfilerNetIbDescr_v1_t, qp.device));
+SAME(offsetof(struct nccl_net_ib, opcode), offsetof(ncclProfilerNetIbDescr_v1_t, qp.opcode));
+SAME(offsetof(struct nccl_net_ib, bytes), offsetof(ncclProfilerNetIbDescr_v1_t, qp.length));
+SAME(offsetof(struct nccl_net_socket, fd), offsetof(ncclProfilerNetSockDescr_v1_t, sock.fd));
+SAME(offsetof(struct nccl_net_socket, operation), offsetof(ncclProfilerNetSockDescr_v1_t, sock.op));
+SAME(offsetof(struct nccl_net_socket, bytes), offsetof(ncclProfilerNetSockDescr_v1_t, sock.length));

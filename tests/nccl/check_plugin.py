@@ -31,7 +31,10 @@ def check_version(directory, version):
     check(truth["loaded"] and truth["coll"] == 225, what + "the plugin is loaded: %s" % truth)
     reduces, sends = of_kind(trace, "collective", "AllReduce"), of_kind(trace, "collective", "Send")
     check(len(reduces) == truth["coll"] and len(sends) == truth["p2p"], what + "%d, %d" % (len(reduces), len(sends)))
-    check(len(of_kind(trace, "collective")) == 300, what + "no others")
+    copies = of_kind(trace, "collective", "AllGather")
+    check(len(copies) == truth["copies"] == (30 if version == 6 else 0), what + "copy engines: %d" % len(copies))
+    check(len(of_kind(trace, "collective")) == 300 + len(copies), what + "no others")
+    check_parts(trace, truth, version, what)
     for event in reduces + sends:
         args = event["args"]
         check(event["bytes"] == 4000 and args["count"] == 1000 and args["datatype"] == "ncclFloat32", what + "%s" % event)
@@ -49,7 +52,7 @@ def check_version(directory, version):
     for event in proxies:
         args = event["args"]
         check((args["channel"], args["peer"], args["steps"], args["chunk_bytes"]) == (1, 5, 2, 2048), what + "%s" % event)
-        check(event.get("bytes") == (4000 if version < 4 else None), what + "%s" % event)
+        check(event.get("bytes") == (4000 if version < 4 else None), what + "%s" % event)  # then its steps say it
     # Over when its channels are: they take 50 us at least. Nobody says when, of sends before version 4, of all before 3.
     for event in reduces + (sends if version >= 4 else []):
         check(event["inferred"] == (version >= 3), what + "%s" % event)
@@ -63,10 +66,64 @@ def check_version(directory, version):
     check(not trace["lost"]["by_reason"], what + "nothing lost: %s" % trace["lost"])
 
 
+def number(event):
+    return event.get("args", {}).get("nccl_operation")
+
+
+# The states of an event follow each other without a gap to its end; all parts of an operation have its number.
+def check_parts(trace, truth, version, what):
+    wholes = [event for event in of_kind(trace, "collective")]
+    check(len({number(event) for event in wholes}) == len(wholes), what + "every operation has its number")
+    kinds = {number(event): event["name"] for event in wholes}
+    named = collections.defaultdict(list)
+    for event in of_kind(trace, "range"):
+        named[event["name"]].append(event)
+    steps, proxies = named["proxy step"], named["proxy send"]
+    check(len(steps) == truth["steps"] == 600, what + "steps: %d" % len(steps))
+    by_proxy = collections.Counter(number(step) for step in steps)
+    check(set(by_proxy.values()) == {2} and set(by_proxy) == {number(p) for p in proxies}, what + "two steps of each")
+    check(all(kinds[number(p)] in ("AllReduce", "Send") for p in proxies), what + "of the operations that they are a part of")
+    for step in steps:
+        args = step["args"]
+        check((args["channel"], args["peer"], args["sends"], step.get("bytes")) ==
+              (1, 5, True, 2000 if version >= 4 else None), what + "%s" % step)
+    check(collections.Counter(step["args"]["step"] for step in steps) == {0: 300, 1: 300}, what + "which step")
+    states = {"waits for the GPU": 600, "waits for the network": 600, "waits for the peer": 600 if version >= 4 else 0,
+              "in progress": 300 if version >= 4 else 0, "takes operations": 300, "took operations": 300,
+              "in the group": 300 if version >= 5 else 0, "ncclGroupEnd": 300 if version >= 5 else 0}
+    for state in ("posted", "waits for the peer's queue", "transmitted", "done"):
+        states[state] = 300 if version < 4 else 0
+    for state, count in states.items():
+        check(len(named[state]) == count, what + "%s: %d" % (state, len(named[state])))
+    ends = collections.Counter(step["start"] + step["duration"] for step in steps)
+    check(all(ends[w["start"] + w["duration"]] for w in named["waits for the network"]), what + "the last state ends with its step")
+    check(len(named["proxy control"]) == truth["controls"] == 300, what + "the proxy itself")
+    networks = {name: named[name] for name in ("InfiniBand work request", "socket transfer", "network")}
+    each = truth["networks"] // 3
+    check([len(events) for events in networks.values()] == [each] * 3 and each == (200 if version >= 3 else 0), what + "%s" % networks.keys())
+    for event in networks["InfiniBand work request"]:
+        args = event["args"]
+        check((args["device"], args["opcode"], event["bytes"], args["peer"]) == (4, 2, 2000, 5), what + "%s" % event)
+        check(number(event) in by_proxy, what + "of an operation")
+    for event in networks["socket transfer"]:
+        check((event["args"]["device"], event["args"]["opcode"], event["bytes"]) == (12, 1, 1500), what + "%s" % event)
+    for name, each, counted in (("copy engines wait for all", 30, 8), ("copy engines wait for the end", 30, 8), ("copy engine batch", 30, 7)):
+        check(len(named[name]) == (each if version == 6 else 0), what + name)
+        for event in named[name]:
+            check(event["args"]["count"] == counted and kinds[number(event)] == "AllGather", what + "%s" % event)
+            check(event.get("bytes") == (28000 if counted == 7 else None), what + "%s" % event)
+
+
+def check_without_steps(directory):
+    truth, trace, _ = trace_of(directory, "6", "40", env={"TRACESMITH_NCCL_STEPS": "0"})
+    check(truth["steps"] == truth["networks"] == truth["controls"] == 0 and truth["proxies"] == 40, "%s" % truth)
+    check(not of_kind(trace, "range", "proxy step"), "steps are not asked for")
+
+
 def check_without_channels(directory):
     truth, trace, _ = trace_of(directory, "6", "40", env={"TRACESMITH_NCCL_CHANNELS": "0"})
     check(truth["channels"] == 0 and not of_kind(trace, "range", "channel"), "channels are not asked for: %s" % truth)
-    operations = of_kind(trace, "collective")
+    operations = [event for event in of_kind(trace, "collective") if event["name"] != "AllGather"]
     check(len(operations) == 40 and not any(event["inferred"] for event in operations), "and operations end when enqueued")
 
 
@@ -100,7 +157,7 @@ def check_chained(directory):
         truth, trace, _ = trace_of(directory, "6", "200", env=environment)
         with open(counts) as file:
             check(file.read() == alone, "the other plugin is told the same as alone")
-        check(len(of_kind(trace, "collective")) == 200 and not trace["lost"]["by_reason"], "and the trace has it all")
+        check(len(of_kind(trace, "collective")) == 220 and not trace["lost"]["by_reason"], "and the trace has it all")
     # The usual name, which NCCL looks for where none is named; and "none", which it knows.
     os.rename(plugin, os.path.join(directory, "libnccl-profiler.so"))
     os.unlink(counts)
@@ -123,6 +180,7 @@ def main():
         for version in range(1, 7):
             check_version(directory, version)
         check_without_channels(directory)
+        check_without_steps(directory)
         check_killed(directory)
         check_chained(directory)
 

@@ -22,7 +22,8 @@ enum { CHANNELS = 2, COUNT = 1000, COMM = 0xabcdef };
 
 static int version, mask;
 static void *context;
-static long said_channels, said_proxies, channel_ns = 50000;
+static long said_channels, said_proxies, said_steps, said_networks, said_controls, said_copies,
+    channel_ns = 50000;
 
 // The plugin, whichever version: its functions take the descriptors of version 6, from which others are made.
 static union {
@@ -90,6 +91,10 @@ static int load(void) {
             descriptor.proxy_op = (from)->proxy_op;                                                          \
         else if ((from)->type == NCCL_KERNEL_CHANNEL)                                                        \
             descriptor.kernel.channel = (from)->kernel.channel;                                              \
+        else if ((from)->type == NCCL_PROXY_STEP)                                                            \
+            descriptor.step = (from)->step;                                                                  \
+        else if ((from)->type == NCCL_NET_PLUGIN)                                                            \
+            descriptor.net = (from)->net;                                                                    \
     } while (0)
 #define OLD_TEXTS(from)                                                                                      \
     descriptor.coll.function = (from)->coll.function, descriptor.coll.datatype = (from)->coll.datatype,      \
@@ -169,6 +174,47 @@ static struct {
     pthread_cond_t changed;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
+// What a network plugin says while a step waits for it: by turns of a queue pair, a socket, and of something unknown.
+static void say_network(void *step, int number) {
+    struct nccl_net_ib ib = {1, 4, 77, 2, 9, 2000};
+    struct nccl_net_socket socket = {1, 12, 1, 1500};
+    void *handle;
+    struct nccl_descriptor_v6 descriptor = {.type = NCCL_NET_PLUGIN, .parent = step, .rank = 3};
+    descriptor.net = number % 3 == 0   ? (struct nccl_net_plugin){NCCL_NET_IB | NCCL_NET_VERSION, &ib}
+                     : number % 3 == 1 ? (struct nccl_net_plugin){NCCL_NET_SOCKET | NCCL_NET_VERSION, &socket}
+                                       : (struct nccl_net_plugin){5 << 16 | 1, &number};
+    start(&handle, &descriptor);
+    said_networks += handle != NULL;
+    stop(handle);
+}
+
+static void say_step(void *proxy, int number, int is_send) {
+    union nccl_state_arguments moved = {.proxy = {.bytes = 2000}};
+    struct nccl_descriptor_v6 descriptor = {.type = NCCL_PROXY_STEP, .parent = proxy, .rank = 3};
+    void *step;
+    descriptor.step = number;
+    start(&step, &descriptor);
+    said_steps += step != NULL;
+    state(step, is_send ? NCCL_STATE_STEP_SEND_GPU_WAIT : NCCL_STATE_STEP_RECEIVE_WAIT, NULL);
+    if (is_send && version >= 4)
+        state(step, NCCL_STATE_STEP_SEND_PEER_WAIT, NULL);
+    state(step, is_send ? NCCL_STATE_STEP_SEND_WAIT : NCCL_STATE_STEP_RECEIVE_GPU_WAIT,
+          version >= 4 ? &moved : NULL);
+    if (step)
+        say_network(step, (int)said_steps);
+    stop(step);
+}
+
+static void say_control(void) {
+    struct nccl_descriptor_v6 descriptor = {.type = NCCL_PROXY_CTRL, .rank = 3};
+    void *control;
+    start(&control, &descriptor);
+    said_controls += control != NULL;
+    state(control, NCCL_STATE_CONTROL_APPEND, NULL);
+    state(control, NCCL_STATE_CONTROL_APPEND_END, NULL);
+    stop(control);
+}
+
 static void run_task(void *task) {
     void *channels[CHANNELS], *proxy;
     struct nccl_descriptor_v6 descriptor = {.type = NCCL_PROXY_OP, .parent = task, .rank = 3};
@@ -188,8 +234,15 @@ static void run_task(void *task) {
         state(channels[i], NCCL_STATE_KERNEL_STOP, &timer);
         stop(channels[i]);
     }
-    state(proxy, 3, &arguments);
+    for (int i = 0; i < 2; i++)
+        say_step(proxy, i, 1);
+    if (version < 4)
+        for (int i = NCCL_STATE_SEND_POSTED; i <= NCCL_STATE_SEND_DONE; i++)
+            state(proxy, i, &arguments);
+    else
+        state(proxy, NCCL_STATE_OP_IN_PROGRESS, NULL);
     stop(proxy);
+    say_control();
 }
 
 static void *proxy_main(void *unused) {
@@ -221,11 +274,32 @@ static void hand_over(void *task) {
 static struct nccl_descriptor_v6 describe(uint64_t type, void *parent, void *group, long number) {
     struct nccl_descriptor_v6 descriptor = {.type = type, .parent = version >= 5 ? parent : group, .rank = 3};
     if (type == NCCL_COLL)
-        descriptor.coll = (struct nccl_coll_v4){(uint64_t)number, "AllReduce", NULL, NULL,   COUNT,    0,
+        descriptor.coll = (struct nccl_coll_v5){(uint64_t)number, "AllReduce", NULL, NULL,   COUNT,    0,
                                                 "ncclFloat32",    CHANNELS,    16,   "RING", "SIMPLE", group};
     else
-        descriptor.p2p = (struct nccl_p2p_v4){"Send", NULL, "ncclFloat32", COUNT, 5, CHANNELS, group};
+        descriptor.p2p = (struct nccl_p2p_v5){"Send", NULL, "ncclFloat32", COUNT, 5, CHANNELS, group};
     return descriptor;
+}
+
+// Copy engines, which version 6 knows: a collective that waits for all, copies in a batch, and waits for the end.
+static void copy_with_engines(long number) {
+    struct nccl_descriptor_v6 descriptor = {.type = NCCL_CE_COLL, .rank = 3};
+    void *all, *part;
+    descriptor.ce_coll = (struct nccl_ce_coll){
+        .sequence = (uint64_t)number, .function = "AllGather", .count = COUNT, .datatype = "ncclFloat32"};
+    start(&all, &descriptor);
+    for (int i = 0; i < 3; i++) {
+        descriptor = (struct nccl_descriptor_v6){
+            .type = i == 1 ? NCCL_CE_BATCH : NCCL_CE_SYNC, .parent = all, .rank = 3};
+        if (i == 1)
+            descriptor.ce_batch = (struct nccl_ce_batch){7, 28000, false};
+        else
+            descriptor.ce_sync = (struct nccl_ce_sync){i == 2, 8};
+        start(&part, &descriptor);
+        stop(part);
+    }
+    said_copies += all != NULL;
+    stop(all);
 }
 
 static void operate(long number) {
@@ -233,6 +307,7 @@ static void operate(long number) {
     void *group_api, *api, *group, *task, *launch;
     struct nccl_descriptor_v6 descriptor = {.type = NCCL_GROUP_API};
     start(&group_api, &descriptor);
+    state(group_api, NCCL_STATE_GROUP_STARTED, NULL);
     descriptor =
         (struct nccl_descriptor_v6){.type = is_coll ? NCCL_COLL_API : NCCL_P2P_API, .parent = group_api};
     if (is_coll)
@@ -241,6 +316,7 @@ static void operate(long number) {
         descriptor.p2p_api = (struct nccl_p2p_api){"Send", COUNT, "ncclFloat32", &queue, false};
     start(&api, &descriptor);
     stop(api);
+    state(group_api, NCCL_STATE_GROUP_ENDING, NULL);
     descriptor = (struct nccl_descriptor_v6){.type = NCCL_GROUP};
     start(&group, &descriptor);
     descriptor = describe(is_coll ? NCCL_COLL : NCCL_P2P, api, group, number);
@@ -266,6 +342,8 @@ int main(int argc, char **argv) {
     pthread_create(&proxy, NULL, proxy_main, NULL);
     for (long i = 0; i < operations; i++)
         operate(i);
+    for (long i = 0; i < operations / 10 && version >= 6; i++)
+        copy_with_engines(i);
     if (killed)
         raise(SIGKILL);
     pthread_mutex_lock(&queue.lock);
@@ -277,7 +355,8 @@ int main(int argc, char **argv) {
         plugin.v6->finalize(context);
     printf(
         "{\"simulated\": true, \"loaded\": %d, \"mask\": %d, \"p2p\": %ld, \"coll\": %ld, \"channels\": %ld, "
-        "\"proxies\": %ld}\n",
-        loaded, mask, (operations + 3) / 4, operations - (operations + 3) / 4, said_channels, said_proxies);
+        "\"proxies\": %ld, \"steps\": %ld, \"networks\": %ld, \"controls\": %ld, \"copies\": %ld}\n",
+        loaded, mask, (operations + 3) / 4, operations - (operations + 3) / 4, said_channels, said_proxies,
+        said_steps, said_networks, said_controls, said_copies);
     return 0;
 }
