@@ -50,7 +50,16 @@ void kernel_symbols_read(struct kernel_symbols *symbols, const char *path) {
         if (end == line || end[0] != ' ' || !end[1] || !strchr("tTwW", end[1]) || end[2] != ' ' || !address)
             continue;
         name = end + 3;
-        name[strcspn(name, " \t\n")] = '\0';
+        char *after = name + strcspn(name, " \t\n");
+        const char *module = after + strspn(after, " \t");
+        const size_t length = strcspn(module, "\n");
+        // "name [module]", as kernel people write it.
+        if (after > name && *module == '[' && module[length - 1] == ']') {
+            *after++ = ' ';
+            memmove(after, module, length);
+            after += length;
+        }
+        *after = '\0';
         if (*name && strlen(name) <= NAME_MOST)
             room = add(symbols, address, name);
     }

@@ -34,11 +34,23 @@ static bool take_apart(const char *name, struct output *output) {
 }
 
 size_t demangle(const char *name, char *into, size_t size) {
+    static const char STUB[] = "@plt";
     struct output output = {.at = into, .size = size};
-    if (name[0] != '_' || !size || strnlen(name, DEMANGLE_MAX + 1) > DEMANGLE_MAX)
+    char whole[DEMANGLE_MAX + 1];
+    size_t length = name[0] == '_' ? strnlen(name, DEMANGLE_MAX + 1) : 0;
+    if (!length || !size || length > DEMANGLE_MAX)
         return 0;
-    if (!take_apart(name, &output))
+    bool stub = length > sizeof STUB && memcmp(name + length - (sizeof STUB - 1), STUB, sizeof STUB) == 0;
+    if (stub) {
+        memcpy(whole, name, length);
+        whole[length - (sizeof STUB - 1)] = '\0';
+    }
+    if (!take_apart(stub ? whole : name, &output))
         output.length = 0;
+    if (stub && output.length && size - output.length >= sizeof STUB) {
+        memcpy(into + output.length, STUB, sizeof STUB - 1);
+        output.length += sizeof STUB - 1;
+    }
     into[output.length] = '\0';
     return output.length;
 }

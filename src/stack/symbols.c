@@ -9,6 +9,7 @@
 #include "stack/symbols_elf.h"
 #include "stack/symbols_files.h"
 #include "stack/symbols_map.h"
+#include "stack/symbols_plt.h"
 
 struct symbols {
     struct elf_symbols functions;
@@ -94,7 +95,7 @@ struct symbols *symbols_open(const char *path, const char *build_id, enum symbol
     int fd = symbols_files_open(path);
     bool opened = open_module(fd, build_id, &module, own, state), ok = symbols != NULL;
     if (ok && opened)
-        ok = add_file(symbols, &module, path, path);
+        ok = add_file(symbols, &module, path, path) && symbols_plt_add(&symbols->functions, &module);
     if (ok && !symbols->lines)
         ok = add_debug_file(symbols, path,
                             build_id         ? build_id
@@ -121,7 +122,8 @@ struct symbols *symbols_open_fd(int fd, int package, enum symbols_state *state) 
     *state = SYMBOLS_DAMAGED;
     if (!symbols || !elf_file_open(&module, fd))
         return symbols;
-    bool ok = elf_symbols_add(&symbols->functions, &module) && elf_symbols_sort(&symbols->functions);
+    bool ok = elf_symbols_add(&symbols->functions, &module) &&
+              symbols_plt_add(&symbols->functions, &module) && elf_symbols_sort(&symbols->functions);
     if (ok && has_lines(&module) && !elf_file_section(&module, ".gnu_debugaltlink"))
         symbols->lines =
             dwarf_lines_open(&module, NULL, package >= 0 ? symbols_split_create_fd(package) : NULL);

@@ -166,14 +166,15 @@ void elf_file_build_id(const struct elf_file *file, char text[2 * ELF_BUILD_ID_M
 
 // ---- functions
 
+enum { FUNCTION = 64, SIZED = 32 }; // of ranks
+
 struct elf_symbol {
     uint64_t start, end;
     const char *name;
     uint32_t rank; // of several at one address the highest is shown
 };
 
-// Keeps a table of names for as long as the symbols; frees it when it cannot.
-static bool keep_strings(struct elf_symbols *symbols, char *strings) {
+bool elf_symbols_keep(struct elf_symbols *symbols, char *strings) {
     void *kept = symbols->strings;
     if (!strings ||
         !array_reserve(&kept, &symbols->string_capacity, symbols->string_count + 1, sizeof(char *))) {
@@ -201,7 +202,8 @@ static bool is_function(const struct elf_file *file, const Elf64_Sym *symbol, co
 static uint32_t rank_of(const Elf64_Sym *symbol, const char *name) {
     unsigned binding = ELF64_ST_BIND(symbol->st_info);
     uint32_t underscores = name[0] == '_' ? name[1] == '_' ? 0 : 1 : 2;
-    return (ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE) * 64u + (symbol->st_size != 0) * 32u +
+    return (ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE ? (uint32_t)FUNCTION : 0) +
+           (symbol->st_size ? (uint32_t)SIZED : 0) +
            (binding == STB_GLOBAL ? 8u
             : binding == STB_WEAK ? 4u
                                   : 0) +
@@ -213,7 +215,7 @@ static bool add_table(struct elf_symbols *symbols, const struct elf_file *file, 
     if (section->sh_link >= file->section_count)
         return true;
     char *strings = (char *)elf_file_read(file, &file->sections[section->sh_link], &strings_size);
-    if (!keep_strings(symbols, strings))
+    if (!elf_symbols_keep(symbols, strings))
         return false;
     uint8_t *table = elf_file_read(file, section, &size);
     if (!table)
@@ -226,6 +228,9 @@ static bool add_table(struct elf_symbols *symbols, const struct elf_file *file, 
         Elf64_Sym symbol;
         memcpy(&symbol, table + at, sizeof symbol);
         const char *name = symbol.st_name < strings_size ? strings + symbol.st_name : "";
+        char *version = strchr(name, '@'); // `memcpy@@GLIBC_2.14` in a table that is not the dynamic linker's
+        if (version && version > name)
+            *version = '\0';
         if (!is_function(file, &symbol, name))
             continue;
         uint64_t limit = UINT64_MAX;
@@ -241,6 +246,18 @@ static bool add_table(struct elf_symbols *symbols, const struct elf_file *file, 
     }
     free(table);
     return ok;
+}
+
+bool elf_symbols_add_named(struct elf_symbols *symbols, uint64_t start, uint64_t size, const char *name) {
+    void *items = symbols->items;
+    if (size > UINT64_MAX - start)
+        return true;
+    if (!array_reserve(&items, &symbols->capacity, symbols->count + 1, sizeof *symbols->items))
+        return false;
+    symbols->items = items;
+    // Below whatever a table says of the same place.
+    symbols->items[symbols->count++] = (struct elf_symbol){start, start + size, name, SIZED};
+    return true;
 }
 
 static const Elf64_Shdr *table_of(const struct elf_file *file, uint32_t type) {
@@ -320,7 +337,6 @@ static int compare(const void *left, const void *right) {
 }
 
 bool elf_symbols_sort(struct elf_symbols *symbols) {
-    enum { SIZED = 32 };
     struct symbols_ranges ranges = {0};
     size_t kept = 0;
     uint64_t covered = 0;

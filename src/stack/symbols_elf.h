@@ -53,6 +53,9 @@ struct elf_symbols {
 // Adds the functions of .symtab, or where there is none those of .dynsym and of .gnu_debugdata. False when memory is
 // exhausted.
 bool elf_symbols_add(struct elf_symbols *symbols, const struct elf_file *file);
+// One that no table has: its name lies in memory that is handed over to be freed with the symbols, also when that fails.
+bool elf_symbols_add_named(struct elf_symbols *symbols, uint64_t start, uint64_t size, const char *name);
+bool elf_symbols_keep(struct elf_symbols *symbols, char *strings);
 // Once all are added.
 bool elf_symbols_sort(struct elf_symbols *symbols);
 // The mangled name; NULL: no function is there. `start` is where it begins.

@@ -108,7 +108,7 @@ static void functions_by_address(void **state) {
     assert_string_equal(kernel_symbols_find(&symbols, 0xffffffff81001fff), "first");
     assert_string_equal(kernel_symbols_find(&symbols, 0xffffffff81002000), "second");
     assert_string_equal(kernel_symbols_find(&symbols, 0xffffffff81003001), "weak");
-    assert_string_equal(kernel_symbols_find(&symbols, 0xffffffffc0000010), "in_module");
+    assert_string_equal(kernel_symbols_find(&symbols, 0xffffffffc0000010), "in_module [module]");
     kernel_symbols_finish(&symbols);
     kernel_symbols_read(&symbols, "/nonexistent");
     assert_null(kernel_symbols_find(&symbols, 1));

@@ -4,7 +4,7 @@
 # are not the ones they should be, or not whole.
 set -eu
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
-for tool in addr2line nm objcopy strip readelf python3 c++ c++filt; do
+for tool in addr2line nm objcopy objdump strip readelf python3 c++ c++filt; do
     command -v "$tool" >/dev/null || {
         echo "skipped: there is no $tool"
         exit 77
@@ -106,6 +106,42 @@ for case in "inlined5 00112233445566778899aabbccddeeff00112233 other" "nowhere '
     [ "$(tail -n 1 said)" = "$3 whole" ] || fail "$1: $(tail -n 1 said)"
     [ "$(grep -cv '	?	?	0$' said)" = 1 ] || fail "$1 has names"
 done
+
+# The stubs of calls into libraries, as objdump names them: those of this library, and of every way that linkers write them.
+stubs() { # FILE LEAST
+    objdump -d "$1" | sed -n 's/^0*\([0-9a-f]*\) <\(.*\)@plt>:$/\1\t\2/p' | grep -v 'ABS' >stubs || true
+    [ "$(wc -l <stubs)" -ge "$2" ] || fail "$1 has too few stubs"
+    cut -f1 stubs | ./names "$1" | sed '$d' | cut -f1,2 >named
+    c++filt <stubs | sed 's/$/@plt/' | cmp - named || fail "stubs of $1"
+}
+case $(uname -m) in
+x86_64 | aarch64)
+    printf '#include <stdlib.h>\n#include <stdio.h>\nint main(int c, char **v) { puts(v[c - 1]); return rand(); }\n' >calls.c
+    for options in -Wl,-z,lazy -Wl,-z,now '-fcf-protection=full -Wl,-z,ibtplt' -mbranch-protection=standard; do
+        # shellcheck disable=SC2086 # words; not every machine has all
+        "$CC" $options -o calls calls.c 2>/dev/null || continue
+        stubs calls 2
+    done
+    stubs "$TRACESMITH_BUILD_DIR/lib/libtracesmith.so.0" 100
+    ;;
+esac
+
+# Versions are no part of a name; a function that is chosen when it is first called has the name of what chooses.
+cat >versions.c <<'EOF'
+__asm__(".symver old_place,place@V1");
+__asm__(".symver new_place,place@@V2");
+int old_place(void) { return 1; }
+int new_place(void) { return 2; }
+static int fast(void) { return 3; }
+static int (*choose(void))(void) { return fast; }
+int chosen(void) __attribute__((ifunc("choose")));
+EOF
+printf 'V1 { local: old_place; new_place; }; V2 { global: place; chosen; } V1;\n' >versions
+if "$CC" -O0 -fPIC -shared -Wl,--version-script=versions -o versions.so versions.c 2>/dev/null; then
+    nm versions.so | awk '$3 ~ /^place@/ { print $1 }' | ./names versions.so >said
+    [ "$(grep -c '	place	' said)" = 2 ] || fail "versions of symbols: $(cat said)"
+    nm versions.so | awk '$3 ~ /^chosen/ { print $1 }' | ./names versions.so | grep -q '	chosen	' || fail "an ifunc"
+fi
 
 # A map of generated code: later code over earlier, lines that are none, a last line that is cut.
 printf '1000 100 one\n0x1080 10 two with spaces\nnonsense\n2000 ffffffffffffffff three\n3000 40 fo' >map
