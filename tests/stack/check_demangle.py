@@ -20,14 +20,17 @@ def symbols(path):
     names = set()
     for option in ([], ["-D"]):
         for line in subprocess.run(["nm", *option, path], capture_output=True, text=True).stdout.splitlines():
-            name = line.split()[-1].split("@")[0]
-            if name.startswith(("_Z", "_R")):
+            parts = line.split()
+            name = parts[-1].split("@")[0]
+            if len(parts) == 3 and parts[1] in "TtWwi" and name.startswith(("_Z", "_R")):
                 names.add(name)
     return sorted(names)
 
 
 def plain(name):
     # Copies that a compiler makes of a function: `f() [clone .cold]`, `f() (.cold)`; Rust's say no more.
+    # LLVM's says const twice where a const argument was given for T in `T const`.
+    name = name.replace(" const const", " const")
     return re.sub(r"\[clone[^]]*\]|\(\.[^)]*\)|\s", "", name)
 
 
