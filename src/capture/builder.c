@@ -190,11 +190,15 @@ enum { SHORT_RUN = 8 };
 static void settle_row(struct builder *builder, const struct builder_layout *run, uint32_t row) {
     const uint32_t word = row / 64;
     const uint64_t bit = 1ull << (row % 64);
-    for (const struct builder_move *move = run->moves, *end = move + run->count; move < end; move++) {
-        const uint64_t set = move->eager || (move->optional && !move->values[row]) ? 0 : bit;
-        move->valid[word] |= set;
-        if (move->device)
-            builder->columns[move->column].device[word] |= set;
+    const struct builder_mark *mark = run->mark, *end = mark + run->always;
+    for (; mark < end; mark++)
+        mark->valid[word] |= bit;
+    for (end = run->mark + run->marks; mark < end; mark++)
+        mark->valid[word] |= mark->values[row] ? bit : 0;
+    for (uint32_t i = 0; run->device && i < run->count; i++) {
+        const struct builder_move *move = &run->moves[i];
+        if (move->device && !move->eager && (!move->optional || move->values[row]))
+            builder->columns[move->column].device[word] |= bit;
     }
 }
 
@@ -208,12 +212,12 @@ void builder_settle(struct builder *builder) {
     struct builder_column *kinds = &builder->columns[builder->column_of[TSMITH_FIELD_KIND] - 1];
     for (uint32_t row = from; row < to; row++)
         kinds->values[row] = kind;
-    set_bits(kinds->valid, from, to);
     if (to - from <= SHORT_RUN) {
         for (uint32_t row = from; row < to; row++)
             settle_row(builder, run, row);
         return;
     }
+    set_bits(kinds->valid, from, to);
     for (uint32_t i = 0; i < run->count; i++)
         if (!run->moves[i].eager)
             settle_column(builder, &run->moves[i], from, to);

@@ -37,7 +37,7 @@ struct builder_open {
 
 // Where the words of a record go, for all records of one shape. The pointers hold until the columns grow.
 struct builder_move {
-    uint64_t *values, *valid;
+    uint64_t *values;
     uint16_t column;
     uint8_t word;     // of the record, its head not counted
     uint8_t encoding; // enum record_encoding, or the collector's own
@@ -52,6 +52,12 @@ struct builder_layout {
     uint8_t count;   // moves
     uint8_t ends[4]; // of the collector's classes of them
     bool device;     // some are a device's time
+    // For runs of a few rows: the bitmaps of the columns that are always there, and then of those that may be.
+    uint8_t always, marks;
+    struct builder_mark {
+        uint64_t *valid;
+        const uint64_t *values;
+    } mark[BUILDER_MOVES + 1];
     struct builder_move moves[BUILDER_MOVES];
 };
 

@@ -61,6 +61,21 @@ static bool add_move(struct builder *builder, struct builder_move *moves, uint32
     return !move->device || column->device || builder_add_device_bitmap(builder, column);
 }
 
+// KIND has no move: it is the layout's.
+static void lay_out_marks(const struct builder *builder, struct builder_layout *layout) {
+    const uint16_t kind = builder->column_of[TSMITH_FIELD_KIND];
+    layout->mark[layout->marks++] = (struct builder_mark){.valid = builder->columns[kind - 1].valid};
+    for (int optional = 0; optional <= 1; optional++) {
+        for (uint32_t i = 0; i < layout->count; i++) {
+            const struct builder_move *move = &layout->moves[i];
+            if (!move->eager && move->optional == optional)
+                layout->mark[layout->marks++] = (struct builder_mark){
+                    .valid = builder->columns[move->column].valid, .values = move->values};
+        }
+        layout->always = optional ? layout->always : layout->marks;
+    }
+}
+
 static bool lay_out(struct builder *builder, const struct collect_plan *plan, struct builder_layout *layout) {
     struct builder_move moves[BUILDER_MOVES];
     uint32_t count = 0;
@@ -83,12 +98,12 @@ static bool lay_out(struct builder *builder, const struct collect_plan *plan, st
             if (class_of(&moves[i]) != (enum move_class) class)
                 continue;
             layout->moves[layout->count] = moves[i];
-            layout->moves[layout->count].values = builder->columns[moves[i].column].values;
-            layout->moves[layout->count++].valid = builder->columns[moves[i].column].valid;
+            layout->moves[layout->count++].values = builder->columns[moves[i].column].values;
             layout->device |= moves[i].device;
         }
         layout->ends[class] = layout->count;
     }
+    lay_out_marks(builder, layout);
     layout->number = plan->number;
     return true;
 }
