@@ -75,6 +75,10 @@ static const struct option replay_options[] = {
     {.name = "hazards",
      .doc = "Run nothing: say which commands use the same memory, one of them writing, with nothing that "
             "orders them"},
+    {.name = "confirm",
+     .doc = "With --hazards: replay each finding with its two commands the other way round; where a kernel "
+            "may use other "
+            "bytes and every result is the same, the finding is only possible, and is not in the exit code"},
     {.name = "permute",
      .argument = "COUNT",
      .doc = "Replay in so many other orders that the program leaves open, and name the commands whose order "

@@ -97,6 +97,10 @@ static bool is_alone(const struct invocation *invocation) {
         complain("--each is for --against");
         return false;
     }
+    if (invocation_flag(invocation, "confirm") && !invocation_flag(invocation, "hazards")) {
+        complain("--confirm is for --hazards");
+        return false;
+    }
     return true;
 }
 
@@ -456,7 +460,9 @@ static int run(struct replay *replay, struct text *text) {
     if (replay->permute.orders)
         code = answer_permute(replay->recording, &replay->permute, &replay->sites, text, json);
     else if (invocation_flag(replay->invocation, "hazards"))
-        code = answer_hazards(replay->recording, &replay->sites, text, json);
+        code = answer_hazards(replay->recording,
+                              invocation_flag(replay->invocation, "confirm") ? &replay->options : NULL,
+                              &replay->sites, text, json);
     else if (!mode || strcmp(mode, "dry-run") != 0)
         code = run_replay(replay, text, json);
     text_add_cstr(text, json ? "}\n" : "");

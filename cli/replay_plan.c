@@ -44,12 +44,18 @@ static void add_hazard_json(struct text *text, const tsmith_hazard *hazard, cons
     add_plan_command(text, &hazard->second, sites, hazard->pid, true);
     text_add_format(text,
                     ",\"memory\":\"%s\",\"buffer\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64
-                    ",\"count\":%" PRIu64 ",\"assumed\":%s}",
+                    ",\"count\":%" PRIu64 ",\"assumed\":%s,\"trial\":\"%s\"}",
                     hazard->memory, hazard->buffer, hazard->from, hazard->to, hazard->count,
-                    hazard->assumed ? "true" : "false");
+                    hazard->assumed ? "true" : "false", tsmith_hazard_trial_name(hazard->trial));
+}
+
+// Nobody knows that both use the same bytes, and it made no difference.
+static bool is_only_possible(const tsmith_hazard *hazard) {
+    return hazard->assumed && hazard->trial == TSMITH_HAZARD_TRIAL_SAME;
 }
 
 static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, const struct sites *sites) {
+    text_add_cstr(text, is_only_possible(hazard) ? "possible " : "");
     text_add_format(text, "%s  ", tsmith_hazard_kind_name(hazard->kind));
     add_plan_command(text, &hazard->first, sites, hazard->pid, false);
     text_add_cstr(text, sites->count ? "\n  and " : " and ");
@@ -69,6 +75,13 @@ static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, cons
         text_add_count(text, hazard->count);
         text_add_cstr(text, " times");
     }
+    if (hazard->trial == TSMITH_HAZARD_TRIAL_DIFFERENT)
+        text_add_cstr(text, "\n    the other way round a result is different");
+    else if (hazard->trial == TSMITH_HAZARD_TRIAL_SAME)
+        text_add_cstr(text, hazard->assumed
+                                ? "\n    the other way round every result is the same: it may be that "
+                                  "the kernel uses other bytes"
+                                : "\n    the other way round every result is the same here");
     text_add_char(text, '\n');
 }
 
@@ -85,17 +98,26 @@ static void add_limits(struct text *text, const tsmith_plan_summary *summary) {
                         summary->unchecked);
 }
 
-int answer_hazards(tsmith_recording *recording, const struct sites *sites, struct text *text, bool json) {
+static int plan_failed(tsmith_plan *plan, tsmith_status status, const tsmith_error *error) {
+    complain("%s", error->message);
+    tsmith_plan_destroy(plan);
+    return status == TSMITH_ERROR_LIMIT || status == TSMITH_ERROR_MISSING ? EXIT_LACKING
+                                                                          : exit_code_of_input(status);
+}
+
+int answer_hazards(tsmith_recording *recording, const tsmith_replay_options *confirm,
+                   const struct sites *sites, struct text *text, bool json) {
     tsmith_plan *plan;
     tsmith_error error;
     tsmith_hazard hazard;
     tsmith_plan_summary summary = {.size = sizeof summary};
-    size_t count = 0;
-    const tsmith_status status = tsmith_plan_create(recording, &plan, &error);
-    if (status < 0) {
-        complain("%s", error.message);
-        return exit_code_of_input(status);
-    }
+    size_t count = 0, possible = 0;
+    uint64_t replays = 0;
+    tsmith_status status = tsmith_plan_create(recording, &plan, &error);
+    if (status == TSMITH_OK && confirm)
+        status = tsmith_plan_try_hazards(plan, confirm, &replays, &error);
+    if (status < 0)
+        return plan_failed(plan, status, &error);
     tsmith_plan_summarize(plan, &summary);
     if (json)
         text_add_format(text,
@@ -106,15 +128,16 @@ int answer_hazards(tsmith_recording *recording, const struct sites *sites, struc
     for (; tsmith_plan_hazard_get(plan, count, &hazard); count++) {
         text_add_cstr(text, json && count ? ",\n" : "");
         json ? add_hazard_json(text, &hazard, sites) : add_hazard_text(text, &hazard, sites);
+        possible += is_only_possible(&hazard);
     }
     if (json)
-        text_add_char(text, ']');
+        text_add_format(text, "],\"possible\":%zu,\"replays\":%" PRIu64, possible, replays);
     else
         add_limits(text, &summary);
     if (!json && !count)
         text_add_cstr(text, "every conflicting use of memory is ordered\n");
     tsmith_plan_destroy(plan);
-    return count ? EXIT_NO : EXIT_DONE;
+    return count > possible ? EXIT_NO : EXIT_DONE;
 }
 
 // ---- other orders
@@ -175,12 +198,8 @@ int answer_permute(tsmith_recording *recording, const tsmith_permute_options *op
     tsmith_status status = tsmith_plan_create(recording, &plan, &error);
     if (status == TSMITH_OK)
         status = tsmith_plan_permute(plan, options, &permutation, &error);
-    if (status < 0) {
-        complain("%s", error.message);
-        tsmith_plan_destroy(plan);
-        return status == TSMITH_ERROR_LIMIT || status == TSMITH_ERROR_MISSING ? EXIT_LACKING
-                                                                              : exit_code_of_input(status);
-    }
+    if (status < 0)
+        return plan_failed(plan, status, &error);
     text_add_cstr(text, json ? ",\"missing\":[" : "");
     for (; tsmith_permutation_get(permutation, count, &dependency); count++) {
         text_add_cstr(text, json && count ? ",\n" : "");

@@ -46,6 +46,20 @@ typedef enum tsmith_hazard_kind {
 } tsmith_hazard_kind;
 TSMITH_API const char *tsmith_hazard_kind_name(tsmith_hazard_kind kind); // NULL for another number
 
+// X(NAME, number, "name", "what it means")
+#define TSMITH_HAZARD_TRIAL_TABLE(X)                                                                         \
+    X(NONE, 0, "not-tried", "the two were not run the other way round")                                      \
+    X(DIFFERENT, 1, "different", "the other way round a result is different")                                \
+    X(SAME, 2, "same", "the other way round every result is the same")
+
+typedef enum tsmith_hazard_trial {
+#define TSMITH_HAZARD_TRIAL_ENUM(NAME, number, name, doc) TSMITH_HAZARD_TRIAL_##NAME = number,
+    TSMITH_HAZARD_TRIAL_TABLE(TSMITH_HAZARD_TRIAL_ENUM)
+#undef TSMITH_HAZARD_TRIAL_ENUM
+        TSMITH_HAZARD_TRIAL_LIMIT
+} tsmith_hazard_trial;
+TSMITH_API const char *tsmith_hazard_trial_name(tsmith_hazard_trial trial); // NULL for another number
+
 // A command as a finding names it. Text is the plan's or the recording's.
 typedef struct tsmith_plan_command {
     uint64_t command;     // how many commands of the process were before it
@@ -64,7 +78,8 @@ typedef struct tsmith_hazard {
     uint64_t from, to;                 // the bytes that both use
     uint64_t
         count;   // how often the same two calls (by queue, command and kernel) do it; this is the first time
-    int assumed; // which bytes a kernel uses is not known: all of its argument
+    int assumed; // which bytes a kernel uses is not known for certain: at most these
+    tsmith_hazard_trial trial; // of the first time, by tsmith_plan_try_hazards
 } tsmith_hazard;
 
 // LIMIT when so many commands can run at once that keeping them apart takes more than 1 GiB, or a quarter of the memory: from
@@ -126,6 +141,11 @@ typedef struct tsmith_permutation_summary {
 // MISSING without a device; LIMIT when a replay came to no end. `options` may be NULL.
 TSMITH_API tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_options *options,
                                              tsmith_permutation **out, tsmith_error *error);
+// Replays each finding in memory of the device (the first 256 of a process) with its two commands the other way round, what
+// depends on them moved with them, and keeps whether a result came out different than in the recorded order. What differs in the
+// recorded order too is left out. `replay` as in tsmith_permute_options; `replays` gets how many were made.
+TSMITH_API tsmith_status tsmith_plan_try_hazards(tsmith_plan *plan, const tsmith_replay_options *replay,
+                                                 uint64_t *replays, tsmith_error *error);
 TSMITH_API void tsmith_permutation_destroy(tsmith_permutation *permutation);
 TSMITH_API void tsmith_permutation_summarize(const tsmith_permutation *permutation,
                                              tsmith_permutation_summary *out);

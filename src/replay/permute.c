@@ -197,15 +197,19 @@ static void finish(struct permuter *permuter) {
     free(permuter->kept.pairs);
 }
 
-static tsmith_status permute(struct permuter *permuter, uint64_t orders, uint64_t seed) {
-    tsmith_permutation_summary *summary = &permuter->out->summary;
+// The recorded order, twice.
+static tsmith_status begin(struct permuter *permuter) {
     tsmith_status status = allocate(permuter) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
     if (status == TSMITH_OK) {
         take_commands(permuter, permuter->plan->order, permuter->recorded);
         status = run(permuter, permuter->recorded, &permuter->right);
     }
-    if (status == TSMITH_OK)
-        status = run_again(permuter);
+    return status == TSMITH_OK ? run_again(permuter) : status;
+}
+
+static tsmith_status permute(struct permuter *permuter, uint64_t orders, uint64_t seed) {
+    tsmith_permutation_summary *summary = &permuter->out->summary;
+    tsmith_status status = begin(permuter);
     for (size_t i = 0; status == TSMITH_OK && i < permuter->plan->process->count; i++)
         summary->results += permuter->right.there[i];
     for (uint64_t i = 0; i < orders && status == TSMITH_OK; i++) {
@@ -253,6 +257,86 @@ tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_option
         *out = permutation;
     else
         tsmith_permutation_destroy(permutation);
+    return status;
+}
+
+// ---- findings, the other way round
+
+// The recorded order, but for the first of the two and all that comes after it: these wait for the second. `later` is room for
+// a mark of every node. False: the second comes after the first.
+static bool exchange(struct permuter *permuter, const struct plan_hazard *hazard, uint8_t *later) {
+    const struct plan *plan = permuter->plan;
+    size_t count = 0, end = 0;
+    memset(later, 0, plan->node_count + 1);
+    for (size_t i = 0; i < plan->order_count; i++) {
+        const uint32_t node = plan->order[i];
+        const struct plan_node *at = &plan->nodes[node];
+        later[node] = node == hazard->first || (at->late && later[at->late - 1]);
+        for (uint32_t j = 0; j < at->edge_count && !later[node]; j++)
+            later[node] = later[plan->edges[at->edge_first + j]];
+        if (node == hazard->second)
+            end = i + 1;
+    }
+    if (!end || later[hazard->second])
+        return false;
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < end; i++)
+            if (later[plan->order[i]] == turn && plan->nodes[plan->order[i]].kind == PLAN_COMMAND)
+                permuter->other[count++] = plan->order[i];
+    for (size_t i = end; i < plan->order_count; i++)
+        if (plan->nodes[plan->order[i]].kind == PLAN_COMMAND)
+            permuter->other[count++] = plan->order[i];
+    return count == permuter->count;
+}
+
+static bool is_command(const struct plan *plan, uint32_t node) {
+    return plan->nodes[node].kind == PLAN_COMMAND;
+}
+
+static tsmith_status try_hazards(struct permuter *permuter, struct plan *plan) {
+    enum { TRIED_MOST = 256 };
+    uint8_t *later = plan->hazard_count ? malloc(plan->node_count + 1) : NULL;
+    tsmith_status status = !plan->hazard_count ? TSMITH_OK : later ? begin(permuter) : TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < plan->hazard_count && i < TRIED_MOST && status == TSMITH_OK; i++) {
+        struct plan_hazard *hazard = &plan->hazards[i];
+        if (plan->memories[hazard->memory].kind != PLAN_BUFFER || !is_command(plan, hazard->first) ||
+            !is_command(plan, hazard->second) || !exchange(permuter, hazard, later))
+            continue;
+        status = run(permuter, permuter->other, &permuter->now);
+        bool differs = status == TSMITH_OK && compare(permuter) != SIZE_MAX;
+        if (differs) // It may vary by itself: what does so in the recorded order is left out.
+            status = run_again(permuter);
+        if (differs && status == TSMITH_OK)
+            status = run(permuter, permuter->other, &permuter->now);
+        differs = differs && status == TSMITH_OK && compare(permuter) != SIZE_MAX;
+        hazard->trial = differs ? TSMITH_HAZARD_TRIAL_DIFFERENT : TSMITH_HAZARD_TRIAL_SAME;
+    }
+    finish(permuter);
+    free(later);
+    return status;
+}
+
+tsmith_status tsmith_plan_try_hazards(tsmith_plan *plan, const tsmith_replay_options *replay,
+                                      uint64_t *replays, tsmith_error *error) {
+    tsmith_permutation out = {.plan = plan};
+    struct permuter shared = {.out = &out};
+    tsmith_error unasked;
+    *replays = 0;
+    if (replay)
+        memcpy(&shared.options, replay,
+               replay->size < sizeof shared.options ? replay->size : sizeof shared.options);
+    shared.error = error ? error : &unasked;
+    tsmith_status status = execute_opencl_open(shared.options.device, &shared.execution, shared.error);
+    for (size_t i = 0; status == TSMITH_OK && i < plan->count; i++) {
+        struct permuter permuter = shared;
+        permuter.plan = &plan->processes[i];
+        permuter.process = i;
+        status = try_hazards(&permuter, &plan->processes[i]);
+        if (status == TSMITH_ERROR_NO_MEMORY)
+            status_set(shared.error, status, "no memory to try other orders");
+    }
+    execute_opencl_close(shared.execution);
+    *replays = out.summary.replays;
     return status;
 }
 

@@ -77,6 +77,7 @@ struct plan_hazard {
     uint64_t from, to;
     uint32_t last[2]; // the pair that was counted last
     uint64_t count;
+    tsmith_hazard_trial trial;
 };
 
 struct plan {

@@ -6,6 +6,18 @@
 #include "base/status.h"
 #include "replay/plan.h"
 
+const char *tsmith_hazard_trial_name(tsmith_hazard_trial trial) {
+    switch (trial) {
+#define TRIAL_CASE(NAME, number, name, doc)                                                                  \
+    case TSMITH_HAZARD_TRIAL_##NAME:                                                                         \
+        return name;
+        TSMITH_HAZARD_TRIAL_TABLE(TRIAL_CASE)
+#undef TRIAL_CASE
+    default:
+        return NULL;
+    }
+}
+
 const char *tsmith_hazard_kind_name(tsmith_hazard_kind kind) {
     switch (kind) {
 #define NAME_CASE(NAME, number, name, doc)                                                                   \
@@ -105,7 +117,8 @@ int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsmith_hazard 
                            .to = hazard->to,
                            .count = hazard->count,
                            .assumed = plan_command(of, hazard->first) == RECORDING_COMMAND_KERNEL ||
-                                      plan_command(of, hazard->second) == RECORDING_COMMAND_KERNEL};
+                                      plan_command(of, hazard->second) == RECORDING_COMMAND_KERNEL,
+                           .trial = hazard->trial};
     plan_describe(of, hazard->first, &out->first);
     plan_describe(of, hazard->second, &out->second);
     return 1;

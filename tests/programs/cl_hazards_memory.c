@@ -5,6 +5,9 @@
 //
 //   cl_hazards_memory list                 one line for each: its name, and "device"
 //   cl_hazards_memory NAME [--fixed]       the one with the mistake, or its twin
+//
+// "halves" is not in the list: its kernels work on parts of one buffer that begin where an argument says, so that only the values
+// of arguments tell the mistake (parts that overlap) from the twin.
 
 #include "program.h"
 
@@ -16,6 +19,10 @@ static const char source[] =
     "    int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
     "    write_imageui(to, p, read_imageui(from, at, p) + 3);\n"
     "}\n"
+    "__kernel void change(__global int *v, int from, int k) {\n"
+    "    size_t i = from + get_global_id(0);\n"
+    "    v[i] = v[i] * k + 1;\n"
+    "}\n"
     "__kernel void add(__global int *v, int k) { v[get_global_id(0)] += k; }\n"
     "__kernel void follow(__global ulong *links, int k) {\n"
     "    __global int *v = (__global int *)links[0];\n"
@@ -26,7 +33,7 @@ static struct program_setup setup;
 static cl_command_queue queues[QUEUES];
 static cl_mem images[2], buffer;
 static int32_t *shared[2];
-static cl_kernel brighten_kernel, add_kernel, follow_kernel;
+static cl_kernel brighten_kernel, add_kernel, follow_kernel, change_kernel;
 static uint8_t pixels[BYTES];
 
 static const size_t origin[3] = {0, 0, 0}, region[3] = {SIDE, SIDE, 1};
@@ -126,10 +133,25 @@ static void shared_by_pointer(bool fixed) {
     launch(queues[1], follow_kernel, shared[1], 2, fixed ? first : NULL);
 }
 
+static void change(cl_command_queue queue, int from, int k) {
+    static const size_t half = PIXELS / 2;
+    MUST(clSetKernelArg(change_kernel, 0, sizeof buffer, &buffer));
+    MUST(clSetKernelArg(change_kernel, 1, sizeof from, &from));
+    MUST(clSetKernelArg(change_kernel, 2, sizeof k, &k));
+    MUST(clEnqueueNDRangeKernel(queue, change_kernel, 1, NULL, &half, NULL, 0, NULL, NULL));
+    MUST(clFlush(queue));
+}
+
+static void halves(bool fixed) {
+    change(queues[0], 0, 3);
+    change(queues[1], fixed ? PIXELS / 2 : PIXELS / 4, 5);
+}
+
 static const struct {
     const char *name;
     void (*run)(bool fixed);
 } programs[] = {
+    {"halves", halves}, // the first is not listed
     {"image-read-after-write", image_read_after_write},
     {"image-write-after-read", image_write_after_read},
     {"image-write-after-write", image_write_after_write},
@@ -150,6 +172,7 @@ static void run(size_t index, bool fixed) {
         queues[i] = program_queue(setup.context, setup.device, 0);
     brighten_kernel = program_kernel(setup.program, "brighten");
     add_kernel = program_kernel(setup.program, "add");
+    change_kernel = program_kernel(setup.program, "change");
     follow_kernel = program_kernel(setup.program, "follow");
     for (int i = 0; i < BYTES; i++)
         pixels[i] = (uint8_t)(i % 97);
@@ -171,7 +194,8 @@ int main(int argc, char **argv) {
     const bool fixed = argc > 2 && strcmp(argv[2], "--fixed") == 0;
     for (size_t i = 0; i < COUNT_OF(programs); i++) {
         if (argc > 1 && strcmp(argv[1], "list") == 0) {
-            printf("%s device\n", programs[i].name);
+            if (i > 0)
+                printf("%s device\n", programs[i].name);
         } else if (argc > 1 && strcmp(argv[1], programs[i].name) == 0) {
             run(i, fixed);
             return 0;

@@ -53,6 +53,31 @@ sys.exit(0 if pairs[1] <= pairs[0] else "other commands: %s" % pairs)' \
         "$work/$planted.json" "$work/$planted.permuted" || fail "$planted"
 done <"$work/list"
 
+# Parts of a buffer that an argument tells: a finding either way, and the other way round tells which of them does harm.
+program=cl_hazards_memory
+capture halves halves
+capture halves-twin halves --fixed
+for name in halves halves-twin; do
+    hazards 1 $name
+done
+confirm() {
+    want=$1
+    code=0
+    "$TRACESMITH" replay --hazards --confirm --json "$work/$2.sbt" >"$work/$2.tried" 2>"$work/log" || code=$?
+    [ "$code" -eq "$want" ] || fail "$2: --confirm gave $code: $(cat "$work/log" "$work/$2.tried")"
+    python3 -c 'import json, sys
+a = json.load(open(sys.argv[1])); h = a["hazards"]
+sys.exit(0 if eval(sys.argv[2]) else "not so: %s: %s" % (sys.argv[2], a))' "$work/$2.tried" "$3" || fail "$2"
+}
+confirm 1 halves 'len(h) == 1 and h[0]["trial"] == "different" and h[0]["assumed"] and a["possible"] == 0'
+confirm 0 halves-twin 'len(h) == 1 and h[0]["trial"] == "same" and h[0]["assumed"] and a["possible"] == 1'
+"$TRACESMITH" replay --hazards --confirm "$work/halves-twin.sbt" | grep -q '^possible ' || fail "not said to be only possible"
+# What was planted does harm, exact or not; twins have nothing to try.
+for name in two-queues-raw double-buffer skipped-link image-write-after-write shared-by-pointer; do
+    confirm 1 $name 'all(x["trial"] == "different" for x in h) and a["replays"] > len(h)'
+    confirm 0 $name-twin 'not h and a["replays"] == 0'
+done
+
 # The same seed, the same answer.
 cp "$work/double-buffer.permuted" "$work/first"
 permute 1 double-buffer
