@@ -301,7 +301,7 @@ static void say_recording(const struct summary *summary) {
     if (there.unfinished)
         complain(
             "the recording of %s has no end (killed, _exit, exec, or no room to write any further): what "
-            "memory held then was not kept",
+            "came after that, and what memory held in the end, was not kept",
             there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
 }
 

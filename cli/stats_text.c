@@ -9,6 +9,7 @@
 enum {
     ROWS_MOST = 20,  // of one table; --json has all
     CAUSES_MOST = 6, // of one wait
+    PREFIX_MOST = 4096,
     NAME_LEAST = 23,
     FIGURES = 57, // columns of the figures of a table of names
     LABEL = 28,   // columns of what the other tables are about
@@ -59,6 +60,30 @@ static size_t add_total_name(struct text *line, const struct stats *stats, const
     return width;
 }
 
+// The name of one of the totals that are shown. Names that would be cut to the same lose their middle instead, so that what
+// tells them apart is seen: global_bandwidth_v1_local_offset is glob~1_loca~ beside global_bandwidth_v1_global_offset.
+static size_t add_name_among(struct text *line, const struct stats *stats, const struct total *shown,
+                             size_t count, size_t which, size_t columns) {
+    const tsmith_string name = trace_string(&stats->view->trace, shown[which].name);
+    size_t same = 0;
+    for (size_t i = 0; i < count && shown[which].name; i++) {
+        const tsmith_string other = trace_string(&stats->view->trace, shown[i].name);
+        size_t at = 0;
+        while (i != which && at < PREFIX_MOST && at < name.length && at < other.length &&
+               name.bytes[at] == other.bytes[at])
+            at++;
+        same = at > same && at < name.length ? at : same;
+    }
+    if (!shown[which].name || same + 1 < columns || name.length <= columns)
+        return add_total_name(line, stats, &shown[which], columns);
+    const size_t width = text_add_safe(line, name, columns * 2 / 5);
+    same -= 2;
+    while (same && ((unsigned char)name.bytes[same] & 0xc0) == 0x80)
+        same--;
+    return width +
+           text_add_safe(line, (tsmith_string){name.bytes + same, name.length - same}, columns - width);
+}
+
 static void more(size_t left) {
     if (left)
         output_printf("  %s... and %zu more (--json has all)%s\n", terminal_color() ? DIM : "", left,
@@ -89,9 +114,13 @@ static void write_named_table(struct stats *stats, uint8_t kind, const char *tit
     text_add_format(&line, "%-*s", (int)name_width, title);
     heading(text_cstr(&line), "     COUNT     TOTAL   AVERAGE       MIN       MAX  SHARE");
     text_clear(&line);
+    struct total shown[ROWS_MOST];
+    for (size_t i = 0; i < count && i < ROWS_MOST; i++)
+        shown[i] = stats->totals[indices[i]];
     for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
-        const struct total *total = &stats->totals[indices[i]];
-        size_t width = add_total_name(&line, stats, total, name_width);
+        const struct total *total = &shown[i];
+        size_t width =
+            add_name_among(&line, stats, shown, count < ROWS_MOST ? count : ROWS_MOST, i, name_width);
         text_pad_right(&line, width, name_width);
         add_padded_count(&line, total->count, 10);
         add_padded_duration(&line, total->sum, 10);
@@ -288,14 +317,19 @@ static void write_causes(struct stats *stats, uint32_t number) {
     const struct wait *wait = &stats->waits[number];
     uint32_t *causes = stats_sorted_causes(stats, number, &count);
     int64_t others = wait->explained;
+    struct total shown[CAUSES_MOST];
     for (size_t i = 0; causes && i < count && i < CAUSES_MOST; i++) {
         const struct cause *cause = &stats->causes[causes[i]];
-        const struct total named = {.kind = cause->kind, .name = cause->name, .operation = cause->operation};
+        shown[i] = (struct total){.kind = cause->kind, .name = cause->name, .operation = cause->operation};
+    }
+    for (size_t i = 0; causes && i < count && i < CAUSES_MOST; i++) {
+        const struct cause *cause = &stats->causes[causes[i]];
         const char *kind = view_enum_name(TSMITH_TYPE_KIND, cause->kind);
         others -= cause->sum;
         add_cause(&line, wait, cause->sum);
         text_add_format(&line, "%s ", kind ? kind : "");
-        add_total_name(&line, stats, &named, terminal_width() - CAUSE - 18);
+        add_name_among(&line, stats, shown, count < CAUSES_MOST ? count : CAUSES_MOST, i,
+                       terminal_width() - CAUSE - 18);
         text_add_char(&line, '\n');
     }
     if (count > CAUSES_MOST) {

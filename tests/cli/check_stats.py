@@ -134,6 +134,25 @@ def check_unknown_waits(directory):
     check("analyze --only sync" in run("view", path, "--stats").stdout.decode(), "and where to look")
 
 
+def check_long_names(directory):
+    """Names that begin alike can be told apart in a table that is narrower than they are."""
+    path = os.path.join(directory, "long.sbt")
+    trace = Trace()
+    trace.process(1, "program")
+    trace.device("device")
+    queue = trace.track("queue", "q", 1, 1)
+    begin = "void library::kernels::elementwise<4, float, library::"
+    names = [begin + end + ">(int, int)" for end in ("add", "mul", "p\u00e9r", "p\u00e8r")] + [begin, "short"]
+    for i, name in enumerate(names):
+        trace.event(queue, "kernel", 100 * i, duration=60 - i, name=name)
+    trace.write(path)
+    lines = run("view", path, "--stats").stdout.decode().split("\nKERNELS", 1)[1].split("\n")[1:len(names) + 1]
+    shown = [line[:22].strip() for line in lines]
+    check(len(set(shown)) == len(names), shown)
+    for name, text in zip(names, shown):
+        check(all(part in name for part in text.split("~")), (name, text))
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "t.sbt")
@@ -155,6 +174,7 @@ def main():
             for title in ("DEVICES AND QUEUES", "KERNELS", "TRANSFERS", "WHAT THE HOST WAITED FOR", "DEVICE MEMORY"):
                 check(title in text, title)
         check_unknown_waits(directory)
+        check_long_names(directory)
 
 
 main()
