@@ -27,6 +27,90 @@ static void say_what_lacks(const tsmith_symbolize_counts *counts, const char *pa
                  counts->modules_damaged == 1 ? "" : "s");
 }
 
+// ---- calls
+
+struct stacks_call {
+    uint64_t correlation;
+    uint32_t stack; // 0: calls of different stacks have that correlation
+};
+
+static int by_correlation(const void *left, const void *right) {
+    const struct stacks_call *a = left, *b = right;
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation ? -1 : 1;
+    return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static bool add_calls(struct stacks *stacks, const tsmith_batch *batch) {
+    uint64_t stack, correlation;
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        if (!tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack) || !stack ||
+            !tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &correlation))
+            continue;
+        if (stacks->call_count == stacks->call_capacity) {
+            size_t capacity = stacks->call_capacity ? stacks->call_capacity * 2 : 1024;
+            struct stacks_call *calls = realloc(stacks->calls, capacity * sizeof *calls);
+            if (!calls)
+                return false;
+            stacks->calls = calls;
+            stacks->call_capacity = capacity;
+        }
+        stacks->calls[stacks->call_count++] = (struct stacks_call){correlation, (uint32_t)stack};
+    }
+    return true;
+}
+
+// Without memory for all of them none is used.
+static void read_calls(struct stacks *stacks, const struct trace *trace) {
+    static const uint32_t fields[] = {TSMITH_FIELD_CORRELATION, TSMITH_FIELD_STACK};
+    const tsmith_scan scan = {.size = sizeof scan,
+                              .fields = fields,
+                              .field_count = sizeof fields / sizeof fields[0],
+                              .kinds = 1u << TSMITH_KIND_API};
+    tsmith_source *source = NULL;
+    const tsmith_batch *batch;
+    size_t kept = 0;
+    if (tsmith_dictionary_stack_count(trace->dictionary) <= 1)
+        return;
+    tsmith_status status = tsmith_sbt_scan(trace->file, &scan, &source, NULL);
+    while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, NULL)) == TSMITH_OK)
+        if (!add_calls(stacks, batch)) {
+            stacks->call_count = 0;
+            break;
+        }
+    tsmith_source_destroy(source);
+    if (stacks->call_count)
+        qsort(stacks->calls, stacks->call_count, sizeof *stacks->calls, by_correlation);
+    for (size_t i = 0; i < stacks->call_count; i++) {
+        struct stacks_call *last = kept ? &stacks->calls[kept - 1] : NULL;
+        if (!last || last->correlation != stacks->calls[i].correlation)
+            stacks->calls[kept++] = stacks->calls[i];
+        else if (last->stack != stacks->calls[i].stack)
+            last->stack = 0;
+    }
+    stacks->call_count = kept;
+}
+
+bool stacks_are_of_call(tsmith_kind kind) {
+    return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
+}
+
+uint32_t stacks_of_call(const struct stacks *stacks, uint64_t correlation) {
+    size_t low = 0, high = stacks->call_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stacks->calls[middle].correlation < correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < stacks->call_count && stacks->calls[low].correlation == correlation
+               ? stacks->calls[low].stack
+               : 0;
+}
+
+// ---- all of it
+
 bool stacks_open(struct stacks *stacks, struct trace *trace) {
     tsmith_error error;
     tsmith_symbolize_counts counts = {.size = sizeof counts};
@@ -34,6 +118,7 @@ bool stacks_open(struct stacks *stacks, struct trace *trace) {
     if (trace->opened && tsmith_trace_symbolize(trace->opened, &counts, &error) != TSMITH_OK)
         complain("%s", error.message);
     say_what_lacks(&counts, trace->path);
+    read_calls(stacks, trace);
     if (tsmith_stack_names_create(trace->dictionary, &stacks->names) == TSMITH_OK)
         return true;
     complain("out of memory");
@@ -43,6 +128,7 @@ bool stacks_open(struct stacks *stacks, struct trace *trace) {
 void stacks_close(struct stacks *stacks) {
     tsmith_stack_names_destroy(stacks->names);
     free(stacks->lines);
+    free(stacks->calls);
     *stacks = (struct stacks){0};
 }
 

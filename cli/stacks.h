@@ -7,8 +7,12 @@
 #include "trace.h"
 #include "tracesmith/stacks.h"
 
+struct stacks_call;
+
 struct stacks {
     const tsmith_dictionary *dictionary;
+    struct stacks_call *calls; // those that have a stack, by correlation
+    size_t call_count, call_capacity;
     tsmith_stack_names *names;
     tsmith_stack_line *lines;
     size_t capacity;
@@ -18,6 +22,12 @@ struct stacks {
 // exhausted (complained about). Before events are read.
 bool stacks_open(struct stacks *stacks, struct trace *trace);
 void stacks_close(struct stacks *stacks);
+
+// Whether an event of this kind is shown with the stack of the call that launched it, when it has none of its own (other
+// profilers take stacks of calls only).
+bool stacks_are_of_call(tsmith_kind kind);
+// The stack of the one call with that correlation; 0: no call has it, or several with different stacks.
+uint32_t stacks_of_call(const struct stacks *stacks, uint64_t correlation);
 
 // A line per function, innermost first, `columns` wide at most (0: any); nothing for stack 0.
 //     #0  launch_blur (inlined) at src/blur.c:41

@@ -167,16 +167,27 @@ static bool is_first_of_name(struct writer *writer, const struct own_field *own)
     return is_first;
 }
 
-// The stack of an event, where stacks are wanted.
+// A stack of an event, where stacks are wanted; of a command that has none that of its call.
 static bool stack_of(const struct writer *writer, uint32_t row, uint32_t field, uint64_t *stack) {
+    uint64_t kind = TSMITH_KIND_NONE, correlation = 0;
+    bool correlated = false;
+    *stack = 0;
     for (uint32_t i = 0; writer->view->with_stacks && i < writer->column_count; i++) {
         const tsmith_column *column = &writer->columns[i];
-        if (!column->values || column->field != field || !tsmith_column_has(column, row))
+        if (!column->values || !tsmith_column_has(column, row))
             continue;
-        *stack = view_element(column->type, column->values, row);
-        return *stack != 0;
+        if (column->field == field)
+            *stack = view_element(column->type, column->values, row);
+        else if (column->field == TSMITH_FIELD_KIND)
+            kind = view_element(column->type, column->values, row);
+        else if (column->field == TSMITH_FIELD_CORRELATION) {
+            correlation = view_element(column->type, column->values, row);
+            correlated = true;
+        }
     }
-    return false;
+    if (!*stack && field == TSMITH_FIELD_STACK && correlated && stacks_are_of_call((tsmith_kind)kind))
+        *stack = stacks_of_call(&writer->view->stacks, correlation);
+    return *stack != 0;
 }
 
 static void json_collect(void *context, uint32_t row, struct text *record) {

@@ -266,8 +266,11 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
     if (lines->line_columns)
         text_cut(record, line, lines->line_columns);
     text_add_char(record, '\n');
-    uint64_t stack;
-    if (lines->view->with_stacks && get(lines, AT_STACK, row, &stack))
+    uint64_t stack = 0, correlation;
+    if (lines->view->with_stacks && !get(lines, AT_STACK, row, &stack) &&
+        stacks_are_of_call((tsmith_kind)kind) && get(lines, AT_CORRELATION, row, &correlation))
+        stack = stacks_of_call(&lines->view->stacks, correlation);
+    if (stack)
         stacks_add_text(&lines->view->stacks, record, (uint32_t)stack, lines->line_columns);
     if (lines->view->with_stacks && get(lines, AT_WAKER_STACK, row, &stack) && stack) {
         text_add_repeat(record, ' ', WAKER_INDENT);

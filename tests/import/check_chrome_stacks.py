@@ -53,13 +53,16 @@ def expected(events):
 
 
 def check_kineto(path, events):
-    seen = {e["correlation"]: names(e) for e in view(path) if e["kind"] == "api" and "correlation" in e}
+    shown = view(path)
+    seen = {e["correlation"]: names(e) for e in shown if e["kind"] == "api" and "correlation" in e}
+    launched = {e["correlation"]: names(e) for e in shown if e["kind"] == "kernel"}
     checked = deepest = 0
     for correlation, around in expected(events):
         assert seen[correlation] == around, (path, correlation, seen[correlation], around)
+        assert launched.get(correlation, around) == around, (path, correlation, launched[correlation])
         checked += 1
         deepest = max(deepest, len(around))
-    assert checked and deepest > 3, (path, checked, deepest)
+    assert checked and deepest > 3 and any(launched.values()), (path, checked, deepest)
     assert not {"import.no_stack", "import.late_range"} & set(attributes(path))
     print("%s: %d calls, up to %d functions around them" % (os.path.basename(path), checked, deepest))
 
