@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/left_sources.h"
 #include "api/recording.h"
 #include "base/status.h"
 #include "capture/recovery.h"
@@ -27,6 +28,7 @@ struct completion {
     struct sbt_continued *file; // NULL: there is none to begin with
     uint64_t whole_events;
     tsmith_source *source;
+    struct left_sources left;
     tsmith_sink *sink;
     uint64_t passed; // events of the source
     int (*keep_going)(void *context);
@@ -234,6 +236,7 @@ static void close_all(struct completion *completion) {
     sbt_continue_close(completion->file);
     tsmith_source_destroy(completion->source);
     recovery_close(completion->recovery);
+    left_sources_finish(&completion->left);
 }
 
 static tsmith_status complete(struct completion *completion, const char *directory, const char *path,
@@ -250,6 +253,7 @@ static tsmith_status complete(struct completion *completion, const char *directo
     open_file(completion);
     struct recovery *recovery = completion->recovery;
     completion->recovery = NULL;
+    left_sources_join(&completion->left, directory, recovery);
     status = recovery_source(recovery, &completion->source, error);
     if (status)
         return status;
@@ -274,7 +278,7 @@ tsmith_status tsmith_capture_complete(const char *directory, const char *path,
                                       tsmith_capture_completion *out, tsmith_error *error) {
     tsmith_capture_completion done = {.size = out->size};
     struct completion completion = {
-        .directory = directory, .keep_going = keep_going, .context = context, .out = &done};
+        .directory = directory, .left.spool = -1, .keep_going = keep_going, .context = context, .out = &done};
     tsmith_status status = complete(&completion, directory, path, error);
     close_all(&completion);
     done.recording_left = status < 0 && recording_is_left(directory);

@@ -3,7 +3,7 @@
 //
 // A log has ticks of the TSC, or, where XRay's runtime does not know the TSC's frequency, CLOCK_REALTIME in nanoseconds.
 // Both are compared with the trace clock throughout a session; a tick is of the clock that showed it while the session ran.
-#include "tracesmith/xray.h"
+#include "api/xray.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,12 +17,13 @@
 #include "base/status.h"
 #include "capture/launch.h"
 #include "capture/launch_agents.h"
+#include "capture/layout.h"
 #include "import/xray.h"
 
 enum { VARIABLES = 3, BUFFERS = 1024, BASIC_DEPTH = 1 << 16 };
 
 struct tsmith_xray {
-    char *directory;
+    char *directory, *link; // link: in the session's directory; NULL: it is not joined
     char *program;
     char *environment[VARIABLES + 1];
     size_t buffers; // of the recorder; 0: basic mode
@@ -182,7 +183,12 @@ static tsmith_status open_log(tsmith_xray *xray, const char *log, const char *bi
     return xray_open(&place, binary, &session, out, &xray->error);
 }
 
-static void add_log(tsmith_xray *xray, tsmith_capture *capture, const tsmith_dictionary *dictionary,
+struct adding {
+    tsmith_status (*add)(void *context, tsmith_source *taken);
+    void *context;
+};
+
+static void add_log(tsmith_xray *xray, const struct adding *adding, const tsmith_dictionary *dictionary,
                     const char *log) {
     tsmith_source *source = NULL;
     const char *binary = binary_of(xray, dictionary, log);
@@ -190,14 +196,14 @@ static void add_log(tsmith_xray *xray, tsmith_capture *capture, const tsmith_dic
     if (status == TSMITH_ERROR_FORMAT && binary)
         status = open_log(xray, log, NULL, &source); // the program of this name has no map: another one's
     if (status == TSMITH_OK)
-        status = tsmith_capture_add_source(capture, source);
+        status = adding->add(adding->context, source);
     xray->logs++;
     xray->unreadable += status != TSMITH_OK;
 }
 
-static void collect(void *context, tsmith_capture *capture) {
-    tsmith_xray *xray = context;
-    const tsmith_dictionary *dictionary = tsmith_source_dictionary(tsmith_capture_source(capture));
+void xray_add_logs(tsmith_xray *xray, const tsmith_dictionary *dictionary,
+                   tsmith_status (*add)(void *context, tsmith_source *taken), void *context) {
+    const struct adding adding = {add, context};
     DIR *folder = opendir(xray->directory);
     if (!folder || !read_clocks(xray, dictionary)) {
         xray->unreadable++;
@@ -206,12 +212,46 @@ static void collect(void *context, tsmith_capture *capture) {
     }
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (entry->d_name[0] != '.')
-            add_log(xray, capture, dictionary, entry->d_name);
+            add_log(xray, &adding, dictionary, entry->d_name);
     if (folder)
         closedir(folder);
 }
 
+static tsmith_status add_to_capture(void *context, tsmith_source *taken) {
+    return tsmith_capture_add_source(context, taken);
+}
+
+static void collect(void *context, tsmith_capture *capture) {
+    xray_add_logs(context, tsmith_source_dictionary(tsmith_capture_source(capture)), add_to_capture, capture);
+}
+
+static char *link_in(const char *directory) {
+    char *path = NULL;
+    return asprintf(&path, "%s/" LAYOUT_LOGS_NAME, directory) < 0 ? NULL : path;
+}
+
+bool xray_open_left(const char *directory, tsmith_xray **out) {
+    char target[4096];
+    tsmith_xray *xray = calloc(1, sizeof *xray);
+    if (xray)
+        xray->link = link_in(directory);
+    const ssize_t length = xray && xray->link ? readlink(xray->link, target, sizeof target) : -1;
+    if (length > 0 && (size_t)length < sizeof target)
+        xray->directory = strndup(target, (size_t)length);
+    if (xray && !xray->directory) {
+        tsmith_xray_destroy(xray);
+        xray = NULL;
+    }
+    *out = xray;
+    return xray != NULL;
+}
+
 tsmith_status tsmith_xray_join(tsmith_xray *xray, tsmith_capture *capture, tsmith_error *error) {
+    // Logs grow on a disk, and not in shared memory; who recovers or removes the session finds them.
+    free(xray->link);
+    xray->link = link_in(tsmith_capture_directory(capture));
+    if (!xray->link || symlink(xray->directory, xray->link))
+        return status_set(error, TSMITH_ERROR_IO, "the session cannot name its logs of XRay");
     const tsmith_status status = tsmith_capture_on_end(capture, collect, xray);
     return status == TSMITH_OK ? status
                                : status_set(error, status, "nothing more can be joined with a capture");
@@ -238,7 +278,8 @@ static void remove_directory(const char *path) {
 void tsmith_xray_destroy(tsmith_xray *xray) {
     if (!xray)
         return;
-    if (xray->directory)
+    // A session that is kept has its logs.
+    if (xray->directory && (!xray->link || access(xray->link, F_OK)))
         remove_directory(xray->directory);
     for (size_t i = 0; i < VARIABLES; i++)
         free(xray->environment[i]);
@@ -246,5 +287,6 @@ void tsmith_xray_destroy(tsmith_xray *xray) {
     host_clock_finish(&xray->realtime);
     free(xray->program);
     free(xray->directory);
+    free(xray->link);
     free(xray);
 }

@@ -28,6 +28,7 @@
 #define LAYOUT_JOURNAL_NAME "journal"
 #define LAYOUT_CHANNEL_SUFFIX ".channel"
 #define LAYOUT_RINGS_SUFFIX ".rings"
+#define LAYOUT_LOGS_NAME "logs" // a link to a folder with logs of the same session
 #define LAYOUT_STACKS_SUFFIX ".stacks"
 #define LAYOUT_UNRECORDED_SUFFIX ".unrecorded" // a folder <pid>.unrecorded: this process could not attach
 

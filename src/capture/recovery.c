@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "capture/joined.h"
 #include "capture/session_processes.h"
 #include "tracesmith/capture.h"
 
@@ -20,6 +21,10 @@ struct recovery {
     struct journal_state known;
     bool has_known;
     struct collector *collector;
+    struct joined joined;
+    void (*ended)(void *context, struct recovery *recovery); // NULL: nobody wants to know, or was told
+    void *ended_context;
+    bool drained; // only joined sources are left
 };
 
 tsmith_status recovery_open(const char *directory, struct recovery **out, tsmith_error *error) {
@@ -38,6 +43,7 @@ tsmith_status recovery_open(const char *directory, struct recovery **out, tsmith
 void recovery_close(struct recovery *recovery) {
     if (!recovery)
         return;
+    joined_finish(&recovery->joined);
     collector_destroy(recovery->collector);
     journal_state_finish(&recovery->known);
     session_directory_close(&recovery->directory);
@@ -86,19 +92,44 @@ enum recovery_match recovery_match_file(struct recovery *recovery, const struct 
 
 static tsmith_status recovery_next(void *self, const tsmith_batch **out, tsmith_error *error) {
     struct recovery *recovery = self;
-    return collector_next(recovery->collector, out, error);
+    if (!recovery->drained) {
+        const tsmith_status status = collector_next(recovery->collector, out, error);
+        if (status != TSMITH_END)
+            return status;
+        recovery->drained = true;
+        if (recovery->ended)
+            recovery->ended(recovery->ended_context, recovery);
+    }
+    return joined_next(&recovery->joined, collector_dictionary(recovery->collector), out, error);
 }
 
-static const tsmith_dictionary *recovery_dictionary(void *self) {
-    struct recovery *recovery = self;
+static const tsmith_dictionary *source_dictionary(void *self) {
+    return recovery_dictionary(self);
+}
+
+const tsmith_dictionary *recovery_dictionary(struct recovery *recovery) {
     return collector_dictionary(recovery->collector);
+}
+
+bool recovery_same_boot(const struct recovery *recovery) {
+    return session_directory_same_boot(&recovery->directory);
+}
+
+void recovery_on_end(struct recovery *recovery, void (*ended)(void *context, struct recovery *recovery),
+                     void *context) {
+    recovery->ended = ended;
+    recovery->ended_context = context;
+}
+
+tsmith_status recovery_add_source(struct recovery *recovery, tsmith_source *taken) {
+    return joined_add(&recovery->joined, taken);
 }
 
 static void recovery_destroy(void *self) {
     recovery_close(self);
 }
 
-static const tsmith_source_ops recovery_ops = {recovery_next, recovery_dictionary, recovery_destroy};
+static const tsmith_source_ops recovery_ops = {recovery_next, source_dictionary, recovery_destroy};
 
 tsmith_status recovery_source(struct recovery *recovery, tsmith_source **out, tsmith_error *error) {
     bool same_boot = session_directory_same_boot(&recovery->directory);

@@ -41,6 +41,15 @@ enum recovery_match recovery_match_file(struct recovery *recovery, const struct 
 // The source owns the recovery from now on. On failure it is closed.
 tsmith_status recovery_source(struct recovery *recovery, tsmith_source **out, tsmith_error *error);
 
+// Calls `ended` once, when the source has delivered all that the programs recorded: the moment to add others.
+void recovery_on_end(struct recovery *recovery, void (*ended)(void *context, struct recovery *recovery),
+                     void *context);
+// From `ended`. Taken, also on failure.
+tsmith_status recovery_add_source(struct recovery *recovery, tsmith_source *taken);
+const tsmith_dictionary *recovery_dictionary(struct recovery *recovery);
+// Whether the machine has not been started anew since.
+bool recovery_same_boot(const struct recovery *recovery);
+
 // Attributes of a session's trace.
 void capture_describe(struct collector *collector, const struct session_directory *session);
 

@@ -313,7 +313,30 @@ uint64_t session_directory_bytes(const struct session_directory *directory) {
     return bytes;
 }
 
+// What the link of the session names, if that is a folder of ours, and what is in it.
+static void remove_logs(const struct session_directory *directory) {
+    static const char ours[] = "/tracesmith-xray-";
+    char path[4096];
+    struct stat status;
+    const ssize_t length = readlinkat(directory->fd, LAYOUT_LOGS_NAME, path, sizeof path - 1);
+    if (length <= 0)
+        return;
+    path[length] = '\0';
+    const char *name = strrchr(path, '/');
+    if (!name || strncmp(name, ours, sizeof ours - 1) != 0 || lstat(path, &status) ||
+        !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
+        return;
+    DIR *folder = opendir(path);
+    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder))
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
 void session_directory_remove(struct session_directory *directory) {
+    remove_logs(directory);
     DIR *listing = list(directory);
     // Its control file and its journal last: what there still is of it until then can be told from the file.
     for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
