@@ -173,7 +173,7 @@ static void add_summary_text(struct text *text, const struct replay *replay) {
     for (size_t i = 0; tsmith_recording_refusal_get(replay->recording, i, &refusal); i++) {
         text_add_cstr(text, "not replayed: ");
         text_add_safe(text, text_string(refusal.function), 60);
-        text_add_format(text, " (%" PRIu64 " times): ", refusal.count);
+        text_add_format(text, refusal.count == 1 ? " (once): " : " (%" PRIu64 " times): ", refusal.count);
         text_add_safe(text, text_string(refusal.reason), 200);
         text_add_char(text, '\n');
     }

@@ -56,13 +56,28 @@ static bool have_file(void) {
     return recorder.fd >= 0;
 }
 
+// Why nothing follows, where there is room for so little.
+static void write_reason(void) {
+    struct recording_writer last = {0};
+    recording_begin(&last, RECORDING_REFUSED);
+    recording_put_text(&last, RECORDING_KEY_NAME, "everything after");
+    recording_put_text(&last, RECORDING_KEY_TEXT,
+                       "there was no room in the session directory to record any further");
+    if (recording_end(&last) && last.length <= recorder.limit - recorder.written &&
+        file_write(recorder.fd, last.bytes, last.length))
+        recorder.written += last.length;
+    else if (ftruncate(recorder.fd, (off_t)recorder.written))
+        (void)0; // readers cope with a torn record
+    free(last.bytes);
+}
+
 // With the lock held. A process that writes beyond its limit would be sent a signal.
 static void write_out(const uint8_t *bytes, size_t length) {
     if (length > recorder.limit - recorder.written || !have_file() ||
         !file_write(recorder.fd, bytes, length)) {
         atomic_store(&recorder.on, false);
-        if (is_ours(recorder.fd) && ftruncate(recorder.fd, (off_t)recorder.written))
-            (void)0; // readers cope with a torn record
+        if (is_ours(recorder.fd) && ftruncate(recorder.fd, (off_t)recorder.written) == 0)
+            write_reason();
         return;
     }
     recorder.written += length;

@@ -162,3 +162,11 @@ capture closes "$programs/cl_closes" "$work/recorded"
 cmp "$work/numbers" "$work/closes.out" || fail "the program is given other descriptors: $(cat "$work/closes.out")"
 replay 0 closes
 verdicts closes 'a["recording"]["kernels"] == 40 and a["recording"]["unfinished"] == 0 and v["exact"] == len(r) >= 1'
+
+# No room for all of it: what there was room for is replayed, and why there is no more is said.
+if [ -x "$TRACESMITH_BUILD_DIR/examples/image_pipeline" ]; then
+    capture full sh -c 'ulimit -f 8000; exec "$@"' sh "$TRACESMITH_BUILD_DIR/examples/image_pipeline" -n 8 -s 1024x576
+    replay 0 full
+    verdicts full 'a["recording"]["commands"] < 60 and a["recording"]["unfinished"] == 1 and v["diverged"] == 0'
+    verdicts full 'any(x["function"] == "everything after" and "no room" in x["reason"] for x in a["refusals"])'
+fi
