@@ -92,7 +92,7 @@ run = Run(sys.argv[1], "graphs")
 graphs = run.of("graph_launch")
 run.expect(len(graphs) == 7 and not run.lost, f"{len(graphs)} graphs, lost {run.lost}")
 run.expect(len(run.of("kernel")) == 2, "a graph is one event")
-run.expect({g["duration"] for g in graphs} == {5000} and {g["args"]["graphId"] for g in graphs} == {1}, f"{graphs[0]}")
+run.expect(all(g["duration"] >= 5000 for g in graphs) and {g["args"]["graphId"] for g in graphs} == {1}, f"{graphs[0]}")
 launches = {c["correlation"] for c in run.calls("cuGraphLaunch")}
 run.expect({g["correlation"] for g in graphs} == launches, "each is of its call")
 PY
