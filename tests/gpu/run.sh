@@ -357,8 +357,7 @@ counters() {
     done
     row "counters: samples of power, watts at least and at most" "$(ask "$work/counters.sbt" \
         "SELECT count(*) || ', ' || min(value) || ' to ' || max(value) FROM counter WHERE name = 'power'")" ""
-    row "devices in a trace with CUDA and counters" "$(limited 30 "$tracesmith" info --json "$work/counters.sbt" 2>/dev/null |
-        grep -o '"devices": *[0-9]*' | head -n 1 | tr -d '"')" "one per GPU"
+    row "devices in a trace with CUDA and counters" "$(ask "$work/counters.sbt" "SELECT count(*) FROM devices")" "one per GPU"
 }
 [ -z "$have" ] || counters
 

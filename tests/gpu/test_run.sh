@@ -64,6 +64,7 @@ done
 grep -q '^peer: skipped: not enough GPUs' "$work/out" || fail "what was left out is not said"
 grep -q '^| a launch, ns .* | 12.5; 12.5; 12.5; 12.5 |' "$work/results/results.md" || fail "the table is not right"
 grep -q '^| counters: samples of power, .* | [0-9]*, 123.5 to 123.5 |' "$work/results/results.md" || fail "no counters"
+grep -q '^| devices in a trace with CUDA and counters | [0-9]' "$work/results/results.md" || fail "no devices"
 grep -q '^GPU 0: simulated' "$work/results/results.md" || fail "the table does not say where"
 
 for file in results.md run.log raw.tar.gz; do [ -s "$work/results/$file" ] || fail "no $file"; done
