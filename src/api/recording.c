@@ -22,8 +22,8 @@ struct recording_sink {
     char *directory; // NULL: nothing is recorded
 };
 
-// The records of one file, as frames: those with chunks and those without, each as large as may be. Chunks of a
-// record are in an earlier frame than the record, or the same run of them.
+// The records of one file, as frames: those with chunks and those without. Chunks of a record are in an earlier frame than
+// the record. Frames of chunks are small: a damaged one costs as much data.
 struct frames {
     struct sbt_writer *writer;
     uint32_t process;
@@ -57,9 +57,10 @@ static tsmith_status carry_records(struct frames *frames, const uint8_t *bytes, 
         bool chunk = record.type == RECORDING_CHUNK;
         output_bytes(&frames->pending[chunk], bytes + from, offset - from);
         from = offset;
-        if (frames->pending[0].length > RECORDING_FRAME_BYTES ||
-            frames->pending[1].length > RECORDING_FRAME_BYTES)
+        if (frames->pending[0].length > RECORDING_FRAME_BYTES)
             status = flush_frames(frames, error);
+        else if (frames->pending[1].length > RECORDING_CHUNKS_BYTES)
+            status = flush_frame(frames, true, error);
     }
     return status == TSMITH_OK ? flush_frames(frames, error) : status;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/array.h"
 #include "replay/execute_opencl.h"
@@ -105,12 +106,23 @@ static tsmith_status want(struct execution *execution, const char *wanted, size_
     return TSMITH_OK;
 }
 
+// A driver that finds no room is not there either.
+static tsmith_status no_device(tsmith_error *error) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "there is no OpenCL device to replay on, or its driver found no room: this process "
+                          "may have %llu MiB of memory (ulimit -v)",
+                          (unsigned long long)limit.rlim_cur >> 20);
+    return status_set(error, TSMITH_ERROR_MISSING,
+                      "there is no OpenCL device to replay on: on Debian, apt install pocl-opencl-icd");
+}
+
 // One, which may have a comma in its name, or several.
 static tsmith_status choose(struct execution *execution, const char *wanted, tsmith_error *error) {
     tsmith_status status = TSMITH_OK;
     if (!execution->device_count)
-        return status_set(error, TSMITH_ERROR_MISSING,
-                          "there is no OpenCL device to replay on: on Debian, apt install pocl-opencl-icd");
+        return no_device(error);
     if (wanted && look_up(execution, wanted, strlen(wanted)) != SIZE_MAX)
         return want(execution, wanted, strlen(wanted), error);
     while (wanted && status == TSMITH_OK) {

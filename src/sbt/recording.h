@@ -6,7 +6,8 @@
 #include "sbt/writer.h"
 #include "tracesmith/sbt.h"
 
-enum { RECORDING_FRAME_BYTES = 8 << 20, RECORDING_FRAME_MOST = 80 << 20 }; // of records, before compression
+// Of records, before compression: when a frame is begun (of chunks), and the most that is believed.
+enum { RECORDING_FRAME_BYTES = 8 << 20, RECORDING_CHUNKS_BYTES = 192 << 10, RECORDING_FRAME_MOST = 80 << 20 };
 
 // One frame: `type` is FRAME_RECORDS or FRAME_CHUNKS.
 tsmith_status sbt_recording_write(struct sbt_writer *writer, enum frame_type type, uint32_t process,
