@@ -389,7 +389,13 @@ least() {
 run_launches() { # HOW COMMAND...
     how=$1
     shift
-    limited 30 "$@" "$programs/launches" 10000 >"$work/launches-$how.txt" 2>"$work/launches-$how.err" || return 0
+    # What fails once is not tried again: a way that hangs would take the time of all that follows.
+    [ ! -e "$work/launches-$how.failed" ] || return 0
+    if ! limited 30 "$@" "$programs/launches" 10000 >"$work/launches-$how.txt" 2>"$work/launches-$how.err"; then
+        : >"$work/launches-$how.failed"
+        untrue "launches, $how: ended otherwise or not at all: $(tail -n 1 "$work/launches-$how.err")"
+        return 0
+    fi
     least "$work/$how.ns" "$(figure "$work/launches-$how.txt" launch_ns)"
     least "$work/$how.wall" "$(awk -v v="$(figure "$work/launches-$how.txt" kernels_per_second)" 'BEGIN { if (v > 0) print 1e9 / v }')"
 }
