@@ -33,9 +33,15 @@ static void report_xray(const struct sources *sources) {
 
 // ---- the kernel
 
-// FILE:FUNCTION, at the last colon.
+// FILE:FUNCTION, at the last colon that is none of two ("shop::total").
 static bool read_probe(const char *word, tsmith_probe *probe) {
-    const char *colon = strrchr(word, ':');
+    const char *colon = NULL;
+    for (const char *at = word; (at = strchr(at, ':')) && *at; at++) {
+        if (at[1] == ':')
+            at++;
+        else
+            colon = at;
+    }
     if (!colon || colon == word || !colon[1]) {
         complain("--probe: '%s' is not FILE:FUNCTION", word);
         return false;

@@ -200,8 +200,7 @@ static struct agent_bpf *open_agent(const struct agent_bpf_options *options, int
         (options->interface != AGENT_BPF_INTERFACE || options->probe_count > AGENT_BPF_PROBES_MOST))
         status = say(message, size, "the programs for the kernel are of another version");
     for (unsigned i = 0; !status && i < options->probe_count; i++)
-        status = probe_site_find(&agent->probes[i], options->probes[i].path, options->probes[i].function,
-                                 message, size);
+        status = probe_site_find(&agent->probes[i], &options->probes[i], options->demangle, message, size);
     if (!status) {
         agent->probe_count = options->probe_count;
         agent->sched = options->sched != 0;

@@ -82,25 +82,78 @@ static enum probe_kind kind_of(const uint8_t *bytes) {
 
 // ---- files
 
-struct found {
-    uint64_t address;
-    int there;
+enum { NAME_MOST = 512, NEAR_MOST = 64, NEAR = 3 };
+
+struct search {
+    const char *function;
+    agent_bpf_demangle *demangle; // NULL: only the linker's names are looked at
+    uint64_t address;             // 0: not found
+    unsigned distance;            // of the nearest name
+    char nearest[NAME_MOST];
 };
 
-static void look_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *function,
-                    struct found *found) {
+// How many characters are to be changed, left out or put in (Levenshtein); NEAR + 1 when more than NEAR.
+static unsigned distance_of(const char *a, const char *b) {
+    const size_t rows = strlen(a), columns = strlen(b);
+    unsigned row[NEAR_MOST + 1];
+    if (rows > NEAR_MOST || columns > NEAR_MOST || rows > columns + NEAR || columns > rows + NEAR)
+        return NEAR + 1;
+    for (size_t j = 0; j <= columns; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= rows; i++) {
+        unsigned before = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= columns; j++) {
+            const unsigned same = before + (a[i - 1] != b[j - 1]);
+            before = row[j];
+            row[j] = row[j] + 1 < same ? row[j] + 1 : same;
+            row[j] = row[j - 1] + 1 < row[j] ? row[j - 1] + 1 : row[j];
+        }
+    }
+    return row[columns];
+}
+
+static int is_it(struct search *search, const char *name) {
+    char text[NAME_MOST];
+    if (strcmp(name, search->function) == 0)
+        return 1;
+    if (!search->demangle)
+        return 0;
+    const unsigned long length = search->demangle(name, text, sizeof text);
+    if (length == 0 || length >= sizeof text)
+        snprintf(text, sizeof text, "%s", name);
+    if (strcmp(text, search->function) == 0)
+        return 1;
+    char *parameters = length ? strchr(text, '(') : NULL;
+    if (parameters && parameters != text)
+        *parameters = '\0';
+    const unsigned distance = distance_of(text, search->function);
+    if (distance < search->distance) {
+        search->distance = distance;
+        snprintf(search->nearest, sizeof search->nearest, "%s", text);
+    }
+    return distance == 0;
+}
+
+static void look_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct search *search) {
     Elf_Data *data = elf_getdata(section, NULL);
     const size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-    for (size_t i = 0; i < count && i <= INT32_MAX && !found->there; i++) {
+    for (size_t i = 0; i < count && i <= INT32_MAX && !search->address; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
             !symbol.st_value)
             continue;
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        if (name && strcmp(name, function) == 0) {
-            found->there = 1;
-            found->address = symbol.st_value;
-        }
+        if (name && is_it(search, name))
+            search->address = symbol.st_value;
+    }
+}
+
+static void look_through(Elf *elf, struct search *search) {
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) && !search->address;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
+            look_in(elf, section, &header, search);
     }
 }
 
@@ -118,19 +171,21 @@ static uint64_t offset_of(Elf *elf, uint64_t address) {
     return UINT64_MAX;
 }
 
-static int find_function(Elf *elf, struct probe_site *site, const char *function, char *message,
-                         unsigned long size) {
-    struct found found = {0};
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) && !found.there;) {
-        GElf_Shdr header;
-        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
-            look_in(elf, section, &header, function, &found);
+static int find_function(Elf *elf, struct probe_site *site, const char *function,
+                         agent_bpf_demangle *demangle, char *message, unsigned long size) {
+    struct search search = {.function = function, .distance = NEAR + 1};
+    look_through(elf, &search);
+    if (!search.address && demangle) {
+        search.demangle = demangle;
+        look_through(elf, &search);
     }
-    if (!found.there) {
-        snprintf(message, size, "%.400s has no function named '%.200s'", site->path, function);
+    if (!search.address) {
+        const int is_near = search.nearest[0] != '\0';
+        snprintf(message, size, "%.400s has no function named '%.200s'%s%.200s%s", site->path, function,
+                 is_near ? ": is it '" : "", search.nearest, is_near ? "'?" : "");
         return -1;
     }
-    site->offsets[0] = offset_of(elf, found.address);
+    site->offsets[0] = offset_of(elf, search.address);
     site->count = 1;
     if (site->offsets[0] != UINT64_MAX)
         return 0;
@@ -212,11 +267,12 @@ static void find_path(struct probe_site *site, const char *path) {
         dlclose(library);
 }
 
-int probe_site_find(struct probe_site *site, const char *path, const char *function, char *message,
-                    unsigned long size) {
+int probe_site_find(struct probe_site *site, const struct agent_bpf_probe *probe,
+                    agent_bpf_demangle *demangle, char *message, unsigned long size) {
+    const char *function = probe->function;
     uint8_t bytes[8] = {0};
     memset(site, 0, sizeof *site);
-    find_path(site, path);
+    find_path(site, probe->path);
     const int file = open(site->path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         snprintf(message, size, "%.400s: %s", site->path, strerror(errno));
@@ -229,7 +285,7 @@ int probe_site_find(struct probe_site *site, const char *path, const char *funct
         snprintf(message, size, "%.400s is no program and no library", site->path);
     else
         status = function[0] == '@' ? find_static(elf, site, function + 1, message, size)
-                                    : find_function(elf, site, function, message, size);
+                                    : find_function(elf, site, function, demangle, message, size);
     if (elf)
         elf_end(elf);
     if (status == 0 && pread(file, bytes, sizeof bytes, (off_t)site->offsets[0]) > 0)

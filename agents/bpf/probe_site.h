@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "capture/agent_bpf.h"
+
 enum probe_kind { PROBE_NOP5, PROBE_NOP, PROBE_PUSH, PROBE_OTHER };
 
 enum { PROBE_OFFSETS_MOST = 64 };
@@ -19,9 +21,10 @@ struct probe_site {
 };
 
 // 0, or -1 with a message. `path` is a file, or the name of a library as the loader finds it. A function that begins with '@'
-// is the name of static probes (USDT).
-int probe_site_find(struct probe_site *site, const char *path, const char *function, char *message,
-                    unsigned long size);
+// is the name of static probes (USDT). Another one is the linker's, or what `demangle` makes of that, with its parameters or
+// without. Of several the first.
+int probe_site_find(struct probe_site *site, const struct agent_bpf_probe *probe,
+                    agent_bpf_demangle *demangle, char *message, unsigned long size);
 // A function of ours that begins in this way.
 int probe_site_of_kind(struct probe_site *site, enum probe_kind kind, char *message, unsigned long size);
 // ns of a call of it, the least of several measurements.

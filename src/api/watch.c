@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "capture/launch.h"
 #include "capture/launch_agents.h"
+#include "stack/demangle.h"
 
 enum { BUFFER = 1 << 20 };
 enum { NAP = 5 }; // ms between looks at the kernel's buffer
@@ -49,6 +50,10 @@ static tsmith_status load_table(tsmith_watch *watch, const char *wanted, tsmith_
     return status_set(error, TSMITH_ERROR_MISSING, "%s is of another TraceSmith", path);
 }
 
+static unsigned long name_of(const char *name, char *text, unsigned long size) {
+    return demangle(name, text, size);
+}
+
 static tsmith_status open_agent(tsmith_watch *watch, const tsmith_watch_options *options,
                                 tsmith_error *error) {
     struct agent_bpf_probe probes[AGENT_BPF_PROBES_MOST];
@@ -70,7 +75,8 @@ static tsmith_status open_agent(tsmith_watch *watch, const tsmith_watch_options 
                                              .nodes = nodes,
                                              .node_count = node_count,
                                              .probes = probes,
-                                             .probe_count = (unsigned)options->probe_count};
+                                             .probe_count = (unsigned)options->probe_count,
+                                             .demangle = name_of};
     if (access("/sys/kernel/btf/vmlinux", R_OK))
         return status_set(
             error, TSMITH_ERROR_MISSING,

@@ -132,6 +132,8 @@ struct agent_bpf_node {
     unsigned major, minor; // AGENT_BPF_ANY_MINOR: every one
 };
 
+typedef unsigned long agent_bpf_demangle(const char *name, char *text, unsigned long size);
+
 struct agent_bpf_options {
     unsigned interface; // AGENT_BPF_INTERFACE
     int sched;          // switches and wake-ups
@@ -141,6 +143,8 @@ struct agent_bpf_options {
     int stacks; // of the kernel and the program, where a thread waits, and of who wakes it
     const struct agent_bpf_probe *probes;
     unsigned probe_count;
+    // What a linker's name stands for ("shop::Cart::total(int)"): how long it is, 0 when it is none that was made by a compiler.
+    agent_bpf_demangle *demangle;
     unsigned long ring_bytes; // a power of two; 0: 8 MiB
 };
 
