@@ -67,11 +67,11 @@ unset CUDA_INJECTION64_PATH
 mkdir "$work/mps"
 export CUDA_MPS_PIPE_DIRECTORY="$work/mps"
 record no_mps -- "$programs/cu_work" launches=50
-grep -q MPS "$work/no_mps.err" && fail "no daemon runs: $(cat "$work/no_mps.err")"
+! grep -q MPS "$work/no_mps.err" || fail "no daemon runs: $(cat "$work/no_mps.err")"
 mkfifo "$work/mps/control"
 record mps -- "$programs/cu_work" launches=50
-[ "$status" -eq 0 ] && [ "$(grep -c "shares its GPU through MPS ($work/mps)" "$work/mps.err")" -eq 1 ] ||
-    fail "a client of MPS: $(cat "$work/mps.err")"
+[ "$status" -eq 0 ] || fail "a client of MPS: $status"
+[ "$(grep -c "shares its GPU through MPS ($work/mps)" "$work/mps.err")" -eq 1 ] || fail "a client of MPS: $(cat "$work/mps.err")"
 grep -q '50 kernels' "$work/mps.err" || fail "its kernels: $(cat "$work/mps.err")"
 unset CUDA_MPS_PIPE_DIRECTORY
 

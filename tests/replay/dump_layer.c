@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dumps the buffers that a kernel has as arguments, before and after every launch, as debugging layers do: into the file
 // DUMP_FILE, one after the other, each after its number of bytes. Everything else is passed on.
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
+#include "../opencl/layer.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST = 4096, ARGUMENTS = 32 };
 
-static cl_icd_dispatch layer;
-static const cl_icd_dispatch *next;
 static FILE *file;
 static cl_mem buffers[MOST]; // that were made, and not released since: an argument of that value is one
 static size_t sizes[MOST];
@@ -80,29 +77,12 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimension
     return status;
 }
 
-cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret) {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (what != CL_LAYER_API_VERSION)
-        return CL_INVALID_VALUE;
-    if (value && size >= sizeof version)
-        memcpy(value, &version, sizeof version);
-    if (size_ret)
-        *size_ret = sizeof version;
-    return CL_SUCCESS;
-}
-
-cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_out,
-                   const cl_icd_dispatch **out) {
-    (void)count;
+static void layer_begin(void) {
     const char *path = getenv("DUMP_FILE");
-    next = target;
     file = path ? fopen(path, "a") : NULL;
     if (file) {
         layer.clCreateBuffer = make_buffer;
         layer.clSetKernelArg = set_argument;
         layer.clEnqueueNDRangeKernel = launch;
     }
-    *out = &layer;
-    *count_out = sizeof layer / sizeof(void *);
-    return CL_SUCCESS;
 }

@@ -2,16 +2,13 @@
 // A device that computes wrongly, made of a right one: on devices with FAULTY_DEVICE in their name, the lowest bit of the
 // buffer in argument 0 is turned after launch number FAULTY_LAUNCH of a context (from 0), and with FAULTY_BUILD no program
 // builds. Everywhere else this layer does nothing.
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
+#include "../opencl/layer.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST = 256 };
 
-static cl_icd_dispatch layer;
-static const cl_icd_dispatch *next;
 static struct {
     cl_kernel kernel;
     cl_mem buffer;
@@ -88,26 +85,9 @@ static cl_int build(cl_program program, cl_uint count, const cl_device_id *devic
     return next->clBuildProgram(program, count, devices, options, notify, user);
 }
 
-cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret) {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (what != CL_LAYER_API_VERSION || (value && size < sizeof version))
-        return CL_INVALID_VALUE;
-    if (value)
-        memcpy(value, &version, sizeof version);
-    if (size_ret)
-        *size_ret = sizeof version;
-    return CL_SUCCESS;
-}
-
-cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_out,
-                   const cl_icd_dispatch **out) {
-    (void)count;
-    next = target;
+static void layer_begin(void) {
     layer.clCreateContext = make_context;
     layer.clSetKernelArg = set_argument;
     layer.clEnqueueNDRangeKernel = launch;
     layer.clBuildProgram = build;
-    *count_out = sizeof layer / sizeof(void *);
-    *out = &layer;
-    return CL_SUCCESS;
 }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver that takes programs in SPIR-V, made of one that takes LLVM's bitcode (PoCL): llvm-spirv translates them, and each
 // is built as a binary. What it was given is counted in $IL_LAYER_COUNT. Stands in for drivers that this machine has not.
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
+#include "../opencl/layer.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST = 64, DEVICES = 64 };
 
-static cl_icd_dispatch layer;
-static const cl_icd_dispatch *next;
 static cl_program programs[MOST];
 static size_t program_count;
 
@@ -112,24 +109,7 @@ static cl_int build(cl_program program, cl_uint device_count, const cl_device_id
     return next->clBuildProgram(program, device_count, devices, options, notify, user);
 }
 
-cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret) {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (what != CL_LAYER_API_VERSION || (value && size < sizeof version))
-        return CL_INVALID_VALUE;
-    if (value)
-        memcpy(value, &version, sizeof version);
-    if (size_ret)
-        *size_ret = sizeof version;
-    return CL_SUCCESS;
-}
-
-cl_int clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *count_out,
-                   const cl_icd_dispatch **out) {
-    (void)entries;
-    next = target;
+static void layer_begin(void) {
     layer.clCreateProgramWithIL = make_program;
     layer.clBuildProgram = build;
-    *count_out = sizeof layer / sizeof(void *);
-    *out = &layer;
-    return CL_SUCCESS;
 }
