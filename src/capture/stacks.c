@@ -18,10 +18,17 @@
 
 enum { WORDS_MAX = STACK_TABLE_FRAMES_MAX - 1, NESTED_MAX = 160, BACKOFF = 1024 }; // 1: the epoch
 
+// The number of a walk that comes again (unwind.h), where its code and its file are the same.
+struct kept {
+    uint32_t same, number;
+    uint64_t epoch, file;
+};
+
 struct thread {
     struct thread *next; // of those that nobody has
     uint64_t busy;       // the stack pointer of the call whose stack is being taken; 0: none is
     uint64_t words[STACK_TABLE_FRAMES_MAX];
+    struct kept kept[UNWIND_MEMOS];
     struct unwind_thread unwind;
     struct python_thread python;
 };
@@ -80,6 +87,7 @@ static bool make_ready(void) {
         if (!thread)
             goto fail;
         thread->busy = 0;
+        memset(thread->kept, 0, sizeof thread->kept);
         memset(&thread->python, 0, sizeof thread->python);
         if (!unwind_thread_init(&thread->unwind) || pthread_setspecific(key, thread)) {
             thread_end(thread);
@@ -151,6 +159,22 @@ static struct unwind_result walk(struct thread *thread, const struct unwind_regi
     return unwind_walk_full(&thread->unwind, registers, thread->words, WORDS_MAX);
 }
 
+static uint32_t number(struct thread *thread, const struct unwind_result *result) {
+    const struct python_intern intern = {.function = intern_text};
+    bool cut = false;
+    uint32_t count = mark(thread->words, result);
+    count = python_merge(&thread->python, thread->words, count, WORDS_MAX, &intern, &cut);
+    return keep(thread->words, count, cut || result->end != UNWIND_OUTERMOST, result->exact < result->count);
+}
+
+static uint32_t number_again(struct thread *thread, const struct unwind_result *result) {
+    struct kept *kept = &thread->kept[result->same % UNWIND_MEMOS];
+    uint64_t epoch = stacks_modules_epoch(), in = stacks_file_of();
+    if (kept->same != result->same || kept->epoch != epoch || kept->file != in || !kept->number)
+        *kept = (struct kept){result->same, number(thread, result), epoch, in};
+    return kept->number;
+}
+
 uint32_t stacks_take(const struct unwind_registers *registers) {
     if (__builtin_expect(!here || !stacks_file_current(channel), 0)) {
         if (backoff > 0 ? backoff-- : !make_ready()) {
@@ -162,17 +186,14 @@ uint32_t stacks_take(const struct unwind_registers *registers) {
     const uint64_t stack_pointer = registers->values[CFI_STACK_POINTER];
     if (__builtin_expect(unwind_is_nested(&thread->unwind, thread->busy, stack_pointer), 0))
         return take_nested(thread, registers);
-    if (__builtin_expect(thread->busy != 0, 0)) // a signal handler has jumped out of that one
+    if (__builtin_expect(thread->busy != 0, 0)) { // a signal handler has jumped out of that one
         thread->python.is_walking = false;
+        memset(thread->kept, 0, sizeof thread->kept);
+    }
     thread->busy = stack_pointer;
     atomic_signal_fence(memory_order_seq_cst);
     struct unwind_result result = walk(thread, registers);
-    uint32_t count = mark(thread->words, &result);
-    const struct python_intern intern = {.function = intern_text};
-    bool cut = false;
-    count = python_merge(&thread->python, thread->words, count, WORDS_MAX, &intern, &cut);
-    uint32_t stack =
-        keep(thread->words, count, cut || result.end != UNWIND_OUTERMOST, result.exact < result.count);
+    uint32_t stack = result.same && !python_found() ? number_again(thread, &result) : number(thread, &result);
     atomic_signal_fence(memory_order_seq_cst);
     thread->busy = 0;
     return stack;

@@ -40,9 +40,12 @@ static uint64_t segment_at(uint32_t index) {
     return LAYOUT_PAGE + (index ? SEGMENT_FIRST << (index - 1) : 0);
 }
 
+uint64_t stacks_file_of(void) {
+    return atomic_load_explicit(&file.channel_id, memory_order_acquire);
+}
+
 bool stacks_file_current(const struct channel *channel) {
-    return atomic_load_explicit(&file.channel_id, memory_order_acquire) ==
-           atomic_load_explicit(&channel->gate.id, memory_order_relaxed);
+    return stacks_file_of() == atomic_load_explicit(&channel->gate.id, memory_order_relaxed);
 }
 
 static int open_file(const struct channel *channel, int flags) {

@@ -9,6 +9,8 @@
 
 // The channel whose files are in use; 0 and closed channels are none.
 bool stacks_file_current(const struct channel *channel);
+// Of which channel the file is: numbers of stacks hold within one.
+uint64_t stacks_file_of(void);
 // Makes the file of the channel as it is now (after a fork: the child's). False: there is none to be had.
 bool stacks_file_open(struct channel *channel);
 // Makes more room before it is needed. Not on the event path.

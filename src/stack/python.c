@@ -95,9 +95,13 @@ static int find_library(struct dl_phdr_info *module, size_t size, void *context)
     return *library != NULL;
 }
 
+bool python_found(void) {
+    return atomic_load_explicit(&python.found, memory_order_acquire);
+}
+
 bool python_look(void) {
     static _Atomic uint64_t looked; // at what was loaded in this version of the table
-    if (atomic_load_explicit(&python.found, memory_order_acquire))
+    if (python_found())
         return true;
     uint64_t version = unwind_table_version();
     if (version && atomic_exchange_explicit(&looked, version, memory_order_relaxed) == version)

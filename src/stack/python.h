@@ -56,6 +56,8 @@ struct python_intern {
 // look (by unwind_table_version) that costs nothing. May take the dynamic linker's lock: for the
 // thread that refreshes the table of modules (unwind_table.h), never on the event path. True: there is one.
 bool python_look(void);
+// Whether one was found: else python_merge leaves every stack as it is.
+bool python_found(void);
 
 // Puts the calling thread's Python functions into its native stack `frames` (innermost first, `count` of `capacity`): they take
 // the place of the interpreter's frames that ran them; what the native walk did not reach comes after it. Returns the new

@@ -83,12 +83,17 @@ static uint8_t compress_cfa(const struct cfi_section *section, const struct cfi_
 
 // Where the return address is, if a rule can say that.
 static bool compress_return(const struct cfi_rule *back, struct unwind_rule *rule) {
-    if (back->how != CFI_AT_OFFSET || back->value % WORD)
+    if (back->how != CFI_AT_OFFSET || back->value % WORD || back->value >= 0)
         return false;
-    if (!MACHINE_PUSHES && rule->frame_pointer && back->value == rule->frame_pointer + WORD)
-        return true;
-    rule->return_words = (uint8_t)(back->value / -WORD);
-    return back->value < 0 && (MACHINE_PUSHES ? back->value == -WORD : back->value >= -UINT8_MAX * WORD);
+    if (MACHINE_PUSHES || back->value > -UINT8_MAX * WORD)
+        rule->return_words = (uint8_t)(back->value / -WORD);
+    if (MACHINE_PUSHES || rule->return_words)
+        return !MACHINE_PUSHES || back->value == -WORD;
+    if (rule->frame_pointer)
+        return back->value == rule->frame_pointer + WORD;
+    rule->return_words = UINT8_MAX;
+    rule->frame_pointer = (int16_t)back->value;
+    return back->value >= INT16_MIN;
 }
 
 // The row as a rule that needs two registers, if it can be one.
@@ -206,7 +211,13 @@ static bool guess(struct walk *walk, const struct span *span, struct position *a
 static inline uint64_t return_place(const struct unwind_rule *rule, uint64_t cfa, uint64_t frame_pointer) {
     if (MACHINE_PUSHES)
         return cfa - WORD;
+    if (rule->return_words == UINT8_MAX)
+        return frame_pointer;
     return rule->return_words ? cfa - WORD * (uint64_t)rule->return_words : frame_pointer + WORD;
+}
+
+static inline bool saves_frame_pointer(const struct unwind_rule *rule) {
+    return rule->frame_pointer && (MACHINE_PUSHES || rule->return_words != UINT8_MAX);
 }
 
 // One step up by `rule`. False: the walk has ended, or (NEEDS_FULL) must begin again.
@@ -233,7 +244,7 @@ static inline bool step(struct walk *walk, const struct span *span, const struct
     uint64_t place = cfa + (uint64_t)(int64_t)rule->frame_pointer, back = return_place(rule, cfa, place);
     if (back < span->low || back > span->high - WORD)
         return end(walk, UNWIND_LOST);
-    if (rule->frame_pointer) {
+    if (saves_frame_pointer(rule)) {
         if (place < span->low || place > span->high - WORD)
             return end(walk, UNWIND_LOST);
         at->frame_pointer = load(place);
@@ -270,7 +281,7 @@ static inline uint32_t walk_plain(struct unwind_thread *thread, const struct spa
         uint64_t back = return_place(rule, cfa, place);
         if (!MACHINE_PUSHES && back - low > last)
             break;
-        if (rule->frame_pointer) {
+        if (saves_frame_pointer(rule)) {
             if (place - low > last)
                 break;
             frame_pointer = load(place);
@@ -312,6 +323,134 @@ static bool walk_fast(struct unwind_thread *thread, const struct span *span,
         if (!step(walk, span, rule, &at))
             return true;
     }
+}
+
+// --- walks that come again -----------------------------------------------------------------------
+
+// What is looked at may be anything by now, also what the address sanitizer wants nobody to look at.
+__attribute__((no_sanitize("address"))) static bool memo_holds(struct unwind_thread *thread,
+                                                               const struct unwind_memo *memo,
+                                                               const struct unwind_registers *registers) {
+    if (!memo->number || registers->values[CFI_STACK_POINTER] != memo->stack_pointer ||
+        registers->values[CFI_PC] != memo->pc ||
+        (memo->has_frame_pointer && registers->values[CFI_FRAME_POINTER] != memo->frame_pointer))
+        return false;
+    uint64_t different = 0;
+    for (uint32_t i = 0; i < memo->word_count; i++)
+        different |= *(const uint64_t *)(uintptr_t)memo->words[i].at ^ memo->words[i].value;
+    for (uint32_t i = 0; i < memo->module_count && !different; i++)
+        different = enter(thread, memo->modules[i]) == NULL;
+    return !different;
+}
+
+static bool memo_add(struct unwind_memo *memo, uint64_t at) {
+    if (memo->word_count == UNWIND_MEMO_WORDS)
+        return false;
+    memo->words[memo->word_count].at = at;
+    memo->words[memo->word_count++].value = load(at);
+    return true;
+}
+
+// The code at `key` must be what it is now: a module that can be closed is asked for.
+static bool memo_add_module(struct unwind_thread *thread, struct unwind_memo *memo, uint64_t key) {
+    const struct unwind_entered *module = enter(thread, key);
+    if (!module)
+        return false;
+    bool known = !module->identity;
+    for (uint32_t i = 0; i < memo->module_count; i++)
+        known |= has(module, memo->modules[i]);
+    if (known)
+        return true;
+    if (memo->module_count == UNWIND_MEMO_MODULES)
+        return false;
+    memo->modules[memo->module_count++] = key;
+    return true;
+}
+
+// Walks again what was just walked to its end, and keeps the words on the way. A frame pointer matters where a frame is found
+// by it: in the register, or where it was saved last.
+static bool memo_walk(struct unwind_thread *thread, const struct span *span,
+                      const struct unwind_registers *registers, struct unwind_memo *memo) {
+    struct walk walk = {.frames = memo->frames, .capacity = UNWIND_MEMO_FRAMES};
+    struct position at = {.pc = memo->pc,
+                          .key = memo->pc,
+                          .stack_pointer = memo->stack_pointer,
+                          .frame_pointer = registers->values[CFI_FRAME_POINTER]};
+    uint64_t saved = 0; // the frame pointer, in memory; 0: it is the register's
+    walk.result.exact = UINT32_MAX;
+    for (;;) {
+        const struct unwind_rule *rule = rule_of(thread, at.key);
+        if (!memo_add_module(thread, memo, at.key) || !add_frame(&walk, at.pc) ||
+            rule->action == NEEDS_FULL || rule->action == UNKNOWN)
+            return false;
+        bool by_frame_pointer =
+            rule->action == CFA_FROM_FRAME_POINTER || rule->action == CFA_AT_FRAME_POINTER;
+        if (by_frame_pointer && !saved)
+            memo->has_frame_pointer = true;
+        if ((by_frame_pointer && saved && !memo_add(memo, saved)) ||
+            (rule->action == CFA_AT_FRAME_POINTER &&
+             !memo_add(memo, at.frame_pointer + (uint64_t)(int64_t)rule->cfa_offset)))
+            return false;
+        bool goes_on = step(&walk, span, rule, &at);
+        if (rule->action == OUTERMOST)
+            break;
+        uint64_t place = at.stack_pointer + (uint64_t)(int64_t)rule->frame_pointer;
+        if ((!goes_on && walk.result.end != UNWIND_OUTERMOST) ||
+            !memo_add(memo, return_place(rule, at.stack_pointer, place)))
+            return false;
+        if (!goes_on)
+            break;
+        saved = saves_frame_pointer(rule) ? place : saved;
+    }
+    memo->frame_count = (uint16_t)walk.result.count;
+    return walk.result.exact == UINT32_MAX;
+}
+
+// After a walk that no memo had: keeps it if another one began here before, and ever more rarely if those are always others.
+static void memo_learn(struct unwind_thread *thread, struct unwind_memo *memo, const struct span *span,
+                       const struct unwind_registers *registers, const struct unwind_result *result) {
+    uint64_t stack_pointer = registers->values[CFI_STACK_POINTER];
+    if (memo->seen != stack_pointer) {
+        memo->seen = stack_pointer;
+        memo->misses = 0;
+        return;
+    }
+    memo->misses++;
+    if ((memo->misses & (memo->misses - 1)) != 0 || result->end != UNWIND_OUTERMOST || result->stale ||
+        result->exact != UINT32_MAX || result->count > UNWIND_MEMO_FRAMES ||
+        stack_pointer - thread->low >= thread->high - thread->low)
+        return;
+    memo->number = 0;
+    memo->pc = registers->values[CFI_PC];
+    memo->stack_pointer = stack_pointer;
+    memo->frame_pointer = registers->values[CFI_FRAME_POINTER];
+    memo->has_frame_pointer = false;
+    memo->module_count = 0;
+    memo->word_count = 0;
+    if (memo_walk(thread, span, registers, memo) && memo->frame_count == result->count)
+        memo->number = ++thread->memo_number ? thread->memo_number : ++thread->memo_number;
+}
+
+static struct unwind_memo *memo_place(struct unwind_thread *thread, uint64_t stack_pointer) {
+    return &thread->memos[(stack_pointer >> 4) % UNWIND_MEMOS];
+}
+
+// The walk, from a memo or by rules. False: a frame needs the full walk.
+static bool walk_again(struct unwind_thread *thread, const struct span *span,
+                       const struct unwind_registers *registers, struct walk *walk) {
+    struct unwind_memo *memo = memo_place(thread, registers->values[CFI_STACK_POINTER]);
+    if (walk->capacity >= UNWIND_MEMO_FRAMES && memo_holds(thread, memo, registers)) {
+        memcpy(walk->frames, memo->frames, memo->frame_count * sizeof *walk->frames);
+        walk->result.count = memo->frame_count;
+        walk->result.end = UNWIND_OUTERMOST;
+        walk->result.same = memo->number;
+        memo->misses = 0;
+        return true;
+    }
+    bool done = walk_fast(thread, span, registers, walk);
+    if (done)
+        memo_learn(thread, memo, span, registers, &walk->result);
+    return done;
 }
 
 // --- the full walk -------------------------------------------------------------------------------
@@ -532,10 +671,12 @@ struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwi
     if (__builtin_expect(thread->version != version || was_left, 0)) {
         memset(thread->cache, 0, sizeof thread->cache);
         memset(thread->entered, 0, sizeof thread->entered);
+        for (uint32_t i = 0; i < UNWIND_MEMOS; i++)
+            thread->memos[i].number = 0;
         thread->version = version;
     }
     thread->walk++;
-    bool done = walk_fast(thread, &span, registers, &walk);
+    bool done = walk_again(thread, &span, registers, &walk);
     atomic_signal_fence(memory_order_seq_cst);
     thread->walking = 0;
     if (!done) {

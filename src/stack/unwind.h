@@ -20,6 +20,7 @@
 #include "stack/unwind_table.h"
 
 enum { UNWIND_SETS = 512, UNWIND_WAYS = 2, UNWIND_ENTERED = 8 };
+enum { UNWIND_MEMOS = 4, UNWIND_MEMO_FRAMES = 64, UNWIND_MEMO_WORDS = 96, UNWIND_MEMO_MODULES = 4 };
 
 // How to leave the frame of one program counter; 16 bytes. An entry whose key is 0 is free.
 struct unwind_rule {
@@ -27,10 +28,30 @@ struct unwind_rule {
     int32_t cfa_offset;
     int16_t frame_pointer; // where the caller's is, from the CFA; 0: it has not changed
     uint8_t action;
-    uint8_t return_words; // below the CFA, where the return address is; 0: behind the frame pointer
+    uint8_t
+        return_words; // below the CFA, where the return address is; 0: behind the frame pointer; UINT8_MAX: where the
+                      // frame pointer would be, which has not changed
 };
 
-// What a thread keeps between its walks; its memory is the caller's, about 16 KiB.
+// A walk of the thread's own stack that has come again, and every word of it that the walk depends on: while they are all as
+// they were it would end as it did, and they can be looked at side by side instead of one after the other.
+struct unwind_memo {
+    uint32_t number;            // 0: nothing is kept
+    uint32_t misses;            // walks that began at `seen` and were another one since it was kept
+    uint64_t seen;              // stack pointer of the last walk that began in this place
+    uint64_t pc, stack_pointer; // where it begins
+    uint64_t frame_pointer;     // if that matters
+    bool has_frame_pointer;
+    uint8_t module_count;
+    uint16_t frame_count, word_count;
+    uint64_t modules[UNWIND_MEMO_MODULES]; // code in those that can be closed
+    uint64_t frames[UNWIND_MEMO_FRAMES];
+    struct {
+        uint64_t at, value;
+    } words[UNWIND_MEMO_WORDS];
+};
+
+// What a thread keeps between its walks; its memory is the caller's, about 25 KiB.
 struct unwind_thread {
     uint64_t low, high; // its stack
     uint64_t version;   // of the table that the cache is from
@@ -40,6 +61,8 @@ struct unwind_thread {
     uint64_t walk; // which one this is
     uint32_t entered_next;
     struct unwind_entered entered[UNWIND_ENTERED]; // the modules met last
+    uint32_t memo_number;
+    struct unwind_memo memos[UNWIND_MEMOS];
     struct unwind_rule cache[UNWIND_SETS][UNWIND_WAYS];
 };
 
@@ -67,6 +90,8 @@ struct unwind_result {
     uint32_t count;
     uint32_t exact; // so many are by CFI; the frames from there on rest on a frame pointer
     enum unwind_end end;
+    uint32_t
+        same; // not 0: the same frames, from outermost to innermost, as every walk of this thread with this number
     // Code was loaded or closed since the last refresh of the table (unwind_table.h) that the walk met: after the next
     // refresh it may come out better.
     bool stale;

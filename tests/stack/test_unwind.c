@@ -40,7 +40,8 @@ static struct {
     struct random random;
     uint32_t left;
     uint32_t paths, signals, sorts;
-    bool foreign; // there are frames of libc's or the kernel's in between
+    uint32_t repeated; // walks that were found to be the same as one before
+    bool foreign;      // there are frames of libc's or the kernel's in between
 } truth;
 
 static volatile uint64_t sink;
@@ -80,6 +81,13 @@ __attribute__((noinline)) static struct unwind_result walk_all(uint64_t *frames)
     assert_int_equal(result.end, UNWIND_OUTERMOST);
     assert_int_equal(result.exact, result.count);
     assert_int_equal(again.end, UNWIND_OUTERMOST);
+    for (int i = 0; i < 3; i++) {
+        uint64_t repeated[FRAMES_MAX];
+        struct unwind_result same = unwind_walk(&thread, &registers, repeated, FRAMES_MAX);
+        truth.repeated += same.same != 0;
+        assert_int_equal(same.exact, same.count);
+        require_same("the same walk again", repeated, same.count, frames, (int)result.count);
+    }
     require_same("the full walk", frames, result.count, full, (int)again.count);
     int count = backtrace((void **)other, FRAMES_MAX);
     require_same("backtrace()", frames, result.count, other, count);
@@ -286,6 +294,73 @@ static void test_paths(void **state) {
     free(alternate.ss_sp);
 }
 
+// --- other callers in the same place -------------------------------------------------------------
+
+__attribute__((noinline)) static void inner(void) {
+    uint64_t frames[FRAMES_MAX];
+    walk_all(frames);
+    sink++;
+}
+
+// From three places: only a return address tells which.
+__attribute__((noinline)) static void middle(uint64_t from) {
+    if (from % 3 == 0) {
+        inner();
+        sink += 1;
+    } else if (from % 3 == 1) {
+        inner();
+        sink += 2;
+    } else {
+        inner();
+        sink += 3;
+    }
+}
+
+// Found by its frame pointer; how far the callers are apart differs, but not where the innermost is.
+__attribute__((noinline)) static void apart(size_t size, size_t rest, uint64_t from) {
+    char *bytes = alloca(16 + size * 64);
+    bytes[size] = 1;
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+    if (rest == SIZE_MAX) {
+        middle(from);
+    } else if (size % 2) {
+        apart(rest, SIZE_MAX, from);
+        sink += 1;
+    } else {
+        apart(rest, SIZE_MAX, from);
+        sink += 2;
+    }
+    sink += (uint64_t)bytes[size];
+}
+
+__attribute__((noinline)) static void outer(uint64_t from) {
+    size_t size = from / 9 % 4;
+    if (from / 3 % 3 == 0) {
+        apart(size, 3 - size, from);
+        sink += 1;
+    } else if (from / 3 % 3 == 1) {
+        apart(size, 3 - size, from);
+        sink += 2;
+    } else {
+        apart(size, 3 - size, from);
+        sink += 3;
+    }
+}
+
+static void test_same_place(void **state) {
+    (void)state;
+    prepare();
+    struct random random = {3};
+    uint32_t before = truth.repeated;
+    for (uint32_t i = 0; i < PATHS; i++) {
+        uint64_t from = random_below(&random, 36), times = 1 + random_below(&random, 3);
+        while (times--)
+            outer(from);
+    }
+    print_message("%u walks like one before\n", truth.repeated - before);
+    assert_true(truth.repeated - before > PATHS / 4);
+}
+
 static void *other_thread(void *argument) {
     test_paths(argument);
     return NULL;
@@ -353,6 +428,7 @@ int main(void) {
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_same_place),
         cmocka_unit_test(test_thread),
 #if defined(__x86_64__)
         cmocka_unit_test(test_every_instruction),
