@@ -109,7 +109,7 @@ def main(truth_path, trace_path, launches, program):
         column = frame.columns
         for row, kind in enumerate(column[KIND]):
             stack = column[STACK][row] if STACK in column else None
-            if kind == API and stack is not None:
+            if kind == API and stack is not None and CORRELATION in column:  # a batch of waits alone has none
                 calls[column[CORRELATION][row]] = stack
             if kind == KERNEL and OFFSET in column:
                 found[column[OFFSET][row]] = stack
