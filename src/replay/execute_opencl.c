@@ -228,8 +228,6 @@ static void release_handle(struct run *run, const struct live *live) {
 static void release_all(struct run *run) {
     for (size_t i = run->live_count; i-- > 1;) {
         struct live *live = &run->lives[i];
-        free(live->arguments);
-        free(live->uses);
         if (live->hold)
             run->cl->clReleaseEvent(live->hold);
         if (live->handle.any && !live->released)
@@ -255,6 +253,10 @@ tsmith_status run_end(struct run *run, tsmith_status status) {
     chunk_table_finish(&run->by_id);
     chunk_table_finish(&run->awaited);
     chunk_table_finish(&run->states);
+    for (size_t i = 1; i < run->live_count; i++) {
+        free(run->lives[i].arguments);
+        free(run->lives[i].uses);
+    }
     free(run->mapped);
     free(run->lives);
     included_drop(run);
