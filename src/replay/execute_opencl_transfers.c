@@ -383,6 +383,7 @@ tsmith_status execute_map(struct run *run, struct command *command) {
     command->status = CL_INVALID_VALUE;
     void *at = map(run, command, &place, size, &rows, &done);
     if (!at || command->status != CL_SUCCESS) {
+        run_note(run, "a map could not be made as it was recorded (OpenCL error %d)", command->status);
         if (brings)
             result_missing(run, place.memory, "it could not be mapped again");
         return TSMITH_OK;
