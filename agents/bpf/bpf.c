@@ -61,6 +61,17 @@ static bool has_tracepoint(const struct btf *kernel, const char *name) {
     return kernel && btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
 }
 
+// How many arguments a tracepoint has; 0: there is none.
+static unsigned arguments_of(const struct btf *kernel, const char *name) {
+    char type[64];
+    snprintf(type, sizeof type, "btf_trace_%s", name);
+    const int id = kernel ? btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) : 0;
+    const struct btf_type *is = id > 0 ? btf__type_by_id(kernel, (unsigned)id) : NULL;
+    is = is ? btf__type_by_id(kernel, is->type) : NULL;                   // the pointer
+    is = is && btf_is_ptr(is) ? btf__type_by_id(kernel, is->type) : NULL; // the function
+    return is && btf_is_func_proto(is) && btf_vlen(is) ? btf_vlen(is) - 1u : 0;
+}
+
 // Programs whose tracepoints this kernel lacks, and those nobody asked for, are not loaded: a group all or none.
 static bool choose_group(const struct btf *kernel, bool wanted, struct bpf_program *const *programs,
                          const char *const *tracepoints, size_t count) {
@@ -135,6 +146,7 @@ static void choose_programs(struct agent_bpf *agent) {
     struct bpf_program *const timers[] = {skeleton->progs.on_timer_enter, skeleton->progs.on_timer_leave};
     static const char *const timer_points[] = {"hrtimer_expire_entry", "hrtimer_expire_exit"};
     CHOOSE_GROUP(kernel, agent->sched, sched, sched_points);
+    skeleton->rodata->with_state = arguments_of(kernel, "sched_switch") >= 4;
     CHOOSE_GROUP(kernel, agent->sched, devices, device_points);
     CHOOSE_GROUP(kernel, agent->sched, softirqs, softirq_points);
     CHOOSE_GROUP(kernel, agent->sched, timers, timer_points);

@@ -18,6 +18,8 @@ const volatile unsigned launcher;           // the recording process: its childr
 const volatile unsigned launcher_namespace; // of its process numbers, as an inode
 const volatile bool with_stacks;            // of the kernel and the program, where a thread waits
 
+const volatile bool with_state; // of a thread that stops running, as an argument (Linux 5.19 and newer)
+
 unsigned launcher_level; // of its namespace, once it has a child
 
 struct {
@@ -395,10 +397,13 @@ static int kernel_stack(void *context) {
     return stack;
 }
 
-static void stop_running(void *context, struct task_struct *task, bool preempted) {
+static void stop_running(unsigned long long *context, struct task_struct *task, bool preempted) {
     const unsigned thread = (unsigned)task->pid;
     struct off off = {.start = bpf_ktime_get_ns(),
-                      .state = preempted ? 0 : state_of(task),
+                      // Who wakes it may have changed its own word for it by now.
+                      .state = preempted    ? 0
+                               : with_state ? (unsigned)context[3]
+                                            : state_of(task),
                       .stack = -1,
                       .waker_stack = -1,
                       .copy = -1};

@@ -65,7 +65,9 @@ for name, role in said.items():
         return [e for e in mine if wait[0] - 2000 <= e["start"] and e["start"] + e["duration"] <= wait[1] + 2000]
     for wait in role["sleeps"]:
         slept = [e for e in within(wait) if e["operation"] == "sleeping"]
-        assert len(slept) == 1 and slept[0]["name"] == "clock_nanosleep", (wait, within(wait))
+        near = [e for e in mine if e["start"] < wait[1] + 300000 and e["start"] + e["duration"] > wait[0] - 300000]
+        lost = [e for e in trace["events"] if e["kind"] == "loss"]
+        assert len(slept) == 1 and slept[0]["name"] == "clock_nanosleep", (wait, near, lost)
         # At least as long as asked for, up to what the scheduler's clock is finer than the trace's.
         assert slept[0]["duration"] >= role["nap"] * 0.999
         if "woken" not in slept[0]:
