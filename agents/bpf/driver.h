@@ -204,7 +204,11 @@ int BPF_PROG(on_fault, unsigned long address, struct pt_regs *registers, unsigne
     if (!is_recorded(task))
         return 0;
     struct agent_bpf_driver call = {.address = address, .result = (long long)why};
-    if (bpf_find_vma(task, address, look_at_area, &call, 0) || !call.number)
+    enum { NOT_THERE = -2 }; // ENOENT; other failures: somebody changes the process's memory at this moment
+    const long failed = bpf_find_vma(task, address, look_at_area, &call, 0);
+    if (failed && failed != NOT_THERE)
+        count_lost(LOST_FAULTS);
+    if (failed || !call.number)
         return 0;
     struct agent_bpf_driver *record = reserve(sizeof *record);
     if (!record)

@@ -213,7 +213,8 @@ static void put_end(tsmith_watch *watch) {
                            .lost_copies_room = table->lost(watch->agent, AGENT_BPF_LOST_COPIES_ROOM),
                            .unread_code = watch->copies.unread_code,
                            .short_copies = watch->copies.short_copies,
-                           .unspooled = watch->unspooled};
+                           .unspooled = watch->unspooled,
+                           .lost_faults = table->lost(watch->agent, AGENT_BPF_LOST_FAULTS)};
     put(watch, &watch->ended, sizeof watch->ended);
     spool_flush(watch);
 }

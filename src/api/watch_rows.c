@@ -552,6 +552,11 @@ static void end(struct rows *rows) {
          "threads or processes were too many for the kernel's tables");
     note(rows, ended->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
     note_stacks(rows, ended);
+    if (ended->lost_faults)
+        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNTRACED, 0, true,
+                    "%llu faults came while the process's memory was being changed: any of them may have "
+                    "been of a device's",
+                    (unsigned long long)ended->lost_faults);
     if (!ended->head.type)
         ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_PROCESS_DIED, 0, true,
                     "the recording was killed: what the kernel had not handed over by then is lost");

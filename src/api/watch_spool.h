@@ -54,6 +54,7 @@ struct watch_end {
     uint64_t unread_code;  // stacks of processes that were gone before it was known where their code lay
     uint64_t short_copies; // stacks that go on beyond what is copied
     uint64_t unspooled;
+    uint64_t lost_faults;
 };
 
 #endif

@@ -25,6 +25,7 @@ enum agent_bpf_lost {
     AGENT_BPF_LOST_STACKS,
     AGENT_BPF_LOST_COPIES_RATE, // long waits of threads whose stack was copied too often already
     AGENT_BPF_LOST_COPIES_ROOM, // too many threads waited at once
+    AGENT_BPF_LOST_FAULTS,      // of memory that could not be looked at just then
 };
 
 // ---- records

@@ -34,6 +34,7 @@ del said["end"]
 tracks = {track["id"]: track for track in trace["tracks"]}
 pids = {process["id"]: process["pid"] for process in trace["processes"]}
 mine = collections.defaultdict(list)
+lost = [e for e in trace["events"] if e["kind"] == "loss" and e["reason"] == "untraced"]
 for event in trace["events"]:
     if event["kind"] == "driver":
         track = tracks[event["track"]]
@@ -53,10 +54,11 @@ for role in said.values():
     touched = [e["address"] // role["page"] * role["page"] for e in events if e["operation"] == "device_fault"]
     pages = list(range(role["address"], role["address"] + role["bytes"], role["page"]))
     # Memory that is there already when it is touched is no fault; each page is there after one.
+    # One that comes while the process's memory is being changed is not looked up, and counted.
     if with_faults:
-        assert touched == pages, (touched, pages)
+        assert touched == pages or (lost and set(touched) < set(pages)), (touched, pages, lost)
     assert len(events) == len(ioctls) + len(maps) + len(touched)
-assert not [e for e in trace["events"] if e["kind"] == "loss"]
+assert not [e for e in trace["events"] if e["kind"] == "loss" and e not in lost]
 PY
 # What is no device node is said, and nothing is run.
 code=0
