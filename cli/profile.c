@@ -332,6 +332,16 @@ static int conclude(const struct invocation *invocation, const char *path, const
     return summary.exit_code;
 }
 
+// The file that was begun for nothing, wherever a link leads to it. What is no file was not begun by us: a device (or pipe)
+// stays, also for somebody who may remove it.
+static void remove_begun(const char *path) {
+    struct stat there;
+    char *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? realpath(path, NULL) : NULL;
+    if (file)
+        unlink(file);
+    free(file);
+}
+
 // Nothing was run: why, as an exit code.
 static int not_run(const struct record_request *request, const struct record_result *result) {
     complain("%s", result->error.message);
@@ -339,7 +349,7 @@ static int not_run(const struct record_request *request, const struct record_res
         complain("%s was not run: choose another file with --output", request->argv[0]);
         return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
     }
-    unlink(request->path);
+    remove_begun(request->path);
     if (result->stage == RECORD_START && result->status == TSMITH_ERROR_NOT_FOUND)
         return EXIT_NOT_FOUND;
     if (result->stage == RECORD_START && result->status == TSMITH_ERROR_PERMISSION)

@@ -19,7 +19,8 @@ enum {
 
 struct plan_column {
     tsmith_column column;
-    size_t field; // in otf2->fields
+    size_t field;     // in otf2->fields
+    tsmith_type type; // it is told as: of a stack, a text
     bool is_silent, is_series;
 };
 
@@ -72,6 +73,8 @@ static uint64_t bits_of(const struct plan *plan, const struct plan_column *it, u
     if (it->column.type == TSMITH_TYPE_LIST)
         return list_text(otf2, it, row);
     uint64_t value = value_at(it, row);
+    if (it->type != it->column.type)
+        return otf2_path(otf2, (uint32_t)value);
     if (it->column.type == TSMITH_TYPE_STRING)
         return otf2_string(otf2, (uint32_t)value);
     if (it->column.type == TSMITH_TYPE_TRACK) {
@@ -86,7 +89,7 @@ static uint64_t bits_of(const struct plan *plan, const struct plan_column *it, u
 // ---- rows
 
 static struct otf2_value attribute_of(const struct plan *plan, const struct plan_column *it, uint32_t row) {
-    return (struct otf2_value){plan->otf2->fields[it->field].attribute, otf2_type(it->column.type),
+    return (struct otf2_value){plan->otf2->fields[it->field].attribute, otf2_type(it->type),
                                bits_of(plan, it, row)};
 }
 
@@ -146,11 +149,13 @@ static void plan_column(struct plan *plan, tsmith_column column) {
     struct otf2 *otf2 = plan->otf2;
     tsmith_field_info info;
     bool is_told = column.field == TSMITH_FIELD_KIND || column.field == TSMITH_FIELD_NAME; // by the region
-    size_t field = is_told ? 0 : otf2_field(otf2, column.field, column.type);
+    bool is_stack = column.field == TSMITH_FIELD_STACK && tsmith_dictionary_stack_count(otf2->dictionary) > 1;
+    tsmith_type type = is_stack ? TSMITH_TYPE_STRING : column.type;
+    size_t field = is_told ? 0 : otf2_field(otf2, column.field, type);
     if (field == SIZE_MAX || !tsmith_dictionary_describe_field(otf2->dictionary, column.field, &info))
         return; // a field that nobody described has no name
     struct plan_column *it = &plan->columns[plan->count++];
-    *it = (struct plan_column){column, field, column.field <= TSMITH_FIELD_NAME,
+    *it = (struct plan_column){column, field, type, column.field <= TSMITH_FIELD_NAME,
                                origin_is_series(otf2->origin, &column, &info)};
     if (column.field == TSMITH_FIELD_START)
         plan->start = it;

@@ -13,6 +13,7 @@
 #include "export/origin.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/dictionary.h"
+#include "tracesmith/stacks.h"
 
 // A value of an event. An event that waits is a row of these: first a head (ref: its region; type: how many series
 // follow; bits: OTF2_EVENT_*), then its series (ref: the metric), then its attributes.
@@ -74,7 +75,8 @@ struct otf2 {
     uint32_t *strings; // ref + 1 by id; 0: not told
     size_t string_capacity;
     uint32_t string_count, region_count, metric_count;
-    struct otf2_map constants, regions, metrics;
+    struct otf2_map constants, regions, metrics, paths;
+    tsmith_stack_names *stacks; // NULL until a stack is told
     struct otf2_field *fields;
     size_t field_count, field_capacity;
     size_t held;         // bytes that wait
@@ -99,6 +101,8 @@ bool otf2_check(struct otf2 *otf2, OTF2_ErrorCode code, const char *what);
 OTF2_StringRef otf2_text(struct otf2 *otf2, const char *bytes, size_t length);
 OTF2_StringRef otf2_constant(struct otf2 *otf2, const char *text);
 OTF2_StringRef otf2_string(struct otf2 *otf2, uint32_t id);
+// A call stack as flame graphs have it.
+OTF2_StringRef otf2_path(struct otf2 *otf2, uint32_t stack);
 OTF2_AttributeRef otf2_attribute(struct otf2 *otf2, uint32_t field, tsmith_type type);
 // `name` is a string of the dictionary, or UINT64_MAX when the event has none.
 OTF2_RegionRef otf2_region(struct otf2 *otf2, uint64_t name, tsmith_kind kind, bool instant,

@@ -112,6 +112,31 @@ OTF2_StringRef otf2_string(struct otf2 *otf2, uint32_t id) {
     return otf2->strings[id] - 1;
 }
 
+static OTF2_StringRef put_path(struct otf2 *otf2, uint32_t stack) {
+    if (!otf2->stacks && tsmith_stack_names_create(otf2->dictionary, &otf2->stacks) != TSMITH_OK) {
+        otf2_no_memory(otf2);
+        return 0;
+    }
+    size_t length = tsmith_stack_path(otf2->stacks, stack, NULL, 0);
+    char *path = malloc(length + 1);
+    if (!path) {
+        otf2_no_memory(otf2);
+        return 0;
+    }
+    (void)tsmith_stack_path(otf2->stacks, stack, path, length + 1);
+    OTF2_StringRef string = otf2_text(otf2, path, length);
+    free(path);
+    return string;
+}
+
+OTF2_StringRef otf2_path(struct otf2 *otf2, uint32_t stack) {
+    bool is_new;
+    struct otf2_slot *slot = slot_of(otf2, &otf2->paths, (uint64_t)stack + 1, &is_new);
+    if (slot && is_new)
+        slot->value = put_path(otf2, stack);
+    return slot ? slot->value : 0;
+}
+
 // ---- attributes
 
 OTF2_Type otf2_type(tsmith_type type) {
@@ -252,5 +277,7 @@ void otf2_definitions_finish(struct otf2 *otf2) {
     free(otf2->constants.slots);
     free(otf2->regions.slots);
     free(otf2->metrics.slots);
+    free(otf2->paths.slots);
+    tsmith_stack_names_destroy(otf2->stacks);
     free(otf2->fields);
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,15 @@ def check_refusals(directory):
     with open(keep, "rb") as file:
         before = file.read()
     profile("-o", keep, "tracesmith-no-such-program", code=127)
+    # What was no file before is there afterwards: a link to a device here, and the device behind it. A link to a file
+    # stays, and the file goes that was begun for nothing.
+    link, device = os.path.join(directory, "link"), os.path.join(directory, "device")
+    os.symlink("/dev/null", device)
+    profile("-o", device, "tracesmith-no-such-program", code=127)
+    check(os.path.islink(device) and stat.S_ISCHR(os.stat(device).st_mode), "a device was removed")
+    os.symlink("begun.sbt", link)
+    profile("-o", link, "tracesmith-no-such-program", code=127)
+    check(os.path.islink(link) and not os.path.exists(link), "what was begun for nothing is left")
     with open(keep, "rb") as file:
         check(file.read() == before, "a misspelt program does not replace an earlier trace")
 
