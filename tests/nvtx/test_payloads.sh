@@ -12,7 +12,10 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 here=$TRACESMITH_SOURCE_DIR/tests/nvtx
-"${CC:-cc}" -O1 -w -isystem "$include" -o "$work/say" "$here/say_payloads.c" -ldl -lm
+sanitize=${TRACESMITH_SANITIZE:+-fsanitize=$TRACESMITH_SANITIZE}
+[ -z "$sanitize" ] || sanitize="$sanitize $here/../leaks_allowed.c"
+# shellcheck disable=SC2086 # the words of $sanitize are several
+"${CC:-cc}" -O1 -w $sanitize -isystem "$include" -o "$work/say" "$here/say_payloads.c" -ldl -lm
 for other in "${include%include}lib64/libcupti.so" "${include%include}extras/CUPTI/lib64/libcupti.so"; do
     [ ! -e "$other" ] || break
     other=
