@@ -3,20 +3,11 @@
 # profile --driver=NODE against what a program says of its own calls of device nodes: every ioctl with its number, result and
 # time, every mmap with its address, a fault for every page it touched; and nothing of what it asked of others.
 set -eu
-: "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}"
+: "${TRACESMITH_SOURCE_DIR:?}"
+# shellcheck source=tests/watch/common.sh
+. "$TRACESMITH_SOURCE_DIR/tests/watch/common.sh"
 program=$TRACESMITH_BUILD_DIR/tests/programs/device_calls
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-{ [ -x "$TRACESMITH" ] && [ -x "$program" ]; } || skip "the command or the programs are not built"
-command -v python3 >/dev/null || skip "no python3 to judge with"
+[ -x "$program" ] || skip "the programs are not built"
 [ -f "$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-bpf.so" ] || skip "built without libbpf"
 code=0
 "$TRACESMITH" profile --driver=/dev/null --driver=/dev/zero -o "$work/run.sbt" -- "$program" >"$work/said.json" 2>"$work/err" ||

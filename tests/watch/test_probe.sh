@@ -4,17 +4,9 @@
 # threads, recursively and in processes started later: as often as the program calls them. A name that is nearly right is asked
 # about, and nothing is run.
 set -eu
-: "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
+: "${TRACESMITH_SOURCE_DIR:?}"
+# shellcheck source=tests/watch/common.sh
+. "$TRACESMITH_SOURCE_DIR/tests/watch/common.sh"
 [ -f "$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-bpf.so" ] || skip "built without libbpf"
 command -v c++ >/dev/null || skip "no compiler of C++"
 cat >"$work/shop.cc" <<'CC'

@@ -3,20 +3,11 @@
 # profile --sched and --probe against what a program says of itself: where it waited, when, and who woke it; how often a
 # function of it was called. Somebody without the right is told what is needed, and nothing is run.
 set -eu
-: "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}"
+: "${TRACESMITH_SOURCE_DIR:?}"
+# shellcheck source=tests/watch/common.sh
+. "$TRACESMITH_SOURCE_DIR/tests/watch/common.sh"
 waits=$TRACESMITH_BUILD_DIR/tests/programs/waits
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-{ [ -x "$TRACESMITH" ] && [ -x "$waits" ]; } || skip "the command or the programs are not built"
-command -v python3 >/dev/null || skip "no python3 to judge with"
+[ -x "$waits" ] || skip "the programs are not built"
 [ -f "$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-bpf.so" ] || {
     # Without it the option says what is missing, and nothing is run.
     code=0

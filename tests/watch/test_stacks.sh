@@ -3,20 +3,11 @@
 # profile --sched --stacks: a program waits and wakes on paths that it has chosen and prints. Every long wait has exactly its
 # path, and the path of who woke it, in code without frame pointers.
 set -eu
-: "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}"
+: "${TRACESMITH_SOURCE_DIR:?}"
+# shellcheck source=tests/watch/common.sh
+. "$TRACESMITH_SOURCE_DIR/tests/watch/common.sh"
 program=$TRACESMITH_BUILD_DIR/tests/programs/wait_paths
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-{ [ -x "$TRACESMITH" ] && [ -x "$program" ]; } || skip "the command or the programs are not built"
-command -v python3 >/dev/null || skip "no python3 to judge with"
+[ -x "$program" ] || skip "the programs are not built"
 [ -f "$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-bpf.so" ] || skip "built without libbpf"
 [ "$(uname -m)" = x86_64 ] || skip "the registers at a wait are known here for x86-64 only"
 code=0
