@@ -205,7 +205,7 @@ static void add_rest(struct buffer *buffer, uint64_t number, uint64_t time, uint
                                   .copy_kind = 1 + number / 8 % 2,
                                   .source_kind = 1,
                                   .destination_kind = 3,
-                                  .bytes = 4096 << number / 8 % 8,
+                                  .bytes = UINT64_C(4096) << number / 8 % 8,
                                   .start = time + 4000,
                                   .end = time + 5500,
                                   .context = 1,
