@@ -19,7 +19,8 @@
 #include "capture/channel_private.h"
 #include "stack/stack_table.h"
 
-enum { SEGMENTS = 9, PATIENCE = 4096 }; // yields
+// PATIENCE, in yields: some ms, which the helper needs for a segment of many MiB while the processors are busy.
+enum { SEGMENTS = 9, PATIENCE = 1 << 16 };
 #define SEGMENT_FIRST (UINT64_C(1) << 20)
 
 static struct {
