@@ -103,6 +103,8 @@ const char *agent_device_type(cl_device_type type);
 extern const char entry_name[];
 extern cl_icd_dispatch entry_table;
 void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
+// entry/fetched.c: the number (below 31) of a function of an extension that enqueues; -1: it is none.
+int entry_fetched(const char *name);
 
 // The wrappers, of the driver's own types.
 #define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) layer_##name;

@@ -7,33 +7,14 @@
 
 #include "agent.h"
 
-static const char *const enqueue_functions[] = {
-    "clEnqueueCommandBufferKHR",
-    "clEnqueueMemcpyINTEL",
-    "clEnqueueMemFillINTEL",
-    "clEnqueueMemsetINTEL",
-    "clEnqueueMigrateMemINTEL",
-    "clEnqueueSVMFreeARM",
-    "clEnqueueSVMMemcpyARM",
-    "clEnqueueSVMMemFillARM",
-    "clEnqueueSVMMapARM",
-    "clEnqueueSVMUnmapARM",
-    "clEnqueueTaskINTEL",
-    "clEnqueueReadHostPipeINTEL",
-    "clEnqueueWriteHostPipeINTEL",
-    "clEnqueueAcquireExternalMemObjectsKHR",
-    "clEnqueueReleaseExternalMemObjectsKHR",
-    "clEnqueueSignalSemaphoresKHR",
-    "clEnqueueWaitSemaphoresKHR",
-    "clEnqueueReadGlobalVariableINTEL",
-    "clEnqueueWriteGlobalVariableINTEL",
-};
-
 static void note(const char *name, const void *function) {
-    static atomic_bool noted[sizeof enqueue_functions / sizeof *enqueue_functions];
-    for (size_t i = 0; function && name && i < sizeof noted / sizeof *noted; i++)
-        if (strcmp(name, enqueue_functions[i]) == 0 && agent_on() && !atomic_exchange(&noted[i], true))
-            channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+    enum { LIST = 31 };
+    static _Atomic uint32_t noted; // a bit for each
+    if (!function || !name || !agent_on())
+        return;
+    const int number = strcmp(name, "clEnqueueCommandBufferKHR") == 0 ? LIST : entry_fetched(name);
+    if (number >= 0 && !(atomic_fetch_or(&noted, 1u << number) >> number & 1))
+        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
 
 void *layer_clGetExtensionFunctionAddress(const char *name) {

@@ -6,28 +6,6 @@
 
 #include "recorder.h"
 
-// What they write is memory of their own kind, which no recorded command has, or of another API.
-static const char *const not_recorded[] = {
-    "clEnqueueMemcpyINTEL",
-    "clEnqueueMemFillINTEL",
-    "clEnqueueMemsetINTEL",
-    "clEnqueueMigrateMemINTEL",
-    "clEnqueueSVMFreeARM",
-    "clEnqueueSVMMemcpyARM",
-    "clEnqueueSVMMemFillARM",
-    "clEnqueueSVMMapARM",
-    "clEnqueueSVMUnmapARM",
-    "clEnqueueTaskINTEL",
-    "clEnqueueReadHostPipeINTEL",
-    "clEnqueueWriteHostPipeINTEL",
-    "clEnqueueAcquireExternalMemObjectsKHR",
-    "clEnqueueReleaseExternalMemObjectsKHR",
-    "clEnqueueSignalSemaphoresKHR",
-    "clEnqueueWaitSemaphoresKHR",
-    "clEnqueueReadGlobalVariableINTEL",
-    "clEnqueueWriteGlobalVariableINTEL",
-};
-
 // Not the extension's own type: older headers have none, and the layout of its arguments is fixed.
 typedef cl_int(CL_API_CALL *enqueue_list)(cl_uint count, cl_command_queue *queues, void *list,
                                           cl_uint wait_count, const cl_event *waits, cl_event *event);
@@ -66,14 +44,14 @@ static void *give_list(void *function) {
 }
 
 static void *give(const char *name, void *function) {
-    static atomic_bool said[sizeof not_recorded / sizeof *not_recorded];
+    static _Atomic uint32_t said; // a bit for each
     if (!function || !name || !recorder_on())
         return function;
     if (strcmp(name, "clEnqueueCommandBufferKHR") == 0)
         return give_list(function);
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        if (strcmp(name, not_recorded[i]) == 0 && !atomic_exchange(&said[i], true))
-            refuse(name, "the program fetched it by name: what it enqueues is not recorded", NULL, 0, NULL);
+    const int number = entry_fetched(name);
+    if (number >= 0 && !(atomic_fetch_or(&said, 1u << number) >> number & 1))
+        refuse(name, "the program fetched it by name: what it enqueues is not recorded", NULL, 0, NULL);
     return function;
 }
 
