@@ -106,6 +106,7 @@ struct object {
     bool known;   // what it holds is what the recording says
     bool written; // by a recorded command, and not copied since
     bool many_writers;
+    uint32_t copier; // the thread that is asking the driver for a copy of it; 0: none is
     uint8_t writer_count;
     struct object *writers[4]; // the queues that may have written it
     cl_event hold;             // a copy is being made: who writes waits for it

@@ -3,7 +3,9 @@
 // computed and it is about to overwrite. The first touch of memory by a recorded command costs a copy; everything else a
 // look at the object. Rules: recorder.h.
 #include <stdlib.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "recorder.h"
 
 static unsigned how_of(const struct argument *argument, const struct object *target) {
@@ -121,24 +123,59 @@ static cl_event take_hold(struct object *memory) {
     return hold;
 }
 
+// With the lock held, which it gives away meanwhile: a thread that copies memory asks the driver for it without the lock. What
+// comes after the copy waits until the driver has it, and not for ever where a driver lets that thread wait for this one.
+// False when it did not wait long enough.
+static bool wait_for_copier(const struct object *memory) {
+    static const int64_t PATIENCE = 10000000000; // ns
+    const struct timespec nap = {.tv_nsec = 50000};
+    if (!memory->copier || memory->copier == range_thread())
+        return true;
+    const int64_t until = clock_trace_now() + PATIENCE;
+    while (memory->copier && clock_trace_now() < until) {
+        pthread_mutex_unlock(&recorder.lock);
+        nanosleep(&nap, NULL);
+        pthread_mutex_lock(&recorder.lock);
+    }
+    return !memory->copier;
+}
+
+// The copies that must be made of memory before a command touches it.
+static void copy_before(const struct touch *touch, struct object *memory, unsigned how) {
+    const bool fine = memory->kind == OBJECT_SHARED && (memory->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER);
+    pthread_mutex_lock(&recorder.lock);
+    const bool in_turn = wait_for_copier(memory);
+    const bool content = touch->recorded && (!memory->known || fine) && !(how & TOUCH_WHOLE);
+    const bool verify = !touch->recorded && memory->written && (how & (TOUCH_WRITES | TOUCH_WHOLE));
+    memory->known |= content;
+    if (verify)
+        memory->written = false;
+    if (content || verify)
+        memory->copier = range_thread();
+    pthread_mutex_unlock(&recorder.lock);
+    if (!in_turn)
+        refuse("threads",
+               "the driver did not take the copy of what one thread's command reads before another's could "
+               "change it",
+               NULL, 0, NULL);
+    if (content)
+        snapshot_take(memory, RECORDING_CONTENT, 0);
+    if (verify && !fine)
+        snapshot_take(memory, RECORDING_VERIFY, 0);
+    if (content || verify) {
+        pthread_mutex_lock(&recorder.lock);
+        memory->copier = 0;
+        pthread_mutex_unlock(&recorder.lock);
+    }
+}
+
 void touch_object(struct touch *touch, struct object *memory, unsigned how) {
     if (!touch->on || !memory)
         return;
     memory = object_root(memory);
     if (memory->kind == OBJECT_OPAQUE)
         return;
-    const bool fine = memory->kind == OBJECT_SHARED && (memory->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER);
-    pthread_mutex_lock(&recorder.lock);
-    const bool content = touch->recorded && (!memory->known || fine) && !(how & TOUCH_WHOLE);
-    const bool verify = !touch->recorded && memory->written && (how & (TOUCH_WRITES | TOUCH_WHOLE));
-    memory->known |= content;
-    if (verify)
-        memory->written = false;
-    pthread_mutex_unlock(&recorder.lock);
-    if (content)
-        snapshot_take(memory, RECORDING_CONTENT, 0);
-    if (verify && !fine)
-        snapshot_take(memory, RECORDING_VERIFY, 0);
+    copy_before(touch, memory, how);
     if (!(how & (TOUCH_WRITES | TOUCH_WHOLE)))
         return;
     if (how & TOUCH_WHOLE)
