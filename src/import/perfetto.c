@@ -202,6 +202,21 @@ static void read_data(struct pf *pf, struct pf_sequence *sequence, const struct 
     case 53:
         pf_read_render_stage(pf, sequence, in, time);
         break;
+    case 54:
+        pf_read_streaming(pf, sequence, in, packet->has_timestamp, time);
+        break;
+    case 61:
+        pf_read_module_symbols(pf, in);
+        break;
+    case 66:
+    case 135:
+        if (!packet->has_timestamp)
+            pf_problem(pf, PF_PROBLEM_NO_TIME);
+        else if (packet->data.number == 66)
+            pf_read_perf_sample(pf, sequence, in, time);
+        else
+            pf_read_stack_sample(pf, sequence, in, time);
+        break;
     case 60:
         pf_read_track(pf, in);
         break;
@@ -372,6 +387,7 @@ static void destroy(void *self) {
     gather_finish(&pf->gather);
     pf_tracks_finish(pf);
     pf_state_finish(pf);
+    pf_stacks_finish(pf);
     pf_event_finish(&pf->event);
     input_close(&pf->input);
     tsmith_dictionary_destroy(pf->dictionary);

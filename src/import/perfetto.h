@@ -4,7 +4,8 @@
 // perfetto.c takes the file apart into packets and is the source; perfetto_state.c keeps what a sequence of packets
 // says once (texts, defaults, clocks); perfetto_tracks.c knows processes, threads and tracks; perfetto_event.c turns
 // track events into rows and pairs begins with ends; perfetto_values.c reads their annotations; perfetto_gpu.c reads GPU
-// render stages and counters; perfetto_ledger.c counts what was not read.
+// render stages and counters; perfetto_stacks.c makes call stacks, perfetto_samples.c reads samples of them;
+// perfetto_ledger.c counts what was not read.
 //
 // A file that our exporter wrote says so ("tracesmith.export"), and what it says about processes, tracks and fields
 // beside the format is then used to make the same events again.
@@ -38,12 +39,19 @@ enum {
     PF_NAMES = 2,
     PF_ANNOTATIONS = 3,
     PF_LOCATIONS = 4,
+    PF_FUNCTION_NAMES = 5,
+    PF_CALLSTACKS = 7,
+    PF_BUILD_IDS = 16,
+    PF_MAPPING_PATHS = 17,
+    PF_SOURCE_PATHS = 18,
     PF_LOG_BODIES = 20,
     PF_CONTEXTS = 23,
     PF_SPECIFICATIONS = 24,
     PF_STRINGS = 29,
     PF_CORRELATIONS = 43,
-    PF_KERNELS = 1000
+    PF_KERNELS = 1000,
+    PF_TASK_CONTEXTS = 2000, // of stack samples
+    PF_WEIGHTS = 2002
 };
 
 // X(NAME, lost, reason, "text"): what can be wrong. lost: 1 when an event is missing for each.
@@ -57,6 +65,10 @@ enum {
     X(DROPPED, 0, TSMITH_REASON_VENDOR_DROPPED, "times that packets were dropped when they were recorded")   \
     X(NO_CLOCK, 0, TSMITH_REASON_CORRUPT, "times of a clock that the file does not relate to the others")    \
     X(NO_TEXT, 0, TSMITH_REASON_CORRUPT, "numbers of texts that the file does not have")                     \
+    X(NO_STACK, 0, TSMITH_REASON_CORRUPT,                                                                    \
+      "numbers of call stacks, or of their parts, that the file does not have")                              \
+    X(TOO_MANY_STACKS, 0, TSMITH_REASON_TABLE_FULL, "call stacks, more than can be kept")                    \
+    X(SAMPLES, 1, TSMITH_REASON_VENDOR_DROPPED, "samples that were lost or skipped when they were recorded") \
     X(NO_END, 0, TSMITH_REASON_UNMATCHED, "slices begun and not ended")                                      \
     X(NO_BEGIN, 0, TSMITH_REASON_UNMATCHED, "ends of slices that were not begun")                            \
     X(BACKWARDS, 0, TSMITH_REASON_CORRUPT, "slices that end before they begin")                              \
@@ -98,6 +110,7 @@ struct pf_sequence {
     struct pf_clock *clocks; // PF_MACHINE_CLOCKS of the sequence; NULL: none yet
     int64_t delta_us;        // of the older form of times
     uint32_t thread;         // index of the track of its thread, 0: none
+    bool weights_are_ns;     // of stack samples that do not say
 };
 
 enum pf_form { PF_BOOL, PF_UINT, PF_INT, PF_DOUBLE, PF_STRING, PF_JSON, PF_POINTER, PF_LIST, PF_FORMS };
@@ -202,6 +215,10 @@ struct pf {
     struct pf_event event; // being read
     uint32_t *stacks;      // by string: the call path that it is, 0: not asked for yet
     size_t stack_capacity;
+    struct pf_map module_map, frame_map; // by what symbols for the whole file name them
+    tsmith_symbol
+        *symbols; // by frame: what it is called, of inlined functions the innermost; frame 0: nothing
+    size_t symbol_capacity;
     uint32_t words[TSMITH_KIND_LIMIT]; // strings: names of the kinds, 0: not asked for yet
     char *scratch;                     // for JSON
     size_t scratch_used, scratch_capacity;
@@ -228,6 +245,11 @@ void pf_read_defaults(struct pf *pf, struct pf_sequence *sequence, struct proto_
 void pf_read_interned(struct pf *pf, struct pf_sequence *sequence, struct proto_in in);
 // What the sequence has under this number; false (and counted) when there is nothing.
 bool pf_text(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, uint64_t iid, uint32_t *out);
+// The same, without counting.
+bool pf_find(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, uint64_t iid, uint32_t *out);
+// Where the sequence keeps what it has under this number from now on; NULL (and counted) when there is no room, or when the
+// entry was `bad`.
+uint32_t *pf_text_slot(struct pf *pf, struct pf_sequence *sequence, uint32_t field, uint64_t iid, bool bad);
 void pf_read_clocks(struct pf *pf, struct pf_sequence *sequence, struct proto_in in);
 // A time of a clock as ns of the trace.
 int64_t pf_time(struct pf *pf, struct pf_sequence *sequence, uint64_t clock, uint64_t time);
@@ -289,6 +311,35 @@ void pf_end_events(struct pf *pf);
 
 void pf_read_render_stage(struct pf *pf, struct pf_sequence *sequence, struct proto_in in, int64_t time);
 void pf_read_gpu_counters(struct pf *pf, struct proto_in in, int64_t time);
+
+// ---- perfetto_stacks.c
+
+// The bytes of a module's build id as hexadecimal digits.
+uint32_t pf_build_id(struct pf *pf, const struct proto_field *field);
+// The modules, frames and stacks of InternedData, whose texts are known already.
+void pf_read_interned_stacks(struct pf *pf, struct pf_sequence *sequence, struct proto_in in);
+// A row of the dictionary; 0 (and counted) when the sequence has none of this number.
+uint32_t pf_stack(struct pf *pf, const struct pf_sequence *sequence, uint64_t iid);
+// The same of a stack that is told where it is needed: by names, or by the numbers of its frames.
+uint32_t pf_read_inline_stack(struct pf *pf, const struct pf_sequence *sequence, struct proto_in in);
+// A row of the dictionary, called `symbol` (whose frame does not matter).
+uint32_t pf_add_frame(struct pf *pf, tsmith_frame frame, const tsmith_symbol *symbol);
+// The name of the innermost function; 0: not known.
+uint32_t pf_innermost(const struct pf *pf, uint32_t stack);
+// What all frames of a file are called, told after them.
+void pf_read_module_symbols(struct pf *pf, struct proto_in in);
+void pf_stacks_finish(struct pf *pf);
+
+// ---- perfetto_samples.c
+
+void pf_read_sample_defaults(struct pf_sequence *sequence, struct proto_in in);
+void pf_read_task_context(struct pf *pf, struct pf_sequence *sequence, struct proto_in in);
+void pf_read_weight_unit(struct pf *pf, struct pf_sequence *sequence, struct proto_in in);
+void pf_read_perf_sample(struct pf *pf, struct pf_sequence *sequence, struct proto_in in, int64_t time);
+void pf_read_stack_sample(struct pf *pf, struct pf_sequence *sequence, struct proto_in in, int64_t time);
+// Samples of the sequence's thread. `time`: of the packet, if it has one.
+void pf_read_streaming(struct pf *pf, struct pf_sequence *sequence, struct proto_in in, bool has_time,
+                       int64_t time);
 
 // ---- perfetto_ledger.c
 

@@ -148,10 +148,22 @@ static void free_slice(struct pf_open *open) {
     free(open);
 }
 
-// What the end says goes to the slice.
+static bool has_stack(const struct pf_event *event) {
+    for (size_t i = 0; i < event->count; i++)
+        if (event->values[i].field == TSMITH_FIELD_STACK)
+            return true;
+    return false;
+}
+
+// What the end says goes to the slice, whose stack remains that of its begin.
 static void add_values(struct pf *pf, struct pf_event *to, const struct pf_event *from) {
+    bool stack = has_stack(to);
     for (size_t i = 0; i < from->count; i++) {
         const struct pf_value *value = &from->values[i];
+        if (value->field == TSMITH_FIELD_STACK && stack) {
+            pf_problem(pf, PF_PROBLEM_UNREAD_FIELD);
+            continue;
+        }
         if (value->type == TSMITH_TYPE_LIST)
             pf_add_list(pf, to, value->field, from->items + value->bits, value->count);
         else
@@ -486,6 +498,11 @@ static void read_old_time(struct pf *pf, struct reading *reading, const struct p
     reading->time = pf_time(pf, sequence, PF_CLOCK_MONOTONIC, (uint64_t)us * 1000);
 }
 
+static void add_stack(struct pf *pf, uint32_t stack) {
+    if (stack)
+        pf_add_value(pf, &pf->event, TSMITH_FIELD_STACK, TSMITH_TYPE_U32, stack);
+}
+
 static void read_plain(struct pf *pf, struct reading *reading, const struct proto_field *field) {
     uint32_t string;
     switch (field->number) {
@@ -520,6 +537,9 @@ static void read_plain(struct pf *pf, struct reading *reading, const struct prot
     case 54:
         add_interned(pf, reading, "correlation_id", PF_CORRELATIONS, field->value);
         break;
+    case 56:
+        add_stack(pf, pf_stack(pf, reading->sequence, field->value));
+        break;
     default:
         pf_problem(pf, PF_PROBLEM_UNREAD_FIELD);
     }
@@ -544,6 +564,9 @@ static void read_bytes(struct pf *pf, struct reading *reading, const struct prot
         break;
     case 53:
         pf_add_named(pf, &pf->event, "correlation_id", TSMITH_TYPE_STRING, pf_intern(pf, field));
+        break;
+    case 55:
+        add_stack(pf, pf_read_inline_stack(pf, reading->sequence, proto_within(field)));
         break;
     default:
         pf_problem(pf, PF_PROBLEM_UNREAD_FIELD);

@@ -16,12 +16,10 @@
     X(39, "Android log messages")                                                                            \
     X(40, "power rails")                                                                                     \
     X(46, "triggers")                                                                                        \
-    X(54, "CPU profiles")                                                                                    \
     X(57, "graphics frames")                                                                                 \
     X(62, "Vulkan memory events")                                                                            \
     X(63, "GPU log messages")                                                                                \
     X(65, "Vulkan API events")                                                                               \
-    X(66, "perf samples")                                                                                    \
     X(71, "GPU memory totals")                                                                               \
     X(73, "memory snapshots")                                                                                \
     X(74, "allocations")                                                                                     \
@@ -30,8 +28,7 @@
     X(117, "scheduler events")                                                                               \
     X(118, "CPU frequencies")                                                                                \
     X(129, "GPU frequencies")                                                                                \
-    X(132, "journal entries")                                                                                \
-    X(135, "stack samples")
+    X(132, "journal entries")
 
 struct ledger {
     struct pf *pf;

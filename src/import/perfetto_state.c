@@ -88,6 +88,7 @@ void pf_clear_sequence(struct pf *pf, struct pf_sequence *sequence) {
     sequence->clock = 0;
     sequence->track = 0;
     sequence->extra_count = sequence->extra_double_count = 0;
+    sequence->weights_are_ns = false;
     sequence->valid = true;
 }
 
@@ -117,6 +118,8 @@ void pf_read_defaults(struct pf *pf, struct pf_sequence *sequence, struct proto_
             sequence->clock = (uint32_t)field.value;
         else if (field.number == 11 && field.wire == PROTO_BYTES)
             read_event_defaults(sequence, proto_within(&field));
+        else if (field.number == 100 && field.wire == PROTO_BYTES)
+            pf_read_sample_defaults(sequence, proto_within(&field));
     }
 }
 
@@ -163,10 +166,25 @@ static bool is_used(uint32_t field) {
     case PF_STRINGS:
     case PF_CORRELATIONS:
     case PF_KERNELS:
+    case PF_FUNCTION_NAMES:
+    case PF_BUILD_IDS:
+    case PF_MAPPING_PATHS:
+    case PF_SOURCE_PATHS:
         return true;
     default:
         return false;
     }
+}
+
+uint32_t *pf_text_slot(struct pf *pf, struct pf_sequence *sequence, uint32_t space, uint64_t iid, bool bad) {
+    if (bad || pf->text_live >= PF_TEXTS_MAX) {
+        pf_problem(pf, bad ? PF_PROBLEM_MALFORMED : PF_PROBLEM_TOO_MANY_FIELDS);
+        return NULL;
+    }
+    size_t had = sequence->texts.used;
+    uint32_t *value = pf_map_at(pf, &sequence->texts, space, iid, true);
+    pf->text_live += sequence->texts.used - had;
+    return value;
 }
 
 static void read_text(struct pf *pf, struct pf_sequence *sequence, uint32_t space, struct proto_in in) {
@@ -182,19 +200,15 @@ static void read_text(struct pf *pf, struct pf_sequence *sequence, uint32_t spac
         else if (field.wire == PROTO_VARINT && (field.number == 4 || field.number == 2))
             number = field.value; // a line, or the pid of a context
     }
-    if (in.bad || pf->text_live >= PF_TEXTS_MAX) {
-        pf_problem(pf, in.bad ? PF_PROBLEM_MALFORMED : PF_PROBLEM_TOO_MANY_FIELDS);
-        return;
-    }
-    size_t had = sequence->texts.used;
-    uint32_t *value = pf_map_at(pf, &sequence->texts, space, iid, true);
+    uint32_t *value = pf_text_slot(pf, sequence, space, iid, in.bad);
     if (!value)
         return;
-    pf->text_live += sequence->texts.used - had;
     if (space == PF_LOCATIONS)
         *value = read_location(pf, &text, &second, number);
     else if (space == PF_CONTEXTS)
         *value = (uint32_t)number; // no text: the pid
+    else if (space == PF_BUILD_IDS)
+        *value = pf_build_id(pf, &text);
     else if (space == PF_ANNOTATIONS)
         *value = pf_name(pf, pf_intern(pf, &text));
     else
@@ -202,22 +216,40 @@ static void read_text(struct pf *pf, struct pf_sequence *sequence, uint32_t spac
 }
 
 void pf_read_interned(struct pf *pf, struct pf_sequence *sequence, struct proto_in in) {
+    struct proto_in all = in;
     struct proto_field field;
-    while (proto_next(&in, &field))
-        if (field.wire == PROTO_BYTES && is_used(field.number))
+    bool stacks = false;
+    while (proto_next(&in, &field)) {
+        if (field.wire != PROTO_BYTES)
+            continue;
+        if (is_used(field.number))
             read_text(pf, sequence, field.number, proto_within(&field));
+        else if (field.number == PF_TASK_CONTEXTS)
+            pf_read_task_context(pf, sequence, proto_within(&field));
+        else if (field.number == PF_WEIGHTS)
+            pf_read_weight_unit(pf, sequence, proto_within(&field));
+        else
+            stacks = true;
+    }
     if (in.bad)
         pf_problem(pf, PF_PROBLEM_MALFORMED);
+    else if (stacks)
+        pf_read_interned_stacks(pf, sequence, all);
 }
 
-bool pf_text(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, uint64_t iid, uint32_t *out) {
+bool pf_find(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, uint64_t iid, uint32_t *out) {
     struct pf_map texts = sequence->texts;
     const uint32_t *value = pf_map_at(pf, &texts, field, iid, false);
     if (value)
         *out = *value;
-    else
-        pf_problem(pf, PF_PROBLEM_NO_TEXT);
     return value != NULL;
+}
+
+bool pf_text(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, uint64_t iid, uint32_t *out) {
+    bool found = pf_find(pf, sequence, field, iid, out);
+    if (!found)
+        pf_problem(pf, PF_PROBLEM_NO_TEXT);
+    return found;
 }
 
 // ---- clocks

@@ -431,11 +431,7 @@ static uint32_t stack_of(struct pf *pf, uint32_t path) {
         part = memchr(text.bytes + at, ';', text.length - at);
         size_t length = part ? (size_t)(part - text.bytes) - at : text.length - at;
         uint32_t name = tsmith_dictionary_intern(dictionary, text.bytes + at, length),
-                 count = tsmith_dictionary_frame_count(dictionary),
-                 frame = tsmith_dictionary_intern_frame(dictionary, &(tsmith_frame){.address = name});
-        if (frame == count && name)
-            (void)tsmith_dictionary_add_symbol(dictionary,
-                                               &(tsmith_symbol){.frame = frame, .function = name});
+                 frame = pf_add_frame(pf, (tsmith_frame){.module = 0}, &(tsmith_symbol){.function = name});
         stack = tsmith_dictionary_intern_stack(dictionary, &(tsmith_stack){stack, frame});
     }
     return pf->stacks[path] = stack;

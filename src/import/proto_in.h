@@ -88,6 +88,28 @@ static inline bool proto_next(struct proto_in *in, struct proto_field *out) {
     return true;
 }
 
+// A repeated number, each in a field of its own or many in one.
+struct proto_numbers {
+    struct proto_in in, packed;
+    uint32_t field;
+};
+
+static inline bool proto_next_number(struct proto_numbers *numbers, uint64_t *out) {
+    struct proto_field field;
+    for (;;) {
+        if (numbers->packed.at < numbers->packed.end && proto_get_varint(&numbers->packed, out))
+            return true;
+        if (!proto_next(&numbers->in, &field))
+            return false;
+        if (field.number == numbers->field && field.wire == PROTO_BYTES)
+            numbers->packed = proto_within(&field);
+        if (field.number == numbers->field && field.wire == PROTO_VARINT) {
+            *out = field.value;
+            return true;
+        }
+    }
+}
+
 static inline double proto_double(const struct proto_field *field) {
     double value;
     memcpy(&value, &field->value, sizeof value);

@@ -13,49 +13,11 @@ import zlib
 SOURCE = os.environ.get("TRACESMITH_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "sbt"))
 import sbt_reader  # noqa: E402
+from perfetto_wire import event, fixed64, message, packet, varint  # noqa: E402
 
 KERNEL, MARKER, RANGE, COUNTER, LOSS, FLOW = 1, 9, 10, 12, 19, 22
 NAMES = {1: "start", 2: "duration", 3: "kind", 4: "name", 5: "correlation", 13: "bytes", 14: "global_x", 15: "global_y",
          17: "local_x", 18: "local_y", 32: "value", 33: "category", 34: "text", 35: "lost", 36: "reason"}
-
-
-# ---- writing
-
-
-def varint(value):
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def message(*fields):
-    """Of (number, value): an int is a varint, a float a fixed64, bytes and str have a length."""
-    out = b""
-    for number, value in fields:
-        if isinstance(value, float):
-            out += varint(number << 3 | 1) + struct.pack("<d", value)
-        elif isinstance(value, int):
-            out += varint(number << 3) + varint(value)
-        else:
-            data = value.encode() if isinstance(value, str) else value
-            out += varint(number << 3 | 2) + varint(len(data)) + data
-    return out
-
-
-def fixed64(number, value):
-    return varint(number << 3 | 1) + struct.pack("<Q", value)
-
-
-def packet(*fields):
-    return message((1, message(*fields)))
-
-
-def event(time, fields, sequence=1, *more, extra=b""):
-    return packet((8, time), (10, sequence), (11, message(*fields) + extra), *more)
 
 
 BEGIN, END, INSTANT, COUNT = ((9, n) for n in (1, 2, 3, 4))
@@ -257,7 +219,7 @@ def gpu():
 
 def losses():
     sched = message((1, 0), (2, message((1, 5))), (2, message((1, 6))), (4, message((1, varint(1) + varint(2)))))
-    data = THREAD + packet((10, 1), (1, sched)) + packet((66, "x")) * 3 + packet((33, "config"))
+    data = THREAD + packet((10, 1), (1, sched)) + packet((38, "x")) * 3 + packet((33, "config"))
     data += event(1, [INSTANT, (10, 1)], 9, (13, 2))  # no state
     data += START + event(2, [INSTANT, (10, 1), (23, "good")], 1, (13, 2))
     data += event(3, [INSTANT, (10, 1)], 1, (13, 2), (42, 1)) + event(4, [INSTANT, (10, 1)], 1, (13, 2))
@@ -267,7 +229,7 @@ def losses():
     events, attributes = trace(data)
     if [e["start"] for e in events if e["kind"] == MARKER] != [2, 5, 6]:
         fail(events)
-    for text, count in (("ftrace", 4), ("perf samples", 3), ("texts were dropped", 3), ("no protobuf", 2)):
+    for text, count in (("ftrace", 4), ("battery counters", 3), ("texts were dropped", 3), ("no protobuf", 2)):
         found = lost(events, text)
         if len(found) != 1 or found[0].get("lost") != count:
             fail(text, found)
