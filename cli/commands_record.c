@@ -38,7 +38,7 @@ static const char *api_doc(size_t index) {
 }
 
 static const char *cuda_word(size_t index) {
-    static const char *const names[] = {"graphs", "events", "faults", NULL};
+    static const char *const names[] = {"graphs", "events", "faults", "latency", NULL};
     return names[index];
 }
 
@@ -47,6 +47,7 @@ static const char *cuda_doc(size_t index) {
         "a launched graph as one event, not each of its nodes: costs less",
         "when each recorded event was reached on the device (CUDA 12.8)",
         "page faults of unified memory, which slow it down",
+        "when each kernel was queued and submitted, which slows launches down",
     };
     return docs[index];
 }

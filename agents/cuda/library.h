@@ -31,10 +31,12 @@
     X(ActivityConfigureUnifiedMemoryCounter, int(struct cupti_unified_memory_config *, uint32_t))            \
     X(SetThreadIdType, int(int))                                                                             \
     X(ActivityEnableCudaEventDeviceTimestamps, int(uint8_t))                                                 \
+    X(ActivityEnableLatencyTimestamps, int(uint8_t))                                                         \
     X(Subscribe_v2, int(void **, cupti_callback *, void *, struct cupti_subscriber_params *))                \
     X(GetTimestamp_v2, int(void *, uint64_t *))                                                              \
     X(ActivityRegisterCallbacks_v2, int(void *, cupti_buffer_wanted_v2 *, cupti_buffer_full_v2 *))           \
     X(ActivityEnable_v2, int(void *, int, void *))                                                           \
+    X(ActivitySetAttribute_v2, int(void *, int, size_t *, void *))                                           \
     X(ActivityGetNextRecord_v2, int(void *, uint8_t *, size_t, void **))                                     \
     X(ActivityGetNumDroppedRecords_v2, int(void *, void *, uint32_t, size_t *))
 

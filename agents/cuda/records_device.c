@@ -34,7 +34,7 @@ struct graph_node {
 };
 
 // What registers were spilled to, and how it was launched where that is not as most are.
-static void write_local(uint64_t *at, const struct cupti_kernel *record) {
+static uint64_t *write_local(uint64_t *at, const struct cupti_kernel *record) {
     static const char *const names[] = {NULL, "cooperative", "cooperative, several devices"};
     enum { TYPES = sizeof names / sizeof *names };
     static _Atomic uint32_t ids[TYPES];
@@ -42,6 +42,13 @@ static void write_local(uint64_t *at, const struct cupti_kernel *record) {
     at[0] = record->local_per_thread;
     at[1] = cupti_has(CUPTI_11_8) ? record->local_total_v2 : record->local_total;
     at[2] = type ? reader_constant(&ids[type], names[type]) : 0;
+    return at + 3;
+}
+
+// When it was written into the command buffer, and when that went to the device; 0 is unknown to CUPTI too.
+static void write_latency(struct reader *reader, uint64_t *at, const struct cupti_kernel *record) {
+    at[0] = record->queued ? (uint64_t)reader_time(reader, record->queued) : 0;
+    at[1] = record->submitted ? (uint64_t)reader_time(reader, record->submitted) : 0;
 }
 
 static void write_kernel(struct reader *reader, const struct cupti_kernel *record, uint32_t queue,
@@ -58,8 +65,8 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
     const uint32_t shape = (host ? KERNEL_HOST : 0u) | (stack ? KERNEL_STACK : 0u) |
                            (is_3d ? KERNEL_3D : 0u) | (shared ? KERNEL_SHARED : 0u) |
                            (more ? KERNEL_MORE : 0u) | (local ? KERNEL_LOCAL : 0u);
-    const uint32_t words =
-        8u + host + stack + (is_3d ? 4u : 0) + (shared ? 3u : 0) + (more ? 3u : 0) + (local ? 3u : 0);
+    const uint32_t words = 8u + host + stack + (is_3d ? 4u : 0) + (shared ? 3u : 0) + (more ? 3u : 0) +
+                           (local ? 3u : 0) + (shapes.latency ? 2u : 0);
     uint64_t *at = reader_reserve(reader, shapes.kernel[shape], words, queue);
     if (!at)
         return;
@@ -92,7 +99,9 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
         *at++ = cluster;
     }
     if (local)
-        write_local(at, record);
+        at = write_local(at, record);
+    if (shapes.latency)
+        write_latency(reader, at, record);
     ring_commit(reader->ring, words);
 }
 

@@ -99,6 +99,10 @@ static uint16_t kernel_shape(struct channel *channel, uint32_t words) {
         add_own(&shape, fields.local_total);
         add_own(&shape, fields.launch_type);
     }
+    if (shapes.latency) {
+        add(&shape, TSMITH_FIELD_QUEUED, OPTIONAL(RECORD_VALUE));
+        add(&shape, TSMITH_FIELD_SUBMITTED, OPTIONAL(RECORD_VALUE));
+    }
     return channel_shape(channel, &shape);
 }
 
@@ -218,6 +222,7 @@ static void register_others(struct channel *channel) {
 
 void shapes_register(struct channel *channel) {
     register_fields(channel);
+    shapes.latency = agent_option("latency") != NULL;
     for (uint32_t words = 0; words < KERNEL_SHAPES; words++)
         shapes.kernel[words] = kernel_shape(channel, words);
     register_transfers(channel);

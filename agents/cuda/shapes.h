@@ -18,11 +18,13 @@ enum kernel_words {
     KERNEL_LOCAL = 32, // local memory of a thread and in all, launch type
     KERNEL_SHAPES = 64
 };
+// Every kernel's last words where the user asked for them: QUEUED SUBMITTED.
 
 // The fields after START and DURATION (LAUNCHED: CORRELATION NAME HOST_TRACK STACK); an instant has no DURATION.
 // Upper-case words are of the schema
 // (tracesmith/schema.h), others are fields of our own.
 struct shapes {
+    bool latency;
     uint16_t
         kernel[KERNEL_SHAPES]; // CORRELATION NAME GLOBAL_X LOCAL_X registers, and by the bits of the index
     uint16_t untimed;          // instant: INFERRED LAUNCHED

@@ -49,8 +49,8 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 // Within cuInit, where we are called, some of it is too early. What was refused then is asked for again when the program
 // has made its first context.
 static _Atomic uint32_t refused_kinds; // a bit per place in `kinds`
-static atomic_bool refused_unified_memory;
 static void enable_refused(void);
+static void enable_unified_memory(void *context);
 
 // ---- what CUPTI calls
 
@@ -83,6 +83,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
     switch (id) {
     case CUPTI_RESOURCE_CONTEXT_CREATED:
         enable_refused();
+        enable_unified_memory(data->context);
         object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
         pc_sampling_context(data->context);
         break;
@@ -141,9 +142,16 @@ static void callback(void *unused, int domain, uint32_t id, const void *data) {
 
 // ---- subscribing
 
+static int set_shared(enum cupti_attribute attribute, uint32_t value, size_t size) {
+    uint8_t small = (uint8_t)value;
+    return cupti.ActivitySetAttribute_v2(cupti.subscriber, attribute, &size,
+                                         size == sizeof small ? (void *)&small : &value);
+}
+
 static bool may_share(void) {
     return cupti_has(CUPTI_13_3) && cupti.Subscribe_v2 && cupti.GetTimestamp_v2 &&
-           cupti.ActivityRegisterCallbacks_v2 && cupti.ActivityEnable_v2 && cupti.ActivityGetNextRecord_v2;
+           cupti.ActivityRegisterCallbacks_v2 && cupti.ActivityEnable_v2 && cupti.ActivitySetAttribute_v2 &&
+           cupti.ActivityGetNextRecord_v2;
 }
 
 static int take_subscription(char *holder, size_t size) {
@@ -184,27 +192,33 @@ static int enable_callbacks(void) {
     return result;
 }
 
+static bool wants_graphs(void) {
+    return cupti_has(CUPTI_11_6) && agent_option("graphs");
+}
+
 static int enable_graphs(void) {
-    if (!cupti_has(CUPTI_11_6) || !agent_option("graphs"))
+    if (!wants_graphs())
         return CUPTI_OK;
     enable(CUPTI_KIND_DEVICE_GRAPH_TRACE);
     return enable(CUPTI_KIND_GRAPH_TRACE);
 }
 
-// Where it is not supported nothing is said.
-static void enable_unified_memory(void) {
-    enum { PROCESS_ONE_DEVICE = 1, TRANSFERS = 2, AND_FAULTS = 4 };
+// Counters are of one device each, and not to be had before cuInit is done: so with the first context of a device. Where it
+// is not supported nothing is said.
+static void enable_unified_memory(void *context) {
+    enum { PROCESS_ONE_DEVICE = 1, TRANSFERS = 2, AND_FAULTS = 4, DEVICES = 64 };
+    static _Atomic uint64_t asked; // a bit per device
     struct cupti_unified_memory_config config[AND_FAULTS];
     const uint32_t counters = agent_option("faults") ? AND_FAULTS : TRANSFERS;
-    if (!cupti.ActivityConfigureUnifiedMemoryCounter)
+    uint32_t device;
+    if (!cupti.ActivityConfigureUnifiedMemoryCounter || cupti.GetDeviceId(context, &device) != CUPTI_OK ||
+        device >= DEVICES || (atomic_fetch_or(&asked, UINT64_C(1) << device) >> device & 1))
         return;
     for (uint32_t i = 0; i < counters; i++)
         config[i] = (struct cupti_unified_memory_config){
-            .scope = PROCESS_ONE_DEVICE, .counter = i + 1, .device = 0, .enable = 1};
-    const int result = cupti.ActivityConfigureUnifiedMemoryCounter(config, counters);
-    if (result == CUPTI_OK)
+            .scope = PROCESS_ONE_DEVICE, .counter = i + 1, .device = device, .enable = 1};
+    if (cupti.ActivityConfigureUnifiedMemoryCounter(config, counters) == CUPTI_OK)
         enable(CUPTI_KIND_UNIFIED_MEMORY);
-    atomic_store(&refused_unified_memory, result == CUPTI_NOT_INITIALIZED);
 }
 
 static void enable_refused(void) {
@@ -219,19 +233,48 @@ static void enable_refused(void) {
         agent_notice(text);
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
     }
-    if (atomic_exchange(&refused_unified_memory, false))
-        enable_unified_memory();
+}
+
+static int switch_on(int (*function)(uint8_t), enum cupti_attribute attribute) {
+    return cupti.shared ? set_shared(attribute, 1, 1) : function ? function(1) : CUPTI_NOT_SUPPORTED;
 }
 
 static void enable_events(void) {
-    if (cupti_has(CUPTI_12_8) && agent_option("events") && cupti.ActivityEnableCudaEventDeviceTimestamps &&
-        cupti.ActivityEnableCudaEventDeviceTimestamps(1) == CUPTI_OK)
+    if (cupti_has(CUPTI_12_8) && agent_option("events") &&
+        switch_on(cupti.ActivityEnableCudaEventDeviceTimestamps, CUPTI_ATTRIBUTE_EVENT_TIMESTAMPS) ==
+            CUPTI_OK)
         enable(CUPTI_KIND_CUDA_EVENT);
 }
 
+// When kernels were queued and submitted. CUPTI wants it said before CUDA is initialised; where hardware events give the
+// times of kernels it refuses.
+static void enable_latency(void) {
+    char text[300];
+    if (!agent_option("latency"))
+        return;
+    const int result = switch_on(cupti.ActivityEnableLatencyTimestamps, CUPTI_ATTRIBUTE_LATENCY_TIMESTAMPS);
+    if (result == CUPTI_OK)
+        return;
+    snprintf(text, sizeof text,
+             "when kernels were queued and submitted is not recorded: CUPTI says %s (%d); everything else is",
+             library_error(result), result);
+    channel_attribute(agent.channel, "notice.cuda-latency", text);
+}
+
+// What must be said before anything is switched on.
+static void prepare(void) {
+    const int result = cupti.shared ? set_shared(CUPTI_ATTRIBUTE_THREAD_IDS, CUPTI_SYSTEM_THREAD_IDS, 4)
+                       : cupti.SetThreadIdType ? cupti.SetThreadIdType(CUPTI_SYSTEM_THREAD_IDS)
+                                               : CUPTI_NOT_SUPPORTED;
+    cupti.system_threads = result == CUPTI_OK;
+    if (cupti.shared && wants_graphs() && set_shared(CUPTI_ATTRIBUTE_GRAPHS_AS_A_WHOLE, 1, 1) != CUPTI_OK)
+        channel_attribute(agent.channel, "notice.cuda-graphs",
+                          "graphs are recorded node by node: another tool that shares CUPTI wants them so");
+    enable_latency();
+}
+
 static int enable_all(void) {
-    enum { SYSTEM_IDS = 1 };
-    cupti.system_threads = cupti.SetThreadIdType && cupti.SetThreadIdType(SYSTEM_IDS) == CUPTI_OK;
+    prepare();
     int result = cupti.shared ? cupti.ActivityRegisterCallbacks_v2(cupti.subscriber, buffers_wanted_v2,
                                                                    buffers_full_v2)
                               : cupti.ActivityRegisterCallbacks(buffers_wanted, buffers_full);
@@ -246,10 +289,8 @@ static int enable_all(void) {
     }
     if (result == CUPTI_OK)
         result = enable_graphs();
-    if (result == CUPTI_OK) {
-        enable_unified_memory();
+    if (result == CUPTI_OK)
         enable_events();
-    }
     return result == CUPTI_OK ? enable_callbacks() : result;
 }
 

@@ -55,7 +55,7 @@ typedef struct tsmith_capture_options {
     double
         max_overhead; // % of a thread's time that recording may take (OpenCL, CUDA): more thins what is recorded; 0: not looked at
     const char *cuda; // what else to record of CUDA, separated by commas: "graphs", "events", "faults",
-                      // "pc-samples" or "pc-samples:N" (docs/cuda.md)
+                      // "latency", "pc-samples" or "pc-samples:N" (docs/cuda.md)
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")

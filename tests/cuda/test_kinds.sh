@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The kinds of records that come seldom, each with all it says; graphs as a whole, and copies between devices.
+# The kinds of records that come seldom, each with all it says; graphs as a whole, copies between devices, and when kernels
+# were queued and submitted. What CUPTI is asked for apart from kinds, it is asked for in both of its interfaces: from 13.3
+# on by the second one, to whose clients it refuses the first.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -13,18 +15,35 @@ DOUBLE_CUPTI=version=20 record older -- "$programs/cu_work" launches=2 rare
 options=
 DOUBLE_CUPTI=version=130001 record usual -- "$programs/cu_work" launches=2 rare
 record captured -- "$programs/cu_work" launches=2 capture=50
-DOUBLE_DEVICES=2 record peers -- "$programs/cu_work" launches=2 peers
+DOUBLE_DEVICES=2 record peers -- "$programs/cu_work" launches=2 peers rare
 options='--cuda graphs'
 record graphs -- "$programs/cu_work" launches=2 graphs=7
+DOUBLE_CUPTI=version=130300 record graphs-shared -- "$programs/cu_work" launches=2 graphs=7
+DOUBLE_CUPTI=version=130300,nodes record nodes-shared -- "$programs/cu_work" launches=2 graphs=7
+options='--cuda events'
+DOUBLE_CUPTI=version=130300 record events-shared -- "$programs/cu_work" launches=2 rare
+options='--cuda latency'
+for version in 19 130001 130300; do
+    DOUBLE_CUPTI=version=$version record "latency$version" -- "$programs/cu_work" launches=100 threads=2
+    DOUBLE_CUPTI=version=$version,hardware record "refused$version" -- "$programs/cu_work" launches=100 threads=2
+done
 options=
 python3 - "$work" <<'PY'
 import sys
+from collections import Counter
 from trace import Run
 
 def one(run, kind, name):
     found = [e for e in run.of(kind) if e.get("name") == name]
     run.expect(len(found) == 1, f"{len(found)} events of kind {kind} named {name}")
     return found[0], run.tracks[found[0]["track"]]
+
+def check_graphs(run, graphs):
+    run.expect(len(graphs) == 7 and not run.lost, f"{len(graphs)} graphs, lost {run.lost}")
+    run.expect(len(run.of("kernel")) == 2, "a graph is one event")
+    run.expect(all(g["duration"] >= 5000 for g in graphs) and {g["args"]["graphId"] for g in graphs} == {1}, f"{graphs[0]}")
+    launches = {c["correlation"] for c in run.calls("cuGraphLaunch")}
+    run.expect({g["correlation"] for g in graphs} == launches, "each is of its call")
 
 # Records that end in fields that nobody knows yet are read by what is known of them.
 for name in "rare", "newer":
@@ -83,16 +102,39 @@ run.expect(not run.lost, f"lost {run.lost}")
 
 run = Run(sys.argv[1], "peers")
 run.expect(len(run.devices) == 2 and not run.lost, f"{run.devices}")
+moved = {(e["bytes"], run.tracks[e["track"]]["device"]) for e in run.of("memcpy") if e.get("operation") == "migrate"}
+run.expect(moved == {(65536, 1), (4096, 2)}, f"what unified memory moved on each device: {moved}")
 peer = [e for e in run.of("memcpy") if e["direction"] == "p2p"]
 run.expect(len(peer) == 1 and peer[0]["bytes"] == 4096, f"{peer}")
 there = run.tracks[peer[0]["args"]["dstDeviceTrack"]]
 run.expect((run.tracks[peer[0]["track"]]["device"], there["device"]) == (1, 2), "from the first device to the second")
 
-run = Run(sys.argv[1], "graphs")
-graphs = run.of("graph_launch")
-run.expect(len(graphs) == 7 and not run.lost, f"{len(graphs)} graphs, lost {run.lost}")
-run.expect(len(run.of("kernel")) == 2, "a graph is one event")
-run.expect(all(g["duration"] >= 5000 for g in graphs) and {g["args"]["graphId"] for g in graphs} == {1}, f"{graphs[0]}")
-launches = {c["correlation"] for c in run.calls("cuGraphLaunch")}
-run.expect({g["correlation"] for g in graphs} == launches, "each is of its call")
+for name in "graphs", "graphs-shared":
+    run = Run(sys.argv[1], name)
+    graphs = run.of("graph_launch")
+    check_graphs(run, graphs)
+run = Run(sys.argv[1], "nodes-shared")
+run.check_everything()
+run.expect(not run.of("graph_launch") and not run.lost and "node by node" in run.said, f"{run.said}")
+
+run = Run(sys.argv[1], "events-shared")
+event, track = one(run, "event_record", "event")
+run.expect(event["object"] == 33, f"{event}")
+
+# The double queues a kernel 900 ns before it begins, submits it 300 ns before, and knows that of every other one.
+for version in 19, 130001, 130300:
+    run = Run(sys.argv[1], f"latency{version}")
+    run.check_everything()
+    run.expect(not run.lost, f"lost {run.lost}")
+    said = Counter((k["start"] - k["queued"], k["start"] - k["submitted"] if "submitted" in k else None) for k in run.of("kernel"))
+    launches = run.truth["launches"]
+    # Times are interpolated between comparisons of the clocks, each by itself.
+    run.expect(sum(said.values()) == launches and all(abs(q - 900) <= 1 and (s is None or abs(s - 300) <= 1) for q, s in said), f"{said}")
+    run.expect(sum(n for (q, s), n in said.items() if s is None) == launches // 2, f"{said}")
+    run = Run(sys.argv[1], f"refused{version}")
+    run.check_everything()
+    run.expect(not any("queued" in k or "submitted" in k for k in run.of("kernel")), "times that CUPTI refused")
+    run.expect("queued and submitted" in run.said, run.said)
+run = Run(sys.argv[1], "work")
+run.expect(not any("queued" in k for k in run.of("kernel")), "nobody asked for it")
 PY

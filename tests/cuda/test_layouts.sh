@@ -58,7 +58,8 @@ version=$(printf '#include <cupti_version.h>\nCUPTI_API_VERSION\n' | ${CC:-cc} -
     SAME(K, CUpti_ActivityKernel10, end) SAME(K, CUpti_ActivityKernel10, deviceId) SAME(K, CUpti_ActivityKernel10, streamId) \
     SAME(K, CUpti_ActivityKernel10, gridX) SAME(K, CUpti_ActivityKernel10, blockZ) SAME(K, CUpti_ActivityKernel10, staticSharedMemory) \
     SAME(K, CUpti_ActivityKernel10, dynamicSharedMemory) SAME(K, CUpti_ActivityKernel10, correlationId) \
-    SAME(K, CUpti_ActivityKernel10, name) SAME(K, CUpti_ActivityKernel10, graphNodeId) SAME(K, CUpti_ActivityKernel10, graphId)
+    SAME(K, CUpti_ActivityKernel10, name) SAME(K, CUpti_ActivityKernel10, graphNodeId) SAME(K, CUpti_ActivityKernel10, graphId) \
+    SAME(K, CUpti_ActivityKernel10, queued) SAME(K, CUpti_ActivityKernel10, submitted)
 KERNEL(CUpti_ActivityKernel5) KERNEL(CUpti_ActivityKernel6) KERNEL(CUpti_ActivityKernel7) KERNEL(CUpti_ActivityKernel8) KERNEL(CUpti_ActivityKernel9)
 SAME(CUpti_ActivityKernel8, CUpti_ActivityKernel10, clusterX) SAME(CUpti_ActivityKernel9, CUpti_ActivityKernel10, clusterZ)
 #define COPY(M, N) SAME(M, N, bytes) SAME(M, N, start) SAME(M, N, end) SAME(M, N, deviceId) SAME(M, N, streamId) \
@@ -103,6 +104,13 @@ NUMBER(CUPTI_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_STREAM_CREATED) NUMBER
 NUMBER(CUPTI_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED) NUMBER(CUPTI_RESOURCE_MODULE_UNLOAD, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING)
 NUMBER(CUPTI_RESOURCE_GRAPH_NODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED)
 NUMBER(CUPTI_STATE_FATAL_ERROR, CUPTI_CBID_STATE_FATAL_ERROR) NUMBER(0, CUPTI_API_ENTER) NUMBER(1, CUPTI_API_EXIT)
+C
+    [ "$version" -lt 130300 ] || cat <<'C'
+NUMBER(CUPTI_ATTRIBUTE_LATENCY_TIMESTAMPS, CUPTI_ACTIVITY_ATTR_ENABLE_KERNEL_LATENCY_TIMESTAMPS)
+NUMBER(CUPTI_ATTRIBUTE_EVENT_TIMESTAMPS, CUPTI_ACTIVITY_ATTR_ENABLE_CUDA_EVENT_DEVICE_TIMESTAMPS)
+NUMBER(CUPTI_ATTRIBUTE_GRAPHS_AS_A_WHOLE, CUPTI_ACTIVITY_ATTR_ENABLE_MULTI_SUBSCRIBER_GRAPH_TRACE)
+NUMBER(CUPTI_ATTRIBUTE_THREAD_IDS, CUPTI_ACTIVITY_ATTR_THREAD_ID_TYPE)
+_Static_assert(sizeof(CUpti_ActivityThreadIdType) == 4, "thread ids");
 C
 } >"$work/theirs.c"
 [ "$version" -ge 130000 ] || { echo "skipped: the headers in $header are of version $version, this comparison is of the forms of 13.0"; exit 77; }

@@ -257,10 +257,10 @@ static void fork_often(void) {
 
 // What only the doubles can be asked for, and copies between two devices.
 static void use_doubles(handle context) {
-    if (want.rare && double_rare)
-        need(double_rare(), "double_rare");
     if (want.peers)
         copy_to_peer(context);
+    if (want.rare && double_rare)
+        need(double_rare(), "double_rare");
     if (want.callbacks && double_callbacks) {
         const uint64_t taken = double_callbacks((uint64_t)want.callbacks);
         printf("called %ld nanoseconds %lld\n", want.callbacks, (long long)taken);

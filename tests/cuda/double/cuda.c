@@ -55,6 +55,9 @@ bool double_is_ready(void) {
 uint32_t double_context_id(void *context) {
     return context ? ((struct context *)context)->id : 0;
 }
+uint32_t double_context_device(void *context) {
+    return context ? ((struct context *)context)->device : 0;
+}
 uint32_t double_stream_id(void *context, void *stream) {
     return stream ? ((struct stream *)stream)->id : context ? ((struct context *)context)->null.id : 0;
 }

@@ -22,8 +22,10 @@
 //     strict        what loses things without a word does: two timestamp callbacks spoil as many kernels; kernels of
 //                   graphs have no times when kernels alone are enabled, and are not there once a kind was disabled
 //     early         within cuInit nothing can be switched on yet (unified memory never can)
+//     hardware      times of kernels come from hardware events: when they were queued is not to be had
 //     pthreads      threads cannot be named as the system names them
 //     pc...         how it samples: cupti_sampling.c
+//     nodes         somebody who shares CUPTI wants graphs node by node
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
 #include "cupti_double.h"
 
@@ -40,16 +42,16 @@ int tracesmith_simulated(void) {
     return 1;
 }
 
+// ns before a kernel begins
+enum { LATENCY_QUEUED = 900, LATENCY_SUBMITTED = 300 };
 enum { KIND_LIMIT = 64, PENDING = 1 << 16 };
 
 static cupti_callback *subscriber;
 static void *subscriber_context;
 static int subscribed; // handed out as the handle
-static bool subscribed_v2, system_threads;
+struct double_wishes double_wishes;
 static cupti_buffer_wanted *wanted;
 static cupti_buffer_full *full;
-static cupti_buffer_wanted_v2 *wanted_v2;
-static cupti_buffer_full_v2 *full_v2;
 static _Atomic uint64_t enabled;
 static _Atomic uint8_t call_enabled[3][2048];
 static _Atomic uint64_t dropped, written, kernels;
@@ -198,8 +200,8 @@ void double_deliver(struct buffer buffer) {
         buffer.used += 8;
     }
     for (int i = 0; i < (how.twice ? 2 : 1); i++)
-        if (subscribed_v2)
-            full_v2(buffer.at, buffer.size, buffer.used, NULL);
+        if (double_wishes.shared)
+            double_wishes.full(buffer.at, buffer.size, buffer.used, NULL);
         else
             full(NULL, 0, buffer.at, buffer.size, buffer.used);
 }
@@ -207,8 +209,8 @@ void double_deliver(struct buffer buffer) {
 struct buffer double_ask(void) {
     struct buffer buffer = {NULL, 0, 0};
     size_t records = 0;
-    if (subscribed_v2)
-        wanted_v2(&buffer.at, &buffer.size, &records, NULL);
+    if (double_wishes.shared)
+        double_wishes.wanted(&buffer.at, &buffer.size, &records, NULL);
     else if (wanted)
         wanted(&buffer.at, &buffer.size, &records);
     return buffer;
@@ -322,7 +324,7 @@ static void write_at(const void *record, size_t size, uint32_t kind, uint64_t en
 // ---- what the driver tells
 
 uint32_t double_thread(void) {
-    return system_threads ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
+    return double_wishes.system_threads ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
 }
 
 static void on_call(int site, int domain, uint32_t id, const char *name, uint32_t correlation,
@@ -366,6 +368,12 @@ static void their_records(void *context, uint32_t stream, uint8_t *buffer, size_
     free(buffer);
 }
 
+// Whoever shares CUPTI must have said so beforehand: to have the kind switched on does not do.
+static bool graphs_as_a_whole(void) {
+    return double_is_enabled(CUPTI_KIND_GRAPH_TRACE) &&
+           (!double_wishes.shared || double_wishes.graphs_as_a_whole);
+}
+
 static void on_kernel(const struct operation *operation) {
     struct cupti_kernel record = {.kind = CUPTI_KIND_CONCURRENT_KERNEL,
                                   .registers = 24,
@@ -396,13 +404,17 @@ static void on_kernel(const struct operation *operation) {
         record.start -= 3600000000000u;
         record.end -= 3600000000000u;
     }
+    if (double_wishes.latency) {
+        record.queued = operation->start - LATENCY_QUEUED;
+        record.submitted = number % 2 ? operation->start - LATENCY_SUBMITTED : 0; // not every one is known
+    }
     if (how.strict &&
         (number <= timestamp_callbacks || (operation->graph && !double_is_enabled(CUPTI_KIND_MEMCPY))))
         record.start = record.end = 0;
     if (how.strict && operation->graph && disabled)
         return;
     if (double_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) && !how.silent &&
-        !(operation->graph && double_is_enabled(CUPTI_KIND_GRAPH_TRACE)))
+        !(operation->graph && graphs_as_a_whole()))
         write_at(&record, sizeof record, record.kind, operation->end);
 }
 
@@ -452,7 +464,8 @@ static void on_operated(const struct operation *o) {
     const size_t sizes[] = {0, sizeof copy, sizeof set, sizeof peer, sizeof graph};
     if (o->kind == OPERATION_KERNEL)
         on_kernel(o);
-    else if (double_is_enabled(*(const uint32_t *)records[o->kind]))
+    else if (double_is_enabled(*(const uint32_t *)records[o->kind]) &&
+             (o->kind != OPERATION_GRAPH || graphs_as_a_whole()))
         write_at(records[o->kind], sizes[o->kind], *(const uint32_t *)records[o->kind], o->end);
 }
 
@@ -542,13 +555,9 @@ API(GetVersion, uint32_t *version) {
 }
 
 API(GetTimestamp, uint64_t *time) {
+    DOUBLE_FIRST_ONLY
     *time = double_now();
-    return subscribed_v2 ? CUPTI_NOT_COMPATIBLE : CUPTI_OK;
-}
-
-API(GetTimestamp_v2, void *handle, uint64_t *time) {
-    *time = double_now();
-    return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
+    return CUPTI_OK;
 }
 
 API(GetResultString, int result, const char **text) {
@@ -558,7 +567,7 @@ API(GetResultString, int result, const char **text) {
     return CUPTI_OK;
 }
 
-static int take(void **handle, cupti_callback *callback, void *context) {
+int double_subscribe(void **handle, cupti_callback *callback, void *context) {
     if (double_has("held") || subscribed)
         return CUPTI_MULTIPLE_SUBSCRIBERS;
     if (double_has("denied"))
@@ -572,18 +581,7 @@ static int take(void **handle, cupti_callback *callback, void *context) {
 }
 
 API(Subscribe, void **handle, cupti_callback *callback, void *context) {
-    return take(handle, callback, context);
-}
-
-API(Subscribe_v2, void **handle, cupti_callback *callback, void *context,
-    struct cupti_subscriber_params *params) {
-    if (how.version < 130200 || double_has("unshared"))
-        return CUPTI_NOT_SUPPORTED;
-    if (double_has("held") && params->old_name && params->old_size >= 64)
-        snprintf(params->old_name, params->old_size, "the double's other tool");
-    const int result = take(handle, callback, context);
-    subscribed_v2 = result == CUPTI_OK;
-    return result;
+    return double_subscribe(handle, callback, context);
 }
 
 API(Unsubscribe, void *handle) {
@@ -612,9 +610,8 @@ API(GetCallbackName, int domain, uint32_t id, const char **name) {
 }
 
 API(GetDeviceId, void *context, uint32_t *id) {
-    (void)context;
-    *id = 0;
-    return CUPTI_OK;
+    *id = double_context_device(context);
+    return context ? CUPTI_OK : 3;
 }
 
 API(GetContextId, void *context, uint32_t *id) {
@@ -629,21 +626,17 @@ API(GetStreamIdEx, void *context, void *stream, uint8_t per_thread, uint32_t *id
 }
 
 API(ActivityRegisterCallbacks, cupti_buffer_wanted *asks, cupti_buffer_full *gives) {
+    DOUBLE_FIRST_ONLY
     wanted = asks;
     full = gives;
     return CUPTI_OK;
 }
 
-API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cupti_buffer_full_v2 *gives) {
-    wanted_v2 = asks;
-    full_v2 = gives;
-    return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
-}
-
 API(SetThreadIdType, int type) {
+    DOUBLE_FIRST_ONLY
     if (double_has("pthreads") || type > 1)
         return CUPTI_NOT_SUPPORTED;
-    system_threads = type == 1;
+    double_wishes.system_threads = type == 1;
     return CUPTI_OK;
 }
 
@@ -653,11 +646,11 @@ static uint8_t double_board(uint32_t device) {
     return (uint8_t)(order && device < strlen(order) ? order[device] - '0' : (int)device);
 }
 
-API(ActivityEnable, int kind) {
+int double_enable(uint32_t kind) {
     static const char name[] = "Double GPU";
     if (double_has("early") && !double_is_ready())
         return CUPTI_NOT_INITIALIZED;
-    if (kind >= KIND_LIMIT || !double_bytes_of((uint32_t)kind))
+    if (kind >= KIND_LIMIT || !double_bytes_of(kind))
         return CUPTI_INVALID_KIND;
     atomic_fetch_or(&enabled, UINT64_C(1) << kind);
     for (long i = 0;
@@ -678,8 +671,9 @@ API(ActivityEnable, int kind) {
     return CUPTI_OK;
 }
 
-API(ActivityEnable_v2, void *handle, int kind, void *config) {
-    return handle && !config ? cuptiActivityEnable(kind) : CUPTI_NOT_COMPATIBLE;
+API(ActivityEnable, int kind) {
+    DOUBLE_FIRST_ONLY
+    return double_enable((uint32_t)kind);
 }
 
 API(ActivityConfigureUnifiedMemoryCounter, struct cupti_unified_memory_config *config, uint32_t count) {
@@ -688,14 +682,27 @@ API(ActivityConfigureUnifiedMemoryCounter, struct cupti_unified_memory_config *c
             return 1;
     if (!double_is_ready())
         return CUPTI_NOT_INITIALIZED;
+    for (uint32_t i = 0; i < count; i++)
+        double_wishes.unified_memory |= UINT64_C(1) << config[i].device;
     return CUPTI_OK;
 }
 
 API(ActivityEnableCudaEventDeviceTimestamps, uint8_t enable) {
+    DOUBLE_FIRST_ONLY
     return enable == 1 ? CUPTI_OK : 1;
 }
 
+// Before CUDA is initialised, and not where hardware events give the times.
+API(ActivityEnableLatencyTimestamps, uint8_t enable) {
+    DOUBLE_FIRST_ONLY
+    if (double_has("hardware") || double_is_ready())
+        return CUPTI_NOT_SUPPORTED;
+    double_wishes.latency = enable == 1;
+    return CUPTI_OK;
+}
+
 API(ActivityDisable, int kind) {
+    DOUBLE_FIRST_ONLY
     atomic_store(&disabled, 1);
     if (kind < KIND_LIMIT)
         atomic_fetch_and(&enabled, ~(UINT64_C(1) << kind));
@@ -729,7 +736,7 @@ API(ActivityFlushAll, uint32_t flags) {
     }
 }
 
-API(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record) {
+int double_next(uint8_t *buffer, size_t valid, void **record) {
     uint8_t *at = *record;
     at = at ? at + double_bytes_of(*(const uint32_t *)(const void *)at) : buffer;
     if (at >= buffer + valid)
@@ -740,19 +747,21 @@ API(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record) {
     return CUPTI_OK;
 }
 
-API(ActivityGetNextRecord_v2, void *handle, uint8_t *buffer, size_t valid, void **record) {
-    return handle ? cuptiActivityGetNextRecord(buffer, valid, record) : CUPTI_NOT_COMPATIBLE;
+API(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record) {
+    DOUBLE_FIRST_ONLY
+    return double_next(buffer, valid, record);
+}
+
+uint64_t double_dropped(void) {
+    return atomic_exchange(&dropped, 0);
 }
 
 API(ActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *count) {
     (void)context;
     (void)stream;
-    *count = atomic_exchange(&dropped, 0);
+    DOUBLE_FIRST_ONLY
+    *count = double_dropped();
     return CUPTI_OK;
-}
-
-API(ActivityGetNumDroppedRecords_v2, void *handle, void *context, uint32_t stream, size_t *count) {
-    return handle ? cuptiActivityGetNumDroppedRecords(context, stream, count) : CUPTI_NOT_COMPATIBLE;
 }
 
 API(ActivityRegisterTimestampCallback, uint64_t (*callback)(void)) {

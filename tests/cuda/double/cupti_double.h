@@ -14,6 +14,23 @@ struct buffer {
     size_t size, used;
 };
 
+// How the client wants it; cupti_shared.c is who shares CUPTI with others.
+extern struct double_wishes {
+    bool shared; // subscribed by the second interface: what the first one has in its place is refused
+    bool system_threads, latency, graphs_as_a_whole;
+    cupti_buffer_wanted_v2 *wanted;
+    cupti_buffer_full_v2 *full;
+    uint64_t unified_memory; // a bit per device
+} double_wishes;
+int double_next(uint8_t *buffer, size_t valid, void **record);
+uint64_t double_dropped(void); // since it was asked last
+int double_enable(uint32_t kind);
+int double_subscribe(void **handle, cupti_callback *callback, void *context);
+// What the first interface says to a client of the second.
+#define DOUBLE_FIRST_ONLY                                                                                    \
+    if (double_wishes.shared)                                                                                \
+        return CUPTI_MULTIPLE_SUBSCRIBERS;
+
 // Words of DOUBLE_CUPTI: whether one is there, and its number.
 bool double_has(const char *word);
 uint32_t double_value(const char *word, uint32_t otherwise);

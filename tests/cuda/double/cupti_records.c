@@ -126,6 +126,13 @@ void double_write_rare(uint32_t correlation) {
     write_rare_of_host(correlation);
     write_rare_of_work(correlation);
     write_rare(&moved, sizeof moved);
+    for (uint32_t device = 1; device < 64; device++) {
+        struct cupti_unified_memory there = moved;
+        there.destination = device;
+        there.value = 4096 * device;
+        if (double_wishes.unified_memory >> device & 1)
+            write_rare(&there, sizeof there);
+    }
     write_rare(&faults, sizeof faults);
     write_rare(&pool, sizeof pool);
     write_rare(&event, sizeof event);

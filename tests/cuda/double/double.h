@@ -56,6 +56,7 @@ void double_unlock(void);
 // Whether cuInit is done: while it calls who is injected, it is not.
 bool double_is_ready(void);
 uint32_t double_context_id(void *context);
+uint32_t double_context_device(void *context);
 uint32_t double_stream_id(void *context, void *stream);
 
 // Functions of the API by number, for both doubles. X(domain, number, name)
