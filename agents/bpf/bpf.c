@@ -320,7 +320,23 @@ static unsigned stack(struct agent_bpf *agent, int id, unsigned long long addres
     return depth;
 }
 
+// The kernel does not run a program inside of itself.
+static unsigned long long missed(struct agent_bpf *agent) {
+    struct bpf_program *program;
+    unsigned long long count = 0;
+    bpf_object__for_each_program(program, agent->skeleton->obj) {
+        struct bpf_prog_info info = {0};
+        __u32 size = sizeof info;
+        if (bpf_program__fd(program) >= 0 &&
+            bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+            count += info.recursion_misses;
+    }
+    return count;
+}
+
 static unsigned long long lost(struct agent_bpf *agent, enum agent_bpf_lost what) {
+    if (what == AGENT_BPF_LOST_MISSED)
+        return missed(agent);
     const unsigned which = what;
     unsigned long long count = 0;
     return bpf_map_lookup_elem(bpf_map__fd(agent->skeleton->maps.lost), &which, &count) == 0 ? count : 0;

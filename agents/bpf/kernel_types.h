@@ -55,8 +55,13 @@ struct files_struct {
 struct vm_area_struct {
     struct file *vm_file;
 };
+struct sched_entity {
+    unsigned long long sum_exec_runtime;
+};
 struct task_struct {
     unsigned __state;
+    struct sched_entity se;
+    unsigned long long start_time;
     int pid, tgid;
     char comm[AGENT_BPF_COMM];
     struct pid *thread_pid;

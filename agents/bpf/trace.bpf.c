@@ -37,7 +37,8 @@ struct {
 enum { OVER_RATE = 0x100, NO_ROOM = 0x200 }; // of flags: why there is no copy
 
 struct off {
-    unsigned long long start, woken;
+    unsigned long long start, woken; // start 0: it is over
+    unsigned long long ran, born;    // how long the thread had run by then, and when it began to be
     unsigned state, flags;
     int system_call, stack, waker_stack;
     int copy; // in `copies`; -1: none
@@ -207,18 +208,6 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
         count_lost(LOST_THREADS);
     else
         tell_new_code(child);
-    return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task) {
-    const unsigned group = (unsigned)task->tgid, thread = (unsigned)task->pid;
-    if (!is_recorded(task))
-        return 0;
-    bpf_map_delete_elem(&off_cpu, &thread);
-    bpf_map_delete_elem(&budgets, &thread);
-    if (BPF_CORE_READ(task, signal, live.counter) == 0)
-        bpf_map_delete_elem(&processes, &group);
     return 0;
 }
 
@@ -398,9 +387,50 @@ static int kernel_stack(void *context) {
     return stack;
 }
 
+// `end`: 0 when it is not known.
+static void put_wait(struct off *off, struct task_struct *task, unsigned long long end, unsigned flags) {
+    struct agent_bpf_off_cpu *record = reserve(sizeof *record);
+    if (record) {
+        fill_head(&record->head, AGENT_BPF_OFF_CPU,
+                  (off->flags & (AGENT_BPF_WOKEN | AGENT_BPF_WOKEN_BY_INTERRUPT)) | flags, task);
+        record->state = off->state;
+        record->system_call = off->system_call;
+        record->stack = off->stack;
+        record->waker_stack = off->waker_stack;
+        record->start = off->start;
+        record->woken = off->woken;
+        record->end = end;
+        record->waker_pid = off->waker_pid;
+        record->waker_tid = off->waker_tid;
+        __builtin_memcpy(record->waker, off->waker, sizeof record->waker);
+        submit(record);
+    }
+    off->start = 0;
+}
+
+// A thread that runs and was not seen to begin: there are kernels that do not tell of a switch when it is away from certain threads of
+// the system. It began as long ago as it has run since, which is up to date when it stops only.
+static void end_unseen(struct task_struct *task, bool stops) {
+    const unsigned thread = (unsigned)task->pid;
+    const unsigned long long now = bpf_ktime_get_ns();
+    struct off *off = bpf_map_lookup_elem(&off_cpu, &thread);
+    if (!off || !off->start)
+        return;
+    const unsigned long long first = off->woken ? off->woken : off->start,
+                             ran = task->se.sum_exec_runtime - off->ran;
+    const unsigned long long began = now - first > ran ? now - ran : first;
+    const bool is_it = off->born == task->start_time; // and not one that had its number before
+    end_wait(off, task, is_it ? began : off->start);
+    if (is_it)
+        put_wait(off, task, stops ? began : 0, stops ? AGENT_BPF_END_INFERRED : 0);
+}
+
 static void stop_running(unsigned long long *context, struct task_struct *task, bool preempted) {
     const unsigned thread = (unsigned)task->pid;
+    end_unseen(task, true);
     struct off off = {.start = bpf_ktime_get_ns(),
+                      .ran = task->se.sum_exec_runtime,
+                      .born = task->start_time,
                       // Who wakes it may have changed its own word for it by now.
                       .state = preempted    ? 0
                                : with_state ? (unsigned)context[3]
@@ -408,8 +438,10 @@ static void stop_running(unsigned long long *context, struct task_struct *task, 
                       .stack = -1,
                       .waker_stack = -1,
                       .copy = -1};
-    if (off.state & DEAD)
+    if (off.state & DEAD) {
+        bpf_map_delete_elem(&off_cpu, &thread);
         return;
+    }
     off.system_call = system_call_of(task);
     if (with_stacks && off.state) {
         off.stack = kernel_stack(context);
@@ -425,28 +457,13 @@ static void stop_running(unsigned long long *context, struct task_struct *task, 
 
 static void begin_running(struct task_struct *task) {
     const unsigned thread = (unsigned)task->pid;
-    const struct off *off = bpf_map_lookup_elem(&off_cpu, &thread);
+    struct off *off = bpf_map_lookup_elem(&off_cpu, &thread);
     const unsigned long long now = bpf_ktime_get_ns();
-    if (off)
-        end_wait(off, task, now);
-    struct agent_bpf_off_cpu *record = off ? reserve(sizeof *record) : 0;
-    if (record) {
-        fill_head(&record->head, AGENT_BPF_OFF_CPU,
-                  off->flags & (AGENT_BPF_WOKEN | AGENT_BPF_WOKEN_BY_INTERRUPT), task);
-        record->state = off->state;
-        record->system_call = off->system_call;
-        record->stack = off->stack;
-        record->waker_stack = off->waker_stack;
-        record->start = off->start;
-        record->woken = off->woken;
-        record->end = now;
-        record->waker_pid = off->waker_pid;
-        record->waker_tid = off->waker_tid;
-        __builtin_memcpy(record->waker, off->waker, sizeof record->waker);
-        submit(record);
-    }
-    if (off)
-        bpf_map_delete_elem(&off_cpu, &thread);
+    if (!off || !off->start)
+        return;
+    end_wait(off, task, now);
+    put_wait(off, task, now, 0);
+    bpf_map_delete_elem(&off_cpu, &thread);
 }
 
 struct {
@@ -471,6 +488,19 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *before, struct task_
         stop_running(ctx, before, preempted);
     if (is_recorded(after))
         begin_running(after);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task) {
+    const unsigned group = (unsigned)task->tgid, thread = (unsigned)task->pid;
+    if (!is_recorded(task))
+        return 0;
+    end_unseen(task, false);
+    bpf_map_delete_elem(&off_cpu, &thread);
+    bpf_map_delete_elem(&budgets, &thread);
+    if (BPF_CORE_READ(task, signal, live.counter) == 0)
+        bpf_map_delete_elem(&processes, &group);
     return 0;
 }
 
@@ -529,7 +559,7 @@ int BPF_PROG(on_waking, struct task_struct *task) {
     if (!is_recorded(task))
         return 0;
     struct off *off = bpf_map_lookup_elem(&off_cpu, &thread);
-    if (!off || off->flags & AGENT_BPF_WOKEN)
+    if (!off || !off->start || off->flags & AGENT_BPF_WOKEN)
         return 0;
     off->woken = bpf_ktime_get_ns();
     off->flags |= AGENT_BPF_WOKEN;

@@ -214,7 +214,8 @@ static void put_end(tsmith_watch *watch) {
                            .unread_code = watch->copies.unread_code,
                            .short_copies = watch->copies.short_copies,
                            .unspooled = watch->unspooled,
-                           .lost_faults = table->lost(watch->agent, AGENT_BPF_LOST_FAULTS)};
+                           .lost_faults = table->lost(watch->agent, AGENT_BPF_LOST_FAULTS),
+                           .missed = table->lost(watch->agent, AGENT_BPF_LOST_MISSED)};
     put(watch, &watch->ended, sizeof watch->ended);
     spool_flush(watch);
 }

@@ -222,13 +222,17 @@ static tsmith_operation operation_of(unsigned state) {
 static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *record) {
     char room[32], waker[AGENT_BPF_COMM + 1] = "";
     struct watched_thread *thread = thread_of(rows, &record->head);
-    const int64_t start = time_of(rows, record->start), end = time_of(rows, record->end);
+    const int64_t start = time_of(rows, record->start),
+                  duration = record->end ? time_of(rows, record->end) - start : 0;
     tsmith_batch *batch =
-        thread ? gather_row(&rows->gather, thread->track, 0, TSMITH_KIND_OFF_CPU, start, end - start) : NULL;
+        thread ? gather_row(&rows->gather, thread->track, 0, TSMITH_KIND_OFF_CPU, start, duration) : NULL;
     if (!batch)
         return;
     rows->totals->off_cpu++;
-    set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)(end - start));
+    if (record->end)
+        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+    if (record->head.more & AGENT_BPF_END_INFERRED)
+        set(rows, batch, TSMITH_FIELD_INFERRED, 1);
     set(rows, batch, TSMITH_FIELD_OPERATION, operation_of(record->state));
     if (record->system_call >= 0)
         set(rows, batch, TSMITH_FIELD_NAME,
@@ -551,6 +555,8 @@ static void end(struct rows *rows) {
     note(rows, ended->lost_threads, TSMITH_REASON_TABLE_FULL,
          "threads or processes were too many for the kernel's tables");
     note(rows, ended->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
+    note(rows, ended->missed, TSMITH_REASON_VENDOR_DROPPED,
+         "times the kernel passed over a program that was to look at something");
     note_stacks(rows, ended);
     if (ended->lost_faults)
         ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNTRACED, 0, true,

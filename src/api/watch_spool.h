@@ -55,6 +55,7 @@ struct watch_end {
     uint64_t short_copies; // stacks that go on beyond what is copied
     uint64_t unspooled;
     uint64_t lost_faults;
+    uint64_t missed; // times that the kernel passed over one of its programs
 };
 
 #endif

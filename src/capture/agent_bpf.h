@@ -6,7 +6,7 @@
 #ifndef CAPTURE_AGENT_BPF_H
 #define CAPTURE_AGENT_BPF_H
 
-enum { AGENT_BPF_INTERFACE = 2, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16, AGENT_BPF_DEPTH = 64 };
+enum { AGENT_BPF_INTERFACE = 3, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16, AGENT_BPF_DEPTH = 64 };
 
 // Of the program's own stacks. A wait has one when it was this long; a thread's stack is copied so often, on average, and so
 // often at once.
@@ -26,6 +26,7 @@ enum agent_bpf_lost {
     AGENT_BPF_LOST_COPIES_RATE, // long waits of threads whose stack was copied too often already
     AGENT_BPF_LOST_COPIES_ROOM, // too many threads waited at once
     AGENT_BPF_LOST_FAULTS,      // of memory that could not be looked at just then
+    AGENT_BPF_LOST_MISSED,      // events at which the kernel passed over a program of ours
 };
 
 // ---- records
@@ -40,7 +41,8 @@ enum agent_bpf_type {
     AGENT_BPF_NEW_CODE, // a head alone: a process, `more` as the recording one numbers it, is new or runs another program
 };
 
-enum { AGENT_BPF_WOKEN = 1, AGENT_BPF_WOKEN_BY_INTERRUPT = 2 }; // flags
+// flags. The kernel does not tell of every switch: END_INFERRED has `end` from how long the thread ran afterwards.
+enum { AGENT_BPF_WOKEN = 1, AGENT_BPF_WOKEN_BY_INTERRUPT = 2, AGENT_BPF_END_INFERRED = 4 };
 
 enum agent_bpf_copy_what { AGENT_BPF_OF_WAIT = 1, AGENT_BPF_OF_WAKER };
 
@@ -65,7 +67,7 @@ struct agent_bpf_head {
     unsigned more; // probe, fence_what, copy_what, driver_what or flags
 };
 
-// A thread did not run from `start` to `end`.
+// A thread did not run from `start` to `end` (0: it is not known when).
 struct agent_bpf_off_cpu {
     struct agent_bpf_head head;
     unsigned long long start, woken, end;

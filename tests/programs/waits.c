@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,8 +19,10 @@
 
 enum { ROUNDS_MOST = 1000, DEPTH = 3 };
 
+// Between the two times the kernel itself counted so many switches away: to wait, and because another thread was to run.
 struct wait {
     int64_t before, after;
+    long waited, preempted;
 };
 
 static struct wait sleeps[ROUNDS_MOST], reads[ROUNDS_MOST];
@@ -31,6 +34,22 @@ static int64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC_RAW, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void begin_wait(struct wait *wait) {
+    struct rusage usage;
+    wait->before = now();
+    getrusage(RUSAGE_THREAD, &usage);
+    wait->waited = usage.ru_nvcsw;
+    wait->preempted = usage.ru_nivcsw;
+}
+
+static void end_wait(struct wait *wait) {
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    wait->waited = usage.ru_nvcsw - wait->waited;
+    wait->preempted = usage.ru_nivcsw - wait->preempted;
+    wait->after = now();
 }
 
 static void fail(const char *what) {
@@ -80,7 +99,8 @@ static void *wake(void *context) {
 static void print_waits(const char *name, const struct wait *waits, const char *after) {
     printf("\"%s\":[", name);
     for (int i = 0; i < rounds; i++)
-        printf("%s[%lld,%lld]", i ? "," : "", (long long)waits[i].before, (long long)waits[i].after);
+        printf("%s[%lld,%lld,%ld,%ld]", i ? "," : "", (long long)waits[i].before, (long long)waits[i].after,
+               waits[i].waited, waits[i].preempted);
     printf("]%s", after);
 }
 
@@ -93,15 +113,15 @@ static void run(const char *role, const char *after) {
     if (pipe(request) || pipe(answer) || pthread_create(&waker, NULL, wake, &reader))
         fail("setting up");
     for (int i = 0; i < rounds; i++) {
-        sleeps[i].before = now();
+        begin_wait(&sleeps[i]);
         nanosleep(&nap, NULL);
-        sleeps[i].after = now();
+        end_wait(&sleeps[i]);
         if (write(request[1], "x", 1) != 1)
             fail("write");
-        reads[i].before = now();
+        begin_wait(&reads[i]);
         if (read(answer[0], &byte, 1) != 1)
             fail("read");
-        reads[i].after = now();
+        end_wait(&reads[i]);
         sum += waits_probed(DEPTH);
     }
     pthread_join(waker, NULL);

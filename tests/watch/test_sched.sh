@@ -37,47 +37,51 @@ off, calls = collections.defaultdict(list), collections.defaultdict(list)
 for event in trace["events"]:
     track = tracks[event["track"]]
     if event["kind"] == "off_cpu":
-        assert track["kind"] == "thread" and event["duration"] >= 0
+        assert track["kind"] == "thread" and event.get("duration", 0) >= 0
         off[pids[track["process"]], track["tid"]].append(event)
     elif event["kind"] == "host_function":
         calls[pids[track["process"]], track["tid"]].append(event)
 
-# A waking that meets the switch away half done is not seen; that is as seldom as it sounds.
-unseen = 0
+# Kernels do not tell of every switch to a thread. The end of such a wait is taken from how long the thread ran then: it may be late
+# by what its processor did for others meanwhile, and is there and marked.
+DURING = 2000 # ns; two clocks: theirs was compared with the trace's to within a few hundred
 # Nobody else's threads: the two of each process.
 known = {(role["pid"], tid) for role in said.values() for tid in (role["tid"], role["waker_tid"])}
 assert set(off) == known, (set(off), known)
+slept = exact = unseen = 0
 for name, role in said.items():
     mine = sorted(off[role["pid"], role["tid"]], key=lambda e: e["start"])
+    for event in mine:
+        event["end"] = event["start"] + event.get("duration", 0)
     for a, b in zip(mine, mine[1:]):
-        assert a["start"] + a["duration"] <= b["start"], "it did not run twice at once"
-    def within(wait):
-        # Two clocks: theirs was compared with the trace's to within a few hundred ns.
-        return [e for e in mine if wait[0] - 2000 <= e["start"] and e["start"] + e["duration"] <= wait[1] + 2000]
-    for wait in role["sleeps"]:
-        slept = [e for e in within(wait) if e["operation"] == "sleeping"]
-        near = [e for e in mine if e["start"] < wait[1] + 300000 and e["start"] + e["duration"] > wait[0] - 300000]
-        lost = [e for e in trace["events"] if e["kind"] == "loss"]
-        assert len(slept) == 1 and slept[0]["name"] == "clock_nanosleep", (wait, near, lost)
-        # At least as long as asked for, up to what the scheduler's clock is finer than the trace's.
-        assert slept[0]["duration"] >= role["nap"] * 0.999
-        if "woken" not in slept[0]:
-            unseen += 1
-            continue
-        assert slept[0]["start"] <= slept[0]["woken"]
-        assert slept[0]["waker"] == "interrupt" and "waker_tid" not in slept[0], slept[0] # of the clock
-    woken = 0
-    for wait in role["reads"]:
-        slept = [e for e in within(wait) if e["operation"] == "sleeping"]
-        # It was seen to sleep before it was woken: by that thread.
-        assert slept and all(e["name"] == "read" for e in slept), (wait, within(wait))
-        woken += 1
-        if "woken" not in slept[-1]:
-            unseen += 1
-            continue
-        assert slept[-1]["waker"] == "waker" and slept[-1]["waker_tid"] == role["waker_tid"], slept[-1]
-        assert slept[-1]["start"] <= slept[-1]["woken"] <= slept[-1]["start"] + slept[-1]["duration"]
-    assert woken == role["rounds"]
+        assert a["end"] <= b["start"], "it did not run twice at once"
+    for what, call in (("sleeps", "clock_nanosleep"), ("reads", "read")):
+        for wait in role[what]:
+            before, after, waited, preempted = wait
+            within = [e for e in mine if before - DURING <= e["start"] <= after]
+            waits = [e for e in within if e["operation"] in ("sleeping", "blocked")]
+            # As often as the kernel's own count of the thread has it: not at all where the wait was over before it began, or
+            # the thread was kept from beginning it for as long.
+            assert len(waits) == waited, (name, what, wait, within)
+            assert len(within) - len(waits) >= preempted, (name, what, wait, within)
+            for event in waits:
+                assert event["operation"] == "sleeping" and event["name"] == call, event
+                assert event["end"] <= after + DURING or event.get("inferred"), (wait, event)
+                slept += 1
+                exact += not event.get("inferred")
+                # A waking that meets the switch away half done is not seen.
+                if "woken" not in event:
+                    unseen += 1
+                    continue
+                assert event["start"] <= event["woken"] <= event["end"], event
+                # Who woke it: the clock, or that thread.
+                if what == "sleeps":
+                    assert event["waker"] == "interrupt" and "waker_tid" not in event, event
+                elif event is waits[-1]:
+                    assert event["waker"] == "waker" and event["waker_tid"] == role["waker_tid"], event
+            # At least as long as asked for, up to what the scheduler's clock is finer than the trace's.
+            if what == "sleeps" and len(within) == len(waits) == 1:
+                assert waits[0]["duration"] >= role["nap"] * 0.999, (wait, waits)
     # Every call, and a call of depth d encloses those of less.
     ran = sorted(calls[role["pid"], role["tid"]], key=lambda e: (e["start"], -e["duration"]))
     assert len(ran) == role["calls"] and {e["name"] for e in ran} == {"waits_probed"}
@@ -87,7 +91,8 @@ for name, role in said.items():
             assert a["start"] <= b["start"] and b["start"] + b["duration"] <= a["start"] + a["duration"]
         if i + depth < len(ran):
             assert ran[i]["start"] + ran[i]["duration"] <= ran[i + depth]["start"]
-assert unseen <= 2, unseen
+# Not all of them are exceptions.
+assert exact > slept / 2 and unseen < slept / 2, (slept, exact, unseen)
 assert sum(map(len, calls.values())) == sum(role["calls"] for role in said.values())
 assert not [e for e in trace["events"] if e["kind"] == "loss"]
 PY
@@ -95,12 +100,12 @@ PY
 # With --stacks, where in the kernel a thread waited: a sleep of the clock in its sleep, a read in that of a pipe. Nothing of
 # ours is in a stack.
 if grep -q " T do_nanosleep$\| t do_nanosleep$" /proc/kallsyms; then
-    "$TRACESMITH" profile --sched --stacks -o "$work/stacks.sbt" -- "$waits" -n 5 >/dev/null 2>"$work/err" ||
+    "$TRACESMITH" profile --sched --stacks -o "$work/stacks.sbt" -- "$waits" -n 5 >"$work/said.json" 2>"$work/err" ||
         fail "recording stacks: $(cat "$work/err")"
     "$TRACESMITH" view --stacks -f json -t off_cpu "$work/stacks.sbt" >"$work/stacks.json" || fail "the stacks cannot be read"
-    python3 - "$work/stacks.json" <<'PY' || fail "the stacks are not where the waits were"
+    python3 - "$work/stacks.json" "$work/said.json" <<'PY' || fail "the stacks are not where the waits were"
 import json, sys
-events = json.load(open(sys.argv[1]))["events"]
+events, said = json.load(open(sys.argv[1]))["events"], json.load(open(sys.argv[2]))
 found = {"clock_nanosleep": 0, "read": 0}
 for event in events:
     functions = [frame.get("function", "") for frame in event.get("frames", [])]
@@ -112,7 +117,8 @@ for event in events:
         assert any(("nanosleep" if event["name"] == "clock_nanosleep" else "pipe_read") in function
                    for function in functions), (event["name"], functions)
         found[event["name"]] += 1
-assert found["clock_nanosleep"] >= 10 and found["read"] >= 10, found
+slept, read = (sum(wait[2] for role in said.values() for wait in role[what]) for what in ("sleeps", "reads"))
+assert found["clock_nanosleep"] == slept > 0 and found["read"] >= read > 0, (found, slept, read)
 PY
 fi
 
