@@ -5,7 +5,7 @@
 //
 //   tracesmith-launch-loop LAUNCHES [REPORT-FD]
 //
-// Writes one JSON object with what it counted and the wall time of the loop to the descriptor, or standard output; to a
+// Writes one JSON object with what it counted and the times of the loop to the descriptor, or standard output; to a
 // descriptor also the call paths (report.h). Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4 no device.
 #include <CL/cl.h>
 
@@ -31,9 +31,9 @@ static void must(cl_int status, const char *what) {
     exit(EXIT_WRONG);
 }
 
-static long long now(void) {
+static long long now(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
@@ -122,13 +122,17 @@ struct report {
     unsigned long launches;
 };
 
-// The wall time of the loop, in ns.
-__attribute__((noinline)) static long long loop(cl_command_queue queue, cl_kernel kernel,
-                                                const struct report *report) {
+// How long the loop took, in ns: by the clock, and of a processor's time its thread had.
+struct times {
+    long long wall, processor;
+};
+
+__attribute__((noinline)) static struct times loop(cl_command_queue queue, cl_kernel kernel,
+                                                   const struct report *report) {
     const unsigned long launches = report->launches;
     struct path path = {.queue = queue, .kernel = kernel};
     CALLED(&path);
-    long long start = now();
+    const struct times start = {now(CLOCK_MONOTONIC), now(CLOCK_THREAD_CPUTIME_ID)};
     for (unsigned long i = 1; i <= launches; i++) {
         path.digits = i * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PATH_DIGIT * PATH_DIGITS);
         path.step = 0;
@@ -138,7 +142,7 @@ __attribute__((noinline)) static long long loop(cl_command_queue queue, cl_kerne
         if (i % FINISH_EVERY == 0 || i == launches)
             must(clFinish(queue), "clFinish");
     }
-    return now() - start;
+    return (struct times){now(CLOCK_MONOTONIC) - start.wall, now(CLOCK_THREAD_CPUTIME_ID) - start.processor};
 }
 
 static struct report make_report(unsigned long launches, bool wanted) {
@@ -204,13 +208,13 @@ int main(int argc, char **argv) {
     must(clFinish(queue), "clFinish");
     // Behind the JSON, where there is such a place.
     struct report paths = make_report(launches, argc > 2 && lseek((int)report_fd, 0, SEEK_CUR) == 0);
-    long long wall = loop(queue, kernel, &paths);
+    const struct times times = loop(queue, kernel, &paths);
     must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof count, &count, 0, NULL, NULL),
          "clEnqueueReadBuffer");
     char name[NAME_SIZE] = "";
     clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
-    fprintf(report, "{\"launches\":%lu,\"ran\":%lu,\"wall_ns\":%lld,\"device\":\"", launches + 1,
-            (unsigned long)count, wall);
+    fprintf(report, "{\"launches\":%lu,\"ran\":%lu,\"wall_ns\":%lld,\"cpu_ns\":%lld,\"device\":\"",
+            launches + 1, (unsigned long)count, times.wall, times.processor);
     print_safe(report, name);
     fprintf(report, "\"}\n");
     if (fflush(report) != 0 || !write_paths(&paths, (int)report_fd))

@@ -211,6 +211,11 @@ TSMITH_API uint32_t tsmith_dictionary_intern_module(tsmith_dictionary *dictionar
 TSMITH_API uint32_t tsmith_dictionary_intern_frame(tsmith_dictionary *dictionary, const tsmith_frame *frame);
 TSMITH_API uint32_t tsmith_dictionary_intern_stack(tsmith_dictionary *dictionary, const tsmith_stack *stack);
 
+// The stack of a call path that goes on from `parent` (0: from the beginning) through `frames`, the outermost first: the same
+// as intern_stack for one frame after the other, in a fraction of the time. `parent` itself when there are none.
+TSMITH_API uint32_t tsmith_dictionary_intern_path(tsmith_dictionary *dictionary, uint32_t parent,
+                                                  const uint32_t *frames, size_t count);
+
 // Replaces the entry of a track: the only change there is (a thread learns its name late). Sinks that have
 // written it already may keep the first form.
 TSMITH_API void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name);

@@ -7,8 +7,15 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { PAGE = 4096 }; // or larger
 
 bool file_reserve(int fd, uint64_t offset, uint64_t bytes) {
     struct rlimit limit;
@@ -28,6 +35,17 @@ bool file_reserve(int fd, uint64_t offset, uint64_t bytes) {
     if (failure)
         errno = failure;
     return failure == 0;
+}
+
+void *file_map(int fd, uint64_t offset, uint64_t bytes) {
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (memory == MAP_FAILED)
+        return NULL;
+    // Takes 0.6 of the time of MAP_POPULATE, which only reads them, but no kernel before 5.14 has it.
+    if (madvise(memory, bytes, MADV_POPULATE_WRITE))
+        for (uint64_t at = 0; at < bytes; at += PAGE)
+            (void)*(const volatile char *)(memory + at);
+    return memory;
 }
 
 int file_temporary(void) {

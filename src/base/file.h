@@ -10,6 +10,10 @@
 // none. Beyond the process's file size limit it says EFBIG: the kernel would end the process with SIGXFSZ.
 bool file_reserve(int fd, uint64_t offset, uint64_t bytes);
 
+// Maps a range that is backed with space, to be read and written by all who do, with all of its pages there: who touches
+// them takes no page fault. NULL (errno set): it cannot be mapped.
+void *file_map(int fd, uint64_t offset, uint64_t bytes);
+
 // An unlinked file in TMPDIR (or /tmp), mode 0600, open for reading and writing; -1 with errno set.
 int file_temporary(void);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/agent_control.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,25 +19,33 @@ enum control_state { CONTROL_NONE, CONTROL_RUNNING, CONTROL_STOPPING, CONTROL_ST
 static const struct agent_control_work *work;
 static struct channel *channel;
 static _Atomic uint32_t state;
+static _Atomic uint32_t bell; // grows when somebody who waits should look: for a new state, or for work
 static _Atomic uint32_t exit_handler;
 
-static void wait_while(uint32_t value, long milliseconds) {
+// Until the bell has rung since it was `heard`.
+static void wait_for_bell(uint32_t heard, long milliseconds) {
     const struct timespec period = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-    syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, value, &period, NULL, 0);
+    syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, heard, &period, NULL, 0);
+}
+
+static void ring_bell(void) {
+    atomic_fetch_add(&bell, 1);
+    syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
 }
 
 static void state_set(uint32_t value) {
     atomic_store(&state, value);
-    syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+    ring_bell();
 }
 
 static void *control_main(void *unused) {
     (void)unused;
     prctl(PR_SET_NAME, "tracesmith");
-    while (atomic_load(&state) == CONTROL_RUNNING) {
+    for (uint32_t heard = atomic_load(&bell); atomic_load(&state) == CONTROL_RUNNING;) {
         channel_rest(channel, true);
-        wait_while(CONTROL_RUNNING, work->period_ms);
+        wait_for_bell(heard, work->period_ms);
         channel_rest(channel, false);
+        heard = atomic_load(&bell);
         if (!work->look()) {
             state_set(CONTROL_STOPPED);
             return NULL;
@@ -53,8 +62,9 @@ static void at_exit(void) {
         return;
     state_set(CONTROL_STOPPING);
     const int64_t until = clock_trace_now() + work->last_pass_ms * INT64_C(1000000);
-    while (atomic_load(&state) == CONTROL_STOPPING && clock_trace_now() < until)
-        wait_while(CONTROL_STOPPING, work->last_pass_ms / 20);
+    for (uint32_t heard = atomic_load(&bell);
+         atomic_load(&state) == CONTROL_STOPPING && clock_trace_now() < until; heard = atomic_load(&bell))
+        wait_for_bell(heard, work->last_pass_ms / 20);
 }
 
 static bool thread_make(void) {
@@ -84,6 +94,13 @@ void agent_control_start(const struct agent_control_work *what, struct channel *
     }
     if (!atomic_exchange(&exit_handler, 1))
         atexit(at_exit);
+}
+
+void agent_control_wake(void) {
+    const int saved = errno;
+    if (atomic_load_explicit(&state, memory_order_relaxed) == CONTROL_RUNNING)
+        ring_bell();
+    errno = saved;
 }
 
 void agent_control_after_fork_child(void) {

@@ -26,6 +26,9 @@ struct agent_control_work {
 // before those of whoever registered before this call. `work` stays. Later calls do nothing. Any thread. Without a
 // thread to be had a later call tries again.
 void agent_control_start(const struct agent_control_work *work, struct channel *channel);
+// It looks soon: there is something to do that threads of the program should be spared. One system call; any thread, signal
+// handlers too.
+void agent_control_wake(void);
 // The thread is the parent's; the next start makes one here.
 void agent_control_after_fork_child(void);
 

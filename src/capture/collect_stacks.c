@@ -115,25 +115,21 @@ static uint32_t python_frame(struct collector *collector, struct collect_channel
 // The words, from the outermost on.
 static uint32_t make_stack(struct collector *collector, struct collect_channel *channel,
                            const uint64_t *words, uint32_t count, bool partial) {
+    uint32_t frames[STACK_TABLE_FRAMES_MAX], made = 0, flags = partial ? TSMITH_FRAME_TRUNCATED : 0;
     uint64_t epoch = 0;
-    uint32_t stack = 0, flags = partial ? TSMITH_FRAME_TRUNCATED : 0;
     if (count && words[count - 1] >> 56 == STACKS_EPOCH >> 56)
         epoch = words[--count] & STACKS_PC;
-    while (count > 0) {
+    for (; count > 0; made++, flags = 0) {
         uint64_t word = words[--count];
-        uint32_t frame;
         if (PYTHON_WORD(word) == PYTHON_WORD(PYTHON_FILE) && count > 0 &&
             PYTHON_WORD(words[count - 1]) == PYTHON_WORD(PYTHON_CODE))
-            frame = python_frame(collector, channel, words[--count], word, flags);
+            frames[made] = python_frame(collector, channel, words[--count], word, flags);
         else
-            frame = native_frame(collector, channel, word, epoch, flags);
-        flags = 0;
-        tsmith_stack node = {.parent = stack, .frame = frame};
-        stack = tsmith_dictionary_intern_stack(collector->dictionary, &node);
-        if (!frame || !stack)
+            frames[made] = native_frame(collector, channel, word, epoch, flags);
+        if (!frames[made])
             return 0;
     }
-    return stack;
+    return tsmith_dictionary_intern_path(collector->dictionary, 0, frames, made);
 }
 
 // ---- the file

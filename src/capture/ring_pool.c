@@ -139,10 +139,8 @@ uint32_t ring_pool_grow(struct ring_pool *pool) {
     int fd = count < LAYOUT_SUBS ? open(pool->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
     if (fd >= 0 && reserve_element(fd, LAYOUT_SUBS_AT, sizeof(struct layout_sub), count) &&
         file_reserve(fd, offset, pool->sub_bytes)) {
-        // Populated: the event path should not take a page fault per page.
-        void *base =
-            mmap(NULL, pool->sub_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)offset);
-        if (base != MAP_FAILED) {
+        void *base = file_map(fd, offset, pool->sub_bytes);
+        if (base) {
             index = count;
             atomic_store_explicit(&pool->bases[index], base, memory_order_release);
             atomic_store_explicit(&pool->rings->sub_count, count + 1, memory_order_release);

@@ -108,17 +108,16 @@ static uint32_t intern_text(void *unused, const char *bytes, size_t length) {
     return channel_string(channel, bytes, length);
 }
 
-// Leaves our own frames out, marks the others. Returns how many are left.
+// Marks what is to be said of a word; returns how many frames at the beginning are ours, to be left out.
 static uint32_t mark(uint64_t *words, const struct unwind_result *result) {
-    uint32_t ours = 0, count = result->count;
-    while (ours < count && stacks_modules_ours(words[ours]))
+    uint32_t ours = 0;
+    while (ours < result->count && stacks_modules_ours(words[ours]))
         ours++;
     for (uint32_t i = 0; i < result->struck_count; i++)
         words[result->struck[i]] |= STACKS_STRUCK;
-    for (uint32_t i = result->exact; i < count; i++)
+    for (uint32_t i = result->exact; i < result->count; i++)
         words[i] |= STACKS_GUESSED;
-    memmove(words, words + ours, (count - ours) * sizeof *words);
-    return count - ours;
+    return ours;
 }
 
 static uint32_t keep(uint64_t *words, uint32_t count, bool partial, bool guessed) {
@@ -139,8 +138,9 @@ static __attribute__((noinline)) uint32_t take_nested(struct thread *thread,
                                                       const struct unwind_registers *registers) {
     uint64_t words[NESTED_MAX + 1];
     struct unwind_result result = unwind_walk_full(&thread->unwind, registers, words, NESTED_MAX);
-    uint32_t count = mark(words, &result);
-    return keep(words, count, result.end != UNWIND_OUTERMOST, result.exact < result.count);
+    uint32_t ours = mark(words, &result);
+    return keep(words + ours, result.count - ours, result.end != UNWIND_OUTERMOST,
+                result.exact < result.count);
 }
 
 // The walk, after a look at what was loaded if it met code that was not known. Not when a signal has struck: what it
@@ -162,9 +162,11 @@ static struct unwind_result walk(struct thread *thread, const struct unwind_regi
 static uint32_t number(struct thread *thread, const struct unwind_result *result) {
     const struct python_intern intern = {.function = intern_text};
     bool cut = false;
-    uint32_t count = mark(thread->words, result);
-    count = python_merge(&thread->python, thread->words, count, WORDS_MAX, &intern, &cut);
-    return keep(thread->words, count, cut || result->end != UNWIND_OUTERMOST, result->exact < result->count);
+    uint32_t ours = mark(thread->words, result);
+    uint64_t *words = thread->words + ours;
+    uint32_t count =
+        python_merge(&thread->python, words, result->count - ours, WORDS_MAX - ours, &intern, &cut);
+    return keep(words, count, cut || result->end != UNWIND_OUTERMOST, result->exact < result->count);
 }
 
 static uint32_t number_again(struct thread *thread, const struct unwind_result *result) {

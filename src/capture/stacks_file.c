@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of stacks: a page that says what it is, then segments, each a table of its own (stack/stack_table.h), twice as
 // large as the one before. A stack's number is where it lies in the file, in words, so that who reads the file needs to
-// know nothing of segments. A new segment is backed by space before it is used; new stacks go into the last one. A
-// helper thread makes the next one in time; if it is late, who needs room makes it.
+// know nothing of segments. A new segment is backed by space before it is used; new stacks go into the last one. When that is
+// half full the control thread is woken to make the next one; if it is late, who needs room makes it.
 //
 // One thread at a time grows the file. The others wait a little for it; one that was interrupted by a signal while it
 // grew does without.
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "capture/agent_control.h"
 #include "capture/channel_private.h"
 #include "stack/stack_table.h"
 
@@ -28,7 +29,8 @@ static struct {
     struct stack_table *_Atomic segments[SEGMENTS];
     _Atomic uint32_t count;
     _Atomic uint32_t growing;
-    _Atomic uint32_t full; // no more space is to be had
+    _Atomic uint32_t full;  // no more space is to be had
+    _Atomic uint32_t asked; // as many segments as there were when more was asked for
     struct channel *channel;
 } file;
 
@@ -64,9 +66,8 @@ static bool add_segment(int fd) {
     uint64_t at = segment_at(index), bytes = segment_bytes(index);
     if (index == SEGMENTS || !file_reserve(fd, at, bytes))
         return false;
-    // All of it at once, and not page by page while the program runs.
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)at);
-    if (memory == MAP_FAILED)
+    void *memory = file_map(fd, at, bytes);
+    if (!memory)
         return false;
     struct stack_table *table = stack_table_init(memory, bytes);
     atomic_store_explicit(&file.segments[index], table, memory_order_release);
@@ -82,6 +83,7 @@ static void forget_segments(void) {
     atomic_store(&file.count, 0);
     atomic_store(&file.growing, 0);
     atomic_store(&file.full, 0);
+    atomic_store(&file.asked, 0);
 }
 
 bool stacks_file_open(struct channel *channel) {
@@ -147,6 +149,14 @@ void stacks_file_prepare(void) {
         (void)grow(count);
 }
 
+// After something was added to the last of so many.
+static void ask_for_more(const struct stack_table *last, uint32_t segments) {
+    if (__builtin_expect(stack_table_is_half_full(last), 0) && segments < SEGMENTS &&
+        atomic_load_explicit(&file.asked, memory_order_relaxed) < segments &&
+        atomic_exchange_explicit(&file.asked, segments, memory_order_relaxed) < segments)
+        agent_control_wake();
+}
+
 static uint32_t number_of(uint32_t segment, uint32_t id) {
     return (uint32_t)(segment_at(segment) / sizeof(uint64_t)) + id;
 }
@@ -160,11 +170,16 @@ uint32_t stacks_file_add(const uint64_t *words, uint32_t count, uint32_t flags) 
             tables[i] = atomic_load_explicit(&file.segments[i], memory_order_acquire);
             stack_table_prefetch(tables[i], hash);
         }
-        for (uint32_t i = 0; i < segments; i++) {
-            uint32_t id = i + 1 < segments ? stack_table_find(tables[i], hash, words, count, flags)
-                                           : stack_table_add(tables[i], hash, words, count, flags);
+        for (uint32_t i = 0; i + 1 < segments; i++) {
+            uint32_t id = stack_table_find(tables[i], hash, words, count, flags);
             if (id)
                 return number_of(i, id);
+        }
+        uint32_t last = segments - 1,
+                 id = segments ? stack_table_add(tables[last], hash, words, count, flags) : 0;
+        if (id) {
+            ask_for_more(tables[last], segments);
+            return number_of(last, id);
         }
         if (!segments || !grow(segments))
             return 0;

@@ -37,6 +37,11 @@ struct string_slot {
     uint32_t id, hash;
 };
 
+// A row that goes on from another: what it holds is here, so that it needs not be looked at. id 0: none does.
+struct child {
+    uint32_t id, frame;
+};
+
 struct tsmith_dictionary {
     struct arena arena;
     tsmith_string *strings;
@@ -49,7 +54,7 @@ struct tsmith_dictionary {
     TSMITH_DICTIONARY_TABLES(TABLE)
 #undef TABLE
     struct index module_index, frame_index, stack_index;
-    uint32_t *first_child; // by stack, for the rows below stack_index.seen; 0: none
+    struct child *first_child; // by stack, for the rows below stack_index.seen
     size_t first_child_capacity;
 };
 
@@ -58,7 +63,7 @@ static void *table_at(const struct table *table, uint32_t id, size_t size) {
 }
 
 // The id of the copy of `entry`, UINT32_MAX when memory or ids are exhausted.
-static uint32_t table_add(struct table *table, struct arena *arena, const void *entry, size_t size) {
+static inline uint32_t table_add(struct table *table, struct arena *arena, const void *entry, size_t size) {
     if (table->count == UINT32_MAX)
         return UINT32_MAX;
     size_t chunk = table->count / CHUNK_ENTRIES;
@@ -337,24 +342,30 @@ static const tsmith_stack *stack_at(const tsmith_dictionary *dictionary, uint32_
 // Where the id of a row that holds this is or belongs. NULL: memory is exhausted.
 static uint32_t *place_stack(tsmith_dictionary *dictionary, const tsmith_stack *entry) {
     struct index *index = &dictionary->stack_index;
-    uint32_t *first = &dictionary->first_child[entry->parent];
-    if (!*first || stack_at(dictionary, *first)->frame == entry->frame)
-        return first;
+    struct child *first = &dictionary->first_child[entry->parent];
+    if (!first->id || first->frame == entry->frame)
+        return &first->id;
     return make_room(index, &dictionary->stack_table, sizeof *entry)
                ? find_row(index, &dictionary->stack_table, entry, sizeof *entry)
                : NULL;
 }
 
-// The row `id` is in its place.
-static void count_stack(tsmith_dictionary *dictionary, const uint32_t *place, const tsmith_stack *entry) {
-    dictionary->stack_index.used += place != &dictionary->first_child[entry->parent];
+// Puts the row `id` into its place.
+static void enter_stack(tsmith_dictionary *dictionary, uint32_t *place, uint32_t id,
+                        const tsmith_stack *entry) {
+    struct child *first = &dictionary->first_child[entry->parent];
+    *place = id;
+    if (place == &first->id)
+        first->frame = entry->frame;
+    else
+        dictionary->stack_index.used++;
     dictionary->stack_index.seen++;
 }
 
-// Room for the children of all rows, and of one more.
-static bool make_children_room(tsmith_dictionary *dictionary) {
+// Room for the children of all rows, and of so many more.
+static bool make_children_room(tsmith_dictionary *dictionary, size_t more) {
     void *children = dictionary->first_child;
-    size_t had = dictionary->first_child_capacity, needed = dictionary->stack_table.count + (size_t)1;
+    size_t had = dictionary->first_child_capacity, needed = dictionary->stack_table.count + more;
     if (needed <= had)
         return true;
     bool room =
@@ -374,33 +385,51 @@ static bool catch_up_stacks(tsmith_dictionary *dictionary) {
         uint32_t *place = place_stack(dictionary, row);
         if (!place)
             return false;
-        if (*place) {
+        if (*place)
             index->seen++; // there already
-            continue;
-        }
-        *place = index->seen;
-        count_stack(dictionary, place, row);
+        else
+            enter_stack(dictionary, place, index->seen, row);
     }
     return true;
 }
 
+// The rows of a path of which `place` is to have the first: nothing goes on from a row that is new, and so nothing is
+// looked for.
+static uint32_t add_path(tsmith_dictionary *dictionary, uint32_t *place, uint32_t parent,
+                         const uint32_t *frames, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const tsmith_stack entry = {parent, frames[i]};
+        uint32_t id = table_add(&dictionary->stack_table, &dictionary->arena, &entry, sizeof entry);
+        if (id == UINT32_MAX)
+            return 0;
+        enter_stack(dictionary, i ? &dictionary->first_child[parent].id : place, id, &entry);
+        parent = id;
+    }
+    return parent;
+}
+
+uint32_t tsmith_dictionary_intern_path(tsmith_dictionary *dictionary, uint32_t parent, const uint32_t *frames,
+                                       size_t count) {
+    if (parent >= dictionary->stack_table.count)
+        return 0;
+    bool room = make_children_room(dictionary, count) && catch_up_stacks(dictionary);
+    for (size_t i = 0; room && i < count; i++) {
+        uint32_t *place = place_stack(dictionary, &(tsmith_stack){parent, frames[i]});
+        if (place && *place) {
+            parent = *place;
+            continue;
+        }
+        uint32_t id = place ? add_path(dictionary, place, parent, frames + i, count - i) : 0;
+        if (id)
+            return id;
+        room = false;
+    }
+    dictionary->failed |= !room;
+    return room ? parent : 0;
+}
+
 uint32_t tsmith_dictionary_intern_stack(tsmith_dictionary *dictionary, const tsmith_stack *entry) {
-    if (entry->parent >= dictionary->stack_table.count)
-        return 0;
-    bool room = make_children_room(dictionary) && catch_up_stacks(dictionary);
-    uint32_t *place = room ? place_stack(dictionary, entry) : NULL;
-    if (!place) {
-        dictionary->failed = true;
-        return 0;
-    }
-    if (*place)
-        return *place;
-    uint32_t id = tsmith_dictionary_add_stack(dictionary, entry);
-    if (id) {
-        *place = id;
-        count_stack(dictionary, place, entry);
-    }
-    return id;
+    return tsmith_dictionary_intern_path(dictionary, entry->parent, &entry->frame, 1);
 }
 
 void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name) {

@@ -3,30 +3,37 @@
 
 #include <string.h>
 
-// Then come `slots` slots, then the words that stacks are made of: a head, then the frames.
+// Then come `slots` slots, then the words that stacks are made of: a head, then the frames. A slot is small, as most stacks
+// that are looked for come to one that is in no cache: where a stack lies, and above that a byte of its hash.
 struct stack_table {
     uint64_t slots; // a power of two
     uint64_t words; // in all, from the beginning of the table
     _Atomic uint64_t next;
     uint64_t reserved;
-    _Atomic uint64_t slot[];
+    _Atomic uint32_t slot[];
 };
 
-enum { COUNT_BITS = 16, FLAGS_BITS = 16, PROBES_MAX = 64 };
+#define PLACE_MASK ((UINT32_C(1) << PLACE_BITS) - 1)
+enum { COUNT_BITS = 16, FLAGS_BITS = 16, PROBES_MAX = 64, PREFETCHED = 4, PLACE_BITS = 24 };
+_Static_assert(STACK_TABLE_BYTES_MAX / 8 == 1 << PLACE_BITS, "a slot can say where a stack lies");
 
 static _Atomic uint64_t *words_of(struct stack_table *table) {
     return (_Atomic uint64_t *)table;
 }
 
+static uint64_t first_word(const struct stack_table *table) {
+    return (sizeof *table + table->slots * sizeof table->slot[0]) / 8;
+}
+
 struct stack_table *stack_table_init(void *memory, size_t bytes) {
     struct stack_table *table = memory;
-    if (bytes < STACK_TABLE_BYTES_MIN || bytes / 8 > UINT32_MAX || (uintptr_t)memory % 8)
+    if (bytes < STACK_TABLE_BYTES_MIN || bytes > STACK_TABLE_BYTES_MAX || (uintptr_t)memory % 8)
         return NULL;
     table->slots = 1;
     while (table->slots * 2 <= bytes / 8 / 4)
         table->slots *= 2;
     table->words = bytes / 8;
-    atomic_store_explicit(&table->next, sizeof *table / 8 + table->slots, memory_order_relaxed);
+    atomic_store_explicit(&table->next, first_word(table), memory_order_relaxed);
     return table;
 }
 
@@ -53,7 +60,7 @@ uint64_t stack_table_hash(const uint64_t *frames, uint32_t count, uint32_t flags
 }
 
 void stack_table_prefetch(struct stack_table *table, uint64_t hash) {
-    const _Atomic uint64_t *slot = &table->slot[hash & (table->slots - 1)];
+    const _Atomic uint32_t *slot = &table->slot[hash & (table->slots - 1)];
     __builtin_prefetch((const void *)(uintptr_t)slot);
 }
 
@@ -80,6 +87,9 @@ static uint32_t append(struct stack_table *table, uint64_t head, const uint64_t 
     for (uint32_t i = 0; i < count; i++)
         atomic_store_explicit(&words[1 + i], frames[i], memory_order_relaxed);
     atomic_store_explicit(words, head, memory_order_release);
+    // The next one will be there: by then its lines are this processor's.
+    for (uint32_t i = 0; i < PREFETCHED; i++)
+        __builtin_prefetch((const void *)(uintptr_t)(words + 1 + count + i * 8), 1);
     return (uint32_t)at;
 }
 
@@ -88,12 +98,13 @@ static uint32_t look_up(struct stack_table *table, uint64_t hash, const uint64_t
     if (!count || count > STACK_TABLE_FRAMES_MAX)
         return 0;
     uint64_t mask = table->slots - 1;
-    // The half of the hash that does not choose the slot is kept there, and spares most comparisons.
-    uint64_t tag = hash & 0xffffffff00000000u, head = tag | (uint64_t)flags << COUNT_BITS | count;
+    // What of the hash does not choose the slot is kept with the stack, and some of it in the slot: most comparisons end there.
+    const uint64_t head = (hash & 0xffffffff00000000u) | (uint64_t)flags << COUNT_BITS | count;
+    const uint32_t tag = (uint32_t)(hash >> 32) & ~PLACE_MASK;
     uint32_t mine = 0;
     for (uint64_t probe = 0; probe < PROBES_MAX; probe++) {
-        _Atomic uint64_t *slot = &table->slot[(hash + probe) & mask];
-        uint64_t found = atomic_load_explicit(slot, memory_order_acquire);
+        _Atomic uint32_t *slot = &table->slot[(hash + probe) & mask];
+        uint32_t found = atomic_load_explicit(slot, memory_order_acquire);
         if (!found) {
             if (!mine && may_add)
                 mine = append(table, head, frames, count);
@@ -103,8 +114,8 @@ static uint32_t look_up(struct stack_table *table, uint64_t hash, const uint64_t
                                                         memory_order_acquire))
                 return mine;
         }
-        if ((found & 0xffffffff00000000u) == tag && is_same(table, (uint32_t)found, head, frames, count))
-            return (uint32_t)found;
+        if ((found & ~PLACE_MASK) == tag && is_same(table, found & PLACE_MASK, head, frames, count))
+            return found & PLACE_MASK;
     }
     return 0;
 }
@@ -120,7 +131,7 @@ uint32_t stack_table_find(struct stack_table *table, uint64_t hash, const uint64
 }
 
 bool stack_table_is_half_full(const struct stack_table *table) {
-    uint64_t first = sizeof *table / 8 + table->slots;
+    uint64_t first = first_word(table);
     return atomic_load_explicit(&table->next, memory_order_relaxed) - first > (table->words - first) / 2;
 }
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STACK_TABLE_FRAMES_MAX = 1024, STACK_TABLE_BYTES_MIN = 64 * 1024 };
+enum { STACK_TABLE_FRAMES_MAX = 1024, STACK_TABLE_BYTES_MIN = 64 * 1024, STACK_TABLE_BYTES_MAX = 128 << 20 };
 
 // How far a stack can be trusted, for those who only see the table.
 enum {
@@ -31,7 +31,7 @@ struct stack_view {
 
 struct stack_table;
 
-// Makes a table of `bytes` (at least STACK_TABLE_BYTES_MIN, at most 32 GiB; a quarter is index) of zeroed memory that is the
+// Makes a table of `bytes` (at least STACK_TABLE_BYTES_MIN, at most STACK_TABLE_BYTES_MAX; an eighth is index) of zeroed memory that is the
 // caller's and aligned to 8. NULL: it cannot be one.
 struct stack_table *stack_table_init(void *memory, size_t bytes);
 

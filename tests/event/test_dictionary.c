@@ -109,6 +109,39 @@ static void stacks_of_any_tree_get_one_id(void **state) {
     tsmith_dictionary_destroy(dictionary);
 }
 
+// A path as a whole is what its frames one after the other are, also where rows were added that nobody looked for yet.
+static void a_path_is_its_frames(void **state) {
+    enum { PATHS = 3000, DEPTH = 12, FRAMES = 3 };
+    (void)state;
+    tsmith_dictionary *whole, *single;
+    struct random random = {11};
+    assert_int_equal(tsmith_dictionary_create(&whole), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_create(&single), TSMITH_OK);
+    for (int i = 0; i < PATHS; i++) {
+        uint32_t frames[DEPTH], depth = (uint32_t)random_below(&random, DEPTH + 1);
+        uint32_t parent = (uint32_t)random_below(&random, tsmith_dictionary_stack_count(whole)), id = parent;
+        for (uint32_t at = 0; at < depth; at++)
+            frames[at] = 1 + (uint32_t)random_below(&random, FRAMES);
+        for (uint32_t at = 0; at < depth; at++)
+            id = tsmith_dictionary_intern_stack(single, &(tsmith_stack){id, frames[at]});
+        assert_int_equal(tsmith_dictionary_intern_path(whole, parent, frames, depth), id);
+        assert_int_equal(tsmith_dictionary_stack_count(whole), tsmith_dictionary_stack_count(single));
+        if (random_below(&random, 8) == 0) {
+            tsmith_stack stack = {parent, FRAMES + 1};
+            assert_int_equal(tsmith_dictionary_add_stack(whole, &stack),
+                             tsmith_dictionary_add_stack(single, &stack));
+        }
+    }
+    uint32_t count = tsmith_dictionary_stack_count(whole);
+    for (uint32_t id = 1; id < count; id++)
+        assert_memory_equal(tsmith_dictionary_stack(whole, id), tsmith_dictionary_stack(single, id),
+                            sizeof(tsmith_stack));
+    assert_int_equal(tsmith_dictionary_intern_path(whole, count, &(uint32_t){1}, 1), 0);
+    assert_int_equal(tsmith_dictionary_stack_count(whole), count);
+    tsmith_dictionary_destroy(whole);
+    tsmith_dictionary_destroy(single);
+}
+
 static void entries_stay_where_they_are(void **state) {
     (void)state;
     tsmith_dictionary *dictionary;
@@ -174,6 +207,7 @@ int main(void) {
         cmocka_unit_test(strings_keep_any_bytes),
         cmocka_unit_test(equal_frames_and_stacks_get_one_id),
         cmocka_unit_test(stacks_of_any_tree_get_one_id),
+        cmocka_unit_test(a_path_is_its_frames),
         cmocka_unit_test(entries_stay_where_they_are),
         cmocka_unit_test(fields_and_attributes_are_found_by_name),
         cmocka_unit_test(schema_is_consistent),
