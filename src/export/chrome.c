@@ -94,12 +94,12 @@ static void put_ident(struct chrome *chrome, struct output *output, const char *
         output_bytes(output, text.bytes, text.length);
 }
 
-// Chrome knows processes and threads. A queue or counter of ours becomes a thread with a number that no thread
-// has.
+// Chrome knows processes and threads. A queue or counter of ours becomes a thread with a number that no thread of
+// Linux has, and that has 32 bits: Perfetto takes a larger one for no number, and the main thread for its track.
 static uint64_t thread_number(const struct chrome *chrome, uint32_t id, const tsmith_track *track) {
     if (chrome->origin.chrome || track->kind == TSMITH_TRACK_THREAD)
         return track->tid;
-    return ((uint64_t)1 << 40) + id;
+    return ((uint64_t)1 << 30) + id;
 }
 
 // The attribute could be anything in a file that somebody else wrote.
@@ -500,14 +500,49 @@ static bool has_columns(const struct chrome *chrome, enum place place, uint32_t 
     return false;
 }
 
+static bool on_device(const struct chrome *chrome, uint32_t row) {
+    tsmith_kind kind = kind_at(chrome, row);
+    return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
+}
+
+// Where a device did it, by the names that Kineto has for it: tools for traces of PyTorch take what has a stream for
+// work of a GPU, and nothing else.
+static void put_stream(struct chrome *chrome, uint32_t row) {
+    const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, chrome->track);
+    if (chrome->origin.chrome || !track || track->kind != TSMITH_TRACK_QUEUE || !track->device ||
+        !on_device(chrome, row))
+        return;
+    put_key(chrome, "\"device\":");
+    json_out_u64(&chrome->output, track->device - 1);
+    put_key(chrome, "\"stream\":");
+    json_out_u64(&chrome->output, track->queue ? track->queue : chrome->track);
+}
+
 static void put_args(struct chrome *chrome, enum place place, uint32_t row) {
     if (!has_columns(chrome, place, row))
         return;
     put_key(chrome, "\"args\":");
     chrome->separator = '{';
+    if (place == PLACE_ARGUMENT)
+        put_stream(chrome, row);
     put_columns(chrome, place, row);
     output_char(&chrome->output, '}');
     chrome->separator = ',';
+}
+
+// What tools for traces of PyTorch call the kind, or what we do.
+static const char *category_of(tsmith_kind kind, tsmith_string name) {
+    const char *kind_name = tsmith_kind_name(kind);
+    if (kind == TSMITH_KIND_MEMCPY)
+        return "gpu_memcpy";
+    if (kind == TSMITH_KIND_MEMSET)
+        return "gpu_memset";
+    if (kind == TSMITH_KIND_API && name.length > 4 && memcmp(name.bytes, "cuda", 4) == 0)
+        return "cuda_runtime";
+    if (kind == TSMITH_KIND_API && name.length > 2 && memcmp(name.bytes, "cu", 2) == 0 &&
+        name.bytes[2] >= 'A' && name.bytes[2] <= 'Z')
+        return "cuda_driver";
+    return kind_name ? kind_name : "event";
 }
 
 // A row of ours that has no name or category of its own gets those of its kind; an imported one had none.
@@ -527,7 +562,8 @@ static void put_head(struct chrome *chrome, tsmith_string ph, bool category, boo
         json_out_string_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(chrome->category, row));
     } else if (category && own) {
         put_key(chrome, kind == TSMITH_KIND_LOSS ? "\"cat\":\"tracesmith." : "\"cat\":\"");
-        output_text(output, kind_name);
+        output_text(output, category_of(kind, has(chrome->name, row) ? string_at(chrome, chrome->name, row)
+                                                                     : (tsmith_string){"", 0}));
         output_char(output, '"');
     }
     if (name && has(chrome->name, row)) {
@@ -581,21 +617,31 @@ static void put_attached_flow(struct chrome *chrome, uint32_t row) {
     end(chrome);
 }
 
+// The number of an arrow: of the first process the correlation itself. As a number where a double holds it, else mixed
+// and in hexadecimal, which readers take a text for.
+static void put_flow_id(struct chrome *chrome, uint64_t correlation) {
+    const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, chrome->track);
+    uint64_t process = track && track->process ? track->process - 1 : 0;
+    char text[24];
+    if (correlation >> 40 == 0 && process >> 13 == 0) {
+        json_out_u64(&chrome->output, process << 40 | correlation);
+        return;
+    }
+    uint64_t mixed = (correlation ^ process * 0x9e3779b97f4a7c15u) | (uint64_t)1 << 63;
+    (void)snprintf(text, sizeof text, "\"0x%llx\"", (unsigned long long)mixed);
+    output_text(&chrome->output, text);
+}
+
 // An arrow from the call to the work it made, for traces of our own.
 static void put_own_flow(struct chrome *chrome, uint32_t row) {
-    tsmith_kind kind = kind_at(chrome, row);
-    bool device = kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
-    if ((!device && kind != TSMITH_KIND_API) || !has(chrome->duration, row))
+    bool device = on_device(chrome, row);
+    if ((!device && kind_at(chrome, row) != TSMITH_KIND_API) || !has(chrome->duration, row))
         return;
     struct output *output = &chrome->output;
-    const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, chrome->track);
     begin(chrome);
-    output_text(output, device ? "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":\""
-                               : "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":\"");
-    json_out_u64(output, track ? track->process : 0);
-    output_char(output, '.');
-    json_out_u64(output, value_at(chrome->correlation, row));
-    output_char(output, '"');
+    output_text(output, device ? "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":"
+                               : "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
+    put_flow_id(chrome, value_at(chrome->correlation, row));
     chrome->separator = ',';
     put_place(chrome);
     put_moment(chrome, "\"ts\":", start_of(chrome, row), NULL, NULL, row);

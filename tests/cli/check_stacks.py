@@ -231,7 +231,8 @@ def check_chrome(made, path, to):
     with open(to, encoding="utf-8") as file:
         trace = json.load(file)
     kinds = {"api": 0, "kernel": 0, "memcpy": 0}
-    by_start = {(event["cat"], event["ts"]): event for event in trace["traceEvents"] if event.get("cat") in kinds}
+    by_start = {(event["cat"].removeprefix("gpu_"), event["ts"]): event for event in trace["traceEvents"]
+                if event.get("cat", "").removeprefix("gpu_") in kinds}
     for event in made.events:
         shown, lines = by_start[event[0], event[2] / 1000], []
         at = str(shown["sf"]) if "sf" in shown else None

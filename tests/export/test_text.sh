@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# CSV and folded stacks say what the trace holds, as check_text.py reads all three.
+# CSV and folded stacks say what the trace holds, as check_text.py reads all three; Chrome JSON is what other tools take
+# for launches and the work of devices.
 set -eu
 source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 here=$source/tests/export
@@ -31,4 +32,10 @@ for trace in "${TRACESMITH_CORPUS:-$folder/none}"/*.json.gz; do
         "$TRACESMITH" import "$trace" -o "$folder/trace.sbt" >/dev/null 2>&1
         check
     fi
+done
+for seed in 1 2; do
+    python3 "$here/make_launches.py" $seed | "$TRACESMITH_BUILD_DIR/tests/programs/sbt_make" "$folder/launches.sbt"
+    "$TRACESMITH" export "$folder/launches.sbt" -f chrome -o "$folder/launches.json"
+    python3 "$here/check_chrome.py" "$folder/launches.sbt" "$folder/launches.json"
+    rm "$folder/launches.sbt"
 done
