@@ -128,15 +128,10 @@ void trace_close(struct trace *trace) {
     trace->file = NULL;
 }
 
-// What has no stack, or not all of it, is there all the same.
-static bool is_of_events(int reason) {
-    return reason != TSMITH_REASON_NO_STACK && reason != TSMITH_REASON_PARTIAL_STACK;
-}
-
 uint64_t trace_lost(const struct trace *trace) {
     uint64_t total = 0;
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
-        total += is_of_events(reason) ? trace->summary.lost[reason] : 0;
+        total += tsmith_reason_is_of_events((tsmith_reason)reason) ? trace->summary.lost[reason] : 0;
     return total;
 }
 
@@ -193,14 +188,14 @@ void losses_complain(const struct losses *losses, const char *path) {
     if (losses->uncounted)
         complain("%s: something was lost, and it is not known how much: see 'tracesmith view -t loss'", path);
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
-        total += is_of_events(reason) ? losses->by_reason[reason] : 0;
+        total += tsmith_reason_is_of_events((tsmith_reason)reason) ? losses->by_reason[reason] : 0;
     if (!total)
         return;
     text_add_count(&line, total);
     text_add_cstr(&line, total == 1 ? " event was not recorded: " : " events were not recorded: ");
     bool first = true;
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
-        if (!losses->by_reason[reason] || !is_of_events(reason))
+        if (!losses->by_reason[reason] || !tsmith_reason_is_of_events((tsmith_reason)reason))
             continue;
         text_add_cstr(&line, first ? "" : "; ");
         text_add_count(&line, losses->by_reason[reason]);

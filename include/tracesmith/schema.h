@@ -7,6 +7,7 @@
 #ifndef TRACESMITH_SCHEMA_H
 #define TRACESMITH_SCHEMA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tracesmith/export.h"
@@ -279,6 +280,8 @@ TSMITH_API const char *tsmith_operation_name(tsmith_operation operation);
 TSMITH_API const char *tsmith_direction_name(tsmith_direction direction);
 TSMITH_API const char *tsmith_reason_name(tsmith_reason reason);
 TSMITH_API const char *tsmith_reason_doc(tsmith_reason reason);
+// Whether a loss of this reason is of events that are not there. What has no call stack, or not all of it, is there.
+TSMITH_API bool tsmith_reason_is_of_events(tsmith_reason reason);
 TSMITH_API const char *tsmith_type_name(tsmith_type type);
 
 // By name; 0 (…_NONE) when there is no such name.

@@ -42,8 +42,7 @@ static bool add_to_last(struct builder *builder, tsmith_reason reason, uint64_t 
 
 // Whether a loss of this reason is an event that was not recorded. What is unmatched, or has no stack, was.
 static bool is_event(tsmith_reason reason) {
-    return reason != TSMITH_REASON_UNMATCHED && reason != TSMITH_REASON_NO_STACK &&
-           reason != TSMITH_REASON_PARTIAL_STACK;
+    return reason != TSMITH_REASON_UNMATCHED && tsmith_reason_is_of_events(reason);
 }
 
 void collect_lose(struct collector *collector, struct collect_channel *channel, tsmith_reason reason,

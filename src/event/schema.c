@@ -68,6 +68,10 @@ const char *tsmith_reason_doc(tsmith_reason reason) {
     return NULL;
 }
 
+bool tsmith_reason_is_of_events(tsmith_reason reason) {
+    return reason != TSMITH_REASON_NO_STACK && reason != TSMITH_REASON_PARTIAL_STACK;
+}
+
 const char *tsmith_track_kind_name(tsmith_track_kind kind) {
     switch ((int)kind) { TSMITH_TRACK_KIND_TABLE(NAME_CASE) }
     return NULL;

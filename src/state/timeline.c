@@ -378,7 +378,8 @@ static enum what what_is(const struct columns *columns, uint32_t at, bool queue)
     case TSMITH_KIND_ALLOC:
         return queue ? WHAT_NOTHING : WHAT_CALL;
     case TSMITH_KIND_LOSS:
-        return WHAT_HOLE;
+        return tsmith_reason_is_of_events((tsmith_reason)get_u8(&columns->reason, at)) ? WHAT_HOLE
+                                                                                       : WHAT_NOTHING;
     default:
         return WHAT_NOTHING;
     }

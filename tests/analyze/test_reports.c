@@ -555,6 +555,10 @@ static void a_hole_is_told(void **state) {
     uint32_t ledger = made_track(&scene.trace, TSMITH_TRACK_LOSS, 1, 0, 0, "loss ledger");
     made_event(&scene.trace, TSMITH_KIND_LOSS, ledger, 100, 200)->lost = 11;
     made_event(&scene.trace, TSMITH_KIND_LOSS, ledger, 250, 100)->lost = 4; // overlaps: 100 .. 350
+    struct made_event *stack =
+        made_event(&scene.trace, TSMITH_KIND_LOSS, ledger, 400, 100); // nothing is missing
+    stack->lost = 3;
+    stack->reason = TSMITH_REASON_PARTIAL_STACK;
     made_event(&scene.trace, TSMITH_KIND_MARKER, scene.thread, 1000, -1);
     for (size_t i = 0; tsmith_analysis_name(i); i++) {
         tsmith_analysis *analysis = made_analysis(&scene.trace, tsmith_analysis_name(i), 1, NULL);

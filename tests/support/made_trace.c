@@ -82,6 +82,7 @@ static void put(const struct made_trace *trace, tsmith_batch *batch, const struc
     set(batch, TSMITH_FIELD_OBJECT, event->object, event->object);
     set(batch, TSMITH_FIELD_LIVE_BYTES, event->live_bytes, event->live_bytes);
     set(batch, TSMITH_FIELD_LOST, event->lost, event->lost);
+    set(batch, TSMITH_FIELD_REASON, event->reason, event->reason);
     set(batch, TSMITH_FIELD_QUEUE_TRACK, event->queue_track, event->queue_track);
     set(batch, TSMITH_FIELD_HOST_TRACK, event->host_track, event->host_track);
     if (event->name)

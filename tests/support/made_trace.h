@@ -15,7 +15,7 @@ enum { MADE_WAITS = 4 };
 
 struct made_event {
     uint32_t track;
-    uint8_t kind, operation, direction;
+    uint8_t kind, operation, direction, reason;
     bool blocking, untimed;
     int64_t start, duration;                               // duration < 0: an instant
     int64_t queued, submitted, completed;                  // 0: none
