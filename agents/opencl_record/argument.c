@@ -30,6 +30,13 @@ static bool keep(struct argument *argument, size_t size, const void *value) {
     return true;
 }
 
+// With the lock held, as all that names an object.
+static void aim(struct argument *argument, struct object *target) {
+    object_name(target);
+    object_drop(argument->target);
+    argument->target = target;
+}
+
 // With the lock held. A value of the size of a handle may be one: the driver says so, or it is one that is known.
 static struct object *target_of(const struct argument *argument, size_t size, const void *value) {
     const void *handle = NULL;
@@ -56,7 +63,7 @@ cl_int record_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const
         const bool same = argument->is_set && !argument->shared && argument->target == target &&
                           argument->size == size && !argument->value == !value &&
                           (!value || memcmp(argument->value, value, size) == 0);
-        argument->target = target;
+        aim(argument, target);
         argument->shared = false;
         argument->is_set = true;
         argument->changed |= !same;
@@ -74,13 +81,19 @@ cl_int record_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const vo
     pthread_mutex_lock(&recorder.lock);
     struct argument *argument = find(kernel, index);
     if (argument) {
-        argument->target = object_find_shared(value);
+        aim(argument, object_find_shared(value));
         argument->shared = argument->is_set = argument->changed = true;
         if (!keep(argument, sizeof value, &value))
             atomic_store(&recorder.on, false);
     }
     pthread_mutex_unlock(&recorder.lock);
     return status;
+}
+
+static void drop_uses(struct kernel *kernel) {
+    for (size_t i = 0; i < kernel->use_count; i++)
+        object_drop(kernel->uses[i]);
+    free(kernel->uses);
 }
 
 cl_int record_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info what, size_t size,
@@ -101,14 +114,14 @@ cl_int record_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info what, si
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find(kernel, OBJECT_KERNEL);
     if (object && uses) {
-        free(object->kernel->uses);
+        drop_uses(object->kernel);
         object->kernel->uses = uses;
         object->kernel->use_count = 0;
         object->kernel->uses_changed = true;
         for (size_t i = 0; i < count; i++) {
             struct object *block = object_find_shared(((void *const *)value)[i]);
             if (block)
-                uses[object->kernel->use_count++] = block;
+                uses[object->kernel->use_count++] = object_name(block);
         }
         uses = NULL;
     }
@@ -124,12 +137,34 @@ void kernel_copy_arguments(struct kernel *to, const struct kernel *from) {
         struct argument *argument = &to->arguments[i];
         const struct argument *source = &from->arguments[i];
         *argument = *source;
+        object_name(argument->target);
         argument->value = NULL;
         argument->capacity = 0;
         argument->changed = source->is_set;
         if (source->value && !keep(argument, source->size, source->value))
             atomic_store(&recorder.on, false);
     }
+}
+
+void kernel_settle(struct kernel *kernel) {
+    size_t kept = 0;
+    for (cl_uint i = 0; i < kernel->argument_count; i++) {
+        struct argument *argument = &kernel->arguments[i];
+        const void *value = NULL;
+        if (!argument->target || !argument->target->ended)
+            continue;
+        if (argument->value && argument->size == sizeof value)
+            memcpy(&value, argument->value, sizeof value);
+        aim(argument, argument->shared ? object_find_shared(value) : object_find_memory(value));
+        argument->changed = true;
+    }
+    for (size_t i = 0; i < kernel->use_count; i++)
+        if (kernel->uses[i]->ended)
+            object_drop(kernel->uses[i]);
+        else
+            kernel->uses[kept++] = kernel->uses[i];
+    kernel->uses_changed |= kept != kernel->use_count;
+    kernel->use_count = kept;
 }
 
 // ---- writing down

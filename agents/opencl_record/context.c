@@ -82,7 +82,7 @@ static void note_queue(cl_command_queue queue, cl_context context, cl_device_id 
     struct object *object = object_add(queue, OBJECT_QUEUE);
     object->number = ++queues;
     object->flags = flags;
-    object->context = object_find(context, OBJECT_CONTEXT);
+    object->context = object_name(object_find(context, OBJECT_CONTEXT));
     recording_put(writer, RECORDING_KEY_OBJECT, object->id);
     recording_put(writer, RECORDING_KEY_CONTEXT, object_id(context, OBJECT_CONTEXT));
     recording_put(writer, RECORDING_KEY_DEVICE, device_object);

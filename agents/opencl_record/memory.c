@@ -1,6 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers, and the end of all memory objects. Rules: recorder.h.
+//
+// Most programs that wait for a range make buffers that no recorded command ever touches: before the range begins a buffer is
+// written down only when something else that is written names it, and when it begins those that are left.
 #include "recorder.h"
+
+// With the lock held.
+static void put_buffer(struct recording_writer *writer, const struct object *object) {
+    recording_put(writer, RECORDING_KEY_OBJECT, object->id);
+    if (object->parent)
+        recording_put(writer, RECORDING_KEY_PARENT, object->parent->id);
+    else
+        recording_put(writer, RECORDING_KEY_CONTEXT, object->context ? object->context->id : 0);
+    recording_put(writer, RECORDING_KEY_FLAGS, object->flags);
+    if (object->parent)
+        recording_put(writer, RECORDING_KEY_OFFSET, object->origin);
+}
+
+void buffer_tell(struct object *object) {
+    if (!object || object->kind != OBJECT_BUFFER || object->told)
+        return;
+    buffer_tell(object->parent);
+    object->told = true;
+    struct recording_writer *writer =
+        record_open_inner(object->parent ? RECORDING_SUB_BUFFER : RECORDING_BUFFER);
+    put_buffer(writer, object);
+    recording_put(writer, RECORDING_KEY_SIZE, object->size);
+    record_close_inner();
+}
 
 static void note_buffer(cl_mem buffer, cl_context context, cl_mem_flags flags, size_t size,
                         const void *host) {
@@ -10,20 +37,21 @@ static void note_buffer(cl_mem buffer, cl_context context, cl_mem_flags flags, s
     const bool known = given && range_whole();
     if (known)
         payload_take(&payload, host, size);
-    struct recording_writer *writer = record_open(RECORDING_BUFFER);
+    pthread_mutex_lock(&recorder.lock);
     struct object *object = object_add(buffer, OBJECT_BUFFER);
-    object->context = object_find(context, OBJECT_CONTEXT);
+    object->context = object_name(object_find(context, OBJECT_CONTEXT));
     object->flags = flags;
     object->size = size;
-    object->known = known;
-    recording_put(writer, RECORDING_KEY_OBJECT, object->id);
-    recording_put(writer, RECORDING_KEY_CONTEXT, object_id(context, OBJECT_CONTEXT));
-    recording_put(writer, RECORDING_KEY_FLAGS, flags);
-    if (known)
+    object->known = object->told = known;
+    if (known) {
+        struct recording_writer *writer = record_open_inner(RECORDING_BUFFER);
+        put_buffer(writer, object);
         payload_put(writer, &payload);
-    else
-        recording_put(writer, RECORDING_KEY_SIZE, size);
-    record_close();
+        record_close_inner();
+    } else if (recorder_begun()) {
+        buffer_tell(object);
+    }
+    pthread_mutex_unlock(&recorder.lock);
 }
 
 cl_mem record_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
@@ -53,80 +81,82 @@ cl_mem record_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_cre
     if (!recorder_on() || !buffer || type != CL_BUFFER_CREATE_TYPE_REGION)
         return buffer;
     const cl_buffer_region *region = info;
-    struct recording_writer *writer = record_open(RECORDING_SUB_BUFFER);
+    pthread_mutex_lock(&recorder.lock);
     struct object *object = object_add(buffer, OBJECT_BUFFER);
-    object->parent = object_find(parent, OBJECT_BUFFER);
+    object->parent = object_name(object_find(parent, OBJECT_BUFFER));
+    object->origin = region->origin;
     object->size = region->size;
     object->flags = flags;
     if (object->parent) {
-        object->context = object->parent->context;
+        object->context = object_name(object->parent->context);
         object->parent->references++; // its content is of use as long as the part of it is
     }
-    recording_put(writer, RECORDING_KEY_OBJECT, object->id);
-    recording_put(writer, RECORDING_KEY_PARENT, object_id(parent, OBJECT_BUFFER));
-    recording_put(writer, RECORDING_KEY_FLAGS, flags);
-    recording_put(writer, RECORDING_KEY_OFFSET, region->origin);
-    recording_put(writer, RECORDING_KEY_SIZE, region->size);
-    record_close();
-    return buffer;
-}
-
-static enum object_kind kind_of(cl_mem memory) {
-    pthread_mutex_lock(&recorder.lock);
-    const struct object *object = object_find_memory(memory);
-    const enum object_kind kind = object ? object->kind : OBJECT_BUFFER;
+    if (recorder_begun())
+        buffer_tell(object);
     pthread_mutex_unlock(&recorder.lock);
-    return kind;
+    return buffer;
 }
 
 cl_int record_clRetainMemObject(cl_mem memory) {
     const cl_int status = recorder.next.clRetainMemObject(memory);
-    if (recorder_on() && status == CL_SUCCESS)
-        object_retain(memory, kind_of(memory));
+    if (!recorder_on() || status != CL_SUCCESS)
+        return status;
+    pthread_mutex_lock(&recorder.lock);
+    struct object *object = object_find_memory(memory);
+    if (object)
+        object->references++;
+    pthread_mutex_unlock(&recorder.lock);
     return status;
 }
 
-// With the lock held: the program's last reference went, and what the device wrote is copied, if it was to be.
-static cl_event conclude(const struct object *object, struct object *root, bool gone) {
-    cl_event hold = NULL;
-    if (root && gone) {
-        hold = root->hold;
-        root->hold = NULL;
+// With the lock held: nothing holds the memory any more, nor what it alone lay in. Their handles may be given out again once the
+// driver has been told.
+static void end_parts(struct object *object) {
+    for (struct object *parent; object && object->references == 0; object = parent) {
+        parent = object->parent;
+        if (object->kind != OBJECT_OPAQUE && (object->told || object->kind != OBJECT_BUFFER)) {
+            recording_put(record_open_inner(RECORDING_RELEASE), RECORDING_KEY_OBJECT, object->id);
+            record_close_inner();
+        }
+        object_end(object);
     }
-    recording_put(record_open_inner(RECORDING_RELEASE), RECORDING_KEY_OBJECT, object->id);
-    record_close_inner();
-    return hold;
 }
 
-// What lies in another object goes with that.
-static void release(cl_mem memory) {
+// What lies in another object goes with that. What the device wrote is copied, if it was to be; the caller releases the event
+// that commands had to wait for.
+static cl_event release(cl_mem memory) {
+    cl_event hold = NULL;
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find_memory(memory);
     const bool last = object && object->references > 0 && --object->references == 0;
-    if (!last || object->kind == OBJECT_OPAQUE) {
-        pthread_mutex_unlock(&recorder.lock);
-        return;
+    if (last) {
+        struct object *root = object_root(object);
+        for (struct object *part = object; part->parent && part->references == 0; part = part->parent)
+            part->parent->references--;
+        if (root->references == 0)
+            touch_wait_for_copier(root);
+        if (root->references == 0 && root->written) {
+            root->written = false;
+            pthread_mutex_unlock(&recorder.lock);
+            snapshot_take(root, RECORDING_VERIFY, 0);
+            pthread_mutex_lock(&recorder.lock);
+        }
+        if (root->references == 0) {
+            hold = root->hold;
+            root->hold = NULL;
+        }
+        end_parts(object);
     }
-    struct object *root = object_root(object);
-    bool gone = root == object;
-    for (struct object *part = object; part->parent; part = part->parent)
-        gone = --part->parent->references == 0;
-    if (gone && root->written) {
-        root->written = false;
-        pthread_mutex_unlock(&recorder.lock);
-        snapshot_take(root, RECORDING_VERIFY, 0);
-        pthread_mutex_lock(&recorder.lock);
-    }
-    cl_event hold = conclude(object, root, gone);
     pthread_mutex_unlock(&recorder.lock);
-    if (hold)
-        recorder.next.clReleaseEvent(hold);
+    return hold;
 }
 
 cl_int record_clReleaseMemObject(cl_mem memory) {
     if (recorder_on()) {
         snapshot_reap();
-        release(memory);
+        cl_event hold = release(memory);
+        if (hold)
+            recorder.next.clReleaseEvent(hold);
     }
     return recorder.next.clReleaseMemObject(memory);
 }

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles and what they are. Rules: recorder.h.
+//
+// An object has an end: the program's last reference to memory goes, or the driver gives its handle to another. It cannot be
+// found any more from then on; what others still name (an argument, a part of it, what lies in a context) stays until they let go.
+// Then it is kept to be another object of its kind, and never given back: a program that uses what it has released makes us read a
+// wrong object, not memory that is none.
 #include <stdlib.h>
 
 #include "recorder.h"
 
-enum { BUCKETS = 1 << 12 };
+enum { FIRST_BUCKETS = 1 << 10 };
 
-static struct object *buckets[BUCKETS];
+static struct object *first_buckets[FIRST_BUCKETS];
+static struct object **buckets = first_buckets; // a power of two
+static size_t bucket_count = FIRST_BUCKETS, object_count;
+static struct object *spare[OBJECT_KINDS];
+
+static struct object **bucket_in(struct object **table, size_t count, const void *handle) {
+    const uint64_t mixed = (uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u;
+    return &table[(mixed >> 32) & (count - 1)];
+}
 
 static struct object **bucket_of(const void *handle) {
-    const uint64_t mixed = (uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u;
-    return &buckets[mixed >> 52];
+    return bucket_in(buckets, bucket_count, handle);
 }
 
 struct object *object_find(const void *handle, enum object_kind kind) {
@@ -21,8 +33,11 @@ struct object *object_find(const void *handle, enum object_kind kind) {
 }
 
 void objects_after_fork(void) {
-    for (size_t i = 0; i < BUCKETS; i++)
+    for (size_t i = 0; i < bucket_count; i++)
         buckets[i] = NULL;
+    object_count = 0;
+    for (size_t i = 0; i < OBJECT_KINDS; i++)
+        spare[i] = NULL;
 }
 
 static bool is_memory(enum object_kind kind) {
@@ -36,28 +51,109 @@ struct object *object_find_memory(const void *handle) {
     return object;
 }
 
-// Events come by the million: a handle that is used again takes the place of the event it was before.
-static struct object *event_again(const void *handle) {
-    struct object *object = object_find(handle, OBJECT_EVENT);
+// Without memory for more of them the chains become longer.
+static void more_buckets(void) {
+    const size_t count = bucket_count * 2;
+    struct object **table = calloc(count, sizeof(struct object *));
+    if (!table)
+        return;
+    for (size_t i = 0; i < bucket_count; i++)
+        for (struct object *object = buckets[i], *next; object; object = next) {
+            struct object **bucket = bucket_in(table, count, object->handle);
+            next = object->next;
+            object->next = *bucket;
+            *bucket = object;
+        }
+    if (buckets != first_buckets)
+        free(buckets);
+    buckets = table;
+    bucket_count = count;
+}
+
+struct object *object_name(struct object *object) {
     if (object)
-        object->id = ++recorder.last_id;
+        object->named++;
     return object;
 }
 
+static void finish_kernel(struct kernel *kernel) {
+    for (cl_uint i = 0; i < kernel->argument_count; i++) {
+        object_drop(kernel->arguments[i].target);
+        free(kernel->arguments[i].value);
+    }
+    for (size_t i = 0; i < kernel->use_count; i++)
+        object_drop(kernel->uses[i]);
+    free(kernel->arguments);
+    free(kernel->uses);
+    free(kernel->name);
+    free(kernel);
+}
+
+// Nobody can find it, and nobody names it.
+static void put_away(struct object *object) {
+    object_drop(object->parent);
+    object_drop(object->context);
+    for (size_t i = 0; i < object->writer_count; i++)
+        object_drop(object->writers[i]);
+    if (object->kind == OBJECT_KERNEL && object->kernel)
+        finish_kernel(object->kernel);
+    else if (object->kind == OBJECT_IMAGE)
+        free(object->image);
+    *object = (struct object){.kind = object->kind, .ended = true, .next = spare[object->kind]};
+    spare[object->kind] = object;
+}
+
+void object_drop(struct object *object) {
+    if (object && object->named && --object->named == 0 && object->ended)
+        put_away(object);
+}
+
+void object_end(struct object *object) {
+    struct object **place = bucket_of(object->handle);
+    while (*place && *place != object)
+        place = &(*place)->next;
+    if (!*place)
+        return;
+    *place = object->next;
+    object_count--;
+    object->ended = true;
+    if (!object->named)
+        put_away(object);
+}
+
+// What had this handle has ended, whether that was seen or not. Events, which come by the million, become the new one.
+static struct object *take_place(const void *handle, enum object_kind kind) {
+    struct object *old = is_memory(kind) ? object_find_memory(handle) : object_find(handle, kind);
+    if (old && kind == OBJECT_EVENT)
+        return old;
+    if (old)
+        object_end(old);
+    return NULL;
+}
+
 struct object *object_add(const void *handle, enum object_kind kind) {
-    struct object *object = kind == OBJECT_EVENT ? event_again(handle) : NULL;
-    if (object)
+    struct object *object = take_place(handle, kind);
+    if (object) {
+        object->id = ++recorder.last_id;
         return object;
-    object = calloc(1, sizeof *object);
+    }
+    object = spare[kind];
+    if (object)
+        spare[kind] = object->next;
+    else
+        object = malloc(sizeof *object);
     if (!object) {
         atomic_store(&recorder.on, false);
         static struct object none; // recording is over; only so that callers need no condition
         return &none;
     }
+    if (object_count >= bucket_count)
+        more_buckets();
     struct object **bucket = bucket_of(handle);
     *object = (struct object){
         .handle = handle, .kind = kind, .id = ++recorder.last_id, .next = *bucket, .references = 1};
     *bucket = object;
+    object_count++;
     return object;
 }
 
@@ -67,7 +163,7 @@ uint64_t object_id(const void *handle, enum object_kind kind) {
 }
 
 void object_each(enum object_kind kind, void (*each)(struct object *object, void *context), void *context) {
-    for (size_t i = 0; i < BUCKETS; i++)
+    for (size_t i = 0; i < bucket_count; i++)
         for (struct object *object = buckets[i]; object; object = object->next)
             if (object->kind == kind)
                 each(object, context);

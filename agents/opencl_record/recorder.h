@@ -57,11 +57,12 @@ enum object_kind {
     OBJECT_PROGRAM,
     OBJECT_KERNEL,
     OBJECT_SAMPLER,
-    OBJECT_EVENT
+    OBJECT_EVENT,
+    OBJECT_KINDS
 };
 
 struct argument {
-    struct object *target; // memory
+    struct object *target; // memory, which it names
     cl_uint space;         // CL_KERNEL_ARG_ADDRESS_*, 0 when the driver does not say
     bool constant;
     bool changed; // since it was written down last
@@ -76,7 +77,7 @@ struct kernel {
     char *name;
     cl_uint argument_count;
     struct argument *arguments;
-    struct object **uses; // shared memory it gets at by pointers
+    struct object **uses; // shared memory it gets at by pointers, which it names
     size_t use_count;
     bool uses_changed;
 };
@@ -87,14 +88,18 @@ struct image {
     size_t element;
 };
 
-// What is known of a handle. Never freed: a handle that is used again gets a new one, which hides the old.
+// What is known of a handle. Its end, and what comes after: objects.c.
 struct object {
     const void *handle;
     enum object_kind kind;
+    bool ended;     // its handle is not its own any more
+    bool told;      // of a buffer: it is in the recording
+    uint32_t named; // by so many others, that it outlives its end for
     uint64_t id;
     struct object *next; // of the same bucket
     struct object *context;
     struct object *parent; // of what lies in another object's memory
+    size_t origin;         // in the parent
     uint64_t flags;
     size_t size;
     long references; // the program's own, and those of what lies in it
@@ -190,6 +195,10 @@ struct object *object_find(const void *handle, enum object_kind kind);
 struct object *object_find_memory(const void *handle); // what a cl_mem is
 struct object *object_find_shared(const void *at);     // the block that an address lies in
 struct object *object_add(const void *handle, enum object_kind kind);
+// Of an object that a pointer is kept to: may be NULL, and is returned. And when the pointer is kept no longer.
+struct object *object_name(struct object *object);
+void object_drop(struct object *object);
+void object_end(struct object *object);                        // it cannot be found any more
 uint64_t object_id(const void *handle, enum object_kind kind); // 0 when it is not known
 void object_each(enum object_kind kind, void (*each)(struct object *object, void *context), void *context);
 // One of the program's references is gone; true when it was the last. Takes the lock itself.
@@ -247,6 +256,10 @@ unsigned touch_writes(const struct touch *touch, cl_mem buffer, size_t offset, s
 bool touch_wait(struct touch *touch, cl_event event);
 // What the kernel may read and write by its arguments.
 void touch_arguments(struct touch *touch);
+// With the lock held, which it gives away meanwhile: a thread that copies memory asks the driver for it without the lock. What
+// comes after the copy, and the end of the memory, wait until the driver has it; not for ever where a driver lets that thread
+// wait for this one. False when it did not wait long enough.
+bool touch_wait_for_copier(const struct object *memory);
 // After the driver; true when the command is to be written down.
 bool touch_end(struct touch *touch, cl_int status, const cl_event *event);
 // After command_close: what it wrote is copied, when that is asked for of every command.
@@ -296,6 +309,11 @@ size_t image_bytes(const struct image *image);                                  
 // The host's rows of a region with these pitches.
 struct rows image_rows(const struct image *image, const size_t *region, size_t row, size_t slice);
 
+// ---- memory.c
+
+// With the lock held: writes a buffer down that is not yet; other memory, and NULL, are left alone.
+void buffer_tell(struct object *memory);
+
 // ---- shared.c
 
 // The program has waited for all of a queue: what its kernels left in fine-grained memory is taken before the program can
@@ -306,6 +324,8 @@ void shared_waited(cl_command_queue queue);
 
 void kernel_changes(struct object *kernel); // writes down the arguments that were set since the last launch
 void kernel_copy_arguments(struct kernel *to, const struct kernel *from);
+// What its arguments name has ended: they are what has the handle now, or nothing.
+void kernel_settle(struct kernel *kernel);
 
 // For ../opencl/entry/entry.c, which makes a layer of it.
 extern const char entry_name[];

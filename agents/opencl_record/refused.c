@@ -13,6 +13,7 @@ void refuse(const char *function, const char *why, const cl_mem *written, cl_uin
     uint64_t *ids = count ? malloc(count * sizeof *ids) : NULL;
     for (cl_uint i = 0; ids && i < count; i++) {
         struct object *memory = object_find_memory(written[i]);
+        buffer_tell(memory);
         ids[i] = memory ? memory->id : 0;
     }
     if (ids)

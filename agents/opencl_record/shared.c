@@ -66,8 +66,11 @@ void *record_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
     if (!recorder_on() || !memory)
         return memory;
     struct recording_writer *writer = record_open(RECORDING_SHARED);
+    struct object *before = object_find(memory, OBJECT_SHARED);
+    if (before)
+        remove_block(before);
     struct object *object = object_add(memory, OBJECT_SHARED);
-    object->context = object_find(context, OBJECT_CONTEXT);
+    object->context = object_name(object_find(context, OBJECT_CONTEXT));
     object->flags = flags;
     object->size = size;
     add_block(object);
@@ -88,6 +91,8 @@ static cl_event forget_block(const void *memory) {
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find(memory, OBJECT_SHARED);
     cl_event hold = NULL;
+    if (object)
+        touch_wait_for_copier(object);
     const bool live = object && object->references > 0;
     const bool take = live && object->written && !(object->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER);
     if (live) {
@@ -104,6 +109,7 @@ static cl_event forget_block(const void *memory) {
     recording_put(writer, RECORDING_KEY_OBJECT, object->id);
     hold = object->hold;
     object->hold = NULL;
+    object_end(object);
     record_close();
     return hold;
 }
@@ -257,8 +263,10 @@ void shared_waited(cl_command_queue queue) {
         struct waited waited = {.queue = object_find(queue, OBJECT_QUEUE)};
         if (block_count)
             object_each(OBJECT_SHARED, find_waited, &waited);
-        if (waited.block)
+        if (waited.block) {
             waited.block->written = false;
+            object_name(waited.block)->copier = range_thread();
+        }
         pthread_mutex_unlock(&recorder.lock);
         if (!waited.block)
             return;
@@ -272,6 +280,8 @@ void shared_waited(cl_command_queue queue) {
         writer = record_open(RECORDING_STATE);
         recording_put(writer, RECORDING_KEY_VERIFY, verify);
         payload_put(writer, &payload);
+        waited.block->copier = 0;
+        object_drop(waited.block);
         record_close();
     }
 }

@@ -28,7 +28,7 @@ static struct snapshot *pending; // under recorder.lock
 // Markers that stand for queues that are gone, until they are complete.
 static struct {
     cl_event event;
-    struct object *context;
+    struct object *context; // named
 } gone[MARKERS_MOST];
 static size_t gone_count;       // under recorder.lock
 static atomic_bool outstanding; // there are some of either; written under recorder.lock
@@ -293,10 +293,12 @@ static void reap_gone(void) {
         cl_int status = CL_COMPLETE;
         recorder.next.clGetEventInfo(gone[i].event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
                                      NULL);
-        if (status <= CL_COMPLETE)
-            done[done_count++] = gone[i].event;
-        else
+        if (status > CL_COMPLETE) {
             gone[kept++] = gone[i];
+            continue;
+        }
+        done[done_count++] = gone[i].event;
+        object_drop(gone[i].context);
     }
     gone_count = kept;
     atomic_store(&outstanding, kept != 0); // and if a copy is put back
@@ -338,12 +340,13 @@ void snapshot_queue_goes(cl_command_queue queue) {
     // The oldest makes room: by then it is complete, or the program waits for nothing.
     if (gone_count == MARKERS_MOST) {
         old = gone[0].event;
+        object_drop(gone[0].context);
         for (size_t i = 1; i < gone_count; i++)
             gone[i - 1] = gone[i];
         gone_count--;
     }
     gone[gone_count].event = event;
-    gone[gone_count++].context = object ? object->context : NULL;
+    gone[gone_count++].context = object ? object_name(object->context) : NULL;
     atomic_store(&outstanding, true);
     pthread_mutex_unlock(&recorder.lock);
     if (old)
@@ -392,6 +395,7 @@ static void add_left(struct object *object, void *context) {
         left->buffers = buffers;
         left->capacity = capacity;
     }
+    object->copier = range_thread(); // other threads still run, and may release it
     left->buffers[left->count++] = object;
 }
 
@@ -420,6 +424,9 @@ void snapshot_at_exit(void) {
         qsort(left.buffers, left.count, sizeof *left.buffers, by_id);
     for (size_t i = 0; i < left.count; i++) {
         struct snapshot *snapshot = begin(left.buffers[i], RECORDING_VERIFY, 0);
+        pthread_mutex_lock(&recorder.lock);
+        left.buffers[i]->copier = 0;
+        pthread_mutex_unlock(&recorder.lock);
         if (snapshot)
             conclude(snapshot);
     }

@@ -20,7 +20,7 @@ static void add_writer(struct object *memory, struct object *queue) {
         if (memory->writers[i] == queue)
             return;
     if (queue && memory->writer_count < MOST)
-        memory->writers[memory->writer_count++] = queue;
+        memory->writers[memory->writer_count++] = object_name(queue);
     else
         memory->many_writers = true;
 }
@@ -50,6 +50,7 @@ static bool pass_launch(struct touch *touch, struct object *queue) {
 
 static void not_counted(struct object *object, void *context) {
     (void)context;
+    buffer_tell(object);
     if (object->kind == OBJECT_QUEUE)
         object->enqueued++; // who knows what is in it
     else
@@ -85,6 +86,8 @@ void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, 
     if (touch->recorded && !recorder_begun())
         begin_recording();
     touch->early = !recorder_begun();
+    if (touch->kernel && !touch->early)
+        kernel_settle(touch->kernel->kernel);
     touch->passed = !touch->early && !touch->recorded && touch->kernel && pass_launch(touch, object);
     pthread_mutex_unlock(&recorder.lock);
     touch->on = !touch->passed && !touch->early;
@@ -123,10 +126,7 @@ static cl_event take_hold(struct object *memory) {
     return hold;
 }
 
-// With the lock held, which it gives away meanwhile: a thread that copies memory asks the driver for it without the lock. What
-// comes after the copy waits until the driver has it, and not for ever where a driver lets that thread wait for this one.
-// False when it did not wait long enough.
-static bool wait_for_copier(const struct object *memory) {
+bool touch_wait_for_copier(const struct object *memory) {
     static const int64_t PATIENCE = 10000000000; // ns
     const struct timespec nap = {.tv_nsec = 50000};
     if (!memory->copier || memory->copier == range_thread())
@@ -144,7 +144,11 @@ static bool wait_for_copier(const struct object *memory) {
 static void copy_before(const struct touch *touch, struct object *memory, unsigned how) {
     const bool fine = memory->kind == OBJECT_SHARED && (memory->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER);
     pthread_mutex_lock(&recorder.lock);
-    const bool in_turn = wait_for_copier(memory);
+    const bool in_turn = touch_wait_for_copier(memory);
+    if (memory->ended) {
+        pthread_mutex_unlock(&recorder.lock);
+        return; // another thread's doing, while we looked at all there is
+    }
     const bool content = touch->recorded && (!memory->known || fine) && !(how & TOUCH_WHOLE);
     const bool verify = !touch->recorded && memory->written && (how & (TOUCH_WRITES | TOUCH_WHOLE));
     memory->known |= content;
@@ -295,7 +299,7 @@ void touch_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count) 
 // ---- a command of which nobody says what memory it writes
 
 struct everything {
-    struct object **memory;
+    struct object **memory; // named: another thread may end them meanwhile
     size_t count, capacity;
 };
 
@@ -313,7 +317,15 @@ static void add_memory(struct object *object, void *context) {
         all->memory = memory;
         all->capacity = capacity;
     }
-    all->memory[all->count++] = object;
+    all->memory[all->count++] = object_name(object);
+}
+
+static void drop_everything(struct everything *all) {
+    pthread_mutex_lock(&recorder.lock);
+    for (size_t i = 0; i < all->count; i++)
+        object_drop(all->memory[i]);
+    pthread_mutex_unlock(&recorder.lock);
+    free(all->memory);
 }
 
 static struct everything find_everything(void) {
@@ -332,7 +344,7 @@ void touch_everything(struct touch *touch) {
     struct everything all = find_everything();
     for (size_t i = 0; i < all.count; i++)
         touch_object(touch, all.memory[i], TOUCH_WRITES);
-    free(all.memory);
+    drop_everything(&all);
 }
 
 // Through which queue it was written is not known either.
@@ -344,5 +356,5 @@ void touch_everything_unknown(void) {
         all.memory[i]->known = false;
     }
     pthread_mutex_unlock(&recorder.lock);
-    free(all.memory);
+    drop_everything(&all);
 }
