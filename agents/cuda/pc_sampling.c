@@ -5,10 +5,15 @@
 //                      \--CUPTI refused--> FREE
 //
 // Who moves it to BUSY has it alone: the thread in CUPTI's callback of the context, a thread that unloads a module, or the
-// control thread. Nobody waits for another but who destroys the context, and that one WAIT_MS at most.
+// control thread. Nobody waits for another but who destroys the context, and that one WAIT_MS at most: then the context is
+// `gone`, which is counted, and whoever has it gives it up without asking CUPTI for anything more.
 //
 // CUPTI keeps the buffer it is configured with, and fills another one of ours when it is asked; what was left when sampling
 // is switched off is in its own. A count belongs to a function and not to a launch.
+//
+// What was dropped, and what was not the program's, CUPTI says with each reading, and NVIDIA's header does not say whether of
+// this reading or of all so far. Both are counted right (struct tally): a number that falls is of its reading, and so is one
+// that makes up the reading's number of samples together with what the reading has; any other is a running total.
 #include "pc_sampling.h"
 
 #include <dlfcn.h>
@@ -28,8 +33,17 @@ enum { CONTEXTS = 16, PCS = 2048, REASONS_MAX = 256, READS_MAX = 64, WAIT_MS = 5
 enum { PERIOD_MIN = 5, PERIOD_MAX = 31 };
 enum state { FREE, BUSY, OPEN };
 
+// What was lost according to one of CUPTI's numbers.
+struct tally {
+    uint64_t last, sum; // of what was said: the newest, and all together
+    uint64_t told;      // in the ledger
+    bool by_reading;    // known to be of each reading alone
+};
+
 struct sampled {
     _Atomic uint32_t state;
+    atomic_bool gone; // the context, while somebody read
+    struct tally dropped, others;
     void *_Atomic context; // CUDA's
     uint32_t track;
     int64_t since;              // trace time of the last reading
@@ -220,6 +234,8 @@ static void release(struct sampled *sampled) {
     data_destroy(sampled->kept, reason_count);
     data_destroy(sampled->read, reason_count);
     sampled->kept = sampled->read = NULL;
+    sampled->dropped = sampled->others = (struct tally){0};
+    atomic_store(&sampled->gone, false);
     atomic_store(&sampled->context, NULL);
     atomic_store(&sampled->state, FREE);
 }
@@ -287,14 +303,36 @@ static void write_pc(const struct sampled *sampled, const struct cupti_pc *pc, i
     }
 }
 
+static uint64_t samples_in(const struct cupti_pc_data *data) {
+    uint64_t samples = 0;
+    for (size_t i = 0; i < data->count && i < PCS; i++)
+        for (size_t s = 0; s < pc_at(data, i)->stall_count && s < reason_count; s++)
+            samples += pc_at(data, i)->stalls[s].samples;
+    return samples;
+}
+
+// `whole`: the reading's samples are those that it has and those that it says it has not.
+static void tell(struct tally *tally, tsmith_reason reason, uint64_t said, bool whole) {
+    tally->by_reading = tally->by_reading || said < tally->last || (whole && tally->last);
+    tally->last = said;
+    tally->sum += said;
+    const uint64_t lost = tally->by_reading ? tally->sum : said;
+    if (lost > tally->told) {
+        channel_lose(agent.channel, reason, lost - tally->told);
+        tally->told = lost;
+    }
+}
+
 // What CUPTI filled a buffer with, and what it says that is not in it.
-static void record(const struct sampled *sampled, struct cupti_pc_data *data, int64_t now) {
+static void record(struct sampled *sampled, struct cupti_pc_data *data, int64_t now) {
     for (size_t i = 0; i < data->count && i < PCS && sampled->track; i++)
         write_pc(sampled, pc_at(data, i), now);
-    if (data->dropped)
-        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, data->dropped);
-    if (data->not_users)
-        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, data->not_users);
+    // Where there is nothing at all, nothing was said.
+    if (data->count || data->samples || data->dropped || data->not_users) {
+        const bool whole = data->samples == samples_in(data) + data->dropped + data->not_users;
+        tell(&sampled->dropped, TSMITH_REASON_VENDOR_DROPPED, data->dropped, whole);
+        tell(&sampled->others, TSMITH_REASON_UNTRACED, data->not_users, whole);
+    }
     if (data->full) {
         // How many were lost nobody knows.
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
@@ -329,11 +367,24 @@ static void stop(struct sampled *sampled, void *context) {
     release(sampled);
 }
 
+// CUPTI may go on writing into its own buffer, which so is never used again.
+static void give_up(struct sampled *sampled) {
+    sampled->kept = NULL;
+    release(sampled);
+}
+
+// Who waits for the context either finds it OPEN now, or has said before that it is gone.
+static void end_reading(struct sampled *sampled) {
+    atomic_store(&sampled->state, OPEN);
+    if (atomic_load(&sampled->gone) && claim(sampled, OPEN))
+        give_up(sampled);
+}
+
 void pc_sampling_look(void) {
     for (size_t i = 0; on && i < CONTEXTS; i++)
         if (claim(&contexts[i], OPEN)) {
             drain(&contexts[i], contexts[i].context);
-            atomic_store(&contexts[i].state, OPEN);
+            end_reading(&contexts[i]);
         }
 }
 
@@ -349,13 +400,21 @@ void pc_sampling_context_ends(void *context) {
     for (size_t i = 0; on && i < CONTEXTS; i++) {
         if (atomic_load(&contexts[i].context) != context)
             continue;
-        for (int waited = 0; waited < WAIT_MS; waited++) {
+        for (int waited = 0; waited <= WAIT_MS; waited++) {
+            if (waited == WAIT_MS)
+                atomic_store(&contexts[i].gone, true);
             if (claim(&contexts[i], OPEN)) {
                 stop(&contexts[i], context);
                 return;
             }
-            nanosleep(&step, NULL);
+            if (waited < WAIT_MS)
+                nanosleep(&step, NULL);
         }
+        // How many samples it had nobody knows.
+        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
+        notice("the last PC samples of a context are missing: CUPTI was still busy with it when the program "
+               "destroyed it");
+        return;
     }
 }
 

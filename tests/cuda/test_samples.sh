@@ -16,6 +16,11 @@ DOUBLE_CUPTI=pcroom=3 record small -- "$programs/cu_work" launches=100 close
 DOUBLE_CUPTI=pclate record late -- "$programs/cu_work" launches=100
 DOUBLE_CUPTI=pclate record closed -- "$programs/cu_work" launches=100 close
 DOUBLE_CUPTI=pcdropped=70,pcothers=11 record dropped -- "$programs/cu_work" launches=100
+for how in each pctotals pcmixed; do
+    DOUBLE_CUPTI=pcroom=3,pcdropping=2,pcothers=11,$how record "dropping-$how" -- "$programs/cu_work" launches=100 graphs=3 close
+    DOUBLE_CUPTI=pclate,pcdropping=2,pcothers=11,$how record "dropping-late-$how" -- "$programs/cu_work" launches=100 graphs=3
+done
+DOUBLE_CUPTI=pcstuck record stuck -- "$programs/cu_work" launches=100 close
 DOUBLE_CUPTI=pcfull record full -- "$programs/cu_work" launches=100
 DOUBLE_CUPTI=pcdenied=35 record denied -- "$programs/cu_work" launches=100
 DOUBLE_CUPTI=version=18 record old -- "$programs/cu_work" launches=100
@@ -75,6 +80,16 @@ check("late")
 check("closed")
 check("period")
 check("dropped", {"vendor_dropped": 70, "untraced": 11})
+# What is said of dropped samples may be of each reading or of all so far: the same is in the ledger.
+for how in "each", "pctotals", "pcmixed":
+    for late in "", "late-":
+        check(f"dropping-{late}{how}", {"vendor_dropped": 2 * (100 + 5 * 3), "untraced": 11})
+# A context that CUPTI is busy with when it is destroyed: what was not read before (when the module went, say) is gone, and
+# it is not asked for again.
+run = Run(work, "stuck")
+run.check_everything()
+run.expect(run.lost == {"vendor_dropped": 1} and sum(samples(run).values()) <= 100 * sum(PER_LAUNCH.values()), f"lost {run.lost}")
+run.expect("when the program destroyed it" in run.said, run.said)
 run = check("full", {"vendor_dropped": 1})
 run.expect("--pc-samples=N" in run.said, run.said)
 for name, word in (("denied", "ERR_NVGPUCTRPERM"), ("old", "CUDA 12.0")):

@@ -510,8 +510,12 @@ static void on_resource(uint32_t id, void *context, void *stream, const struct c
     if (id == CUPTI_RESOURCE_CONTEXT_CREATED && double_is_enabled(record.kind))
         double_write(&record, sizeof record, record.kind);
     double_sampled_module(&loaded);
+    if (id == CUPTI_RESOURCE_CONTEXT_DESTROY)
+        double_sampled_context_ends(context);
     if (subscriber && call_enabled[2][id])
         subscriber(subscriber_context, CUPTI_DOMAIN_RESOURCE, id, &data);
+    if (id == CUPTI_RESOURCE_CONTEXT_DESTROY)
+        double_sampled_context_ended(context);
 }
 
 static uint64_t call_back(uint64_t launches) {

@@ -37,6 +37,8 @@ uint32_t double_value(const char *word, uint32_t otherwise);
 
 // cupti_sampling.c: what there is to be sampled.
 void double_sampled_module(const struct cupti_module_data *module);
+void double_sampled_context_ends(const void *context);
+void double_sampled_context_ended(const void *context);
 void double_sampled_kernel(const struct operation *operation);
 
 uint64_t double_now(void);

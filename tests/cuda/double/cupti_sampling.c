@@ -7,6 +7,10 @@
 //     pcothers=N    N samples were of kernels that are not the program's, likewise
 //     pcfull        the first reading that had something says that the hardware's buffer was full
 //     pcroom=N      a reading gives N instructions at most
+//     pcdropping=N  the hardware drops N samples at each launch, which the reading says that has the others of it
+//     pctotals      what is said of dropped and others' samples, and of all, is of all readings so far
+//     pcmixed       the same, but of all samples only those of the reading
+//     pcstuck       a reading by a thread without a context lasts until the context is destroyed
 //     pclate        nothing is given before sampling is switched off
 #include "../../../agents/cuda/cupti_sampling.h"
 
@@ -32,7 +36,11 @@ static struct {
     void *context;
     struct cupti_pc_data *configured;
     bool told;
+    uint64_t samples, dropped, others; // so far
 } sampled[CONTEXTS];
+static pthread_mutex_t stuck_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t stuck_changed = PTHREAD_COND_INITIALIZER;
+static const void *stuck, *destroyed; // contexts
 static struct {
     uint32_t context;
     const char *function;
@@ -71,6 +79,38 @@ void double_sampled_kernel(const struct operation *operation) {
     pthread_mutex_unlock(&lock);
 }
 
+// Waits until somebody reads it.
+void double_sampled_context_ends(const void *context) {
+    pthread_mutex_lock(&stuck_lock);
+    while (double_has("pcstuck") && stuck != context)
+        pthread_cond_wait(&stuck_changed, &stuck_lock);
+    pthread_mutex_unlock(&stuck_lock);
+}
+
+void double_sampled_context_ended(const void *context) {
+    pthread_mutex_lock(&stuck_lock);
+    destroyed = context;
+    pthread_cond_broadcast(&stuck_changed);
+    pthread_mutex_unlock(&stuck_lock);
+}
+
+int cuCtxGetCurrent(void **out);
+static void get_stuck(const void *context) {
+    void *current = NULL;
+    if (!double_has("pcstuck") || cuCtxGetCurrent(&current) != CUPTI_OK || current)
+        return;
+    pthread_mutex_lock(&stuck_lock);
+    if (destroyed == context) {
+        fprintf(stderr, "the double: a context is read that was destroyed\n");
+        abort();
+    }
+    stuck = context;
+    pthread_cond_broadcast(&stuck_changed);
+    while (destroyed != context)
+        pthread_cond_wait(&stuck_changed, &stuck_lock);
+    pthread_mutex_unlock(&stuck_lock);
+}
+
 static int find(const void *context) {
     for (int i = 0; i < CONTEXTS; i++)
         if (sampled[i].context == context)
@@ -83,7 +123,10 @@ static size_t stride(void) {
 }
 
 // Gives what was sampled in a context since the last time. Under the lock.
-static void give(uint32_t context, struct cupti_pc_data *data, size_t room) {
+static void give(int at, struct cupti_pc_data *data, size_t room) {
+    const uint32_t context = double_context_id(sampled[at].context);
+    const bool totals = double_has("pctotals"), mixed = double_has("pcmixed");
+    uint64_t given = 0, lost = 0;
     data->count = data->remaining = 0;
     for (size_t i = 0; i < seen_count; i++) {
         if (seen[i].context != context || !seen[i].launches)
@@ -106,10 +149,22 @@ static void give(uint32_t context, struct cupti_pc_data *data, size_t room) {
             for (size_t r = 0; r < REASONS; r++) {
                 pc->stalls[r].reason = indices[r];
                 pc->stalls[r].samples = SAMPLES[p].counts[r] * (uint32_t)seen[i].launches;
+                given += pc->stalls[r].samples;
             }
         }
+        lost += double_value("pcdropping", 0) * seen[i].launches;
         seen[i].launches = 0;
     }
+    if (!sampled[at].told)
+        lost += double_value("pcdropped", 0);
+    const uint64_t others = sampled[at].told ? 0 : double_value("pcothers", 0);
+    sampled[at].samples += given + lost + others;
+    sampled[at].dropped += lost;
+    sampled[at].others += others;
+    data->samples = totals ? sampled[at].samples : given + lost + others;
+    data->dropped = totals || mixed ? sampled[at].dropped : lost;
+    data->not_users = totals || mixed ? sampled[at].others : others;
+    sampled[at].told = true;
 }
 
 #define API(name, type)                                                                                      \
@@ -138,7 +193,7 @@ API(PCSamplingDisable, cupti_sampling_context) {
     struct cupti_pc_data *left = sampled[at].configured;
     if (left) {
         pthread_mutex_lock(&lock);
-        give(double_context_id(params->context), left, left->room);
+        give(at, left, left->room);
         pthread_mutex_unlock(&lock);
     }
     memset(&sampled[at], 0, sizeof sampled[at]);
@@ -188,17 +243,14 @@ API(PCSamplingGetData, cupti_sampling_data) {
     NEED(params->size == sizeof *params && data && data->size == sizeof *data)
     NEED(data != sampled[at].configured) // that one is CUPTI's
     const size_t most = double_value("pcroom", UINT32_MAX);
+    const bool first = !sampled[at].told;
+    get_stuck(params->context);
     pthread_mutex_lock(&lock);
     data->count = data->remaining = 0;
     if (!double_has("pclate"))
-        give(double_context_id(params->context), data, most < data->room ? most : data->room);
+        give(at, data, most < data->room ? most : data->room);
     pthread_mutex_unlock(&lock);
-    if (sampled[at].told)
-        return CUPTI_OK;
-    sampled[at].told = true;
-    data->dropped = double_value("pcdropped", 0);
-    data->not_users = double_value("pcothers", 0);
-    data->full = double_has("pcfull");
+    data->full = first && double_has("pcfull");
     return data->full ? CUPTI_OUT_OF_MEMORY : CUPTI_OK;
 }
 
