@@ -136,6 +136,8 @@ static bool configure(tsmith_query *query) {
         if (sqlite3_db_config(query->db, options[i].option, options[i].on, NULL) != SQLITE_OK)
             return false;
     sqlite3_limit(query->db, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
+    if (!printf_add(&query->plain_printf, query->db))
+        return false;
     for (size_t i = 0; i < query->event_count; i++)
         if (sqlite3_create_module_v2(query->db, query->events[i].base.shown.name, &events_module,
                                      &query->events[i], NULL) != SQLITE_OK)
@@ -185,6 +187,7 @@ void tsmith_query_close(tsmith_query *query) {
     if (query->db)
         drop_statement(query);
     sqlite3_close(query->db);
+    printf_finish(&query->plain_printf);
     free(query->aggregates);
     tsmith_stack_names_destroy(query->stack_names);
     free(query->runs);

@@ -5,6 +5,7 @@
 //   schema.c     which tables and columns there are, made from the tables of tracesmith/schema.h
 //   events.c     a virtual table over batches: what is asked for goes down into the scan of the file (plan.c, filter.c)
 //   store.c      rows kept in memory, grouped or indexed, where a statement goes over them more than once
+//   printf.c     printf() and format() that cannot run away
 //   lists.c      virtual tables over what is in memory anyway: tracks, strings, states...
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "query/printf.h"
 #include "tracesmith/query.h"
 #include "tracesmith/stacks.h"
 #include "tracesmith/states.h"
@@ -47,6 +49,7 @@ struct query_table {
 struct tsmith_query {
     struct query_backend backend;
     sqlite3 *db;
+    struct printf_plain plain_printf;
     sqlite3_stmt *statement;
     atomic_bool interrupted;
     struct arena arena;         // of tables and columns

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -307,6 +308,20 @@ def check_refusals(path, folder):
     check(error[1].index("SELEC 2") == error[2].index("^"), "in the second statement, too")
     fails(path, 'SELECT count(*) FROM kernel WHERE name = "blur"', "blur")
     fails(path, "SELECT zeroblob(900000000)", "too big")
+    for call in ("printf('%.*c', 2000000000, 'x')", "printf('%2000000000s', 'x')", "format('%.2000000000c', 'x')",
+                 "printf('%*d', -2000000000, 1)", "printf('%d%.*c', 1, 2147483647, 'x')", "printf('%099999999999999999999d', 1)",
+                 "printf('" + "%.60000000c" * 40 + "', 1)"):
+        fails(path, "SELECT " + call, "too big")
+    formats = ["'%5d|%-8s|%.3f|%%|%*d|%c', 42, 'ab', 3.14159, 6, 7, 'xyz'", "'%d'", "NULL", "'%s', NULL", "'%', 1", "'%.2', 1",
+               "'%,d|%+d|% d|%05d|%x|%#X|%o', 1234567, 3, 4, 5, 255, 255, 8", "'%lld %ls', 9223372036854775807, 'l'",
+               "'%*.*f', 9, 2, 1.005", "'%-*s|', 6, 'ab'", "'%q %Q %w', 'it''s', 'it''s', 'a\"b'", "'%n%d', 5", "5, 6", "x'25 64', 7"]
+    plain = sqlite3.connect(":memory:")
+    for text in formats:
+        text = text.replace("x'25 64'", "x'2564'")
+        for name in ("printf",) + (("format",) if sqlite3.sqlite_version_info >= (3, 38) else ()):
+            call = "SELECT %s(%s)" % (name, text)
+            got, want = ask(path, call)[0][0], list(plain.execute(call).fetchone())
+            check(got == want, "%s: %r, not %r" % (call, got, want))
     check(run("query", path, "SELECT 9e999 AS x, -9e999 AS y").stdout.decode().split()[-2:] == ["Inf", "-Inf"], "infinity")
     fails(path, ".nothing", ".nothing")
     fails(path, ".schema nothing", "nothing")
