@@ -24,6 +24,7 @@ void convert_init(struct convert *convert, const char *what) {
 void convert_finish(struct convert *convert) {
     progress_clear(&convert->progress);
     text_finish(&convert->format);
+    text_finish(&convert->origin);
 }
 
 // ---- between source and sink
@@ -107,6 +108,9 @@ void convert_run(struct convert *convert, tsmith_source *taken,
         goto done;
     }
     text_add_safe(&convert->format, text_string(convert->named ? convert->named : "sbt"), 0);
+    tsmith_string origin = tsmith_dictionary_find_attribute(tsmith_source_dictionary(taken), "import.format");
+    if (origin.length && strcmp(origin.bytes, text_cstr(&convert->format)) != 0)
+        text_add_safe(&convert->origin, origin, 0);
     status = open_sink(context, &carried.sink, &error);
     convert->writing_failed = status < 0;
     if (status == TSMITH_OK)

@@ -19,6 +19,7 @@ struct convert {
     struct losses losses;         // of what was carried
     struct text format;           // of the source
     const char *named;            // the same, while the source lives
+    struct text origin;           // what the trace was before it became that; "" when nothing else
     tsmith_status status;         // OK, TRUNCATED, or a failure
     tsmith_error error;
     bool writing_failed; // the failure is of what is written

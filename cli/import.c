@@ -44,6 +44,10 @@ static void write_answer(const struct importing *importing, struct convert *conv
         text_add_json_cstr(&line, to);
         text_add_cstr(&line, ",\"format\":");
         text_add_json_cstr(&line, text_cstr(&convert->format));
+        if (convert->origin.length) {
+            text_add_cstr(&line, ",\"origin\":");
+            text_add_json_cstr(&line, text_cstr(&convert->origin));
+        }
         text_add_format(&line, ",\"events\":%" PRIu64 ",\"complete\":%s", convert->events,
                         convert->status == TSMITH_OK ? "true" : "false");
         if (sized)
@@ -54,6 +58,8 @@ static void write_answer(const struct importing *importing, struct convert *conv
         text_add_cstr(&line, ": ");
         text_add_count(&line, convert->events);
         text_add_format(&line, " events from %s", text_cstr(&convert->format));
+        if (convert->origin.length)
+            text_add_format(&line, " (from %s at first)", text_cstr(&convert->origin));
         if (sized) {
             text_add_cstr(&line, ", ");
             text_add_bytes(&line, (double)after.st_size);

@@ -537,7 +537,8 @@ static int write_text(struct trace *trace, bool quick) {
     write_overheads(trace);
     write_started(trace);
     write_fact(trace, "recorded by", "tool.version", "TraceSmith ");
-    if (!trace_is_foreign(trace))
+    tsmith_string origin = tsmith_dictionary_find_attribute(dictionary, "import.format");
+    if (origin.length && strcmp(origin.bytes, trace_format(trace)) != 0)
         write_fact(trace, "imported from", "import.format", "");
     write_table(trace, "processes", tsmith_dictionary_process_count(dictionary), marks, add_process);
     write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), NULL, add_device);

@@ -241,9 +241,12 @@ static tsmith_status pump_into(struct tsmith_trace *trace, tsmith_source *source
     return TSMITH_OK;
 }
 
+// The file's own format, which need not be what the trace was at first.
 static const char *format_of(tsmith_source *source) {
-    tsmith_string format =
-        tsmith_dictionary_find_attribute(tsmith_source_dictionary(source), "import.format");
+    const tsmith_dictionary *dictionary = tsmith_source_dictionary(source);
+    tsmith_string format = tsmith_dictionary_find_attribute(dictionary, "import.file");
+    if (!format.length)
+        format = tsmith_dictionary_find_attribute(dictionary, "import.format");
     return format.length ? format.bytes : "unknown";
 }
 

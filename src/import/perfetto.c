@@ -410,9 +410,11 @@ static tsmith_status begin(struct pf *pf, tsmith_error *error) {
     }
     if (!pf->ours)
         pf->verbatim = true;
+    // Ours says where the trace had come from before: that stays its origin.
+    const char *format = pf->ours ? "perfetto-tracesmith" : "perfetto";
+    tsmith_dictionary_set_attribute(pf->dictionary, "import.file", format);
     if (!tsmith_dictionary_find_attribute(pf->dictionary, "import.format").bytes)
-        tsmith_dictionary_set_attribute(pf->dictionary, "import.format",
-                                        pf->ours ? "perfetto-tracesmith" : "perfetto");
+        tsmith_dictionary_set_attribute(pf->dictionary, "import.format", format);
     if (status != TSMITH_OK)
         end(pf, status);
     return TSMITH_OK;

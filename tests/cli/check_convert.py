@@ -321,6 +321,20 @@ def check_temporary(directory, path):
               "no room: %s gave %d, %s" % (command, done.returncode, done.stderr))
 
 
+def check_origin(directory, path):
+    """A file is called what it is; what the trace was before stays known."""
+    perfetto, back = os.path.join(directory, "origin.pftrace"), os.path.join(directory, "origin.sbt")
+    run("export", path, "-f", "perfetto", "-o", perfetto)
+    answer = json.loads(run("import", perfetto, "-o", back, "--json").stdout)
+    check((answer["format"], answer["origin"]) == ("perfetto-tracesmith", "chrome-json"), answer)
+    check(b"events from perfetto-tracesmith (from chrome-json at first)" in run("import", perfetto, "-o", back).stdout, "said")
+    check(json.loads(run("info", perfetto, "--json").stdout)["format"] == "perfetto-tracesmith", "info of the file")
+    for one in (perfetto, back):
+        check(b"chrome-json" in run("info", one).stdout, "where it comes from")
+    answer = json.loads(run("import", path, "-o", back, "--json").stdout)
+    check(answer["format"] == "chrome-json" and "origin" not in answer, answer)
+
+
 def main():
     rng = random.Random(3)
     with tempfile.TemporaryDirectory() as directory:
@@ -336,6 +350,7 @@ def main():
         check_own_fields(os.path.join(directory, "own.json"))
         check_old_kineto(directory)
         check_import(directory, path, sbt)
+        check_origin(directory, path)
         check_export(directory, document, path, sbt)
         check_closed(sbt)
         check_damaged(directory, path)
