@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 const char *tsmith_status_name(tsmith_status status) {
     switch (status) {
@@ -94,6 +95,13 @@ tsmith_status status_set_errno(tsmith_error *error, const char *format, ...) {
         char text[128];
         (void)snprintf(error->message + used, sizeof error->message - used, ": %s",
                        strerror_r(code, text, sizeof text));
+        used = strlen(error->message);
+        struct rlimit limit;
+        if (code == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+            (void)snprintf(
+                error->message + used, sizeof error->message - used,
+                ": no file may have more than %llu KiB here (RLIMIT_FSIZE): raise that with ulimit -f",
+                (unsigned long long)limit.rlim_cur >> 10);
     }
     return status;
 }

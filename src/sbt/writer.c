@@ -119,7 +119,6 @@ static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
         "%s: the trace could not be written any further; the %llu events before are readable. %s",
         writer->path, (unsigned long long)writer->events_written,
         code == ENOSPC || code == EDQUOT ? "Free some space or write to another place"
-        : code == EFBIG                  ? "Raise the limit of file sizes (ulimit -f)"
         : code == EPIPE                  ? "Its reader went away"
                                          : "The system says why");
     return break_off(writer, error);

@@ -122,6 +122,14 @@ def check_left_behind(directory):
     check(info["complete"] is True and info["kinds"]["kernel"] > 100, "what it did until then is there")
 
 
+def check_file_limit(directory):
+    """A limit of file sizes that leaves no room for the session is named, and kills nobody."""
+    path, limited = os.path.join(directory, "limited.sbt"), ["sh", "-c", 'ulimit -f 8 && exec "$0" "$@"', TRACESMITH]
+    done = subprocess.run(limited + ["profile", "-o", path, "true"], capture_output=True)
+    check(done.returncode == 4 and b"RLIMIT_FSIZE" in done.stderr and b"ulimit -f" in done.stderr,
+          "%d: %s" % (done.returncode, done.stderr))
+
+
 def check_full_disk(directory):
     """The program goes on, keeps its exit code, and what was written is readable."""
     small = os.path.join(directory, "small")
@@ -155,6 +163,7 @@ def main():
         check_launches(directory)
         check_left_behind(directory)
         check_full_disk(directory)
+        check_file_limit(directory)
 
 
 main()
