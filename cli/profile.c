@@ -227,7 +227,7 @@ static void write_text(const struct summary *summary) {
         complain("a ring was full: a larger --buffer holds more, and with --overflow block the program waits "
                  "instead");
     if (summary->readable && summary->result->written && summary->result->used_api)
-        complain("next: tracesmith view %s --timeline", summary->path);
+        complain_command("next: tracesmith view ", summary->path, " --timeline");
     text_finish(&line);
 }
 
@@ -258,8 +258,8 @@ static void say_what_went_wrong(const struct summary *summary) {
     complain("the trace is not whole: %s", result->error.message);
     if (result->unwritten)
         complain("%" PRIu64 " events came after that and could not be written", result->unwritten);
-    complain("what was written before is readable; 'tracesmith recover %s -o FILE' completes it",
-             summary->path);
+    complain_command("what was written before is readable; tracesmith recover ", summary->path,
+                     " -o FILE completes it");
 }
 
 static void say_notices(const struct summary *summary) {
@@ -294,7 +294,7 @@ static void say_recording(const struct summary *summary) {
         text_add_cstr(&line, there.commands == 1 ? " command, " : " commands, ");
         text_add_bytes(&line, (double)there.chunk_bytes);
         text_add_cstr(&line, " of data; next: tracesmith replay ");
-        text_add_cstr(&line, summary->path);
+        text_add_shell(&line, summary->path);
         complain("%s", text_cstr(&line));
         text_finish(&line);
     }

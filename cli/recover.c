@@ -96,10 +96,9 @@ static const char *default_path_beside(const char *output, struct text *into) {
 static int tidy_up(const struct recovery *recovery, int code) {
     tsmith_error error;
     if (!recovery->remove) {
-        complain(
-            "%s is kept and takes memory: 'tracesmith recover %s --remove' or 'rm -r %s' once you have what "
-            "you need",
-            recovery->from, recovery->from, recovery->from);
+        complain_command(
+            "the recording is kept and takes memory; once you have what you need: tracesmith recover ",
+            recovery->from, " --remove");
         return code;
     }
     if (code != EXIT_DONE) {
@@ -195,8 +194,11 @@ static const char *state_of(const tsmith_capture_left *left) {
     return left->collected ? "recording" : left->processes ? "program runs" : "left behind";
 }
 
+// -1: a recording that died before it began does not say when.
 static int64_t age_of(const tsmith_capture_left *left) {
     struct timespec now;
+    if (left->started_realtime <= 0)
+        return -1;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t age = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - left->started_realtime;
     return age > 0 ? age : 0;
@@ -209,11 +211,12 @@ static void add_json_session(struct text *line, const char *directory, const tsm
     text_add_json_cstr(line, left->command);
     text_add_cstr(line, ",\"output\":");
     text_add_json_cstr(line, left->output);
-    text_add_format(line,
-                    ",\"pid\":%" PRIu32 ",\"recording\":%s,\"processes\":%" PRIu32
-                    ",\"started_realtime_ns\":%" PRId64 ",\"age_ns\":%" PRId64 ",\"bytes\":%" PRIu64 "}",
-                    left->collector_pid, left->collected ? "true" : "false", left->processes,
-                    left->started_realtime, age_of(left), left->bytes);
+    text_add_format(line, ",\"pid\":%" PRIu32 ",\"recording\":%s,\"processes\":%" PRIu32, left->collector_pid,
+                    left->collected ? "true" : "false", left->processes);
+    if (age_of(left) >= 0)
+        text_add_format(line, ",\"started_realtime_ns\":%" PRId64 ",\"age_ns\":%" PRId64,
+                        left->started_realtime, age_of(left));
+    text_add_format(line, ",\"bytes\":%" PRIu64 "}", left->bytes);
 }
 
 static void add_cell(struct text *line, struct text *cell, size_t width) {
@@ -231,7 +234,10 @@ static void add_row(struct text *line, const char *directory, const tsmith_captu
     add_cell(line, &cell, STATE_COLUMNS);
     text_add_u64(&cell, left->collector_pid);
     add_cell(line, &cell, PID_COLUMNS);
-    text_add_duration(&cell, age_of(left));
+    if (age_of(left) >= 0)
+        text_add_duration(&cell, age_of(left));
+    else
+        text_add_cstr(&cell, "unknown");
     add_cell(line, &cell, AGE_COLUMNS);
     text_add_bytes(&cell, (double)left->bytes);
     add_cell(line, &cell, SIZE_COLUMNS);

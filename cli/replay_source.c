@@ -62,14 +62,15 @@ static void tell(const char *kernel, const char *file, const char *path,
         text_add_format(&text,
                         "; %zu programs have a kernel of this name, and this is the source of the first",
                         source->programs);
+    struct text source_word = {0};
+    text_add_format(&source_word, "%s=%s", kernel, file);
     text_add_cstr(&text, "\nnext: tracesmith replay ");
-    text_add_safe(&text, text_string(path), 0);
+    text_add_shell(&text, path);
     text_add_cstr(&text, " --source ");
-    text_add_safe(&text, text_string(kernel), 0);
-    text_add_char(&text, '=');
-    text_add_safe(&text, text_string(file), 0);
+    text_add_shell(&text, text_cstr(&source_word));
     text_add_cstr(&text, " --timing\n");
     output_text(&text);
+    text_finish(&source_word);
     text_finish(&text);
 }
 

@@ -175,3 +175,10 @@ void complain(const char *format, ...) {
     text_finish(&line);
     free(message);
 }
+
+void complain_command(const char *before, const char *path, const char *after) {
+    struct text word = {0};
+    text_add_shell(&word, path);
+    complain("%s%s%s", before, text_cstr(&word), after);
+    text_finish(&word);
+}

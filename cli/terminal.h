@@ -41,5 +41,7 @@ int output_finish(int code);
 
 // "tracesmith: ..." on stderr, made safe, one line.
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// The same with a command in it: of `before` and `after`, the file's name stands between as a word for a shell.
+void complain_command(const char *before, const char *path, const char *after);
 
 #endif

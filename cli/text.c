@@ -285,6 +285,36 @@ size_t text_add_safe(struct text *text, tsmith_string name, size_t columns) {
     return used;
 }
 
+static bool is_plain_word(const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-=";
+    return *word && word[strspn(word, plain)] == '\0';
+}
+
+void text_add_shell(struct text *text, const char *word) {
+    struct text safe = {0};
+    text_add_safe(&safe, text_string(word), 0);
+    bool is_safe = strcmp(text_cstr(&safe), word) == 0;
+    text_finish(&safe);
+    const char *before = *word == '-' ? "./" : "";
+    if (is_plain_word(word)) {
+        text_add_cstr(text, before);
+        text_add_cstr(text, word);
+        return;
+    }
+    text_add_cstr(text, is_safe ? "'" : "$'");
+    text_add_cstr(text, before);
+    for (; *word; word++) {
+        unsigned char byte = (unsigned char)*word;
+        if (is_safe && byte == '\'')
+            text_add_cstr(text, "'\\''");
+        else if (is_safe || (byte >= 0x20 && byte < 0x7f && byte != '\'' && byte != '\\'))
+            text_add_char(text, *word);
+        else
+            text_add_format(text, "\\%03o", byte);
+    }
+    text_add_char(text, '\'');
+}
+
 static const char *json_escape(uint32_t code) {
     switch (code) {
     case '"':

@@ -49,6 +49,9 @@ void text_add_share(struct text *text, double share); // 0.123 is " 12.3%"
 // escapes (\n, \x1b, \u{202e}); at most `columns` wide (0: no limit), with an ellipsis where it was cut.
 // Returns the width.
 size_t text_add_safe(struct text *text, tsmith_string name, size_t columns);
+// A file's name as one word for a shell (POSIX of 2024: bash, zsh, ksh, dash 0.5.13): as it is where that will do, else quoted. What
+// text_add_safe would escape is $'\n', so that it can be shown on a terminal. A dash at the beginning gets "./".
+void text_add_shell(struct text *text, const char *word);
 // A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 void text_add_json(struct text *text, tsmith_string name);
 void text_add_json_cstr(struct text *text, const char *cstr);

@@ -75,8 +75,8 @@ bool trace_is_directory(const char *path) {
     if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
         return false;
     if (tsmith_capture_is_session(path))
-        complain("%s is a recording that was not finished: 'tracesmith recover %s -o FILE' makes it a trace",
-                 path, path);
+        complain_command("a recording that was not finished: tracesmith recover ", path,
+                         " -o FILE makes it a trace");
     else
         complain("%s is a directory: a trace is a file", path);
     return true;
@@ -254,8 +254,8 @@ static void report_session(const struct trace *trace) {
     memcpy(path, directory.bytes, directory.length);
     path[directory.length] = '\0';
     if (strlen(path) == directory.length && tsmith_capture_is_session(path))
-        complain("what was recorded last is still in %s: 'tracesmith recover %s -o FILE' makes it a trace",
-                 path, path);
+        complain_command("what was recorded last is still there: tracesmith recover ", path,
+                         " -o FILE makes it a trace");
 }
 
 int trace_report(struct trace *trace) {

@@ -142,7 +142,7 @@ typedef struct tsmith_capture_left {
     uint32_t collector_pid;
     uint32_t processes;       // alive that record into it, or may
     int collected;            // the collector is alive
-    int64_t started_realtime; // ns of CLOCK_REALTIME
+    int64_t started_realtime; // ns of CLOCK_REALTIME; 0: not known
     uint64_t bytes;           // memory (or disk) that it takes
 } tsmith_capture_left;
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """recover: after tracesmith itself was killed, one trace has every launch once, and the loss ledger nothing."""
+import glob
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -52,6 +54,45 @@ def check_trace(path, truth):
     check(len(info["processes"]) == 2, "two processes, each once: %s" % info["processes"])
 
 
+def check_said_commands(session, directory):
+    """The command that is said works as it is, whatever the directory is called: bash takes the word apart."""
+    for name in ("plain", "a b", "it's \"q\" $HOME `x` \\", "line\nbreak\ttab \x1b[31m", "-dash", "\u4f60\u597d", b"\xff\xfe",
+                 "\u202ereversed", "a;b&c|d*e?[f]~#!{g,h}"):
+        name = os.fsencode(name)
+        os.makedirs(os.path.join(os.fsencode(directory), b"said"), exist_ok=True)
+        copy = os.path.join(os.fsencode(directory), b"said", name)
+        shutil.copytree(os.fsencode(session), copy, symlinks=True)
+        done = subprocess.run([TRACESMITH, "view", "--", name], cwd=os.path.dirname(copy), capture_output=True)
+        said = done.stderr.split(b": ", 2)[2].split(b" -o FILE")[0]
+        check(said.startswith(b"tracesmith recover ") and done.stderr.count(b"\n") == 1, "a command: %r" % done.stderr)
+        word = subprocess.run(["bash", "-c", b"tracesmith() { printf %s \"$2\"; }; " + said], capture_output=True,
+                              check=True).stdout
+        check(word in (name, b"./" + name) and not word.startswith(b"-"), "%r names %r" % (said, name))
+        shutil.rmtree(copy)
+
+
+def check_no_start(session, directory):
+    """A session that does not say when it began: its age is unknown."""
+    root = os.path.join(directory, "old")
+    shutil.copytree(session, os.path.join(root, "s"), symlinks=True)
+    environment = dict(os.environ, TMPDIR=root)
+    one = [one for one in json.loads(run("recover", "--json", env=environment).stdout)["sessions"]
+           if one["directory"].startswith(root)]
+    check(len(one) == 1 and one[0]["age_ns"] > 0, "the copy has an age: %s" % one)
+    start = one[0]["started_realtime_ns"].to_bytes(8, "little")
+    for path in glob.glob(os.path.join(root, "s", "*")):
+        if os.path.isfile(path) and start in content(path):
+            with open(path, "r+b") as file:
+                file.seek(content(path).index(start))
+                file.write(bytes(8))
+    one = [one for one in json.loads(run("recover", "--json", env=environment).stdout)["sessions"]
+           if one["directory"].startswith(root)]
+    check(len(one) == 1 and "age_ns" not in one[0] and "started_realtime_ns" not in one[0], "no age: %s" % one)
+    rows = [row for row in run("recover", env=environment).stdout.decode().splitlines() if row.startswith(root)]
+    check(len(rows) == 1 and " unknown " in rows[0], rows)
+    shutil.rmtree(root)
+
+
 def main():
     if not os.access(LOOP, os.X_OK):
         skip("no OpenCL test programs")
@@ -64,6 +105,8 @@ def main():
         check(not listed[0]["recording"] and listed[0]["output"] == os.path.realpath(path) and
               LOOP in listed[0]["command"] and listed[0]["bytes"] > 0, "with what it was: %s" % listed)
         check(session.encode() in run("recover").stdout, "also for people")
+        check_said_commands(session, directory)
+        check_no_start(session, directory)
         before = content(path)
         answer = json.loads(run("recover", "--json", session).stdout)
         recovered = os.path.join(directory, "t.recovered.sbt")
