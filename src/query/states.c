@@ -133,6 +133,9 @@ const struct list_table states_table = {
     X(track_name, "TEXT", "", "its queue's name", give_track_name(query, context, in->track))                \
     X(device, "INTEGER", "", "its device: devices.id", list_give_id(context, in->dictionary_device))         \
     X(correlation, "INTEGER", "", "as in events", list_give_id(context, command->correlation))               \
+    X(call, "TEXT", "", "the call that made it", give_name(query, context, call ? call->name : 0))           \
+    X(host_track, "INTEGER", "", "the thread that made the call: tracks.id",                                 \
+      list_give_id(context, thread ? thread->track : 0))                                                     \
     X(enqueued, "INTEGER", "ns", "when the host began the call", give_time(context, life->enqueued))         \
     X(queued, "INTEGER", "ns", "when it was in its queue", give_time(context, life->queued))                 \
     X(submitted, "INTEGER", "ns", "when the device had it", give_time(context, life->submitted))             \
@@ -163,6 +166,13 @@ static void life_cell(const tsmith_query *query, uint64_t row, int column, sqlit
     const tsmith_life *life = &tsmith_states_lives(query->states.states, &count)[row];
     const tsmith_command *command = &tsmith_timeline_commands(query->states.timeline, &count)[row];
     const tsmith_row *in = &tsmith_timeline_rows(query->states.timeline, &count)[command->row];
+    const tsmith_call *call = command->call == TSMITH_INDEX_NONE
+                                  ? NULL
+                                  : &tsmith_timeline_calls(query->states.timeline, &count)[command->call];
+    const tsmith_thread *thread =
+        command->thread == TSMITH_INDEX_NONE
+            ? NULL
+            : &tsmith_timeline_threads(query->states.timeline, &count)[command->thread];
     int at = 0;
     LIFE_COLUMNS(LIST_CELL)
 }

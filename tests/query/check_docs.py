@@ -14,16 +14,22 @@ BEGIN = "## Tables\n"
 
 
 def make(path):
-    """A trace in which every question of the documentation has an answer."""
+    """A trace in which every question of the documentation has an answer. Two processes count their correlations from 1,
+    and each launch is two calls of one correlation, as it is of CUDA."""
     trace = Trace()
-    trace.process(1, "program")
     trace.device("device")
-    thread, queue = trace.track("thread", "main", 1), trace.track("queue", "queue 1", 1, 1)
-    trace.event(thread, "range", 1000, duration=900, name="step")
     trace.lines += ["module /bin/program % 1 0", "frame 1 0 4096", "stack 0 1", "symbol 1 main % 0"]
-    for i in range(1, 4):
-        trace.event(thread, "api", 1000 + 200 * i, duration=50, name="launch", correlation=i, stack=1)
-        trace.event(queue, "kernel", 1100 + 200 * i, duration=40, name="blur", correlation=i)
+    for process in (1, 2):
+        trace.process(process, "program")
+        thread = trace.track("thread", "main", process)
+        queue = trace.track("queue", "queue 1", process, 1)
+        if process == 1:
+            trace.event(thread, "range", 1000, duration=900, name="step")
+        for i in range(1, 4):
+            at = 1000 + 200 * i + 10 * process
+            trace.event(thread, "api", at, duration=50, name="launch", correlation=i, stack=1)
+            trace.event(thread, "api", at + 5, duration=40, name="driver's launch", correlation=i, stack=1)
+            trace.event(queue, "kernel", at + 100, duration=40, name="blur", correlation=i, host_track=thread)
     trace.event(queue, "memcpy", 2500, duration=100, name="copy", bytes=4096, direction="h2d")
     trace.event(thread, "loss", 2600, duration=10, lost=7, reason="ring_full")
     trace.write(path)
@@ -64,6 +70,13 @@ def main():
             check(file.read() == generated, "docs/query.md has the tables there are (check_docs.py --write)")
         questions = re.findall(r"```sql\n(.*?)```", written, re.S)
         check(len(questions) == 11, "eleven questions")
+        known = {"launch latency": ("start - enqueued", [{"call": "launch", "kernel": "blur", "delay": 100}] * 6),
+                 "ranges": ("range r", [{"name": "step", "kernels": 3, "device_time": 120}]),
+                 "paths": ("JOIN stacks", [{"path": "main", "kernels": 6, "device_time": 240}])}
+        for name, (words, rows) in known.items():
+            (question,) = [question for question in questions if words in question]
+            got = json.loads(run("query", path, question, "--json").stdout)["results"][0]["rows"]
+            check(got == rows, "%s: %s" % (name, got))
         for question in questions:
             answer = json.loads(run("query", path, question, "--json").stdout)["results"][0]
             check(answer["rows"], "an answer to: " + question)
