@@ -160,7 +160,9 @@ static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_erro
     for (;;) {
         if (capture->drained)
             return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
-        tsmith_status status = collector_next(capture->collector, out, error);
+        const bool rests =
+            !capture->ended && !atomic_load(&capture->stop) && collector_can_rest(capture->collector);
+        tsmith_status status = rests ? TSMITH_AGAIN : collector_next(capture->collector, out, error);
         if (status == TSMITH_END)
             return end_with_others(capture, out, error);
         if (status != TSMITH_AGAIN)

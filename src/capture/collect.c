@@ -27,6 +27,8 @@
 static const int64_t FLUSH_AFTER = 250000000;    // ns
 static const int64_t PEEK_INTERVAL = 100000000;  // ns between looks at sub-buffers not handed over yet
 static const int64_t CHECK_INTERVAL = 100000000; // ns between looks whether a process lives
+static const int64_t REST = 100000000;           // ns between rounds while the rings have room
+enum { REST_SHARE = 16 };                        // of a ring, or less
 
 // ---- builders
 
@@ -462,6 +464,22 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
         }
     }
     return status_set(error, status, "the collector is out of memory");
+}
+
+// Only between rounds: `draining` is where it begins.
+bool collector_can_rest(const struct collector *collector) {
+    const struct layout_control *control = collector->control;
+    if (collector->draining != UINT32_MAX || collector->due || collector->pressure || collector->rescan ||
+        clock_trace_now() - collector->now > REST ||
+        atomic_load_explicit(&control->generation, memory_order_acquire) != collector->generation ||
+        atomic_load_explicit(&control->waiters, memory_order_relaxed) > 0)
+        return false;
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        const struct collect_channel *channel = collector->channels[i];
+        if (channel->state != COLLECT_DONE && REST_SHARE * collect_full(channel) >= control->ring_sub_buffers)
+            return false;
+    }
+    return true;
 }
 
 // ---- life

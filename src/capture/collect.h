@@ -175,6 +175,10 @@ void collector_destroy(struct collector *collector);
 
 // OK with a batch, AGAIN when there is nothing at the moment, END when closing and all has been handed out.
 tsmith_status collector_next(struct collector *collector, const tsmith_batch **out, tsmith_error *error);
+// Whether what the programs record can stay where it is for a moment: the rings are far from full and nobody waits, nothing
+// is new, and the last round is not long ago. Who asks leaves the processors to the programs meanwhile, whose bursts then
+// end before they are worked on. Not while closing or settling.
+bool collector_can_rest(const struct collector *collector);
 tsmith_dictionary *collector_dictionary(struct collector *collector);
 // No more is to come: what is there is drained, then END. Back to live with `closing` false.
 void collector_set_closing(struct collector *collector, bool closing);

@@ -133,6 +133,8 @@ void collect_switch_thread(struct collector *collector, struct collect_work *wor
                            uint32_t local_track, uint64_t place);
 // The sub-buffer was read as far as it can be.
 void collect_end_work(struct collector *collector);
+// How many sub-buffers wait to be read.
+uint32_t collect_full(const struct collect_channel *channel);
 // Finds what there is to read in a channel, in order, into collector->found.
 bool collect_scan(struct collector *collector, struct collect_channel *channel, bool peek);
 // Begins with the next one found; reads records until it is done or a builder is full (collector->due).

@@ -52,6 +52,14 @@ static uint32_t sub_count(const struct collect_channel *channel) {
     return count < LAYOUT_SUBS ? count : LAYOUT_SUBS;
 }
 
+uint32_t collect_full(const struct collect_channel *channel) {
+    uint32_t count = sub_count(channel), full = 0;
+    for (uint32_t i = 0; i < count; i++)
+        full += (atomic_load_explicit(&layout_sub_at(channel->rings, i)->state, memory_order_relaxed) &
+                 ~(uint32_t)LAYOUT_SUB_PEEK) == LAYOUT_SUB_FULL;
+    return full;
+}
+
 bool collect_scan(struct collector *collector, struct collect_channel *channel, bool peek) {
     uint32_t count = sub_count(channel);
     bool any = false;

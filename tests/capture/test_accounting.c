@@ -109,6 +109,36 @@ static void one_emitter(tsmith_overflow overflow) {
     assert_true(dropped_somewhere > 0);
 }
 
+// While little is recorded the collector may leave it where it is, until a round was long ago; not when rings fill, nor
+// when somebody comes.
+static void rests_while_there_is_room(void **unused) {
+    (void)unused;
+    enum { BUFFER = 4 << 20, FILLS = 20000 }; // records, of more than half of the buffer
+    struct channel *another;
+    struct state state;
+    start(&state, BUFFER, TSMITH_OVERFLOW_DROP_NEWEST, 5);
+    assert_false(collector_can_rest(state.collector)); // there is a channel
+    do
+        collect(&state, UINT64_MAX);
+    while (!collector_can_rest(state.collector)); // again only where the machine was away for long
+    do {
+        collect(&state, UINT64_MAX);
+        emit(&state, 1, 10);
+    } while (!collector_can_rest(state.collector));
+    emit(&state, 1, FILLS);
+    assert_int_equal(state.recorded, state.emitted);
+    assert_false(collector_can_rest(state.collector));
+    do
+        collect(&state, UINT64_MAX);
+    while (!collector_can_rest(state.collector));
+    assert_int_equal(channel_open(state.directory.path, "another", &another), TSMITH_OK);
+    assert_false(collector_can_rest(state.collector));
+    channel_close(another);
+    finish(&state);
+    channel_detach(another);
+    check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
+}
+
 static void newest(void **unused) {
     (void)unused;
     one_emitter(TSMITH_OVERFLOW_DROP_NEWEST);
@@ -291,6 +321,7 @@ static void undelivered_is_still_there(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rests_while_there_is_room),
         cmocka_unit_test(newest),
         cmocka_unit_test(oldest),
         cmocka_unit_test(oldest_keeps_the_end),
