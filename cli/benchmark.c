@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith benchmark`: what recording costs on this machine, and whether it records everything. The launch
-// loop (launch_loop/) is run bare, recorded, and recorded with call stacks in turns; the medians are compared. How many
-// launches there were is the loop's own count, checked on the device; where each was called from, it has noted itself.
+// loop (launch_loop/) is run bare, recorded, and recorded with call stacks in turns; the medians are compared, and the least
+// times, which other programs disturb less. How many launches there were is the loop's own count, checked on the device;
+// where each was called from, it has noted itself.
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -28,7 +29,7 @@
 #define TRACESMITH_HELPER_DIR "../libexec/tracesmith" // from where the command is
 #endif
 
-enum { RUNS = 5, LAUNCHES_DEFAULT = 10000, REPORT_SIZE = 1024 };
+enum { RUNS_DEFAULT = 5, RUNS_MOST = 1000, LAUNCHES_DEFAULT = 10000, REPORT_SIZE = 1024 };
 static const uint64_t LAUNCHES_MOST = 100000000;
 
 extern char **environ;
@@ -37,7 +38,13 @@ extern char **environ;
 struct loop_report {
     uint64_t launches; // one more than asked for: the first one, outside of the figures
     double wall_ns;    // of the loop
+    double cpu_ns;     // of its thread
     char device[256];
+};
+
+// A launch in each of the runs of one kind, in ns.
+struct series {
+    double wall[RUNS_MOST], cpu[RUNS_MOST];
 };
 
 struct benchmark {
@@ -49,7 +56,8 @@ struct benchmark {
     const char *output; // of the user; NULL: a temporary file
     char directory[PATH_MAX];
     char path[PATH_MAX + 16];
-    double bare[RUNS], traced[RUNS], stacked[RUNS]; // ns per launch
+    int runs;
+    struct series bare, traced, stacked;
     struct loop_report loop;
     struct trace_report worst, worst_stacked; // the runs that recorded least
 };
@@ -88,11 +96,13 @@ static bool read_report(int fd, struct loop_report *out) {
     json[length] = '\0';
     const char *launches = find_member(json, "launches");
     const char *wall = find_member(json, "wall_ns");
+    const char *cpu = find_member(json, "cpu_ns");
     const char *device = find_member(json, "device");
-    if (!launches || !wall || !device || *device != '"')
+    if (!launches || !wall || !cpu || !device || *device != '"')
         return false;
     out->launches = strtoull(launches, NULL, 10);
     out->wall_ns = strtod(wall, NULL);
+    out->cpu_ns = strtod(cpu, NULL);
     snprintf(out->device, sizeof out->device, "%.*s", (int)strcspn(device + 1, "\""), device + 1);
     return true;
 }
@@ -109,14 +119,15 @@ static int complain_of_loop(int wait_status) {
     return EXIT_NO;
 }
 
-static int finish_run(struct benchmark *benchmark, int wait_status, double *per_launch) {
+static int finish_run(struct benchmark *benchmark, int wait_status, struct series *series, int run) {
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
         return complain_of_loop(wait_status);
     if (!read_report(benchmark->fd, &benchmark->loop)) {
         complain("the launch loop gave no report");
         return EXIT_NO;
     }
-    *per_launch = benchmark->loop.wall_ns / (double)benchmark->launches;
+    series->wall[run] = benchmark->loop.wall_ns / (double)benchmark->launches;
+    series->cpu[run] = benchmark->loop.cpu_ns / (double)benchmark->launches;
     return EXIT_DONE;
 }
 
@@ -126,7 +137,7 @@ static void forget_report(const struct benchmark *benchmark) {
         complain("cannot reset the report: %s", strerror(errno));
 }
 
-static int run_bare(struct benchmark *benchmark, char *const *argv, double *per_launch) {
+static int run_bare(struct benchmark *benchmark, char *const *argv, int run) {
     pid_t pid;
     int wait_status;
     forget_report(benchmark);
@@ -138,7 +149,7 @@ static int run_bare(struct benchmark *benchmark, char *const *argv, double *per_
     while (waitpid(pid, &wait_status, 0) < 0)
         if (errno != EINTR)
             return EXIT_LACKING;
-    return finish_run(benchmark, wait_status, per_launch);
+    return finish_run(benchmark, wait_status, &benchmark->bare, run);
 }
 
 // ---- recorded runs
@@ -165,9 +176,8 @@ static uint64_t amount(const struct trace_report *report) {
     return report->launches + report->completions + report->right;
 }
 
-// `worst`: of the runs of this kind, the one that recorded least.
-static int run_traced(struct benchmark *benchmark, char *const *argv, bool stacks, double *per_launch,
-                      struct trace_report *worst) {
+static int run_traced(struct benchmark *benchmark, char *const *argv, bool stacks, int run) {
+    struct trace_report *worst = stacks ? &benchmark->worst_stacked : &benchmark->worst;
     struct record_result result;
     struct trace_report report;
     const tsmith_capture_options options = {.size = sizeof options, .stacks = stacks};
@@ -178,7 +188,8 @@ static int run_traced(struct benchmark *benchmark, char *const *argv, bool stack
         complain("%s", result.error.message);
         return EXIT_LACKING;
     }
-    int code = finish_run(benchmark, result.wait_status, per_launch);
+    int code =
+        finish_run(benchmark, result.wait_status, stacks ? &benchmark->stacked : &benchmark->traced, run);
     if (code != EXIT_DONE)
         return code;
     struct loop_paths paths = map_paths(benchmark);
@@ -197,37 +208,40 @@ static int compare_doubles(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-static double median(const double *values) {
-    double sorted[RUNS];
-    memcpy(sorted, values, sizeof sorted);
-    qsort(sorted, RUNS, sizeof *sorted, compare_doubles);
-    return sorted[RUNS / 2];
+static double median(const struct benchmark *benchmark, const double *values) {
+    double sorted[RUNS_MOST];
+    memcpy(sorted, values, (size_t)benchmark->runs * sizeof *sorted);
+    qsort(sorted, (size_t)benchmark->runs, sizeof *sorted, compare_doubles);
+    return sorted[benchmark->runs / 2];
+}
+
+static double least(const struct benchmark *benchmark, const double *values) {
+    double found = values[0];
+    for (int run = 1; run < benchmark->runs; run++)
+        found = values[run] < found ? values[run] : found;
+    return found;
 }
 
 // From the quickest run to the slowest: what the machine adds by itself.
-static double spread(const double *values) {
-    double least = values[0];
+static double spread(const struct benchmark *benchmark, const double *values) {
     double most = values[0];
-    for (int run = 1; run < RUNS; run++) {
-        least = values[run] < least ? values[run] : least;
+    for (int run = 1; run < benchmark->runs; run++)
         most = values[run] > most ? values[run] : most;
-    }
-    return most - least;
+    return most - least(benchmark, values);
 }
 
 static int run_all(struct benchmark *benchmark) {
     char *argv[] = {benchmark->program, benchmark->count, benchmark->report_fd, NULL};
     struct progress progress = {.what = "launching"};
-    double warm_up;
-    int code = run_bare(benchmark, argv, &warm_up); // compiles the kernel into the driver's cache
+    int code = run_bare(benchmark, argv, 0); // compiles the kernel into the driver's cache; run again below
     benchmark->worst.completions = benchmark->worst_stacked.completions = UINT64_MAX / 2;
-    for (int run = 0; code == EXIT_DONE && run < RUNS; run++) {
-        progress_show(&progress, (double)run / RUNS);
-        code = run_bare(benchmark, argv, &benchmark->bare[run]);
+    for (int run = 0; code == EXIT_DONE && run < benchmark->runs; run++) {
+        progress_show(&progress, (double)run / benchmark->runs);
+        code = run_bare(benchmark, argv, run);
         if (code == EXIT_DONE)
-            code = run_traced(benchmark, argv, false, &benchmark->traced[run], &benchmark->worst);
+            code = run_traced(benchmark, argv, false, run);
         if (code == EXIT_DONE)
-            code = run_traced(benchmark, argv, true, &benchmark->stacked[run], &benchmark->worst_stacked);
+            code = run_traced(benchmark, argv, true, run);
     }
     progress_clear(&progress);
     return code;
@@ -247,9 +261,10 @@ static bool is_whole(const struct benchmark *benchmark) {
            benchmark->worst_stacked.right == told(benchmark);
 }
 
-static void add_json_runs(struct text *text, const char *member, const double *values) {
+static void add_json_runs(struct text *text, const struct benchmark *benchmark, const char *member,
+                          const double *values) {
     text_add_format(text, ",\"%s\":[", member);
-    for (int run = 0; run < RUNS; run++)
+    for (int run = 0; run < benchmark->runs; run++)
         text_add_format(text, "%s%.1f", run ? "," : "", values[run]);
     text_add_char(text, ']');
 }
@@ -261,27 +276,32 @@ static void add_json_stacks(struct text *text, const struct benchmark *benchmark
                     ",\"stacks\":%" PRIu64 ",\"different\":%" PRIu64 ",\"frames\":%" PRIu64
                     ",\"checked\":%" PRIu64 ",\"right\":%" PRIu64 ",\"added_ns_per_launch\":%.1f",
                     report->launches, report->completions, report->stacks, report->different, report->frames,
-                    told(benchmark), report->right, median(benchmark->stacked) - median(benchmark->traced));
-    add_json_runs(text, "runs", benchmark->stacked);
+                    told(benchmark), report->right,
+                    median(benchmark, benchmark->stacked.wall) - median(benchmark, benchmark->traced.wall));
+    add_json_runs(text, benchmark, "runs", benchmark->stacked.wall);
+    add_json_runs(text, benchmark, "cpu_runs", benchmark->stacked.cpu);
     text_add_format(text, ",\"events\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", report->events, report->bytes);
 }
 
 static void write_json(const struct benchmark *benchmark) {
     const struct trace_report *worst = &benchmark->worst;
-    double bare = median(benchmark->bare);
-    double traced = median(benchmark->traced);
+    double bare = median(benchmark, benchmark->bare.wall);
+    double traced = median(benchmark, benchmark->traced.wall);
     struct text text = {0};
     text_add_cstr(&text, "{\"device\":");
     text_add_json_cstr(&text, benchmark->loop.device);
     text_add_format(&text,
                     ",\"runs\":%d,\"launches\":%" PRIu64 ",\"launches_recorded\":%" PRIu64
                     ",\"completions_recorded\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"complete\":%s",
-                    RUNS, benchmark->loop.launches, worst->launches, worst->completions, worst->lost,
-                    is_whole(benchmark) ? "true" : "false");
+                    benchmark->runs, benchmark->loop.launches, worst->launches, worst->completions,
+                    worst->lost, is_whole(benchmark) ? "true" : "false");
     text_add_format(&text, ",\"wall_ns_per_launch\":{\"bare\":%.1f,\"recorded\":%.1f,\"added\":%.1f", bare,
                     traced, traced - bare);
-    add_json_runs(&text, "bare_runs", benchmark->bare);
-    add_json_runs(&text, "recorded_runs", benchmark->traced);
+    add_json_runs(&text, benchmark, "bare_runs", benchmark->bare.wall);
+    add_json_runs(&text, benchmark, "recorded_runs", benchmark->traced.wall);
+    text_add_cstr(&text, "},\"cpu_ns_per_launch\":{\"of\":\"the thread that launches\"");
+    add_json_runs(&text, benchmark, "bare_runs", benchmark->bare.cpu);
+    add_json_runs(&text, benchmark, "recorded_runs", benchmark->traced.cpu);
     text_add_format(&text, "},\"events\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"bytes_per_event\":%.3f",
                     worst->events, worst->bytes,
                     worst->events ? (double)worst->bytes / (double)worst->events : 0);
@@ -335,10 +355,20 @@ static double bytes_per_event(const struct trace_report *report) {
     return report->events ? (double)report->bytes / (double)report->events : 0;
 }
 
+// What of each kind's runs, and what each adds to the one before.
+static void add_times(struct text *text, const struct benchmark *benchmark, const char *label,
+                      double (*of)(const struct benchmark *, const double *), bool cpu) {
+    const struct series *series[] = {&benchmark->bare, &benchmark->traced, &benchmark->stacked};
+    double ns[3];
+    for (int i = 0; i < 3; i++)
+        ns[i] = of(benchmark, cpu ? series[i]->cpu : series[i]->wall);
+    add_figures(text, label, 0, ns[0], ns[1], ns[2]);
+    add_figures(text, "    added", 0, NAN, ns[1] - ns[0], ns[2] - ns[1]);
+}
+
 static void add_table(struct text *text, const struct benchmark *benchmark) {
     const struct trace_report *plain = &benchmark->worst, *stacked = &benchmark->worst_stacked;
     const double launches = (double)benchmark->launches;
-    double ns[] = {median(benchmark->bare), median(benchmark->traced), median(benchmark->stacked)};
     text_add_format(text, "\n%*s%*s%*s\n", LABEL_WIDTH + COLUMN_WIDTH, "bare", COLUMN_WIDTH, "recorded",
                     COLUMN_WIDTH, "with stacks");
     add_counts(text, "launches", benchmark->loop.launches, plain->launches, stacked->launches);
@@ -347,12 +377,14 @@ static void add_table(struct text *text, const struct benchmark *benchmark) {
     add_counts(text, "  different ones", 0, 0, stacked->different);
     add_counts(text, "  frames", 0, 0, stacked->frames);
     add_counts(text, "events lost", 0, 0, plain->lost + stacked->lost);
-    add_figures(text, "total time, ms", 1, ns[0] * launches / 1e6, ns[1] * launches / 1e6,
-                ns[2] * launches / 1e6);
-    add_figures(text, "a launch, ns", 0, ns[0], ns[1], ns[2]);
-    add_figures(text, "  runs differ by", 0, spread(benchmark->bare), spread(benchmark->traced),
-                spread(benchmark->stacked));
-    add_figures(text, "  added", 0, NAN, ns[1] - ns[0], ns[2] - ns[1]);
+    add_figures(text, "total time, ms", 1, median(benchmark, benchmark->bare.wall) * launches / 1e6,
+                median(benchmark, benchmark->traced.wall) * launches / 1e6,
+                median(benchmark, benchmark->stacked.wall) * launches / 1e6);
+    add_times(text, benchmark, "a launch, ns", median, false);
+    add_figures(text, "  runs differ by", 0, spread(benchmark, benchmark->bare.wall),
+                spread(benchmark, benchmark->traced.wall), spread(benchmark, benchmark->stacked.wall));
+    add_times(text, benchmark, "  the least", least, false);
+    add_times(text, benchmark, "  its thread's least", least, true);
     add_figures(text, "bytes per event", 2, NAN, bytes_per_event(plain), bytes_per_event(stacked));
     add_figures(text, "right stacks, %", 2, NAN, NAN,
                 told(benchmark) ? 100.0 * (double)stacked->right / (double)told(benchmark) : 0);
@@ -366,8 +398,9 @@ static void write_text(const struct benchmark *benchmark) {
     text_add_count(&text, benchmark->loop.launches);
     text_add_format(&text,
                     " in each of %d runs, in turns; times are medians, counts of the run that\n"
-                    "           recorded least; what is added is to the column before\n",
-                    RUNS);
+                    "           recorded least; what is added is to the column before; the thread's time is\n"
+                    "           a processor's, of the thread that launches\n",
+                    benchmark->runs);
     add_table(&text, benchmark);
     output_text(&text);
     text_finish(&text);
@@ -404,14 +437,22 @@ static void clean_up(struct benchmark *benchmark) {
 }
 
 int command_benchmark(const struct invocation *invocation) {
-    struct benchmark benchmark = {
+    static struct benchmark benchmark;
+    benchmark = (struct benchmark){
         .fd = -1, .launches = LAUNCHES_DEFAULT, .output = invocation_value(invocation, "output")};
-    const char *launches = invocation_value(invocation, "launches");
+    const char *launches = invocation_value(invocation, "launches"),
+               *runs = invocation_value(invocation, "runs");
+    uint64_t run_count = RUNS_DEFAULT;
     if (launches && (!quantity_count(launches, &benchmark.launches) || !benchmark.launches ||
                      benchmark.launches > LAUNCHES_MOST)) {
         complain("--launches: '%s' is no number from 1 to %" PRIu64, launches, LAUNCHES_MOST);
         return EXIT_USAGE;
     }
+    if (runs && (!quantity_count(runs, &run_count) || !run_count || run_count > RUNS_MOST)) {
+        complain("--runs: '%s' is no number from 1 to %d", runs, RUNS_MOST);
+        return EXIT_USAGE;
+    }
+    benchmark.runs = (int)run_count;
     int code = EXIT_LACKING;
     if (find_program(&benchmark) && prepare(&benchmark))
         code = run_all(&benchmark);

@@ -289,6 +289,10 @@ static const struct option benchmark_options[] = {{.name = "launches",
                                                    .letter = 'n',
                                                    .argument = "COUNT",
                                                    .doc = "Kernels to launch; 10000 when not given"},
+                                                  {.name = "runs",
+                                                   .argument = "COUNT",
+                                                   .doc = "Runs of each kind; 5 when not given. More of them "
+                                                          "find times that nothing else disturbed"},
                                                   {.name = "output",
                                                    .letter = 'o',
                                                    .argument = "FILE",
@@ -302,13 +306,14 @@ static const struct example benchmark_examples[] = {
 const struct command benchmark_entry = {
     .name = "benchmark",
     .doc = "Measure what recording costs on this machine",
-    .about = "Launches kernels that do next to nothing on the first device, each from another call path: "
-             "bare, recorded, "
-             "and recorded with call stacks, in turns. Prints the wall time of a launch in each (medians of "
-             "five runs), "
-             "whether every launch was recorded, and whether each has the call stack that it was made from. "
-             "Exits with 1 "
-             "when a launch is missing from a trace or has another stack.",
+    .about =
+        "Launches kernels that do next to nothing on the first device, each from another call path: "
+        "bare, recorded, "
+        "and recorded with call stacks, in turns. Prints the wall time of a launch in each (the median of "
+        "the runs, and the least), the processor time of the thread that launches, "
+        "whether every launch was recorded, and whether each has the call stack that it was made from. "
+        "Exits with 1 "
+        "when a launch is missing from a trace or has another stack.",
     .options = benchmark_options,
     .examples = benchmark_examples,
     .run = command_benchmark,
