@@ -14,6 +14,7 @@ enum { FIRST_BUCKETS = 1 << 10 };
 static struct object *first_buckets[FIRST_BUCKETS];
 static struct object **buckets = first_buckets; // a power of two
 static size_t bucket_count = FIRST_BUCKETS, object_count;
+static atomic_bool any_event; // is known
 static struct object *spare[OBJECT_KINDS];
 
 static struct object **bucket_in(struct object **table, size_t count, const void *handle) {
@@ -154,6 +155,8 @@ struct object *object_add(const void *handle, enum object_kind kind) {
         .handle = handle, .kind = kind, .id = ++recorder.last_id, .next = *bucket, .references = 1};
     *bucket = object;
     object_count++;
+    if (kind == OBJECT_EVENT)
+        atomic_store_explicit(&any_event, true, memory_order_relaxed);
     return object;
 }
 
@@ -192,7 +195,7 @@ struct object *object_root(struct object *memory) {
 }
 
 void object_forget_event(const cl_event *event) {
-    if (!event || !*event)
+    if (!event || !*event || !atomic_load_explicit(&any_event, memory_order_relaxed))
         return;
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find(*event, OBJECT_EVENT);

@@ -203,6 +203,7 @@ static void note_kernel(cl_kernel kernel, cl_program program, const char *name, 
     struct object *source = object_find(cloned, OBJECT_KERNEL);
     struct object *object = object_add(kernel, OBJECT_KERNEL);
     object->kernel = known;
+    range_kernel_made();
     if (source)
         kernel_copy_arguments(known, source->kernel);
     recording_put(writer, RECORDING_KEY_OBJECT, object->id);

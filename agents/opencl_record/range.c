@@ -11,8 +11,8 @@
 
 static struct recording_range range;
 static const _Atomic uint32_t *trigger; // odd: recording
+static _Atomic uint64_t launches; // those that count: without the lock as long as they come before the range
 // Under recorder.lock:
-static uint64_t launches; // those that count
 static bool open;
 static uint32_t threads;
 
@@ -64,43 +64,75 @@ static bool counts(uint64_t launch) {
     return launch >= range.first && launch - range.first < range.count;
 }
 
-// From the first launch of one kernel to the next of the other, as often as that happens.
-static bool between(const struct object *kernel) {
-    const char *name = kernel && kernel->kernel->name ? kernel->kernel->name : "";
-    const bool was = open;
-    if (kernel && !was && strcmp(name, range.from) == 0)
-        open = true;
-    else if (kernel && was && strcmp(name, range.until) == 0)
-        open = false;
-    return was || open;
+// Of kernels of another name than the range begins with: the last this thread launched, as kernels were then.
+static __thread struct {
+    const void *kernel;
+    uint64_t kernels;
+} other __attribute__((tls_model("initial-exec")));
+static _Atomic uint64_t kernels; // were made: what is a kernel's name may be another's when its handle is
+
+void range_kernel_made(void) {
+    atomic_fetch_add_explicit(&kernels, 1, memory_order_release);
 }
 
-bool range_waits(void) {
+static bool is_other(const void *kernel) {
+    return other.kernel == kernel && other.kernels == atomic_load_explicit(&kernels, memory_order_acquire);
+}
+
+// With the lock held.
+static bool has_name(const struct object *kernel, const char *name) {
+    if (kernel && kernel->kernel->name && strcmp(kernel->kernel->name, name) == 0)
+        return true;
+    other.kernel = kernel ? kernel->handle : NULL;
+    other.kernels = atomic_load_explicit(&kernels, memory_order_relaxed);
+    return false;
+}
+
+// Counts a launch that comes before those of the range.
+static bool comes_before(void) {
+    uint64_t before = atomic_load_explicit(&launches, memory_order_relaxed);
+    while (before + 1 < range.first)
+        if (atomic_compare_exchange_weak(&launches, &before, before + 1))
+            return true;
+    return false;
+}
+
+bool range_waits(const void *kernel) {
     if (!this_thread)
         return false; // it has no number yet
     switch (range.form) {
     case RECORDING_RANGE_KERNELS:
+        return !kernel || comes_before();
     case RECORDING_RANGE_KERNEL:
     case RECORDING_RANGE_BETWEEN:
-        return true;
+        return !kernel || is_other(kernel);
     case RECORDING_RANGE_SIGNAL:
         return !(atomic_load_explicit(trigger, memory_order_relaxed) & 1);
+    case RECORDING_RANGE_USER:
+        return atomic_load_explicit(&user_ranges, memory_order_relaxed) == 0;
     default:
         return false;
     }
+}
+
+// From the first launch of one kernel to the next of the other, as often as that happens.
+static bool between(const struct object *kernel) {
+    const bool was = open;
+    if (!was)
+        open = has_name(kernel, range.from);
+    else if (has_name(kernel, range.until))
+        open = false;
+    return was || open;
 }
 
 bool range_takes(const struct object *queue, const struct object *kernel) {
     const uint32_t thread = range_thread();
     switch (range.form) {
     case RECORDING_RANGE_KERNELS:
-        launches += kernel != NULL;
         // What is enqueued after the last launch is not in it.
-        return kernel ? counts(launches) : counts(launches) && counts(launches + 1);
+        return kernel ? counts(atomic_fetch_add(&launches, 1) + 1) : counts(launches) && counts(launches + 1);
     case RECORDING_RANGE_KERNEL:
-        if (!kernel || !kernel->kernel->name || strcmp(kernel->kernel->name, range.from) != 0)
-            return false;
-        return counts(++launches);
+        return has_name(kernel, range.from) && counts(atomic_fetch_add(&launches, 1) + 1);
     case RECORDING_RANGE_BETWEEN:
         return between(kernel);
     case RECORDING_RANGE_QUEUE:

@@ -222,9 +222,11 @@ void put_thread(struct recording_writer *writer);
 bool range_begin(const char *words, const char *session_directory);
 // With the lock held: whether this command is recorded. `kernel` is NULL for other commands.
 bool range_takes(const struct object *queue, const struct object *kernel);
-bool range_whole(void);      // everything is
-bool range_waits(void);      // without the lock: no command but a launch can be the first of it
-uint32_t range_thread(void); // the number of the calling thread
+bool range_whole(void); // everything is
+// Without the lock: this command is not the first of it. `kernel` is what is launched, NULL for other commands.
+bool range_waits(const void *kernel);
+void range_kernel_made(void); // a handle may stand for another kernel than before
+uint32_t range_thread(void);  // the number of the calling thread
 
 // ---- touch.c
 

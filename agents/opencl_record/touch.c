@@ -73,7 +73,7 @@ void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, 
         snapshot_too_late();
         return;
     }
-    if (!kernel && !recorder_begun() && range_waits()) {
+    if (!recorder_begun() && range_waits(kernel)) {
         touch->early = true;
         touch->on = false;
         return;
