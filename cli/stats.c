@@ -14,7 +14,8 @@
 
 #define STATS_FIELDS(X)                                                                                      \
     X(START)                                                                                                 \
-    X(DURATION) X(KIND) X(NAME) X(OPERATION) X(DIRECTION) X(BYTES) X(QUEUE_TRACK) X(LIVE_BYTES) X(LOST)
+    X(DURATION)                                                                                              \
+    X(KIND) X(NAME) X(OPERATION) X(DIRECTION) X(BYTES) X(QUEUE_TRACK) X(LIVE_BYTES) X(LOST) X(REASON)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -38,7 +39,7 @@ struct row {
     uint64_t bytes, live, lost;
     uint32_t track, name, queue;
     uint8_t kind, operation, direction;
-    bool has_duration, has_bytes, has_live;
+    bool has_duration, has_bytes, has_live, is_hole;
 };
 
 // Device work or a wait that may still be going on.
@@ -102,6 +103,8 @@ static void stats_collect(void *context, uint32_t at, struct text *record) {
     row.direction = (uint8_t)get_or_zero(collector, AT_DIRECTION, at);
     row.queue = (uint32_t)get_or_zero(collector, AT_QUEUE_TRACK, at);
     row.lost = get_or_zero(collector, AT_LOST, at);
+    row.is_hole = row.kind == TSMITH_KIND_LOSS &&
+                  tsmith_reason_is_of_events((tsmith_reason)get_or_zero(collector, AT_REASON, at));
     row.has_bytes = get(collector, AT_BYTES, at, &row.bytes);
     row.has_live = get(collector, AT_LIVE_BYTES, at, &row.live);
     text_add(record, (const char *)&row, sizeof row);
@@ -174,7 +177,7 @@ static void add_busy(struct stats *stats, const struct row *row) {
         return;
     struct track_totals *track = &stats->tracks[row->track];
     track->events++;
-    if (row->kind == TSMITH_KIND_LOSS) {
+    if (row->is_hole) {
         stats->lost += row->lost;
         covered_add(&stats->holes, start, end, &fresh);
     }

@@ -429,17 +429,21 @@ static void write_head(struct stats *stats) {
 
 // The totals lack what was not recorded: in how much of the time that can be.
 static void write_holes(struct stats *stats) {
-    struct text line = {0};
+    struct text words = {0}, lines = {0};
     if (!stats->lost && !stats->holes.started)
         return;
     heading("NOT RECORDED", "");
-    text_add_count(&line, stats->lost);
-    text_add_cstr(&line, " events, in holes that cover ");
-    text_add_duration(&line, stats->holes.busy);
-    text_add_format(&line, " (%.1f%%) of the time; everything above lacks them\n",
-                    100 * share_of(stats->holes.busy, stats->to - stats->from));
-    output_text(&line);
-    text_finish(&line);
+    text_add_count(&words, stats->lost);
+    text_add_cstr(&words, stats->lost == 1 ? " event" : " events");
+    text_add_cstr(&words, ", in holes that cover ");
+    text_add_duration(&words, stats->holes.busy);
+    text_add_format(&words, " (%.1f%%) of the time; everything above lacks %s",
+                    100 * share_of(stats->holes.busy, stats->to - stats->from),
+                    stats->lost == 1 ? "it" : "them");
+    text_add_wrapped(&lines, (tsmith_string){text_cstr(&words), words.length}, 0, 0, terminal_width());
+    output_text(&lines);
+    text_finish(&words);
+    text_finish(&lines);
 }
 
 void stats_write_text(struct stats *stats) {

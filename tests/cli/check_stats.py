@@ -49,7 +49,7 @@ def make(rng):
             trace.event(track, "alloc", start, bytes=size, live_bytes=live[process], operation="buffer")
         if rng.random() < 0.02:
             trace.event(rng.choice(losses), "loss", start, duration=duration, lost=rng.randrange(1, 9),
-                        reason="ring_full")
+                        reason=rng.choice(["ring_full", "ring_full", "no_stack", "partial_stack"]))
         if rng.random() < 0.05:
             trace.flush()
     return trace, tracks
@@ -165,12 +165,14 @@ def main():
             stats = check_window(path, trace, tracks, first, last, [])
             check_waits(stats, trace, tracks)
             check_memory(stats, trace, tracks)
-            losses = [e for e in trace.events if e["kind"] == "loss"]
+            # What has no stack, or not all of it, was recorded.
+            losses = [e for e in trace.events if e["kind"] == "loss" and e["reason"] == "ring_full"]
             check(stats["lost_in_window"] == {"events": sum(e["lost"] for e in losses),
                                               "holes_ns": len(ticks(losses, first, last))}, "losses")
             low, high = first + 300, first + 1700
             check_window(path, trace, tracks, low, high, ["--from", "300ns", "--to", "1.7us"])
             text = run("view", path, "--stats").stdout.decode()
+            check(max(map(len, text.splitlines())) <= 80, "80 columns")
             for title in ("DEVICES AND QUEUES", "KERNELS", "TRANSFERS", "WHAT THE HOST WAITED FOR", "DEVICE MEMORY"):
                 check(title in text, title)
         check_unknown_waits(directory)
