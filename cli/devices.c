@@ -9,6 +9,8 @@
 #include "trace.h"
 #include "tracesmith/capture.h"
 
+// Numbers are those that replay --device takes: from 0, OpenCL's first.
+
 // What is known beyond the entry: attributes "device.ID.KEY".
 static void write_facts(struct text *line, const struct trace *trace, uint32_t id) {
     char start[32];
@@ -29,7 +31,7 @@ static void write_facts(struct text *line, const struct trace *trace, uint32_t i
 static void write_device(const struct trace *trace, uint32_t id) {
     const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, id);
     struct text line = {0};
-    text_add_format(&line, "%" PRIu32 "  ", id);
+    text_add_format(&line, "%" PRIu32 "  ", id - 1);
     text_add_safe(&line, trace_string(trace, device->name), 0);
     text_add_cstr(&line, "\n     ");
     text_add_safe(&line, trace_string(trace, device->api), 0);

@@ -186,9 +186,10 @@ static void write_json(const struct summary *summary) {
     if (summary->readable)
         text_add_format(&line,
                         ",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64 ",\"kernels\":%" PRIu64
-                        ",\"duration_ns\":%" PRId64 ",\"lost\":%" PRIu64,
+                        ",\"duration_ns\":%" PRId64 ",\"lost\":%" PRIu64 ",\"lost_uncounted\":%" PRIu64,
                         file->bytes, file->events, file->kinds[TSMITH_KIND_KERNEL],
-                        trace_duration(&summary->trace), trace_lost(&summary->trace));
+                        trace_duration(&summary->trace), trace_lost(&summary->trace),
+                        (uint64_t)trace_uncounted_losses(&summary->trace));
     text_add_format(&line,
                     ",\"unwritten\":%" PRIu64 ",\"left_running\":%" PRIu32 ",\"unrecorded\":%" PRIu32 "}\n",
                     summary->result->unwritten, summary->result->left_running, summary->result->unrecorded);

@@ -60,7 +60,7 @@ static bool have_file(void) {
 static void write_reason(void) {
     struct recording_writer last = {0};
     recording_begin(&last, RECORDING_REFUSED);
-    recording_put_text(&last, RECORDING_KEY_NAME, "everything after");
+    recording_put_text(&last, RECORDING_KEY_NAME, RECORDING_STOPPED);
     recording_put_text(&last, RECORDING_KEY_TEXT,
                        "there was no room in the session directory to record any further");
     if (recording_end(&last) && last.length <= recorder.limit - recorder.written &&

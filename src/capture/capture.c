@@ -22,6 +22,7 @@
 #include "capture/collect.h"
 #include "capture/joined.h"
 #include "capture/launch.h"
+#include "capture/recorder_losses.h"
 #include "capture/recovery.h"
 #include "capture/sampler.h"
 #include "capture/session_directory.h"
@@ -242,6 +243,12 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
                                         sizeof capture->agent_directory, error);
     if (status)
         goto fail_directory;
+    tsmith_source *losses;
+    if (capture->options.recording &&
+        (recorder_losses_create(capture->directory.path, &losses) || joined_add(&capture->joined, losses))) {
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+        goto fail_directory;
+    }
     capture->options.apis = NULL;
     capture->options.agent_directory = NULL;
     capture->options.session_root = NULL;
@@ -251,6 +258,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     *out = capture;
     return TSMITH_OK;
 fail_directory:
+    joined_finish(&capture->joined);
     tsmith_source_destroy(capture->source);
     collector_destroy(capture->collector);
     session_directory_remove(&capture->directory);

@@ -32,6 +32,9 @@ bool recording_end(struct recording_writer *writer);
 
 // ---- reading
 
+// NAME of the REFUSED record with which a file ends whose recorder had no room left: after it nothing is recorded.
+#define RECORDING_STOPPED "everything after"
+
 struct recording_record {
     uint32_t type;
     uint64_t offset; // of its header

@@ -166,6 +166,13 @@ verdicts closes 'a["recording"]["kernels"] == 40 and a["recording"]["unfinished"
 # No room for all of it: what there was room for is replayed, and why there is no more is said.
 if [ -x "$TRACESMITH_BUILD_DIR/examples/image_pipeline" ]; then
     capture full sh -c 'ulimit -f 8000; exec "$@"' sh "$TRACESMITH_BUILD_DIR/examples/image_pipeline" -n 8 -s 1024x576
+    ! grep -q "nothing lost" "$work/full.err" || fail "what was lost is not said: $(cat "$work/full.err")"
+    "$TRACESMITH" view -t loss --json "$work/full.sbt" >"$work/full.json"
+    python3 - "$work/full.json" <<'PY' || fail "the ledger does not say that the recording stopped"
+import json, sys
+losses = [(e.get("reason"), e.get("text", "")) for e in json.load(open(sys.argv[1]))["events"]]
+sys.exit(0 if any(r == "disk_full" and "no room" in t for r, t in losses) else str(losses))
+PY
     replay 0 full
     verdicts full 'a["recording"]["commands"] < 60 and a["recording"]["unfinished"] == 1 and v["diverged"] == 0'
     verdicts full 'any(x["function"] == "everything after" and "no room" in x["reason"] for x in a["refusals"])'

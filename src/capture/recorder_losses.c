@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/recorder_losses.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "capture/channel.h"
+#include "recording/record.h"
+#include "tracesmith/batch.h"
+#include "tracesmith/dictionary.h"
+
+enum { LAST_BYTES = 1024 }; // more than the record takes
+
+struct losses {
+    const char *path;
+    DIR *listing; // NULL before the first call
+    tsmith_dictionary *dictionary;
+    tsmith_batch *batch;
+};
+
+// Whether these bytes, which the file ends with, end with the record that says why it ends.
+static bool says_stopped(const uint8_t *bytes, size_t length) {
+    struct recording_record record;
+    const uint8_t *name;
+    size_t name_length;
+    for (size_t at = 0; at + RECORDING_HEADER <= length; at++) {
+        size_t offset = at;
+        if (recording_next(bytes, length, &offset, &record) == RECORDING_FOUND && offset == length)
+            return record.type == RECORDING_REFUSED &&
+                   recording_get_bytes(&record, RECORDING_KEY_NAME, &name, &name_length) &&
+                   name_length == strlen(RECORDING_STOPPED) &&
+                   memcmp(name, RECORDING_STOPPED, name_length) == 0;
+    }
+    return false;
+}
+
+// Whether the recording stopped, and since when: the file was written last then.
+static bool stopped(int directory, const char *name, int64_t *since) {
+    uint8_t bytes[LAST_BYTES];
+    struct stat status;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t got = -1;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        got = pread(fd, bytes, sizeof bytes, status.st_size > LAST_BYTES ? status.st_size - LAST_BYTES : 0);
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0 || !says_stopped(bytes, (size_t)got))
+        return false;
+    int64_t written = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    int64_t ago = clock_now(CLOCK_REALTIME) - written;
+    *since = clock_trace_now() - (ago > 0 ? ago : 0);
+    return true;
+}
+
+static bool put(struct losses *losses, uint64_t pid, int64_t since) {
+    tsmith_dictionary *dictionary = losses->dictionary;
+    const tsmith_process process = {.pid = pid};
+    const tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
+                                .process = tsmith_dictionary_add_process(dictionary, &process),
+                                .name = tsmith_dictionary_intern_cstr(dictionary, "recording for a replay")};
+    const uint32_t text = tsmith_dictionary_intern_cstr(
+        dictionary, "there was no room in the session directory to record any further for a replay");
+    tsmith_batch_reset(losses->batch, tsmith_dictionary_add_track(dictionary, &track));
+    return !tsmith_dictionary_failed(dictionary) &&
+           tsmith_batch_append(losses->batch, TSMITH_KIND_LOSS, since) != UINT32_MAX &&
+           tsmith_batch_set(losses->batch, TSMITH_FIELD_DURATION, (uint64_t)(clock_trace_now() - since)) ==
+               TSMITH_OK &&
+           tsmith_batch_set(losses->batch, TSMITH_FIELD_REASON, TSMITH_REASON_DISK_FULL) == TSMITH_OK &&
+           tsmith_batch_set(losses->batch, TSMITH_FIELD_TEXT, text) == TSMITH_OK;
+}
+
+static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct losses *losses = self;
+    const size_t prefix = strlen(CHANNEL_RECORDING_PREFIX);
+    int64_t since;
+    (void)error;
+    if (!losses->listing)
+        losses->listing = opendir(losses->path);
+    for (struct dirent *entry; losses->listing && (entry = readdir(losses->listing)) != NULL;) {
+        if (strncmp(entry->d_name, CHANNEL_RECORDING_PREFIX, prefix) != 0 ||
+            !stopped(dirfd(losses->listing), entry->d_name, &since))
+            continue;
+        if (!put(losses, strtoull(entry->d_name + prefix, NULL, 10), since))
+            return TSMITH_ERROR_NO_MEMORY;
+        tsmith_batch_finish(losses->batch);
+        *out = losses->batch;
+        return TSMITH_OK;
+    }
+    return TSMITH_END;
+}
+
+static const tsmith_dictionary *dictionary(void *self) {
+    return ((struct losses *)self)->dictionary;
+}
+
+static void destroy(void *self) {
+    struct losses *losses = self;
+    if (losses->listing)
+        closedir(losses->listing);
+    tsmith_batch_destroy(losses->batch);
+    tsmith_dictionary_destroy(losses->dictionary);
+    free(losses);
+}
+
+tsmith_status recorder_losses_create(const char *directory, tsmith_source **out) {
+    static const tsmith_source_ops ops = {next, dictionary, destroy};
+    struct losses *losses = calloc(1, sizeof *losses);
+    if (!losses)
+        return TSMITH_ERROR_NO_MEMORY;
+    losses->path = directory;
+    if (tsmith_dictionary_create(&losses->dictionary) == TSMITH_OK &&
+        tsmith_batch_create(&losses->batch) == TSMITH_OK &&
+        tsmith_source_create(&ops, losses, out) == TSMITH_OK)
+        return TSMITH_OK;
+    destroy(losses);
+    return TSMITH_ERROR_NO_MEMORY;
+}
