@@ -291,8 +291,8 @@ static void write_head(const struct lines *lines) {
     size_t from = head.length;
     text_add_cstr(&head, "TIME ms");
     text_pad_left(&head, from, lines->time_columns);
-    text_add_format(&head, "  %*s  %-*s  %-*s  %s", DURATION_COLUMNS, "DURATION", TRACK_COLUMNS, "TRACK",
-                    (int)lines->kind_columns, "KIND", "WHAT");
+    text_add_format(&head, "  %*s  %-*s  %-*s  %s", DURATION_COLUMNS, "DURATION", (int)lines->track_columns,
+                    "TRACK", (int)lines->kind_columns, "KIND", "WHAT");
     text_add_cstr(&head, terminal_color() ? PLAIN "\n" : "\n");
     output_text(&head);
     text_finish(&head);

@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import tempfile
+import unicodedata
 
 from support import TRACESMITH, Trace, check, run
 
@@ -84,4 +85,45 @@ def main():
         check(len(run("view", path).stdout.splitlines()) == len(NAMES) + 1, "one line per event")
 
 
+def columns_of(text):
+    """How many columns a terminal gives it: two to wide characters."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def check_columns():
+    """Tables line up whatever writing system the names are in, at 80 columns."""
+    names = ["\u4f60\u597d\u4e16\u754c\u7684\u5185\u6838" * 4, "short", "a" * 60, "\u00fcn\u00efc\u00f6d\u00e9", "\u30ab\u30fc\u30cd\u30eb<half, 4>",
+             "\U0001f600" * 20, "e\u0301" * 30, "\ud55c\uad6d\uc5b4 x"]
+    trace = Trace()
+    trace.device("\u88c5\u7f6e")
+    tracks = [trace.track("queue", "\u961f\u5217", 0, 1), trace.track("thread", "\u7ebf\u7a0b\u4e8c")]
+    for i, name in enumerate(names * 3):
+        trace.event(tracks[0], "kernel", 1000 * i, duration=100 + i, name=name)
+        trace.event(tracks[1], "range", 1000 * i, duration=50 + i, name=name)
+    with tempfile.TemporaryDirectory() as directory:
+        path = trace.write(os.path.join(directory, "wide.sbt"))
+        environment = {"COLUMNS": "80", "LC_ALL": "C.UTF-8"}
+
+        def lines(*arguments):
+            return run(*arguments, env=environment).stdout.decode().splitlines()
+
+        head, *rows = lines("view", path)
+        for row in rows:
+            # What stands before the kind takes as many columns as before its title.
+            kind = " kernel " if " kernel " in row else " range "
+            check(columns_of(row[:row.index(kind)]) == columns_of(head[:head.index(" KIND")]), "%r under %r" % (row, head))
+        stats, tables = lines("view", "--stats", path), 0
+        for head, *rows in (table.splitlines() for table in "\n".join(stats).split("\n\n")):
+            if head.startswith(("KERNELS", "RANGES")):
+                tables += len(rows) == len(names)
+                check({columns_of(row) for row in rows} == {len(head)} and len(head) <= 80, "%r %r" % (head, rows))
+        check(tables == 2, stats)
+        head, dashes, *rows = lines("query", path, "SELECT name, start FROM kernel")
+        for row in rows:
+            check(columns_of(row) == len(dashes) == columns_of(head), "%r under %r" % (row, head))
+        for row in lines("view", "--timeline", path):
+            check(columns_of(row) <= 80, "too wide: %r" % row)
+
+
 main()
+check_columns()
