@@ -148,6 +148,16 @@ struct symbols *symbols_open_map(const char *path, enum symbols_state *state) {
     return symbols;
 }
 
+static bool is_mangled(const char *name) {
+    return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+// Functions that only their own file sees have a bare name in DWARF ("operator()", "run"); the linker's says in which
+// namespace, class and function they are.
+static bool says_more(const char *linker, const char *dwarf) {
+    return linker && (!dwarf || (is_mangled(linker) && !is_mangled(dwarf)));
+}
+
 size_t symbols_find(struct symbols *symbols, uint64_t address, struct symbols_frame *frames, size_t limit) {
     struct symbols_frame place = {0};
     uint64_t start = 0;
@@ -158,7 +168,7 @@ size_t symbols_find(struct symbols *symbols, uint64_t address, struct symbols_fr
     if (count) {
         struct symbols_frame *outermost = &frames[count - 1];
         outermost->start = function ? start : 0;
-        if (!outermost->function)
+        if (says_more(function, outermost->function))
             outermost->function = function;
         return count;
     }

@@ -45,6 +45,14 @@ else
     echo "no rustc: Rust is not looked at"
 fi
 
+# Functions of one file are called what the linker calls them: with their namespace and class.
+c++ -O2 -g -o local "$modules/local.cc"
+nm -C --defined-only local | awk '$2 ~ /[TtWw]/ && /outer::/' | sort >local.nm
+[ "$(wc -l <local.nm)" -ge 8 ] || fail "functions were inlined: $(cat local.nm)"
+cut -d' ' -f1 local.nm | ./names local | grep -v '^found' | awk -F'\t' '{ name[$1] = $2 } END { for (a in name) print a, name[a] }' |
+    sort >local.ours
+sed 's/^0*\([0-9a-f]*\) [TtWw]/\1/' local.nm | sort | cmp - local.ours || fail "names of one file: $(diff local.nm local.ours)"
+
 # The same file, its symbols elsewhere or packed: the same answers to the last byte.
 nm -S --defined-only inlined5 | awk '$3 ~ /[TtWw]/ { print $1 }' >addresses
 [ "$(wc -l <addresses)" -gt 20 ]
