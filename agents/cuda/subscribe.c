@@ -144,7 +144,7 @@ static void callback(void *unused, int domain, uint32_t id, const void *data) {
 
 static int set_shared(enum cupti_attribute attribute, uint32_t value, size_t size) {
     uint8_t small = (uint8_t)value;
-    return cupti.ActivitySetAttribute_v2(cupti.subscriber, attribute, &size,
+    return cupti.ActivitySetAttribute_v2(cupti.subscriber, (int)attribute, &size,
                                          size == sizeof small ? (void *)&small : &value);
 }
 
