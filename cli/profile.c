@@ -249,10 +249,11 @@ static void say_what_went_wrong(const struct summary *summary) {
                  result->unrecorded, result->unrecorded == 1 ? "" : "es");
     else if (!result->used_api)
         complain(
-            "no use of a GPU API that is recorded (%s) was seen: the trace has no device work. What brings a "
-            "library of its own before the system's, as oclgrind does, is not seen, nor are programs that "
-            "gain "
-            "rights when they start (set-user-ID, file capabilities)",
+            "no use of a GPU API that is recorded (%s) was seen: the trace has no device work. Not seen is a "
+            "program that brings a library of its own (as oclgrind does), that got another environment (env "
+            "-i, sudo), another user (su, setpriv) or more rights (set-user-ID, file capabilities): there, "
+            "put "
+            "tracesmith profile behind what changes it",
             summary->apis ? summary->apis : "OpenCL, CUDA");
     if (result->written)
         return;
