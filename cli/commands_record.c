@@ -180,10 +180,11 @@ static const struct option profile_options[] = {
     {.name = "probe",
      .argument = "FILE:FUNCTION",
      .repeated = true,
-     .doc = "Record every call of a function of a library or program, or every pass of a static probe (USDT) "
-            "if it is "
-            "@NAME (Linux with eBPF; root); what one costs is measured and said first. May be given several "
-            "times"},
+     .doc =
+         "Record every call of a function of a library or program, or every pass of a static probe (USDT) "
+         "if it is @NAME, or, with kernel:FUNCTION, what the program's threads call in the system's kernel, "
+         "with arguments and result (Linux with eBPF; root); what one costs is measured and said first. May "
+         "be given several times"},
     {.name = "json", .doc = "Make the summary on stderr one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {

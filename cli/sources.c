@@ -43,12 +43,16 @@ static bool read_probe(const char *word, tsmith_probe *probe) {
             colon = at;
     }
     if (!colon || colon == word || !colon[1]) {
-        complain("--probe: '%s' is not FILE:FUNCTION", word);
+        complain("--probe: '%s' is not FILE:FUNCTION or kernel:FUNCTION", word);
         return false;
     }
     probe->file = strndup(word, (size_t)(colon - word));
     probe->function = colon + 1;
     return probe->file != NULL;
+}
+
+static bool is_of_kernel(const char *word) {
+    return strncmp(word, "kernel:", strlen("kernel:")) == 0;
 }
 
 // A probe is measured before it is used, so that nobody slows a program down unawares.
@@ -58,8 +62,9 @@ static void tell_cost(struct sources *sources, size_t index) {
     if (tsmith_watch_probe_cost(sources->watch, index, &sources->probes[index].ns, &site, &error) < 0)
         complain("--probe %s: %s", sources->probes[index].word, error.message);
     else
-        complain("--probe %s: each will take %.2f us more (measured; it begins with %s)",
-                 sources->probes[index].word, sources->probes[index].ns / 1000, site);
+        complain("--probe %s: each will take %.2f us more (measured; it %s %s)", sources->probes[index].word,
+                 sources->probes[index].ns / 1000,
+                 is_of_kernel(sources->probes[index].word) ? "is" : "begins with", site);
 }
 
 static int read_nodes(const struct invocation *invocation, const char **nodes, size_t *count) {

@@ -25,20 +25,25 @@ if(TRACESMITH_ENABLE_BPF)
     else()
         set(target_arch x86)
     endif()
-    set(trace_source ${PROJECT_SOURCE_DIR}/agents/bpf/trace.bpf.c)
-    # The header of the kernel's own types lies where the multiarch triplet says.
-    add_custom_command(OUTPUT ${folder}/trace.bpf.o
-        COMMAND ${TRACESMITH_BPF_CLANG} -target bpf -O2 -g -Wall -Wextra -Wno-unused-parameter
-            -D__TARGET_ARCH_${target_arch} -I${PROJECT_SOURCE_DIR}/src
-            -isystem ${TRACESMITH_BPF_INCLUDE} -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
-            -c ${trace_source} -o ${folder}/trace.bpf.o
-        DEPENDS ${trace_source} ${PROJECT_SOURCE_DIR}/agents/bpf/driver.h ${PROJECT_SOURCE_DIR}/agents/bpf/kernel_types.h
-            ${PROJECT_SOURCE_DIR}/src/capture/agent_bpf.h VERBATIM)
-    add_custom_command(OUTPUT ${folder}/trace.skel.h
-        COMMAND ${TRACESMITH_BPFTOOL} gen skeleton ${folder}/trace.bpf.o name trace_bpf > ${folder}/trace.skel.h
-        DEPENDS ${folder}/trace.bpf.o)
+    set(skeletons)
+    foreach(name trace kernel_call)
+        set(source ${PROJECT_SOURCE_DIR}/agents/bpf/${name}.bpf.c)
+        # The header of the kernel's own types lies where the multiarch triplet says.
+        add_custom_command(OUTPUT ${folder}/${name}.bpf.o
+            COMMAND ${TRACESMITH_BPF_CLANG} -target bpf -O2 -g -Wall -Wextra -Wno-unused-parameter
+                -D__TARGET_ARCH_${target_arch} -I${PROJECT_SOURCE_DIR}/src
+                -isystem ${TRACESMITH_BPF_INCLUDE} -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+                -c ${source} -o ${folder}/${name}.bpf.o
+            DEPENDS ${source} ${PROJECT_SOURCE_DIR}/agents/bpf/common.h ${PROJECT_SOURCE_DIR}/agents/bpf/driver.h
+                ${PROJECT_SOURCE_DIR}/agents/bpf/kernel_types.h ${PROJECT_SOURCE_DIR}/src/capture/agent_bpf.h VERBATIM)
+        add_custom_command(OUTPUT ${folder}/${name}.skel.h
+            COMMAND ${TRACESMITH_BPFTOOL} gen skeleton ${folder}/${name}.bpf.o name ${name}_bpf > ${folder}/${name}.skel.h
+            DEPENDS ${folder}/${name}.bpf.o)
+        list(APPEND skeletons ${folder}/${name}.skel.h)
+    endforeach()
     add_library(tracesmith_bpf MODULE
-        ${PROJECT_SOURCE_DIR}/agents/bpf/bpf.c ${PROJECT_SOURCE_DIR}/agents/bpf/probe_site.c ${folder}/trace.skel.h)
+        ${PROJECT_SOURCE_DIR}/agents/bpf/bpf.c ${PROJECT_SOURCE_DIR}/agents/bpf/kernel_probe.c
+        ${PROJECT_SOURCE_DIR}/agents/bpf/probe_site.c ${skeletons})
     target_include_directories(tracesmith_bpf PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/agents/bpf)
     target_include_directories(tracesmith_bpf SYSTEM PRIVATE ${folder})
     target_link_libraries(tracesmith_bpf PRIVATE

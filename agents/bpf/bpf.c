@@ -20,6 +20,7 @@
 
 #include <trace.skel.h> // generated: cmake/bpf.cmake
 
+#include "kernel_probe.h"
 #include "probe_site.h"
 
 enum { LINKS_MOST = AGENT_BPF_PROBES_MOST * PROBE_OFFSETS_MOST };
@@ -28,6 +29,8 @@ struct agent_bpf {
     struct trace_bpf *skeleton;
     struct ring_buffer *ring;
     struct probe_site probes[AGENT_BPF_PROBES_MOST];
+    struct kernel_probe
+        kernel[AGENT_BPF_PROBES_MOST]; // of the same numbers; of nothing where a file is probed
     struct bpf_link *links[LINKS_MOST];
     unsigned link_count, probe_count;
     bool sched, driver;
@@ -162,7 +165,7 @@ static int take_event(void *context, void *record, size_t size) {
     return agent->each ? agent->each(agent->context, record, size) : 0;
 }
 
-static int load(struct agent_bpf *agent, const struct agent_bpf_options *options, int *lacks_right,
+static int load(struct agent_bpf *agent, const struct agent_bpf_options *options, enum agent_bpf_why *why,
                 char *message, unsigned long size) {
     struct stat namespace;
     agent->skeleton = trace_bpf__open();
@@ -179,7 +182,8 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     if (options->ring_bytes)
         bpf_map__set_max_entries(agent->skeleton->maps.ring, (uint32_t)options->ring_bytes);
     const int failed = trace_bpf__load(agent->skeleton);
-    *lacks_right = failed == -EPERM; // EACCES is what the verifier says of a program
+    *why = failed == -EPERM ? AGENT_BPF_NO_RIGHT
+                            : AGENT_BPF_REFUSED; // EACCES is what the verifier says of a program
     if (failed)
         return say(message, size, "the kernel does not take the programs: %s", strerror(-failed));
     for (unsigned i = 0; i < options->node_count; i++) {
@@ -192,9 +196,38 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     return agent->ring ? 0 : say(message, size, "no ring buffer: %s", strerror(errno));
 }
 
+static bool is_of_kernel(const struct agent_bpf *agent, unsigned probe) {
+    return agent->kernel[probe].function[0] != '\0';
+}
+
+static struct kernel_probe_maps maps_of(const struct agent_bpf *agent) {
+    return (struct kernel_probe_maps){.ring = bpf_map__fd(agent->skeleton->maps.ring),
+                                      .processes = bpf_map__fd(agent->skeleton->maps.processes),
+                                      .lost = bpf_map__fd(agent->skeleton->maps.lost)};
+}
+
+static int load_kernel_probes(struct agent_bpf *agent, char *message, unsigned long size) {
+    const struct kernel_probe_maps maps = maps_of(agent);
+    int status = 0;
+    for (unsigned i = 0; !status && i < agent->probe_count; i++)
+        if (is_of_kernel(agent, i))
+            status = kernel_probe_load(&agent->kernel[i], i, &maps, message, size);
+    return status;
+}
+
+static int find_probe(struct agent_bpf *agent, unsigned number, const struct agent_bpf_options *options,
+                      char *message, unsigned long size) {
+    const struct agent_bpf_probe *probe = &options->probes[number];
+    if (strcmp(probe->path, AGENT_BPF_KERNEL) == 0)
+        return kernel_probe_find(&agent->kernel[number], probe->function, message, size);
+    return probe_site_find(&agent->probes[number], probe, options->demangle, message, size);
+}
+
 static void close_agent(struct agent_bpf *agent) {
     if (!agent)
         return;
+    for (unsigned i = 0; i < agent->probe_count; i++)
+        kernel_probe_close(&agent->kernel[i]);
     for (unsigned i = 0; i < agent->link_count; i++)
         bpf_link__destroy(agent->links[i]);
     ring_buffer__free(agent->ring);
@@ -202,23 +235,27 @@ static void close_agent(struct agent_bpf *agent) {
     free(agent);
 }
 
-static struct agent_bpf *open_agent(const struct agent_bpf_options *options, int *lacks_right, char *message,
-                                    unsigned long size) {
+static struct agent_bpf *open_agent(const struct agent_bpf_options *options, enum agent_bpf_why *why,
+                                    char *message, unsigned long size) {
     struct agent_bpf *agent = calloc(1, sizeof *agent);
-    *lacks_right = 0;
+    *why = AGENT_BPF_REFUSED;
     libbpf_set_print(be_quiet);
     int status = agent ? 0 : say(message, size, "no memory");
     if (!status &&
         (options->interface != AGENT_BPF_INTERFACE || options->probe_count > AGENT_BPF_PROBES_MOST))
         status = say(message, size, "the programs for the kernel are of another version");
-    for (unsigned i = 0; !status && i < options->probe_count; i++)
-        status = probe_site_find(&agent->probes[i], &options->probes[i], options->demangle, message, size);
+    for (unsigned i = 0; !status && i < options->probe_count; i++) {
+        status = find_probe(agent, i, options, message, size);
+        *why = status ? AGENT_BPF_NOT_THERE : AGENT_BPF_REFUSED;
+    }
     if (!status) {
         agent->probe_count = options->probe_count;
         agent->sched = options->sched != 0;
         agent->driver = options->driver != 0;
-        status = load(agent, options, lacks_right, message, size);
+        status = load(agent, options, why, message, size);
     }
+    if (!status)
+        status = load_kernel_probes(agent, message, size);
     if (!status)
         return agent;
     close_agent(agent);
@@ -246,7 +283,7 @@ static void set_recorded(struct agent_bpf *agent, bool recorded) {
 
 // The cost of a hit depends on the instruction that the kernel has to put elsewhere. So the same kind of one is probed here,
 // in this process, which is recorded for the moment so that all is done that is done later.
-static int cost(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *out) {
+static int cost_of_function(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *out) {
     const struct probe_site *site = &agent->probes[probe];
     struct probe_site own;
     char message[256];
@@ -269,10 +306,45 @@ static int cost(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *
     return measured ? 0 : -1;
 }
 
+// A probe of the kernel's costs by what the programs do, and not by its function.
+static int cost_of_kernel(struct agent_bpf *agent, struct agent_bpf_cost *out) {
+    const struct kernel_probe_maps maps = maps_of(agent);
+    struct kernel_probe own = {0};
+    char message[512];
+    const bool is_there = !kernel_probe_find(&own, KERNEL_PROBE_OF_GETPPID, message, sizeof message) &&
+                          !kernel_probe_load(&own, AGENT_BPF_PROBES_MOST, &maps, message, sizeof message);
+    const double bare = kernel_probe_time();
+    const bool measured = is_there && !kernel_probe_attach(&own, message, sizeof message);
+    if (measured) {
+        out->others_ns = kernel_probe_time() - bare;
+        set_recorded(agent, true);
+        out->ns = kernel_probe_time() - bare;
+        set_recorded(agent, false);
+        out->site = "a function of the kernel";
+    }
+    kernel_probe_close(&own);
+    ring_buffer__consume(agent->ring); // thrown away, too
+    return measured ? 0 : -1;
+}
+
+static int cost(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *out) {
+    *out = (struct agent_bpf_cost){0};
+    return is_of_kernel(agent, probe) ? cost_of_kernel(agent, out) : cost_of_function(agent, probe, out);
+}
+
+static const struct agent_bpf_signature *signature(const struct agent_bpf *agent, unsigned probe) {
+    return is_of_kernel(agent, probe) ? &agent->kernel[probe].signature : NULL;
+}
+
 static int start(struct agent_bpf *agent, char *message, unsigned long size) {
     // Probes first: what follows children only begins when they are in place.
     for (unsigned i = 0; i < agent->probe_count; i++) {
         const struct probe_site *site = &agent->probes[i];
+        if (is_of_kernel(agent, i)) {
+            if (kernel_probe_attach(&agent->kernel[i], message, size))
+                return -1;
+            continue;
+        }
         const unsigned links = site->is_static ? site->count : 2; // of a function: entry and return
         for (unsigned j = 0; j < links; j++) {
             const uint64_t offset = site->offsets[site->is_static ? j : 0];
@@ -307,6 +379,8 @@ static void stop(struct agent_bpf *agent) {
     for (unsigned i = 0; i < agent->link_count; i++)
         bpf_link__destroy(agent->links[i]);
     agent->link_count = 0;
+    for (unsigned i = 0; i < agent->probe_count; i++)
+        kernel_probe_detach(&agent->kernel[i]);
     trace_bpf__detach(agent->skeleton);
 }
 
@@ -320,17 +394,10 @@ static unsigned stack(struct agent_bpf *agent, int id, unsigned long long addres
     return depth;
 }
 
-// The kernel does not run a program inside of itself.
-static unsigned long long missed(struct agent_bpf *agent) {
-    struct bpf_program *program;
-    unsigned long long count = 0;
-    bpf_object__for_each_program(program, agent->skeleton->obj) {
-        struct bpf_prog_info info = {0};
-        __u32 size = sizeof info;
-        if (bpf_program__fd(program) >= 0 &&
-            bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
-            count += info.recursion_misses;
-    }
+static unsigned long long missed(const struct agent_bpf *agent) {
+    unsigned long long count = kernel_probe_missed_of(agent->skeleton->obj);
+    for (unsigned i = 0; i < agent->probe_count; i++)
+        count += kernel_probe_missed(&agent->kernel[i]);
     return count;
 }
 
@@ -351,6 +418,7 @@ const struct agent_bpf_table *tracesmith_bpf_calls(void) {
     static const struct agent_bpf_table table = {.interface = AGENT_BPF_INTERFACE,
                                                  .open = open_agent,
                                                  .cost = cost,
+                                                 .signature = signature,
                                                  .start = start,
                                                  .wait = wait_for_records,
                                                  .read = read_records,

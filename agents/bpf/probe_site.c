@@ -82,7 +82,7 @@ static enum probe_kind kind_of(const uint8_t *bytes) {
 
 // ---- files
 
-enum { NAME_MOST = 512, NEAR_MOST = 64, NEAR = 3 };
+enum { NAME_MOST = 512, NEAR_MOST = 64, NEAR = PROBE_SITE_FAR - 1 };
 
 struct search {
     const char *function;
@@ -92,12 +92,11 @@ struct search {
     char nearest[NAME_MOST];
 };
 
-// How many characters are to be changed, left out or put in (Levenshtein); NEAR + 1 when more than NEAR.
-static unsigned distance_of(const char *a, const char *b) {
+unsigned probe_site_distance(const char *a, const char *b) {
     const size_t rows = strlen(a), columns = strlen(b);
     unsigned row[NEAR_MOST + 1];
     if (rows > NEAR_MOST || columns > NEAR_MOST || rows > columns + NEAR || columns > rows + NEAR)
-        return NEAR + 1;
+        return PROBE_SITE_FAR;
     for (size_t j = 0; j <= columns; j++)
         row[j] = (unsigned)j;
     for (size_t i = 1; i <= rows; i++) {
@@ -127,7 +126,7 @@ static int is_it(struct search *search, const char *name) {
     char *parameters = length ? strchr(text, '(') : NULL;
     if (parameters && parameters != text)
         *parameters = '\0';
-    const unsigned distance = distance_of(text, search->function);
+    const unsigned distance = probe_site_distance(text, search->function);
     if (distance < search->distance) {
         search->distance = distance;
         snprintf(search->nearest, sizeof search->nearest, "%s", text);
@@ -173,7 +172,7 @@ static uint64_t offset_of(Elf *elf, uint64_t address) {
 
 static int find_function(Elf *elf, struct probe_site *site, const char *function,
                          agent_bpf_demangle *demangle, char *message, unsigned long size) {
-    struct search search = {.function = function, .distance = NEAR + 1};
+    struct search search = {.function = function, .distance = PROBE_SITE_FAR};
     look_through(elf, &search);
     if (!search.address && demangle) {
         search.demangle = demangle;

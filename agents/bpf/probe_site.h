@@ -30,5 +30,8 @@ int probe_site_of_kind(struct probe_site *site, enum probe_kind kind, char *mess
 // ns of a call of it, the least of several measurements.
 double probe_site_time(enum probe_kind kind);
 const char *probe_site_kind_name(enum probe_kind kind);
+// How many characters are to be changed, left out or put in (Levenshtein); PROBE_SITE_FAR when too many.
+enum { PROBE_SITE_FAR = 4 };
+unsigned probe_site_distance(const char *a, const char *b);
 
 #endif

@@ -2,16 +2,7 @@
 // The programs in the kernel. They see every process of the machine and look at those that the recording one started, and
 // what these start: the map `processes`. Only fields that are named here are read of the kernel's structures, where this
 // kernel has them (CO-RE).
-#include <linux/bpf.h>
-#include <stdbool.h>
-
-#include <bpf/bpf_helpers.h> // before the two that use it
-
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_tracing.h>
-
-#include "capture/agent_bpf.h"
-#include "kernel_types.h"
+#include "common.h"
 
 // What the loader sets before it loads.
 const volatile unsigned launcher;           // the recording process: its children are recorded
@@ -21,18 +12,6 @@ const volatile bool with_stacks;            // of the kernel and the program, wh
 const volatile bool with_state; // of a thread that stops running, as an argument (Linux 5.19 and newer)
 
 unsigned launcher_level; // of its namespace, once it has a child
-
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 8 << 20);
-} ring SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 16384);
-    __type(key, unsigned);   // thread group, as the kernel numbers it
-    __type(value, unsigned); // stacks of it that were copied
-} processes SEC(".maps");
 
 enum { OVER_RATE = 0x100, NO_ROOM = 0x200 }; // of flags: why there is no copy
 
@@ -91,71 +70,7 @@ struct {
     __type(value, struct budget);
 } budgets SEC(".maps");
 
-enum {
-    LOST_RECORDS = AGENT_BPF_LOST_RECORDS,
-    LOST_THREADS = AGENT_BPF_LOST_THREADS,
-    LOST_STACKS = AGENT_BPF_LOST_STACKS,
-    LOST_COPIES_RATE = AGENT_BPF_LOST_COPIES_RATE,
-    LOST_COPIES_ROOM = AGENT_BPF_LOST_COPIES_ROOM,
-    LOST_FAULTS = AGENT_BPF_LOST_FAULTS,
-    LOST_COUNT
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, LOST_COUNT);
-    __type(key, unsigned);
-    __type(value, unsigned long long);
-} lost SEC(".maps");
-
-static void count_lost(unsigned what) {
-    unsigned long long *count = bpf_map_lookup_elem(&lost, &what);
-    if (count)
-        __sync_fetch_and_add(count, 1);
-}
-
-// Nobody is woken for a record: who reads comes by. A ring that fills is worth a wake-up.
-static void submit(void *record) {
-    const unsigned long long filled = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-    bpf_ringbuf_submit(record, filled > 2 << 20 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
-}
-
-static void *reserve(unsigned long size) {
-    void *record = bpf_ringbuf_reserve(&ring, size, 0);
-    if (!record)
-        count_lost(LOST_RECORDS);
-    return record;
-}
-
 // ---- processes and threads
-
-static unsigned number_at(const struct pid *pid, unsigned level) {
-    int number = 0;
-    const void *at = (const char *)pid + bpf_core_field_offset(struct pid, numbers) +
-                     (level & 31) * bpf_core_type_size(struct upid) + bpf_core_field_offset(struct upid, nr);
-    bpf_probe_read_kernel(&number, sizeof number, at);
-    return (unsigned)number;
-}
-
-// The number that the process itself sees: of its innermost namespace.
-static unsigned number_of(const struct pid *pid) {
-    return pid ? number_at(pid, BPF_CORE_READ(pid, level)) : 0;
-}
-
-static unsigned tid_of(struct task_struct *task) {
-    return number_of(BPF_CORE_READ(task, thread_pid));
-}
-
-static unsigned pid_of(struct task_struct *task) {
-    return number_of(BPF_CORE_READ(task, signal, pids[1]));
-}
-
-static void fill_head(struct agent_bpf_head *head, unsigned type, unsigned more, struct task_struct *task) {
-    head->type = type;
-    head->pid = pid_of(task);
-    head->tid = tid_of(task);
-    head->more = more;
-}
 
 static unsigned namespace_of(struct task_struct *task) {
     const struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -168,11 +83,6 @@ static unsigned namespace_of(struct task_struct *task) {
                               (level & 31) * bpf_core_type_size(struct upid) +
                               bpf_core_field_offset(struct upid, ns));
     return of ? BPF_CORE_READ(of, ns.inum) : 0;
-}
-
-static bool is_recorded(struct task_struct *task) {
-    const unsigned group = (unsigned)task->tgid;
-    return bpf_map_lookup_elem(&processes, &group) != 0;
 }
 
 static void tell_new_code(struct task_struct *task) {
@@ -605,6 +515,3 @@ int on_leave(void *context) {
 }
 
 #include "driver.h"
-
-// What the kernel asks for to let a program read its memory. This file may be used under either licence.
-char LICENSE[] SEC("license") = "GPL";

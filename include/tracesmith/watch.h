@@ -22,9 +22,10 @@ extern "C" {
 
 typedef struct tsmith_watch tsmith_watch;
 
-// A function of a library or program: every entry and return becomes an event of kind host_function.
+// A function of a library, of a program or of the system's kernel: every entry and return becomes an event of kind
+// host_function.
 typedef struct tsmith_probe {
-    const char *file;     // a path, or the name of a library as the loader finds it ("libOpenCL.so.1")
+    const char *file; // a path, or the name of a library as the loader finds it ("libOpenCL.so.1"); "kernel"
     const char *function; // "@NAME": the static probes (USDT) of this name, each pass an event of kind marker
 } tsmith_probe;
 
@@ -46,7 +47,8 @@ typedef struct tsmith_watch_options {
 // file or function is not there.
 TSMITH_API tsmith_status tsmith_watch_create(const tsmith_watch_options *options, tsmith_watch **out,
                                              tsmith_error *error);
-// What a call of a probed function costs more, measured here and now on one that begins alike; `site` says how it begins.
+// What a call of a probed function costs more, measured here and now on one that begins alike; `site` says how it begins, and of
+// one of the kernel what its calls cost programs that are not recorded. It is the watch's.
 TSMITH_API tsmith_status tsmith_watch_probe_cost(tsmith_watch *watch, size_t probe, double *ns,
                                                  const char **site, tsmith_error *error);
 // From now on what this process starts is watched, with all that it starts in turn; the events come into the trace when the

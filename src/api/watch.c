@@ -58,7 +58,7 @@ static tsmith_status open_agent(tsmith_watch *watch, const tsmith_watch_options 
                                 tsmith_error *error) {
     struct agent_bpf_probe probes[AGENT_BPF_PROBES_MOST];
     char message[1024] = "";
-    int lacks_right = 0;
+    enum agent_bpf_why why = AGENT_BPF_REFUSED;
     for (size_t i = 0; i < options->probe_count; i++)
         probes[i] = (struct agent_bpf_probe){options->probes[i].file, options->probes[i].function};
     struct agent_bpf_node nodes[AGENT_BPF_NODES_MOST];
@@ -82,15 +82,15 @@ static tsmith_status open_agent(tsmith_watch *watch, const tsmith_watch_options 
             error, TSMITH_ERROR_MISSING,
             "this kernel does not say what its structures are (/sys/kernel/btf/vmlinux is not there): "
             "it must be built with CONFIG_DEBUG_INFO_BTF");
-    watch->agent = watch->table->open(&wanted, &lacks_right, message, sizeof message);
+    watch->agent = watch->table->open(&wanted, &why, message, sizeof message);
     if (watch->agent)
         return TSMITH_OK;
-    if (lacks_right)
+    if (why == AGENT_BPF_NO_RIGHT)
         return status_set(
             error, TSMITH_ERROR_PERMISSION,
             "only root, or a program with CAP_BPF and CAP_PERFMON, may look into the kernel: run it "
             "with sudo -E");
-    return status_set(error, options->probe_count ? TSMITH_ERROR_NOT_FOUND : TSMITH_ERROR_MISSING, "%s",
+    return status_set(error, why == AGENT_BPF_NOT_THERE ? TSMITH_ERROR_NOT_FOUND : TSMITH_ERROR_MISSING, "%s",
                       message);
 }
 
@@ -133,6 +133,12 @@ tsmith_status tsmith_watch_probe_cost(tsmith_watch *watch, size_t probe, double 
         return status_set(error, TSMITH_ERROR_UNSUPPORTED, "the cost of a probe cannot be measured here");
     *ns = cost.ns;
     *site = cost.site;
+    if (watch->table->signature(watch->agent, (unsigned)probe)) {
+        snprintf(watch->cost_of_others, sizeof watch->cost_of_others,
+                 "%s: programs that are not recorded pay %.2f us for theirs", cost.site,
+                 cost.others_ns / 1000);
+        *site = watch->cost_of_others;
+    }
     return TSMITH_OK;
 }
 
@@ -255,12 +261,16 @@ static tsmith_status open_spool(tsmith_watch *watch, const char *directory, tsmi
         return status_set_errno(error, "%s cannot be made", path);
     for (size_t i = 0; i < watch->probe_count; i++) {
         struct {
-            struct agent_bpf_head head;
+            struct watch_probe probe;
             char name[256];
-        } record = {.head = {.type = WATCH_PROBE, .more = (unsigned)i}};
+        } record = {.probe.head = {.type = WATCH_PROBE, .more = (unsigned)i}};
+        const struct agent_bpf_signature *signature = watch->table->signature(watch->agent, (unsigned)i);
         const size_t length = strnlen(watch->names[i], sizeof record.name - 1);
+        record.probe.is_of_kernel = signature != NULL;
+        if (signature)
+            record.probe.signature = *signature;
         memcpy(record.name, watch->names[i], length);
-        put(watch, &record, sizeof record.head + length);
+        put(watch, &record, sizeof record.probe + length);
     }
     return TSMITH_OK;
 }

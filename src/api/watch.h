@@ -22,7 +22,8 @@ struct tsmith_watch {
     struct agent_bpf *agent;
     char *names[AGENT_BPF_PROBES_MOST]; // of the probed functions
     size_t probe_count;
-    int spool; // of the session's directory; -1: none yet
+    char cost_of_others[128]; // in words
+    int spool;                // of the session's directory; -1: none yet
     uint8_t *buffer;
     size_t buffered;
     struct watch_copies copies;

@@ -23,6 +23,7 @@ enum { WINDOW = 1 << 20, THREADS_MOST = 1 << 16, DEPTH_MOST = 1 << 12 };
 struct open_call {
     unsigned probe;
     uint64_t time;
+    unsigned long long values[AGENT_BPF_ARGUMENTS]; // that a function of the kernel was called with
 };
 
 struct watched_thread {
@@ -38,15 +39,17 @@ struct watched_thread {
     } waits, woken; // stacks of the program, of the wait that began then; 0: none
 };
 
-// Words in the spool.
-struct watch_text {
-    char bytes[256];
+struct watched_probe {
+    char name[256];
+    bool is_of_kernel;
+    struct agent_bpf_signature signature;
+    uint32_t fields[AGENT_BPF_ARGUMENTS], field_result; // dynamic; 0: not there yet
 };
 
 struct rows {
     int spool;
     struct watch_totals *totals, own_totals;
-    struct watch_text *probes; // their names, by number
+    struct watched_probe *probes; // by number
     size_t probe_count, probe_capacity;
     struct watch_stacks stacks;
     struct watch_end ended; // type 0: the recording was killed
@@ -271,23 +274,69 @@ static bool take_stack(struct rows *rows, const struct watch_stack *record, size
     return true;
 }
 
+// As the processor hands over a value, whose upper bits may be anything.
+static uint64_t bits_of(const struct agent_bpf_value *value, uint64_t bits) {
+    const unsigned unused = value->bytes < 8 ? 64 - 8u * value->bytes : 0;
+    bits <<= unused;
+    return value->is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
+}
+
+static void set_value(struct rows *rows, tsmith_batch *batch, uint32_t *field, const char *name,
+                      const struct agent_bpf_value *value, uint64_t bits) {
+    const tsmith_type type = value->is_signed ? TSMITH_TYPE_I64 : TSMITH_TYPE_U64;
+    if (!*field)
+        *field = tsmith_dictionary_field(rows->dictionary, name, type, "");
+    rows->failed |= tsmith_batch_set_dynamic(batch, *field, type, bits_of(value, bits)) != TSMITH_OK;
+}
+
+static void set_arguments(struct rows *rows, tsmith_batch *batch, const struct open_call *call) {
+    struct watched_probe *probe = &rows->probes[call->probe];
+    const struct agent_bpf_signature *signature = &probe->signature;
+    for (unsigned i = 0; i < signature->count; i++) {
+        const struct agent_bpf_value *value = &signature->arguments[i];
+        char name[AGENT_BPF_VALUE_NAME + 8];
+        if (value->name[0])
+            snprintf(name, sizeof name, "arg_%s", value->name);
+        else
+            snprintf(name, sizeof name, "arg_%u", i + 1);
+        set_value(rows, batch, &probe->fields[i], name, value, call->values[i]);
+    }
+}
+
+// What is an address is none that a call has as its result, but the kernel's errors are.
+static void set_result(struct rows *rows, tsmith_batch *batch, struct watched_probe *probe, uint64_t bits) {
+    const struct agent_bpf_value *result = &probe->signature.result;
+    const int64_t number = (int64_t)bits_of(result, bits);
+    if (!result->bytes)
+        return;
+    if (result->is_pointer && !(number < 0 && number >= -4095))
+        set_value(rows, batch, &probe->field_result, "returned", result, bits);
+    else
+        set(rows, batch, TSMITH_FIELD_RESULT, (uint64_t)number);
+}
+
+// `end`: when it was left, with what it returned, if it is one of the kernel; NULL: it is not known.
 static void add_call(struct rows *rows, struct watched_thread *thread, const struct open_call *call,
-                     const struct agent_bpf_call *end) {
+                     const struct open_call *end) {
+    struct watched_probe *probe = &rows->probes[call->probe];
     const int64_t start = time_of(rows, call->time), duration = end ? time_of(rows, end->time) - start : 0;
     tsmith_batch *batch =
         gather_row(&rows->gather, thread->track, 1, TSMITH_KIND_HOST_FUNCTION, start, duration);
     if (!batch)
         return;
     rows->totals->hits[call->probe]++;
-    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->probes[call->probe].bytes));
-    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, "probe"));
-    if (end)
-        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
-    else
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, probe->name));
+    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, probe->is_of_kernel ? "kernel" : "probe"));
+    set_arguments(rows, batch, call);
+    if (!end) {
         rows->unmatched++;
+        return;
+    }
+    set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+    set_result(rows, batch, probe, end->values[0]);
 }
 
-static void enter(struct rows *rows, struct watched_thread *thread, const struct agent_bpf_call *record) {
+static void enter(struct rows *rows, struct watched_thread *thread, const struct open_call *call) {
     void *calls = thread->calls;
     if (thread->depth == DEPTH_MOST ||
         !array_reserve(&calls, &thread->capacity, thread->depth + 1, sizeof *thread->calls)) {
@@ -295,12 +344,12 @@ static void enter(struct rows *rows, struct watched_thread *thread, const struct
         return;
     }
     thread->calls = calls;
-    thread->calls[thread->depth++] = (struct open_call){record->head.more, record->time};
+    thread->calls[thread->depth++] = *call;
 }
 
-static void leave(struct rows *rows, struct watched_thread *thread, const struct agent_bpf_call *record) {
+static void leave(struct rows *rows, struct watched_thread *thread, const struct open_call *end) {
     size_t depth = thread->depth;
-    while (depth && thread->calls[depth - 1].probe != record->head.more)
+    while (depth && thread->calls[depth - 1].probe != end->probe)
         depth--;
     if (!depth) {
         rows->unmatched++; // a return of a call that was begun before, or whose entry was lost
@@ -308,32 +357,44 @@ static void leave(struct rows *rows, struct watched_thread *thread, const struct
     }
     for (size_t i = thread->depth; i > depth; i--)
         add_call(rows, thread, &thread->calls[i - 1], NULL);
-    add_call(rows, thread, &thread->calls[depth - 1], record);
+    add_call(rows, thread, &thread->calls[depth - 1], end);
     thread->depth = depth - 1;
 }
 
 // A static probe is passed, and not entered or left.
-static void add_passed(struct rows *rows, const struct watched_thread *thread,
-                       const struct agent_bpf_call *record) {
+static void add_passed(struct rows *rows, const struct watched_thread *thread, const struct open_call *call) {
     tsmith_batch *batch =
-        gather_row(&rows->gather, thread->track, 3, TSMITH_KIND_MARKER, time_of(rows, record->time), 0);
+        gather_row(&rows->gather, thread->track, 3, TSMITH_KIND_MARKER, time_of(rows, call->time), 0);
     if (!batch)
         return;
-    rows->totals->hits[record->head.more]++;
-    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->probes[record->head.more].bytes + 1));
+    rows->totals->hits[call->probe]++;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->probes[call->probe].name + 1));
     set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, "probe"));
 }
 
-static void take_call(struct rows *rows, const struct agent_bpf_call *record) {
-    struct watched_thread *thread = thread_of(rows, &record->head);
-    if (record->head.more >= rows->probe_count)
+static void take_call(struct rows *rows, const struct agent_bpf_head *head, const struct open_call *call) {
+    struct watched_thread *thread = thread_of(rows, head);
+    const bool is_of_kernel = head->type == AGENT_BPF_KERNEL_ENTER || head->type == AGENT_BPF_KERNEL_LEAVE;
+    if (call->probe >= rows->probe_count || rows->probes[call->probe].is_of_kernel != is_of_kernel)
         rows->bad++;
-    else if (thread && rows->probes[record->head.more].bytes[0] == '@')
-        add_passed(rows, thread, record);
-    else if (thread && record->head.type == AGENT_BPF_ENTER)
-        enter(rows, thread, record);
+    else if (thread && rows->probes[call->probe].name[0] == '@')
+        add_passed(rows, thread, call);
+    else if (thread && (head->type == AGENT_BPF_ENTER || head->type == AGENT_BPF_KERNEL_ENTER))
+        enter(rows, thread, call);
     else if (thread)
-        leave(rows, thread, record);
+        leave(rows, thread, call);
+}
+
+static bool take_user_call(struct rows *rows, const struct agent_bpf_call *record) {
+    take_call(rows, &record->head, &(struct open_call){record->head.more, record->time, {0}});
+    return true;
+}
+
+static bool take_kernel_call(struct rows *rows, const struct agent_bpf_kernel_call *record) {
+    struct open_call call = {record->head.more, record->time, {0}};
+    memcpy(call.values, record->values, sizeof call.values);
+    take_call(rows, &record->head, &call);
+    return true;
 }
 
 static void add_fence(struct rows *rows, uint32_t track, const struct agent_bpf_fence *record,
@@ -436,17 +497,26 @@ static void add_driver(struct rows *rows, const struct agent_bpf_driver *record)
         set(rows, batch, TSMITH_FIELD_ADDRESS, (uint64_t)record->result);
 }
 
-static bool take_probe(struct rows *rows, const struct agent_bpf_head *record, size_t size) {
+static bool is_valid(const struct agent_bpf_signature *signature) {
+    bool valid = signature->count <= AGENT_BPF_ARGUMENTS && signature->result.bytes <= 8;
+    for (unsigned i = 0; valid && i < signature->count; i++)
+        valid = signature->arguments[i].bytes - 1u < 8 &&
+                memchr(signature->arguments[i].name, 0, AGENT_BPF_VALUE_NAME);
+    return valid;
+}
+
+static bool take_probe(struct rows *rows, const struct watch_probe *record, size_t size) {
     void *probes = rows->probes;
     size -= sizeof *record;
-    if (record->more != rows->probe_count || rows->probe_count == AGENT_BPF_PROBES_MOST ||
-        size >= sizeof rows->probes->bytes ||
+    if (record->head.more != rows->probe_count || rows->probe_count == AGENT_BPF_PROBES_MOST ||
+        size >= sizeof rows->probes->name || !is_valid(&record->signature) ||
         !array_reserve(&probes, &rows->probe_capacity, rows->probe_count + 1, sizeof *rows->probes))
         return false;
     rows->probes = probes;
-    struct watch_text *probe = &rows->probes[rows->probe_count++];
-    memcpy(probe->bytes, record + 1, size);
-    probe->bytes[size] = '\0';
+    struct watched_probe *probe = &rows->probes[rows->probe_count++];
+    *probe =
+        (struct watched_probe){.is_of_kernel = record->is_of_kernel != 0, .signature = record->signature};
+    memcpy(probe->name, record + 1, size);
     return true;
 }
 
@@ -458,13 +528,16 @@ static bool take(struct rows *rows, const void *record, size_t size) {
         return size == sizeof(struct agent_bpf_off_cpu) && (add_off_cpu(rows, record), true);
     case AGENT_BPF_ENTER:
     case AGENT_BPF_LEAVE:
-        return size == sizeof(struct agent_bpf_call) && (take_call(rows, record), true);
+        return size == sizeof(struct agent_bpf_call) && take_user_call(rows, record);
+    case AGENT_BPF_KERNEL_ENTER:
+    case AGENT_BPF_KERNEL_LEAVE:
+        return size == sizeof(struct agent_bpf_kernel_call) && take_kernel_call(rows, record);
     case AGENT_BPF_FENCE:
         return size == sizeof(struct agent_bpf_fence) && (take_fence(rows, record), true);
     case AGENT_BPF_DRIVER:
         return size == sizeof(struct agent_bpf_driver) && (add_driver(rows, record), true);
     case WATCH_PROBE:
-        return take_probe(rows, head, size);
+        return size >= sizeof(struct watch_probe) && take_probe(rows, record, size);
     case WATCH_MODULE:
         return watch_stacks_add_module(&rows->stacks, record, size, process_of(rows, head->pid));
     case WATCH_STACK:

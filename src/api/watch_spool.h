@@ -20,11 +20,18 @@ struct watch_size {
 };
 
 enum watch_type {
-    WATCH_PROBE = 64,   // the name of probe `more`: bytes
+    WATCH_PROBE = 64,   // struct watch_probe
     WATCH_MODULE,       // struct watch_module
     WATCH_STACK,        // struct watch_stack
     WATCH_KERNEL_STACK, // the addresses of the kernel's stack `more`, the innermost first: 8 bytes each
     WATCH_END,          // struct watch_end; a recording that was killed has none
+};
+
+// Probe `more`, by its number; then its name.
+struct watch_probe {
+    struct agent_bpf_head head;
+    uint32_t is_of_kernel, unused;
+    struct agent_bpf_signature signature; // of a function of the kernel
 };
 
 // Code that a process had, which stacks after it have frames in.

@@ -39,6 +39,8 @@ enum agent_bpf_type {
     AGENT_BPF_COPY,
     AGENT_BPF_DRIVER,
     AGENT_BPF_NEW_CODE, // a head alone: a process, `more` as the recording one numbers it, is new or runs another program
+    AGENT_BPF_KERNEL_ENTER, // struct agent_bpf_kernel_call
+    AGENT_BPF_KERNEL_LEAVE
 };
 
 // flags. The kernel does not tell of every switch: END_INFERRED has `end` from how long the thread ran afterwards.
@@ -85,6 +87,14 @@ struct agent_bpf_call {
     unsigned long long time;
 };
 
+enum { AGENT_BPF_ARGUMENTS = 6, AGENT_BPF_VALUE_NAME = 32 };
+
+// A probed function of the kernel was entered, with these arguments, or left: the first value is what it returned.
+struct agent_bpf_kernel_call {
+    struct agent_bpf_head head;
+    unsigned long long time, values[AGENT_BPF_ARGUMENTS];
+};
+
 // pid and tid are 0 when a device's interrupt signaled it.
 struct agent_bpf_fence {
     struct agent_bpf_head head;
@@ -120,13 +130,28 @@ struct agent_bpf_copy {
 
 struct agent_bpf;
 
+#define AGENT_BPF_KERNEL "kernel" // as a path: a function of the system's kernel or a module of it
+
 struct agent_bpf_probe {
     const char *path, *function;
+};
+
+struct agent_bpf_value {
+    char name[AGENT_BPF_VALUE_NAME]; // of an argument; "": it has none
+    unsigned char bytes;             // 0: nothing, or nothing that is recorded
+    unsigned char is_signed, is_pointer, unused;
+};
+
+// Of a function of the kernel: its first arguments, and what it returns.
+struct agent_bpf_signature {
+    unsigned count;
+    struct agent_bpf_value arguments[AGENT_BPF_ARGUMENTS], result;
 };
 
 // What a hit of a probe costs here, measured: entry and return together.
 struct agent_bpf_cost {
     double ns;
+    double others_ns; // in programs that are not recorded, of a function of the kernel
     const char *site; // what the first instruction of the function is: "nop", "push", "another"
 };
 
@@ -151,13 +176,20 @@ struct agent_bpf_options {
     unsigned long ring_bytes; // a power of two; 0: 8 MiB
 };
 
+enum agent_bpf_why {
+    AGENT_BPF_NOT_THERE, // what was asked for
+    AGENT_BPF_NO_RIGHT,  // of this process
+    AGENT_BPF_REFUSED    // by this kernel, or it lacks what is needed
+};
+
 struct agent_bpf_table {
     unsigned interface;
-    // Loads the programs; nothing is seen before `start`. NULL with a message when something is lacking, which
-    // `lacks_right` tells from other failures.
-    struct agent_bpf *(*open)(const struct agent_bpf_options *options, int *lacks_right, char *message,
+    // Loads the programs; nothing is seen before `start`. NULL with a message, and why.
+    struct agent_bpf *(*open)(const struct agent_bpf_options *options, enum agent_bpf_why *why, char *message,
                               unsigned long size);
     int (*cost)(struct agent_bpf *agent, unsigned probe, struct agent_bpf_cost *out);
+    // NULL: it is none of the kernel.
+    const struct agent_bpf_signature *(*signature)(const struct agent_bpf *agent, unsigned probe);
     // From here on processes that this one starts are seen. 0, or -1 with a message.
     int (*start)(struct agent_bpf *agent, char *message, unsigned long size);
     // Until something is recorded that is better read soon, or so many milliseconds have passed.
