@@ -68,17 +68,13 @@ static enum call_class classify(const char *name) {
         "cuGraphLaunch",      "cudaLaunch",          "cudaLaunchKernel",
         "__cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel",
         "cudaGraphLaunch"};
-    static const char *const waits[] = {"cuCtxSynchronize",
-                                        "cuStreamSynchronize",
-                                        "cuEventSynchronize",
-                                        "cudaDeviceSynchronize",
-                                        "cudaStreamSynchronize",
-                                        "cudaEventSynchronize",
-                                        "cudaThreadSynchronize",
-                                        "cuLaunchCooperativeKernelMultiDevice",
-                                        "cudaLaunchCooperativeKernelMultiDevice",
-                                        "cuStreamWaitEvent",
-                                        "cudaStreamWaitEvent"};
+    static const char *const waits[] = {
+        "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cudaDeviceSynchronize",
+        "cudaStreamSynchronize", "cudaEventSynchronize", "cudaThreadSynchronize",
+        "cuLaunchCooperativeKernelMultiDevice", "cudaLaunchCooperativeKernelMultiDevice", "cuStreamWaitEvent",
+        "cudaStreamWaitEvent",
+        // CUPTI has records of synchronisation of these too
+        "cuEventQuery", "cuStreamQuery", "cudaEventQuery", "cudaStreamQuery"};
     // Who allocates, copies and sets is asked for only where stacks are wanted.
     static const char *const noted[] = {"cuMemAlloc",    "cudaMalloc",     "cuMemcpy",     "cudaMemcpy",
                                         "cuMemsetD",     "cudaMemset",     "cuModuleLoad", "cuLibraryLoad",

@@ -45,7 +45,8 @@ struct sampled {
     atomic_bool gone; // the context, while somebody read
     struct tally dropped, others;
     void *_Atomic context; // CUDA's
-    uint32_t track;
+    uint32_t device;
+    uint32_t track;             // 0: not needed yet. By then CUPTI has described the device
     int64_t since;              // trace time of the last reading
     struct cupti_pc_data *kept; // CUPTI's own; `read` is what it is asked to fill
     struct cupti_pc_data *read;
@@ -246,7 +247,6 @@ static bool claim(struct sampled *sampled, uint32_t from) {
 
 void pc_sampling_context(void *context) {
     struct sampled *sampled = NULL;
-    uint32_t device = 0;
     for (size_t i = 0; on && i < CONTEXTS && !sampled; i++)
         if (claim(&contexts[i], FREE))
             sampled = &contexts[i];
@@ -261,9 +261,9 @@ void pc_sampling_context(void *context) {
         release(sampled);
         return;
     }
-    if (cupti.GetDeviceId(context, &device) != CUPTI_OK)
-        device = 0;
-    sampled->track = tracks_stream(device, CUPTI_NONE, CUPTI_NONE, "PC samples");
+    sampled->track = 0;
+    if (cupti.GetDeviceId(context, &sampled->device) != CUPTI_OK)
+        sampled->device = 0;
     sampled->since = clock_trace_now();
     atomic_store(&sampled->context, context);
     atomic_store(&sampled->state, OPEN);
@@ -325,6 +325,8 @@ static void tell(struct tally *tally, tsmith_reason reason, uint64_t said, bool 
 
 // What CUPTI filled a buffer with, and what it says that is not in it.
 static void record(struct sampled *sampled, struct cupti_pc_data *data, int64_t now) {
+    if (data->count && !sampled->track)
+        sampled->track = tracks_stream(sampled->device, CUPTI_NONE, CUPTI_NONE, "PC samples");
     for (size_t i = 0; i < data->count && i < PCS && sampled->track; i++)
         write_pc(sampled, pc_at(data, i), now);
     // Where there is nothing at all, nothing was said.

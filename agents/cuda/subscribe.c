@@ -144,7 +144,7 @@ static void callback(void *unused, int domain, uint32_t id, const void *data) {
 
 static int set_shared(enum cupti_attribute attribute, uint32_t value, size_t size) {
     uint8_t small = (uint8_t)value;
-    return cupti.ActivitySetAttribute_v2(cupti.subscriber, attribute, &size,
+    return cupti.ActivitySetAttribute_v2(cupti.subscriber, (int)attribute, &size,
                                          size == sizeof small ? (void *)&small : &value);
 }
 
@@ -160,12 +160,14 @@ static int take_subscription(char *holder, size_t size) {
                                              .old_name = holder,
                                              .old_size = size,
                                              .allow_multiple = 1};
-    if (may_share()) {
-        const int result = cupti.Subscribe_v2(&cupti.subscriber, callback, NULL, &params);
-        cupti.shared = result == CUPTI_OK;
-        // A driver that is too old for sharing says so in its own way; a holder is a holder.
-        if (result == CUPTI_OK || result == CUPTI_MULTIPLE_SUBSCRIBERS)
-            return result;
+    // A driver that is too old for sharing says so in its own way: at subscribing, by the error of another holder too, or with
+    // the first thing that is asked for. A holder that there is holds the first interface as well.
+    if (may_share() && cupti.Subscribe_v2(&cupti.subscriber, callback, NULL, &params) == CUPTI_OK) {
+        uint64_t time;
+        cupti.shared = cupti.GetTimestamp_v2(cupti.subscriber, &time) == CUPTI_OK;
+        if (cupti.shared)
+            return CUPTI_OK;
+        cupti.Unsubscribe(cupti.subscriber);
     }
     return cupti.Subscribe(&cupti.subscriber, callback, NULL);
 }

@@ -24,6 +24,7 @@ struct place {
 static struct place places[PLACES];
 static uint32_t used;
 static uint32_t devices[DEVICES];                                       // ids in the channel
+static uint64_t described;                                              // by CUPTI: a bit per device
 static struct { uint32_t context, stream, device; } contexts[CONTEXTS]; // the newest, round and round
 static uint32_t context_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,10 +61,9 @@ static const char *identity(const struct cupti_device *record, char out[64]) {
 }
 
 static uint32_t add_device(uint32_t id, const struct cupti_device *record) {
-    char name[64], uuid[64];
-    snprintf(name, sizeof name, "CUDA device %u", id);
+    char uuid[64];
     tsmith_device device = {
-        .name = channel_string_cstr(agent.channel, record && record->name ? record->name : name),
+        .name = record && record->name ? channel_string_cstr(agent.channel, record->name) : 0,
         .vendor = channel_string_cstr(agent.channel, "NVIDIA"),
         .api = channel_string_cstr(agent.channel, AGENT_API),
         .type = channel_string_cstr(agent.channel, "gpu"),
@@ -73,7 +73,7 @@ static uint32_t add_device(uint32_t id, const struct cupti_device *record) {
         device.compute_units = record->multiprocessors;
         device.clock_mhz = record->clock_khz / 1000;
     }
-    return channel_device_identified(agent.channel, &device, identity(record, uuid));
+    return channel_device_described(agent.channel, devices[id], &device, identity(record, uuid));
 }
 
 static uint32_t device_of(uint32_t id) {
@@ -99,9 +99,11 @@ static void describe(const struct cupti_device *record) {
 
 void tracks_device(const struct cupti_device *record) {
     pthread_mutex_lock(&lock);
-    const bool is_new = record->id < DEVICES && !devices[record->id];
-    if (is_new)
-        devices[record->id] = add_device(record->id, record);
+    if (record->id < DEVICES && !(described >> record->id & 1)) {
+        const uint32_t id = add_device(record->id, record);
+        devices[record->id] = devices[record->id] ? devices[record->id] : id;
+        described |= UINT64_C(1) << record->id;
+    }
     pthread_mutex_unlock(&lock);
     if (record->id < DEVICES)
         describe(record);

@@ -216,9 +216,13 @@ TSMITH_API uint32_t tsmith_dictionary_intern_stack(tsmith_dictionary *dictionary
 TSMITH_API uint32_t tsmith_dictionary_intern_path(tsmith_dictionary *dictionary, uint32_t parent,
                                                   const uint32_t *frames, size_t count);
 
-// Replaces the entry of a track: the only change there is (a thread learns its name late). Sinks that have
+// Replaces the name of a track (a thread learns its name late). Sinks that have
 // written it already may keep the first form.
 TSMITH_API void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name);
+
+// What is unknown (0) of a device becomes what another source knows of it; what is known stays, and its process too.
+TSMITH_API void tsmith_dictionary_complete_device(tsmith_dictionary *dictionary, uint32_t device,
+                                                  const tsmith_device *known);
 
 // The number of a dynamic field of this name and type, adding it when it is new; 0 when memory is exhausted.
 TSMITH_API uint32_t tsmith_dictionary_field(tsmith_dictionary *dictionary, const char *name, tsmith_type type,

@@ -61,12 +61,15 @@ uint32_t channel_device(struct channel *channel, const tsmith_device *device);
 struct channel_device { // in the table
     tsmith_device device;
     uint32_t identity; // string id, 0: none
-    uint32_t reserved;
+    uint32_t more_of;  // id of a device of this channel that this says more of, 0: none
 };
 // The same of a device that is told apart by an identity, "GPU-8a1f...": whoever names it, in this process or another, means
-// the same one, and what the first said of it holds. NULL or "": it has none.
+// the same one, and what the first said of it holds; what it did not know others add. NULL or "": it has none.
 uint32_t channel_device_identified(struct channel *channel, const tsmith_device *device,
                                    const char *identity);
+// The same of a device that was made before anything was known of it.
+uint32_t channel_device_described(struct channel *channel, uint32_t before, const tsmith_device *device,
+                                  const char *identity);
 uint32_t channel_track(struct channel *channel, const tsmith_track *track); // process is filled in
 // A thread is named late. The collector may have written it already, and then keeps the first name in the file.
 void channel_name_track(struct channel *channel, uint32_t track, uint32_t name);

@@ -176,15 +176,19 @@ static bool read_device(struct collector *collector, struct collect_channel *cha
     memcpy(&entry, payload, sizeof entry);
     tsmith_device device = entry.device;
     const uint32_t identity = find_id(&channel->strings, entry.identity);
-    const uint32_t known = find_identity(collector, identity);
-    if (known)
-        return add_id(&channel->devices, known);
+    const uint32_t identified = find_identity(collector, identity);
+    const uint32_t before = find_id(&channel->devices, entry.more_of);
+    const uint32_t known = before ? before : identified;
     device.name = find_id(&channel->strings, device.name);
     device.vendor = find_id(&channel->strings, device.vendor);
     device.driver = find_id(&channel->strings, device.driver);
     device.api = find_id(&channel->strings, device.api);
     device.type = find_id(&channel->strings, device.type);
     device.process = channel->process;
+    if (known) {
+        tsmith_dictionary_complete_device(collector->dictionary, known, &device);
+        return add_id(&channel->devices, known) && (identified || keep_identity(collector, identity, known));
+    }
     const uint32_t id = tsmith_dictionary_add_device(collector->dictionary, &device);
     return add_id(&channel->devices, id) && keep_identity(collector, identity, id);
 }

@@ -438,6 +438,25 @@ void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t trac
         ((tsmith_track *)table_at(table, track, sizeof(tsmith_track)))->name = name;
 }
 
+void tsmith_dictionary_complete_device(tsmith_dictionary *dictionary, uint32_t device,
+                                       const tsmith_device *known) {
+    const struct table *table = &dictionary->device_table;
+    tsmith_device *entry =
+        device && device < table->count ? table_at(table, device, sizeof(tsmith_device)) : NULL;
+    if (!entry)
+        return;
+#define COMPLETE(member) entry->member = entry->member ? entry->member : known->member
+    COMPLETE(name);
+    COMPLETE(vendor);
+    COMPLETE(driver);
+    COMPLETE(api);
+    COMPLETE(type);
+    COMPLETE(memory_bytes);
+    COMPLETE(compute_units);
+    COMPLETE(clock_mhz);
+#undef COMPLETE
+}
+
 // ---- dynamic fields
 
 uint32_t tsmith_dictionary_field(tsmith_dictionary *dictionary, const char *name, tsmith_type type,

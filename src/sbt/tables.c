@@ -126,6 +126,16 @@ static const struct form forms[TABLE_LIMIT] = {
                        {AT(symbol, frame, STEP), U(symbol, function), U(symbol, file), U(symbol, line)}},
 };
 
+// Tables whose rows change others' and begin with their ids: TABLE_TRACK_NAMES and
+static const struct column device_facts[] = {
+    U(device, name), U(device, vendor),       U(device, driver),        U(device, api),
+    U(device, type), U(device, memory_bytes), U(device, compute_units), U(device, clock_mhz)};
+enum { DEVICE_FACTS = sizeof device_facts / sizeof *device_facts };
+
+static bool changes_others(uint32_t table) {
+    return table == TABLE_TRACK_NAMES || table == TABLE_DEVICE_FACTS;
+}
+
 static uint32_t table_count(const tsmith_dictionary *dictionary, enum sbt_table table) {
     return table == TABLE_STRINGS ? tsmith_dictionary_string_count(dictionary)
            : forms[table].count   ? forms[table].count(dictionary)
@@ -165,6 +175,7 @@ static uint32_t add_row(tsmith_dictionary *dictionary, enum sbt_table table, con
 
 void table_state_finish(struct table_state *state) {
     free(state->track_names);
+    free(state->devices);
     free(state->rows.bytes);
     *state = (struct table_state){0};
 }
@@ -246,6 +257,36 @@ static bool note_track_names(struct table_state *state, const tsmith_dictionary 
     return true;
 }
 
+static bool note_devices(struct table_state *state, const tsmith_dictionary *dictionary, uint32_t from,
+                         uint32_t to) {
+    void *devices = state->devices;
+    if (!array_reserve(&devices, &state->device_capacity, to, sizeof *state->devices))
+        return false;
+    state->devices = devices;
+    for (uint32_t id = from; id < to; id++)
+        state->devices[id] = *tsmith_dictionary_device(dictionary, id);
+    return true;
+}
+
+// Devices of which more is known than was written.
+static void write_device_facts(struct packer *packer, struct table_state *state,
+                               const tsmith_dictionary *dictionary, struct output *out) {
+    uint32_t rows = 0;
+    state->rows.length = 0;
+    for (uint32_t id = 1; id < state->written[TABLE_DEVICES]; id++) {
+        const tsmith_device *device = tsmith_dictionary_device(dictionary, id);
+        if (memcmp(device, &state->devices[id], sizeof *device) == 0)
+            continue;
+        output_varint(&state->rows, id);
+        for (uint32_t i = 0; i < DEVICE_FACTS; i++)
+            output_varint(&state->rows, get_value(&device_facts[i], device));
+        state->devices[id] = *device;
+        rows++;
+    }
+    if (rows)
+        write_section(packer, state, out, TABLE_DEVICE_FACTS, 0, rows, 1 + DEVICE_FACTS);
+}
+
 static tsmith_status put_rows(struct table_state *state, const tsmith_dictionary *dictionary,
                               enum sbt_table table, uint32_t from, uint32_t to, tsmith_error *error) {
     state->rows.length = 0;
@@ -255,7 +296,8 @@ static tsmith_status put_rows(struct table_state *state, const tsmith_dictionary
     uint64_t before[MAX_COLUMNS] = {0};
     for (uint32_t id = from; id < to; id++)
         put_row(&state->rows, &forms[table], forms[table].get(dictionary, id), id, before);
-    if (table == TABLE_TRACKS && !note_track_names(state, dictionary, from, to))
+    if ((table == TABLE_TRACKS && !note_track_names(state, dictionary, from, to)) ||
+        (table == TABLE_DEVICES && !note_devices(state, dictionary, from, to)))
         state->rows.failed = true;
     return TSMITH_OK;
 }
@@ -284,13 +326,17 @@ tsmith_status tables_write(struct packer *packer, struct table_state *state,
             state->written[table] = from = end;
         }
     }
-    return TSMITH_OK;
+    write_device_facts(packer, state, dictionary, out);
+    return out->failed
+               ? status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to write the names of the trace")
+               : TSMITH_OK;
 }
 
 bool tables_mark_written(struct table_state *state, const tsmith_dictionary *dictionary) {
     for (enum sbt_table table = TABLE_STRINGS; table < TABLE_LIMIT; table++)
         state->written[table] = table_count(dictionary, table);
-    return note_track_names(state, dictionary, 1, state->written[TABLE_TRACKS]);
+    return note_track_names(state, dictionary, 1, state->written[TABLE_TRACKS]) &&
+           note_devices(state, dictionary, 1, state->written[TABLE_DEVICES]);
 }
 
 void tables_write_track_names(struct packer *packer, struct table_state *state,
@@ -484,6 +530,17 @@ static bool fill_gap(const struct section *section, tsmith_dictionary *dictionar
     return true;
 }
 
+static void change(const struct section *section, const uint64_t *values, tsmith_dictionary *dictionary) {
+    if (section->table == TABLE_TRACK_NAMES) {
+        tsmith_dictionary_rename_track(dictionary, (uint32_t)values[0], (uint32_t)values[1]);
+        return;
+    }
+    tsmith_device known = {0};
+    for (uint32_t i = 0; i < DEVICE_FACTS; i++)
+        put_value(&device_facts[i], &known, values[1 + i]);
+    tsmith_dictionary_complete_device(dictionary, (uint32_t)values[0], &known);
+}
+
 static bool add_rows(const struct section *section, tsmith_dictionary *dictionary) {
     struct input in = section->bytes, lengths = section->bytes;
     uint64_t length = 0, values[MAX_COLUMNS] = {0};
@@ -497,8 +554,8 @@ static bool add_rows(const struct section *section, tsmith_dictionary *dictionar
             in.at += length;
         } else {
             (void)read_row(&in, section, i, values);
-            if (section->table == TABLE_TRACK_NAMES)
-                tsmith_dictionary_rename_track(dictionary, (uint32_t)values[0], (uint32_t)values[1]);
+            if (changes_others(section->table))
+                change(section, values, dictionary);
             else
                 id = add_row(dictionary, section->table, values);
         }
@@ -514,7 +571,7 @@ static enum tables_result apply_section(const struct section *section, tsmith_di
         return TABLES_OK; // of a newer version
     if (!check_rows(section))
         return TABLES_DAMAGED;
-    if (section->table != TABLE_TRACK_NAMES) {
+    if (!changes_others(section->table)) {
         uint32_t count = table_count(dictionary, section->table);
         uint64_t cost = section->table == TABLE_STRINGS ? SBT_STRING_COST : forms[section->table].cost;
         if (section->first < count ||

@@ -21,6 +21,7 @@ enum sbt_table {
     TABLE_FRAMES,
     TABLE_STACKS,
     TABLE_SYMBOLS,
+    TABLE_DEVICE_FACTS,
     TABLE_LIMIT
 };
 
@@ -38,13 +39,15 @@ struct table_state {
     uint32_t written[TABLE_LIMIT]; // ids below it are in the file; 0 stands for 1
     uint32_t *track_names;         // by track, as written
     size_t track_name_capacity;
+    tsmith_device *devices; // by device, as written
+    size_t device_capacity;
     struct output rows; // of one section, while it is made
     uint64_t spent;     // what a reader counts for the dictionary
 };
 
 void table_state_finish(struct table_state *state);
 
-// Appends sections for the rows that are new; nothing when there are none. AGAIN when there are more than one
+// Appends sections for the rows that are new, and for devices of which more is known now; nothing when there are none. AGAIN when there are more than one
 // frame should hold: to be called again for the next frame. LIMIT for a string or a dictionary that is too
 // large.
 tsmith_status tables_write(struct packer *packer, struct table_state *state,

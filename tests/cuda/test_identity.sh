@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A GPU is one device of the trace, whoever speaks of it: CUPTI in one process or several, and NVML, which numbers devices
 # in another order when CUDA_VISIBLE_DEVICES or CUDA_DEVICE_ORDER say so. Of a MIG device the instance and its GPU are two.
+# What only one of them knows (NVML the driver, CUPTI the number of SMs) is there, whoever came first.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -43,7 +44,10 @@ for order in "01", "10":
         run.expect(len(kernels) == 1, "kernels run on one device")
         device = kernels.pop()
         run.expect(board(run, device) == int(order[0]), f"CUDA's first is board {board(run, device)}")
+        known = next(d for d in run.devices if d["id"] == device)
+        run.expect(known["compute_units"] == 40 and known["clock_mhz"], f"what CUPTI knows: {known}")
         if name == "order":
+            run.expect(known["driver"], f"what NVML knows: {known}")
             run.expect(counted(run, device) == {int(order[0])}, f"counters of {counted(run, device)} on it")
         run.expect(not run.lost, f"lost {run.lost}")
 

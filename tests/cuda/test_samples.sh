@@ -46,10 +46,12 @@ LINES = {"first": 10, "second": 20, "graph_node_kernel(float*, int)": 20}
 
 def samples(run):
     found = Counter()
+    device_names = {device["id"]: device["name"] for device in run.devices}
     for event in run.of("sample"):
         found[event["name"], event["address"], event["category"]] += event["count"]
         track = run.tracks[event["track"]]
         run.expect(track["name"] == "PC samples" and track["device"] and track["simulated"], f"on {track}")
+        run.expect(device_names[track["device"]] == "Double GPU", "the device was described before it was needed")
         run.expect(event["duration"] >= 0, "a reading that ends before it began")
     return found
 

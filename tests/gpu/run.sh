@@ -282,6 +282,8 @@ compare() {
         esac
     done <"$work/$1.txt"
     fact "$1: lost" "$(ask "$trace" "SELECT coalesce(sum(lost), 0) FROM loss")" 0
+    fact "$1: tracks of calls whose thread CUPTI does not name" \
+        "$(ask "$trace" "SELECT count(*) FROM tracks WHERE name = 'calls of unknown threads'")" 0
     fact "$1: kernels without a time" "$(ask "$trace" "SELECT count(*) FROM kernel WHERE duration IS NULL")" 0
 }
 
@@ -339,6 +341,9 @@ if [ -n "$have" ]; then
         as='' prove "$name"
     done
     options=--stacks as=matrix-stacks prove matrix
+    options='--cuda latency' as=matrix-latency prove matrix
+    [ ! -s "$work/matrix-latency.sbt" ] || row "kernels of matrix with queued and submitted, of all; least ns from queued to start" \
+        "$(ask "$work/matrix-latency.sbt" "SELECT count(queued) || ', ' || count(submitted) || ' of ' || count(*) || '; ' || coalesce(min(start - queued), 'unknown') FROM kernel")" ""
     as='' options=
 fi
 

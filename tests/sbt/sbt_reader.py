@@ -246,6 +246,7 @@ TABLES = {2: ("processes", "uuzuuu"), 3: ("devices", "uuuuuuuuu"), 4: ("tracks",
           5: ("clocks", "uuu"), 6: ("clock_pairs", "uzzz"), 7: ("attributes", "uu"), 8: ("fields", "uuu"),
           10: ("modules", "uuuu"), 11: ("frames", "uud"), 12: ("stacks", "bd"), 13: ("symbols", "duuu")}
 TRACK_NAMES = 9
+DEVICE_FACTS = 14
 
 
 class Dictionary:
@@ -267,6 +268,12 @@ class Dictionary:
                 for track, name in self.read_rows(content, first, rows, columns, "uu"):
                     if 0 < track < len(self.tables[4]):
                         self.tables[4][track][2] = name
+            elif table == DEVICE_FACTS:
+                for device, *facts in self.read_rows(content, first, rows, columns, "uuuuuuuuu"):
+                    if 0 < device < len(self.tables[3]):
+                        entry = self.tables[3][device]
+                        for at, fact in zip((0, 1, 2, 3, 4, 6, 7, 8), facts):
+                            entry[at] = entry[at] or fact
 
     @staticmethod
     def add(table, first, rows, nothing):

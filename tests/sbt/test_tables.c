@@ -74,11 +74,22 @@ static void every_table_comes_back(void **state) {
     assert_int_equal(tsmith_dictionary_create(&made.dictionary), TSMITH_OK);
     assert_int_equal(tsmith_batch_create(&batch), TSMITH_OK);
     assert_int_equal(tsmith_sbt_writer_open(made.path, NULL, &sink, &error), TSMITH_OK);
+    const uint32_t unknown =
+        tsmith_dictionary_add_device(made.dictionary, &(tsmith_device){.name = 3, .process = 1});
     for (int step = 0; step < STEPS; step++) {
         for (uint64_t rows = random_below(&random, 30); rows; rows--)
             add_random_rows(&random, made.dictionary);
         write_one(sink, made.dictionary, batch);
+        if (step == STEPS / 2) { // known to somebody else, after it was written and before others are
+            tsmith_dictionary_complete_device(made.dictionary, unknown,
+                                              &(tsmith_device){.driver = 5, .clock_mhz = 7});
+            tsmith_dictionary_complete_device(
+                made.dictionary, unknown, &(tsmith_device){.driver = 6, .compute_units = 108, .process = 9});
+        }
     }
+    const tsmith_device *whole = tsmith_dictionary_device(made.dictionary, unknown);
+    assert_true(whole->driver == 5 && whole->clock_mhz == 7 && whole->compute_units == 108);
+    assert_true(whole->name == 3 && whole->process == 1 && whole->memory_bytes == 0);
     add_random_rows(&random, made.dictionary); // known only when the trace is finished
     tsmith_dictionary_rename_track(made.dictionary, 3, 7);
     tsmith_dictionary_rename_track(made.dictionary, tsmith_dictionary_track_count(made.dictionary) - 1, 8);

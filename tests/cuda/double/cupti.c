@@ -14,7 +14,8 @@
 //     silent        kernels are not recorded (a library that is older than the device)
 //     held          somebody else is subscribed already
 //     denied=N      subscribing gives error N
-//     unshared      the second interface is there and does not work (an old driver)
+//     unshared, alone, timeless   the second interface is there and does not work (an old driver): subscribing is not
+//                   supported, or refused as if somebody held it, or nothing works once one is subscribed
 //     twice         a buffer is handed back twice
 //     torn          a buffer ends in a record that cannot be read
 //     strange       records of a kind that nobody knows
@@ -592,6 +593,7 @@ API(Unsubscribe, void *handle) {
     (void)handle;
     subscriber = NULL;
     subscribed = 0;
+    double_wishes.shared = false;
     return CUPTI_OK;
 }
 

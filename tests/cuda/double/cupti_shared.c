@@ -13,6 +13,8 @@ API(Subscribe_v2, void **handle, cupti_callback *callback, void *context,
     struct cupti_subscriber_params *params) {
     if (double_value("version", 130001) < 130200 || double_has("unshared"))
         return CUPTI_NOT_SUPPORTED;
+    if (double_has("alone"))
+        return CUPTI_MULTIPLE_SUBSCRIBERS;
     if (double_has("held") && params->old_name && params->old_size >= 64)
         snprintf(params->old_name, params->old_size, "the double's other tool");
     const int result = double_subscribe(handle, callback, context);
@@ -22,7 +24,7 @@ API(Subscribe_v2, void **handle, cupti_callback *callback, void *context,
 
 API(GetTimestamp_v2, void *handle, uint64_t *time) {
     *time = double_now();
-    return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
+    return double_has("timeless") ? CUPTI_NOT_SUPPORTED : handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }
 
 API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cupti_buffer_full_v2 *gives) {
