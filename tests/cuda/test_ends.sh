@@ -23,6 +23,9 @@ end fork 0 fork
 end _exit 0 end=_exit
 end abort 134 end=abort
 end kill 137 end=kill
+# Killed with two agents in it, which its thread wrote to both.
+"$TRACESMITH" profile -o "$work/both.sbt" --api cuda,nvtx -- "$programs/cu_nvtx" kill >/dev/null 2>&1 || true
+"$TRACESMITH" view -f json "$work/both.sbt" >"$work/both.whole"
 # Forks while CUPTI hands over records, under the driver's own lock: nobody waits for each other.
 DOUBLE_NAMES=1 record forks -- timeout 120 "$programs/cu_work" launches=10 forks=100
 [ "$status" -eq 0 ] || fail "forks: exit status $status"
@@ -45,8 +48,10 @@ done
 grep -q "done" "$work/late" || fail "the program that outlived the recording: $(cat "$work/late")"
 
 python3 - "$work" <<'PY'
+import json
 import sys
-from trace import Run
+from collections import Counter
+from trace import Run, expect
 
 for name in "return", "exit", "close", "fork":
     run = Run(sys.argv[1], name)
@@ -58,6 +63,13 @@ for name in "_exit", "abort", "kill":
     run.expect(kernels + run.missing("no_completion") == run.truth["launches"], f"{kernels} kernels and {run.lost}")
     run.check_order(killed=True)
     print(f"{name}: {kernels} kernels, {run.lost} lost")
+
+# One thread, and that of the agent if it had come to write what CUPTI recorded: each is counted once, not once per agent.
+with open(sys.argv[1] + "/both.whole", encoding="utf-8") as file:
+    whole = json.load(file)
+kinds = Counter(event["kind"] for event in whole["events"])
+died = sum(event["lost"] for event in whole["events"] if event.get("reason") == "process_died")
+expect(kinds["range"] == 2 and died == (2 if kinds["api"] else 1), f"{died} counted of {kinds}")
 
 run = Run(sys.argv[1], "children")
 run.expect(len(run.truths) == 2 and not run.lost, f"lost {run.lost}")

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges around launches of a CUDA program of the driver API (see cu_work.c): 50 in the range "launches", a range "idles"
-// around none, 7 after it. Exit status 4: there is no CUDA here.
+// around none, 7 after it. Killed at the end with an argument. Exit status 4: there is no CUDA here.
 #include "nvtx_mini.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 typedef void *handle;
@@ -28,7 +29,8 @@ static void need(int result, const char *what) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    (void)argv;
     int (*init)(unsigned), (*create)(handle *, unsigned, int), (*load)(handle *, const void *);
     int (*get)(handle *, handle, const char *), (*synchronize)(void);
     int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
@@ -54,5 +56,7 @@ int main(void) {
     for (int i = 0; i < 7; i++)
         need(launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), "cuLaunchKernel");
     need(synchronize(), "cuCtxSynchronize");
+    if (argc > 1)
+        (void)raise(SIGKILL);
     return 0;
 }
