@@ -25,9 +25,9 @@
 #include "capture/collect_private.h"
 
 static const int64_t FLUSH_AFTER = 250000000;    // ns
+static const int64_t REST = 250000000;           // ns between rounds while the rings have room
 static const int64_t PEEK_INTERVAL = 100000000;  // ns between looks at sub-buffers not handed over yet
 static const int64_t CHECK_INTERVAL = 100000000; // ns between looks whether a process lives
-static const int64_t REST = 100000000;           // ns between rounds while the rings have room
 enum { REST_SHARE = 16 };                        // of a ring, or less
 
 // ---- builders
