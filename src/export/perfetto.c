@@ -38,6 +38,7 @@ enum role {
     ROLE_COUNTER, // a series when the event is a counter, an annotation when it is not
     ROLE_FLOWS,
     ROLE_ENDING_FLOWS,
+    ROLE_STACK, // an annotation where the trace does not have it
     ROLE_SILENT // told otherwise
 };
 
@@ -98,30 +99,11 @@ static bool is_text(tsmith_type type) {
     return type == TSMITH_TYPE_STRING || (type >= TSMITH_TYPE_KIND && type <= TSMITH_TYPE_REASON);
 }
 
-// A call stack is told as the names of its functions.
-static const struct interned *intern_stack(struct plan *plan, uint32_t stack) {
-    struct perfetto *perfetto = plan->perfetto;
-    void *path = perfetto->path;
-    size_t length = tsmith_stack_path(perfetto->stacks, stack, perfetto->path, perfetto->path_capacity);
-    if (length >= perfetto->path_capacity) {
-        if (!array_reserve(&path, &perfetto->path_capacity, length + 1, 1)) {
-            perfetto->failed = true;
-            return NULL;
-        }
-        perfetto->path = path;
-        (void)tsmith_stack_path(perfetto->stacks, stack, perfetto->path, perfetto->path_capacity);
-    }
-    return perfetto_intern(perfetto, plan->sequence, SPACE_STRING, (uint64_t)1 << 39 | stack, perfetto->path,
-                           length);
-}
-
 static uint32_t text_iid(struct plan *plan, struct perfetto_column *it, uint64_t value) {
     if (it->last_iid && it->last_key == value)
         return it->last_iid;
     const struct interned *interned = it->column.type == TSMITH_TYPE_STRING
                                           ? intern_string(plan, SPACE_STRING, (uint32_t)value)
-                                      : it->column.field == TSMITH_FIELD_STACK
-                                          ? intern_stack(plan, (uint32_t)value)
                                           : intern_constant(plan, SPACE_STRING, it->column.type, value);
     it->last_key = value;
     it->last_iid = interned ? interned->iid : 0;
@@ -156,12 +138,23 @@ static uint8_t *put_scalar(struct plan *plan, uint8_t *at, struct perfetto_colum
         at = proto_uint(at, ANNOTATION_UINT, track_uuid(plan, value));
         break;
     default:
-        at = is_text(it->column.type) || (it->column.field == TSMITH_FIELD_STACK && plan->perfetto->stacks)
-                 ? proto_uint(at, ANNOTATION_STRING_ID, text_iid(plan, it, value))
-                 : proto_uint(at, ANNOTATION_UINT, value);
+        at = is_text(it->column.type) ? proto_uint(at, ANNOTATION_STRING_ID, text_iid(plan, it, value))
+                                      : proto_uint(at, ANNOTATION_UINT, value);
     }
     *length = (uint8_t)(at - length - 1);
     return at;
+}
+
+// False when the trace has no such stack.
+static bool put_stack(struct plan *plan, uint8_t **at, struct perfetto_column *it, uint64_t stack) {
+    if (stack > UINT32_MAX || !tsmith_dictionary_stack(plan->perfetto->dictionary, (uint32_t)stack))
+        return false;
+    if (!it->last_iid || it->last_key != stack) {
+        it->last_key = stack;
+        it->last_iid = perfetto_stack(plan->perfetto, plan->sequence, (uint32_t)stack);
+    }
+    *at = proto_uint(*at, EVENT_CALLSTACK, it->last_iid);
+    return true;
 }
 
 static void put_list(struct proto_out *out, const struct perfetto_column *it, uint32_t row) {
@@ -359,6 +352,8 @@ static bool put_columns(struct plan *plan, uint8_t *at, bool counter, uint32_t r
         struct perfetto_column *it = &plan->perfetto->columns[i];
         if (it->role == ROLE_SILENT || !tsmith_column_has(&it->column, row))
             continue;
+        if (it->role == ROLE_STACK && put_stack(plan, &at, it, value_at(it, row)))
+            continue;
         if (counter && series <= EXTRA_COUNTERS_MAX && is_series(it, row)) {
             at = put_series(at, it, counter_uuid(plan, it, row), value_at(it, row), series++ == 0);
         } else if (it->column.type != TSMITH_TYPE_LIST) {
@@ -442,6 +437,8 @@ static enum role role_of(const struct perfetto *perfetto, const tsmith_column *c
                          const tsmith_field_info *info) {
     if (column->field <= TSMITH_FIELD_CORRELATION || column->field == TSMITH_FIELD_CATEGORY)
         return ROLE_SILENT;
+    if (column->field == TSMITH_FIELD_STACK && perfetto->stacks)
+        return ROLE_STACK;
     if (column->type == TSMITH_TYPE_LIST && strcmp(info->unit, "flow") == 0 && perfetto->origin.verbatim)
         return strcmp(info->name, "flow_ids") == 0               ? ROLE_FLOWS
                : strcmp(info->name, "terminating_flow_ids") == 0 ? ROLE_ENDING_FLOWS
@@ -502,7 +499,7 @@ static void plan_column(struct plan *plan, tsmith_column column) {
     if (field == SIZE_MAX || !tsmith_dictionary_describe_field(perfetto->dictionary, column.field, &info))
         return; // a field that nobody described has no name
     struct perfetto_column it = {.column = column, .role = role_of(perfetto, &column, &info), .field = field};
-    if (it.role == ROLE_ANNOTATION || it.role == ROLE_COUNTER) {
+    if (it.role == ROLE_ANNOTATION || it.role == ROLE_COUNTER || it.role == ROLE_STACK) {
         const char *name = perfetto->fields[field].name;
         const struct interned *interned =
             perfetto_intern(perfetto, plan->sequence, SPACE_ANNOTATION, field + 1, name, strlen(name));
@@ -600,7 +597,7 @@ static void destroy(void *self) {
         return;
     perfetto_finish_tracks(perfetto);
     tsmith_stack_names_destroy(perfetto->stacks);
-    free(perfetto->path);
+    free(perfetto->lines);
     free(perfetto->columns);
     output_close(&perfetto->output);
     free(perfetto);

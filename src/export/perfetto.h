@@ -48,6 +48,7 @@ enum {
     EVENT_FLOW = 47,
     EVENT_TERMINATING_FLOW = 48,
     EVENT_CORRELATION = 52,
+    EVENT_CALLSTACK = 56,
 
     TYPE_SLICE_BEGIN = 1,
     TYPE_SLICE_END = 2,
@@ -65,11 +66,36 @@ enum {
     INTERNED_CATEGORY = 1,
     INTERNED_NAME = 2,
     INTERNED_ANNOTATION = 3,
+    INTERNED_FUNCTION = 5,
+    INTERNED_FRAME = 6,
+    INTERNED_CALLSTACK = 7,
+    INTERNED_BUILD_ID = 16,
+    INTERNED_PATH = 17,
+    INTERNED_SOURCE = 18,
+    INTERNED_MAPPING = 19,
     INTERNED_STRING = 29,
 };
 
 // What is interned in a sequence.
-enum space { SPACE_NAME, SPACE_CATEGORY, SPACE_STRING, SPACE_ANNOTATION, SPACE_COUNTER, SPACE_COUNT };
+enum space {
+    SPACE_NAME,
+    SPACE_CATEGORY,
+    SPACE_STRING,
+    SPACE_ANNOTATION,
+    SPACE_COUNTER,
+    SPACE_FUNCTION,
+    SPACE_SOURCE,
+    SPACE_BUILD_ID,
+    SPACE_PATH,
+    SPACE_MAPPING,
+    SPACE_FRAME,
+    SPACE_STACK,
+    SPACE_COUNT
+};
+
+// kind_str of frames: what Perfetto has no number for.
+#define FRAME_GUESSED_TEXT "guessed"
+#define FRAME_TRUNCATED_TEXT "truncated"
 
 struct interned {
     uint64_t key;  // 0: a free slot
@@ -133,8 +159,8 @@ struct perfetto {
     struct perfetto_column *columns; // of the batch
     size_t column_count, column_capacity;
     tsmith_stack_names *stacks; // NULL: the trace has none
-    char *path;                 // of a stack
-    size_t path_capacity;
+    tsmith_stack_line *lines;   // of a stack
+    size_t line_capacity;
 };
 
 // ---- perfetto_tracks.c
@@ -167,6 +193,11 @@ struct interned *perfetto_slot(struct perfetto *perfetto, struct sequence *seque
 void perfetto_put_interned(struct perfetto *perfetto, uint32_t track, struct sequence *sequence);
 // Forgets the texts; nothing of the sequence may wait. perfetto_sequence then begins it anew.
 void perfetto_forget(struct perfetto *perfetto, struct sequence *sequence);
+
+// ---- perfetto_stacks.c
+
+// The number of a call stack in the sequence, told to the reader when it is new.
+uint32_t perfetto_stack(struct perfetto *perfetto, struct sequence *sequence, uint32_t stack);
 
 // ---- perfetto_order.c
 

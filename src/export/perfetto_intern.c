@@ -50,10 +50,10 @@ struct interned *perfetto_slot(struct perfetto *perfetto, struct sequence *seque
 static void tell(struct sequence *sequence, enum space space, uint32_t iid, const char *bytes,
                  size_t length) {
     static const uint32_t fields[SPACE_COUNT] = {
-        [SPACE_NAME] = INTERNED_NAME,
-        [SPACE_CATEGORY] = INTERNED_CATEGORY,
-        [SPACE_STRING] = INTERNED_STRING,
-        [SPACE_ANNOTATION] = INTERNED_ANNOTATION,
+        [SPACE_NAME] = INTERNED_NAME,         [SPACE_CATEGORY] = INTERNED_CATEGORY,
+        [SPACE_STRING] = INTERNED_STRING,     [SPACE_ANNOTATION] = INTERNED_ANNOTATION,
+        [SPACE_FUNCTION] = INTERNED_FUNCTION, [SPACE_SOURCE] = INTERNED_SOURCE,
+        [SPACE_BUILD_ID] = INTERNED_BUILD_ID, [SPACE_PATH] = INTERNED_PATH,
     };
     struct proto_out *out = &sequence->interned;
     size_t entry = proto_open(out);

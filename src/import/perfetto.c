@@ -392,7 +392,6 @@ static void destroy(void *self) {
     input_close(&pf->input);
     tsmith_dictionary_destroy(pf->dictionary);
     free(pf->scratch);
-    free(pf->stacks);
     free(pf->name);
     free(pf);
 }

@@ -212,9 +212,7 @@ struct pf {
     size_t device_count, device_capacity, devices_written;
     struct pf_map device_map, gpu_map;
     size_t open_slices;
-    struct pf_event event; // being read
-    uint32_t *stacks;      // by string: the call path that it is, 0: not asked for yet
-    size_t stack_capacity;
+    struct pf_event event;               // being read
     struct pf_map module_map, frame_map; // by what symbols for the whole file name them
     tsmith_symbol
         *symbols; // by frame: what it is called, of inlined functions the innermost; frame 0: nothing

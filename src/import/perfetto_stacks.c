@@ -19,7 +19,8 @@ enum {
     STACKS_MAX = 1 << 24,
     DEPTH_MAX = 4096, // frames of a stack that are kept: the innermost, and one that says so
     PATH_BYTES_MAX = 4096,
-    ID_BYTES_MAX = 64
+    ID_BYTES_MAX = 64,
+    TEXT_LEAST = 16 // digits of a build id that is told as text: so many bytes are not all digits by chance
 };
 
 // ---- texts
@@ -43,16 +44,17 @@ uint32_t pf_build_id(struct pf *pf, const struct proto_field *field) {
         uint8_t byte = field->bytes[i], lower = byte | 0x20;
         hex += (byte >= '0' && byte <= '9') || (lower >= 'a' && lower <= 'f');
     }
+    const bool is_text = hex == length && length >= TEXT_LEAST;
     for (size_t i = 0; i < length; i++) {
         uint8_t byte = field->bytes[i];
-        if (hex == length) {
+        if (is_text) {
             text[i] = (char)(byte >= 'A' ? byte | 0x20 : byte);
             continue;
         }
         text[2 * i] = digits[byte >> 4];
         text[2 * i + 1] = digits[byte & 15];
     }
-    return tsmith_dictionary_intern(pf->dictionary, text, hex == length ? length : 2 * length);
+    return tsmith_dictionary_intern(pf->dictionary, text, is_text ? length : 2 * length);
 }
 
 static bool begins(tsmith_string text, const char *with) {
@@ -176,27 +178,46 @@ uint32_t pf_add_frame(struct pf *pf, tsmith_frame frame, const tsmith_symbol *sy
 // A function of Python, as a sampler of Python tells it: by its source.
 static void become_python(struct pf *pf, tsmith_frame *frame, const tsmith_symbol *symbol) {
     tsmith_string file = tsmith_dictionary_string(pf->dictionary, symbol->file);
-    if (frame->module || file.length < 3 || memcmp(file.bytes + file.length - 3, ".py", 3) != 0)
+    const bool named_so = file.length >= 3 && memcmp(file.bytes + file.length - 3, ".py", 3) == 0;
+    if (frame->module || !(named_so || pf->ours))
         return;
     const tsmith_module module = {.path = symbol->file, .flags = TSMITH_MODULE_PYTHON};
-    frame->module = tsmith_dictionary_intern_module(pf->dictionary, &module);
+    frame->module = file.length ? tsmith_dictionary_intern_module(pf->dictionary, &module) : 0;
     frame->flags |= TSMITH_FRAME_PYTHON;
     frame->address = (uint64_t)symbol->function << 32 | symbol->line;
+}
+
+// Kinds that our exporter has words for.
+static uint32_t own_flags(const struct proto_field *field) {
+    static const struct {
+        const char *word;
+        uint32_t flag;
+    } words[] = {{"guessed", TSMITH_FRAME_GUESSED}, {"truncated", TSMITH_FRAME_TRUNCATED}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (field->wire == PROTO_BYTES && field->length == strlen(words[i].word) &&
+            memcmp(field->bytes, words[i].word, field->length) == 0)
+            return words[i].flag;
+    return 0;
 }
 
 static void read_frame(struct pf *pf, struct pf_sequence *sequence, struct proto_in in) {
     struct proto_field field;
     uint64_t numbers[8] = {0};
-    while (proto_next(&in, &field))
+    uint32_t flags = 0;
+    while (proto_next(&in, &field)) {
         if (field.wire == PROTO_VARINT && field.number < 8)
             numbers[field.number] = field.value;
+        else if (field.number == 8)
+            flags = own_flags(&field);
+    }
     const tsmith_symbol symbol = {.function = named(pf, sequence, PF_FUNCTION_NAMES, numbers[2]),
                                   .file = named(pf, sequence, PF_SOURCE_PATHS, numbers[5]),
                                   .line = numbers[6] <= UINT32_MAX ? (uint32_t)numbers[6] : 0};
-    tsmith_frame frame = {.module = named(pf, sequence, MAPPINGS, numbers[3]), .address = numbers[4]};
+    tsmith_frame frame = {
+        .module = named(pf, sequence, MAPPINGS, numbers[3]), .address = numbers[4], .flags = flags};
     const tsmith_module *module = tsmith_dictionary_module(pf->dictionary, frame.module);
     if (numbers[7] == KIND_KERNEL || (module && module->flags & TSMITH_MODULE_KERNEL))
-        frame.flags = TSMITH_FRAME_KERNEL;
+        frame.flags |= TSMITH_FRAME_KERNEL;
     if (numbers[7] == KIND_INTERPRETED)
         become_python(pf, &frame, &symbol);
     uint32_t *slot = pf_text_slot(pf, sequence, FRAMES, numbers[1], in.bad);

@@ -410,40 +410,9 @@ static bool set_exception(struct pf *pf, struct pf_event *event, const struct pf
     }
 }
 
-// A call path as our exporter tells it: names of functions, outermost first, with semicolons between them. A function is
-// a place of its own, of which no more than the name is known.
-static uint32_t stack_of(struct pf *pf, uint32_t path) {
-    tsmith_dictionary *dictionary = pf->dictionary;
-    tsmith_string text = tsmith_dictionary_string(dictionary, path);
-    size_t had = pf->stack_capacity;
-    void *stacks = pf->stacks;
-    if (!array_reserve(&stacks, &pf->stack_capacity, path + (size_t)1, sizeof *pf->stacks)) {
-        pf->failed = true;
-        return 0;
-    }
-    pf->stacks = stacks;
-    memset(pf->stacks + had, 0, (pf->stack_capacity - had) * sizeof *pf->stacks);
-    if (pf->stacks[path])
-        return pf->stacks[path];
-    uint32_t stack = 0;
-    const char *part = text.bytes;
-    for (size_t at = 0; part; at = (size_t)(part - text.bytes) + 1) {
-        part = memchr(text.bytes + at, ';', text.length - at);
-        size_t length = part ? (size_t)(part - text.bytes) - at : text.length - at;
-        uint32_t name = tsmith_dictionary_intern(dictionary, text.bytes + at, length),
-                 frame = pf_add_frame(pf, (tsmith_frame){.module = 0}, &(tsmith_symbol){.function = name});
-        stack = tsmith_dictionary_intern_stack(dictionary, &(tsmith_stack){stack, frame});
-    }
-    return pf->stacks[path] = stack;
-}
-
 // A value into the field of the vocabulary, or of ours, that it belongs to.
 static bool set_known(struct pf *pf, struct pf_event *event, const struct pf_name *name, enum pf_form form,
                       uint64_t bits) {
-    if (pf->ours && name->field == TSMITH_FIELD_STACK && form == PF_STRING) {
-        pf_add_value(pf, event, name->field, name->type, stack_of(pf, (uint32_t)bits));
-        return true;
-    }
     if (!name->field || !fits(name, form) || (!pf->ours && form == PF_INT && (int64_t)bits < 0))
         return false;
     if (set_exception(pf, event, name, bits))

@@ -93,7 +93,8 @@ def one(message, key, otherwise=None):
 
 class Sequence:
     def __init__(self):
-        self.texts = {space: {} for space in ("category", "name", "annotation", "string")}
+        self.texts = {space: {} for space in ("category", "name", "annotation", "string", "function", "frame", "callstack",
+                                              "build_id", "path", "source", "mapping")}
         self.clock = None
         self.track = None
         self.valid = False
@@ -135,7 +136,8 @@ class Perfetto:
                 for text in texts:
                     if one(text, "iid") in sequence.texts[space]:
                         fail("a number given twice")
-                    sequence.texts[space][one(text, "iid")] = one(text, "text")
+                    entry = text if space in ("frame", "callstack", "mapping") else one(text, "text")
+                    sequence.texts[space][one(text, "iid")] = entry
         for track in packet.get("track", []):
             self.tracks[one(track, "uuid")] = track
         for attributes in packet.get("attributes", []):
@@ -179,6 +181,10 @@ class Perfetto:
                 annotations[name] = tuple(scalar(item) for item in annotation["array"] if item)
             else:
                 annotations[name] = scalar(annotation)
+        if "callstack" in event:
+            frames = [sequence.texts["frame"][frame] for frame in
+                      sequence.texts["callstack"][one(event, "callstack")].get("frame", [])]
+            annotations[b"stack"] = b";".join(sequence.texts["function"][one(frame, "function")] for frame in frames)
         out["annotations"] = annotations
         return out
 

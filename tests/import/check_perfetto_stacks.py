@@ -189,7 +189,16 @@ def check_random(folder):
         assert not {"import.no_stack", "import.no_text", "import.malformed"} & set(attributes(path)), attributes(path)
         packed = b"".join(packet((50, zlib.compress(data[at:end]))) for at, end in halves(data))
         assert seen(write(folder, "packed", packed)) == seen(path)
+        # Our own export has them as Perfetto has: the same stacks come back, in modules of the same build ids.
+        back = os.path.join(folder, "back.pftrace")
+        run("export", path, "-f", "perfetto", "-o", back)
+        assert seen(back) == seen(path), seed
+        assert modules(back) == modules(path), (modules(back), modules(path))
     print("12 random traces")
+
+
+def modules(path):
+    return run("query", path, "SELECT DISTINCT path, build_id FROM modules ORDER BY 1, 2", "--csv")
 
 
 def halves(data):
