@@ -232,6 +232,11 @@ static void write_text(const struct summary *summary) {
     text_finish(&line);
 }
 
+// The file at the path is none, or another's.
+static bool is_gone(const struct record_result *result) {
+    return !result->written && result->error.status == TSMITH_ERROR_NOT_FOUND;
+}
+
 static void say_what_went_wrong(const struct summary *summary) {
     const struct record_result *result = summary->result;
     if (WIFSIGNALED(result->wait_status))
@@ -257,6 +262,10 @@ static void say_what_went_wrong(const struct summary *summary) {
             summary->apis ? summary->apis : "OpenCL, CUDA");
     if (result->written)
         return;
+    if (is_gone(result)) {
+        complain("%s", result->error.message);
+        return;
+    }
     complain("the trace is not whole: %s", result->error.message);
     if (result->unwritten)
         complain("%" PRIu64 " events came after that and could not be written", result->unwritten);
@@ -317,7 +326,7 @@ static int conclude(const struct invocation *invocation, const char *path, const
     tsmith_error error;
     summary.trace.path = path;
     struct stat status;
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+    if (!is_gone(result) && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
         tsmith_sbt_open(path, &summary.trace.file, &error) >= 0)
         summary.readable = tsmith_sbt_summarize(summary.trace.file, &summary.trace.summary, &error) >= 0;
     if (summary.exit_code == EXIT_DONE && !result->written)

@@ -386,6 +386,15 @@ static bool write_end(struct sbt_writer *writer) {
     return end_frame(writer, at, &(struct frame_header){.type = FRAME_END});
 }
 
+// Whether the file is no more: removed, or another put in its place. Some file systems tell no number of links, so the
+// name must lead elsewhere, too.
+static bool is_gone(const struct sbt_writer *writer) {
+    struct stat file, there;
+    if (fstat(writer->fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_nlink)
+        return false;
+    return stat(writer->path, &there) != 0 || there.st_ino != file.st_ino || there.st_dev != file.st_dev;
+}
+
 tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictionary *dictionary,
                                 tsmith_error *error) {
     tsmith_status status = check_open(writer, error);
@@ -402,8 +411,15 @@ tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictiona
     writer->finished = true;
     if (status == TSMITH_OK && writer->owns_fd) {
         int fd = writer->fd;
+        if (is_gone(writer))
+            status =
+                status_set(error, TSMITH_ERROR_NOT_FOUND,
+                           "%s was removed or replaced while the trace was written into it: the trace is "
+                           "lost; write to a place that nothing else writes to",
+                           writer->path);
         writer->fd = -1;
-        if (close(fd) != 0) // where a network file system says at last that it has no room
+        if (close(fd) != 0 &&
+            status == TSMITH_OK) // where a network file system says at last that it has no room
             status = status_set_errno(error, "%s: the end of the trace could not be written", writer->path);
     }
     return status;

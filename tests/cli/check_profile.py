@@ -57,6 +57,22 @@ def check_signals(directory):
         check(child.returncode == 9, "signal %d is handed on: %d" % (number, child.returncode))
 
 
+def check_lost_file(directory):
+    """A program that removes the trace, or puts something else in its place: nobody is told that it is there."""
+    path = os.path.join(directory, "lost.sbt")
+    for command, left in (("rm lost.sbt", None), ("rm lost.sbt; echo mine >lost.sbt", b"mine\n"),
+                          ("echo mine >beside; mv beside lost.sbt", b"mine\n")):
+        done = profile("-o", path, "--", "sh", "-c", command, code=4, cwd=directory)
+        check(b"lost.sbt was removed or replaced" in done.stderr and b"nothing lost" not in done.stderr, done.stderr)
+        check(b"recover" not in done.stderr, "there is nothing to recover")
+        if left:
+            with open(path, "rb") as file:
+                check(file.read() == left, "what is in its place is the program's")
+            os.remove(path)
+    profile("-o", path, "--", "mv", "lost.sbt", "kept.sbt", code=0, cwd=directory)
+    check(run("info", "--json", os.path.join(directory, "kept.sbt")), "a trace that was moved is whole")
+
+
 def check_refusals(directory):
     ran = os.path.join(directory, "ran")
     for output, code in ((os.path.join(directory, "missing", "t.sbt"), 4), (directory, 2), ("/dev/full", 4)):
@@ -159,6 +175,7 @@ def main():
         check_exit_codes(directory)
         check_untouched(directory)
         check_signals(directory)
+        check_lost_file(directory)
         check_refusals(directory)
         if not os.access(LOOP, os.X_OK):
             skip("no OpenCL test programs: only the rest was checked")
