@@ -49,29 +49,33 @@ static void *second(void *unused) {
     return NULL;
 }
 
-static bool sleeps(int thread) {
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+// How often the thread has gone to sleep so far.
+static long naps_of(int thread) {
+    static const char key[] = "\nvoluntary_ctxt_switches:";
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
     FILE *file = fopen(path, "r");
     const size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
     if (file)
         fclose(file);
     text[length] = '\0';
-    const char *state = strrchr(text, ')');
-    return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
+    const char *at = strstr(text, key);
+    return at ? atol(at + sizeof key - 1) : 0;
 }
 
 void during_copy(void);
 
-// Until the other thread's command has been executed, or the thread is held back.
+// Until the other thread's command has been executed, or the thread is held back: then it sleeps, again and again.
 void during_copy(void) {
-    enum { HELD = 20 };
+    enum { HELD = 8 };
     const struct timespec nap = {.tv_nsec = 1000000};
     if (atomic_fetch_add(&copies, 1))
         return;
+    const long before = naps_of(atomic_load(&other));
     sem_post(&go);
-    for (int held = 0; !atomic_load(&finished) && held < HELD; nanosleep(&nap, NULL))
-        held = !atomic_load(&launched) && sleeps(atomic_load(&other)) ? held + 1 : 0;
+    while (!atomic_load(&finished) &&
+           (atomic_load(&launched) || naps_of(atomic_load(&other)) < before + HELD))
+        nanosleep(&nap, NULL);
 }
 
 int main(void) {
