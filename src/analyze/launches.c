@@ -12,12 +12,19 @@ struct name_entry {
     struct samples calls;
 };
 
+// The way to the device of commands whose times on it are known: from the call to the queue, to the device, to the start.
+enum { STEPS = 3 };
+struct steps {
+    struct samples each[STEPS];
+};
+
 struct launches {
     struct tally numbers; // of names
     struct name_entry *names;
     size_t count;
     struct samples *delays; // by row: idle launches
     struct samples *queued; // by row: the others
+    struct steps *steps;    // by row
     size_t row_count;
 };
 
@@ -41,6 +48,16 @@ static bool list_names(struct launches *launches, const tsmith_timeline *timelin
     return launches->names;
 }
 
+static bool measure_steps(struct launches *launches, const tsmith_timeline *timeline,
+                          const tsmith_command *command) {
+    struct steps *steps = &launches->steps[command->row];
+    if (command->queued == TSMITH_TIME_UNKNOWN || command->submitted == TSMITH_TIME_UNKNOWN)
+        return true;
+    return samples_add(&steps->each[0], command->queued - timeline->calls[command->call].start) &&
+           samples_add(&steps->each[1], command->submitted - command->queued) &&
+           samples_add(&steps->each[2], command->start - command->submitted);
+}
+
 static bool measure(struct launches *launches, const struct analysis_context *context) {
     const tsmith_timeline *timeline = context->timeline;
     tsmith_interval window = context->window;
@@ -61,7 +78,8 @@ static bool measure(struct launches *launches, const struct analysis_context *co
             command->start >= window.to)
             continue;
         struct samples *samples = lives[i].block == TSMITH_BLOCK_NONE ? launches->delays : launches->queued;
-        if (!samples_add(&samples[command->row], command->start - timeline->calls[command->call].start))
+        if (!samples_add(&samples[command->row], command->start - timeline->calls[command->call].start) ||
+            !measure_steps(launches, timeline, command))
             return false;
     }
     return true;
@@ -123,6 +141,26 @@ static void write_delays(const struct launches *launches, const struct analysis_
     }
 }
 
+static void write_steps(const struct launches *launches, const struct analysis_context *context,
+                        struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"queue", TSMITH_CELL_TEXT},
+                                                   {"launches", TSMITH_CELL_COUNT},
+                                                   {"to_queued_median", TSMITH_CELL_DURATION},
+                                                   {"to_submitted_median", TSMITH_CELL_DURATION},
+                                                   {"to_start_median", TSMITH_CELL_DURATION}};
+    struct report_table *table = REPORT_TABLE(
+        report, "steps", "the same way, where it is known when a command was queued and submitted", COLUMNS);
+    for (size_t i = 0; i < launches->row_count; i++) {
+        struct steps *steps = &launches->steps[i];
+        if (!steps->each[0].count)
+            continue;
+        analysis_track_text(report, table, context, context->timeline->rows[i].track);
+        report_integer(report, table, (int64_t)steps->each[0].count);
+        for (int step = 0; step < STEPS; step++)
+            report_integer(report, table, samples_quantile(&steps->each[step], 0.5));
+    }
+}
+
 static void write_finding(const struct launches *launches, const struct analysis_context *context,
                           struct report *report) {
     const tsmith_timeline *timeline = context->timeline;
@@ -166,12 +204,14 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     launches->row_count = context->timeline->row_count;
     launches->delays = calloc(launches->row_count + 1, sizeof *launches->delays);
     launches->queued = calloc(launches->row_count + 1, sizeof *launches->queued);
-    if (!launches->delays || !launches->queued || !list_names(launches, context->timeline) ||
-        !measure(launches, context))
+    launches->steps = calloc(launches->row_count + 1, sizeof *launches->steps);
+    if (!launches->delays || !launches->queued || !launches->steps ||
+        !list_names(launches, context->timeline) || !measure(launches, context))
         return TSMITH_ERROR_NO_MEMORY;
     qsort(launches->names, launches->count, sizeof *launches->names, by_total);
     write_calls(launches, context, report);
     write_delays(launches, context, report);
+    write_steps(launches, context, report);
     write_finding(launches, context, report);
     return TSMITH_OK;
 }
@@ -185,11 +225,14 @@ static void release(void *state) {
             samples_finish(&launches->delays[i]);
         if (launches->queued)
             samples_finish(&launches->queued[i]);
+        for (int step = 0; step < STEPS && launches->steps; step++)
+            samples_finish(&launches->steps[i].each[step]);
     }
     tally_finish(&launches->numbers);
     free(launches->names);
     free(launches->delays);
     free(launches->queued);
+    free(launches->steps);
 }
 
 const struct analysis_kind analysis_launches = {

@@ -28,7 +28,10 @@ for version in 19 130001 130300; do
     DOUBLE_CUPTI=version=$version,hardware record "refused$version" -- "$programs/cu_work" launches=100 threads=2
 done
 options=
+"$TRACESMITH" analyze --json --only launches "$work/latency130001.sbt" >"$work/latency.launches"
+"$TRACESMITH" export -f chrome -o "$work/latency.chrome" "$work/latency130001.sbt"
 python3 - "$work" <<'PY'
+import json
 import sys
 from collections import Counter
 from trace import Run
@@ -135,6 +138,15 @@ for version in 19, 130001, 130300:
     run.check_everything()
     run.expect(not any("queued" in k or "submitted" in k for k in run.of("kernel")), "times that CUPTI refused")
     run.expect("queued and submitted" in run.said, run.said)
+# The analysis of launches against sums of the events, and what another tool would read.
+run = Run(sys.argv[1], "latency130001")
+with open(sys.argv[1] + "/latency.launches", encoding="utf-8") as file:
+    rows = json.load(file)["traces"][0]["reports"][0]["tables"]["steps"]
+known = [k for k in run.of("kernel") if "submitted" in k]
+run.expect(sum(row["launches"] for row in rows) == len(known), f"{rows}")
+run.expect(all(abs(row["to_submitted_median_ns"] - 600) <= 1 and abs(row["to_start_median_ns"] - 300) <= 1 for row in rows), f"{rows}")
+with open(sys.argv[1] + "/latency.chrome", encoding="utf-8") as file:
+    run.expect(file.read().count('"queued') >= len(known), "queued is exported")
 run = Run(sys.argv[1], "work")
 run.expect(not any("queued" in k for k in run.of("kernel")), "nobody asked for it")
 PY
