@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "stack/machine.h"
+
 enum { WORD = sizeof(uint64_t) };
 
 struct copy_walk {
@@ -35,6 +37,7 @@ static bool guess(struct copy_walk *walk, const struct process_code *code) {
         return stop(walk, UNWIND_COPY_LOST);
     if (!cfi_read(&walk->frame, at, &next) || !cfi_read(&walk->frame, at + WORD, &pc))
         return stop(walk, why_missing(walk, at));
+    pc = machine_address(pc);
     if (!pc || (!process_code_find(code, pc - 1) && (next <= at || next >= walk->frame.high)))
         return stop(walk, UNWIND_COPY_LOST);
     walk->frame.known = UINT64_C(1) << CFI_STACK_POINTER | UINT64_C(1) << CFI_FRAME_POINTER;
@@ -65,7 +68,7 @@ static bool step(struct copy_walk *walk, const struct process_code *code) {
     const uint64_t above = caller.registers[CFI_STACK_POINTER];
     if (above <= frame->registers[CFI_STACK_POINTER] && !(row.is_signal_frame || walk->is_exact))
         return stop(walk, UNWIND_COPY_LOST);
-    walk->pc = caller.registers[row.return_register];
+    walk->pc = machine_address(caller.registers[row.return_register]);
     memcpy(frame->registers, caller.registers, sizeof caller.registers);
     frame->known = caller.known;
     walk->is_exact = row.is_signal_frame;

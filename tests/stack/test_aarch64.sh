@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # aarch64, on whatever machine this is: the rules of its C library as readelf has them, and, where qemu runs it, the walk
 # against backtrace() and the program's own account: code without frame pointers, signed return addresses, signal handlers on
-# an alternate stack, modules that come and go, threads.
+# an alternate stack, modules that come and go, threads; and the walk from registers that the kernel hands over.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
 skip() {
@@ -35,6 +35,12 @@ done
     "$source/tests/stack/test_unwind.c" "$source/tests/support/random.c" $walker -ldl
 python3 "$source/tests/reference/frame_rows.py" "$work/rows" "$work/unwind"
 
+# shellcheck disable=SC2086
+"$cross" -O2 -D_GNU_SOURCE -fomit-frame-pointer -mbranch-protection=standard -ffunction-sections -Wl,--gc-sections $includes \
+    -o "$work/registers" "$source/tests/stack/test_unwind_registers.c" "$source/src/stack/unwind_copy.c" \
+    "$source/src/stack/process_code.c" "$source/src/stack/symbols_elf.c" "$source/src/stack/cfi.c" \
+    "$source/src/stack/cfi_apply.c" "$source/src/base/array.c"
+
 # compile SEED LIBRARY NAME [FLAG...]
 compile() {
     seed=$1 library=$2 name=$3
@@ -53,4 +59,5 @@ cp "$work/one.so" "$work/three.so"
 qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) ||
     skip "the rules are right; there is no qemu-aarch64 to walk with them"
 "$qemu" -cpu max -L "$root" "$work/unwind"
+"$qemu" -cpu max -L "$root" "$work/registers"
 "$qemu" -cpu max -L "$root" "$work/main" "$work/one.so" "$work/two.so" "$work/three.so"
