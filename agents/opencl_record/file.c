@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file per process, of whole records: each is one write call, so what a process left behind that was killed ends with
-// at most one torn record. Rules: recorder.h.
+// One file per process, of whole records, which are put where the file is mapped: what a process left behind that was killed ends
+// with at most one torn record, and then zeros. Rules: recorder.h.
 //
 // The descriptor is one of the program's: it counts on the lowest free number, closes ranges of what it does not know (before
 // it becomes a daemon, say), and what it opens next may get the number that was ours. So the file lies high, is known by its
-// identity before every write, and is opened again where it was closed.
+// identity before it is mapped any further, and is opened again where it was closed.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ static bool is_ours(int fd) {
 static int open_file(int how) {
     enum { USUAL_LIMIT = 1024 };
     struct rlimit limit;
-    const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | how, 0600);
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | how, 0600);
     if (fd < 0)
         return -1;
     const rlim_t room =
@@ -44,7 +45,7 @@ static int open_file(int how) {
     return high;
 }
 
-// With the lock held: whether there is a file to write into.
+// With the lock held: whether there is a file to map.
 static bool have_file(void) {
     if (is_ours(recorder.fd))
         return true;
@@ -56,31 +57,82 @@ static bool have_file(void) {
     return recorder.fd >= 0;
 }
 
-// Why nothing follows, where there is room for so little.
+// The part of the file that is written into, from `window_at`. The last bytes of it are for the reason why nothing follows.
+static uint8_t *window;
+static uint64_t window_at, window_bytes;
+enum { REASON_BYTES = 256 };
+
+static bool fits(size_t length) {
+    return window && length <= window_at + window_bytes - recorder.written;
+}
+
+static void put(const uint8_t *bytes, size_t length) {
+    memcpy(window + (recorder.written - window_at), bytes, length);
+    recorder.written += length;
+}
+
+// As much more than `least` as there is room for, up to what was written so far.
+static uint8_t *map_file(uint64_t at, uint64_t least, uint64_t *bytes) {
+    enum { FIRST = 64 << 10, MOST = 1 << 20 };
+    const uint64_t more = recorder.written < FIRST  ? FIRST
+                          : recorder.written < MOST ? recorder.written & ~(uint64_t)(FIRST - 1)
+                                                    : MOST;
+    *bytes = least + more;
+    if (file_reserve(recorder.fd, at, *bytes))
+        return file_map(recorder.fd, at, *bytes);
+    *bytes = least;
+    return file_reserve(recorder.fd, at, *bytes) ? file_map(recorder.fd, at, *bytes) : NULL;
+}
+
+// With the lock held: a window that so many more bytes fit into.
+static bool move_window(size_t length) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), at = recorder.written & ~(page - 1);
+    const uint64_t least = (recorder.written + length - at + page - 1) & ~(page - 1);
+    uint64_t bytes = 0;
+    const int errno_before = errno;
+    uint8_t *moved = have_file() ? map_file(at, least, &bytes) : NULL;
+    if (moved && window)
+        munmap(window, window_bytes);
+    if (moved) {
+        window = moved;
+        window_at = at;
+        window_bytes = bytes;
+    }
+    errno = errno_before;
+    return moved != NULL;
+}
+
+// Where there is room for so little.
 static void write_reason(void) {
     struct recording_writer last = {0};
     recording_begin(&last, RECORDING_REFUSED);
     recording_put_text(&last, RECORDING_KEY_NAME, RECORDING_STOPPED);
     recording_put_text(&last, RECORDING_KEY_TEXT,
                        "there was no room in the session directory to record any further");
-    if (recording_end(&last) && last.length <= recorder.limit - recorder.written &&
-        file_write(recorder.fd, last.bytes, last.length))
-        recorder.written += last.length;
-    else if (ftruncate(recorder.fd, (off_t)recorder.written))
-        (void)0; // readers cope with a torn record
+    if (recording_end(&last) && fits(last.length))
+        put(last.bytes, last.length);
     free(last.bytes);
 }
 
-// With the lock held. A process that writes beyond its limit would be sent a signal.
+// Nothing follows: the file ends with what was written last, and is not to be touched where it has no more bytes.
+static void close_window(void) {
+    if (!window)
+        return;
+    munmap(window, window_bytes);
+    window = NULL;
+    if (have_file() && ftruncate(recorder.fd, (off_t)recorder.written))
+        (void)0; // zeros follow
+}
+
+// With the lock held.
 static void write_out(const uint8_t *bytes, size_t length) {
-    if (length > recorder.limit - recorder.written || !have_file() ||
-        !file_write(recorder.fd, bytes, length)) {
-        atomic_store(&recorder.on, false);
-        if (is_ours(recorder.fd) && ftruncate(recorder.fd, (off_t)recorder.written) == 0)
-            write_reason();
+    if (fits(length + REASON_BYTES) || move_window(length + REASON_BYTES)) {
+        put(bytes, length);
         return;
     }
-    recorder.written += length;
+    atomic_store(&recorder.on, false);
+    write_reason();
+    close_window();
 }
 
 // Objects that come before the first command: a process that is killed until then had nothing to be replayed.
@@ -150,6 +202,9 @@ static void after_fork_child(void) {
     const bool was = recorder_on() || atomic_load(&forked);
     atomic_store(&recorder.on, false);
     pthread_mutex_init(&recorder.lock, NULL);
+    if (window)
+        munmap(window, window_bytes); // it is the parent's to write into
+    window = NULL;
     if (is_ours(recorder.fd))
         close(recorder.fd);
     recorder.fd = -1;
@@ -170,7 +225,6 @@ void file_after_fork(void) {
 }
 
 bool file_begin(const char *directory) {
-    struct rlimit limit;
     const int errno_before = errno;
     int length = snprintf(path, sizeof path, "%s/" CHANNEL_RECORDING_PREFIX "%ld", directory, (long)getpid());
     if (length < 0 || (size_t)length >= sizeof path)
@@ -182,14 +236,12 @@ bool file_begin(const char *directory) {
             break;
         snprintf(path + length, sizeof path - (size_t)length, ".%d", again);
     }
+    const bool known = recorder.fd >= 0 && fstat(recorder.fd, &identity) == 0;
     errno = errno_before;
-    if (recorder.fd < 0 || fstat(recorder.fd, &identity))
+    if (!known)
         return false;
     if (directory != session)
         snprintf(session, sizeof session, "%s", directory);
-    recorder.limit = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
-                         ? (uint64_t)limit.rlim_cur
-                         : UINT64_MAX;
     static atomic_bool registered;
     if (!atomic_exchange(&registered, true))
         pthread_atfork(NULL, NULL, after_fork_child);

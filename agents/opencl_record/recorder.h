@@ -129,7 +129,7 @@ struct recorder {
     atomic_bool begun;
     pthread_mutex_t lock; // of all that follows, and of every object
     int fd;
-    uint64_t written, limit; // bytes of the file, and what the process may write
+    uint64_t written; // bytes of the file
     uint64_t last_id;
     bool last_word; // what is being written goes into the file though recording is over
     struct recording_writer writer, inner;
