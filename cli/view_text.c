@@ -137,12 +137,17 @@ static void add_loss(struct text *record, const struct lines *lines, uint32_t ro
     uint64_t bits;
     if (kind != TSMITH_KIND_LOSS)
         return;
+    // Calls without their stacks are there, with all else that is known of them.
+    const char *what = get(lines, AT_REASON, row, &bits) && !tsmith_reason_is_of_events((tsmith_reason)bits)
+                           ? "recorded in part"
+                           : "not recorded";
     if (get(lines, AT_LOST, row, &bits)) {
         text_add_count(record, bits);
-        text_add_cstr(record, bits == 1 ? " event not recorded" : " events not recorded");
+        text_add_cstr(record, bits == 1 ? " event " : " events ");
     } else {
-        text_add_cstr(record, "an unknown number of events not recorded");
+        text_add_cstr(record, "an unknown number of events ");
     }
+    text_add_cstr(record, what);
     if (get(lines, AT_REASON, row, &bits) && view_enum_name(TSMITH_TYPE_REASON, bits)) {
         text_add_cstr(record, ": ");
         text_add_cstr(record, trace_reason_doc((int)bits));

@@ -614,7 +614,7 @@ static void note_stacks(struct rows *rows, const struct watch_end *ended) {
     };
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
         if (causes[i].count)
-            ledger_note(&rows->ledger, rows->dictionary, causes[i].reason, 0, false, "%llu %s",
+            ledger_note(&rows->ledger, rows->dictionary, causes[i].reason, causes[i].count, false, "%llu %s",
                         (unsigned long long)causes[i].count, causes[i].what);
 }
 
