@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "tracesmith/sbt.h"
+#include "stacks.h"
 
 enum { LINES_MOST = 64, NAME_MOST = 1024, COLUMNS = 80, SHOWN_MOST = 3 };
 
@@ -28,35 +28,17 @@ static bool add_site(struct sites *sites, struct site site) {
     return true;
 }
 
-static bool take_batch(struct sites *sites, const tsmith_batch *batch) {
-    const tsmith_track *track = tsmith_dictionary_track(sites->dictionary, tsmith_batch_track(batch));
+static bool take_call(void *context, uint32_t track, uint64_t correlation, uint32_t stack) {
+    struct sites *sites = context;
+    const tsmith_track *entry = tsmith_dictionary_track(sites->dictionary, track);
     const tsmith_process *process =
-        track ? tsmith_dictionary_process(sites->dictionary, track->process) : NULL;
-    uint64_t stack, correlation;
-    for (uint32_t row = 0; process && row < tsmith_batch_count(batch); row++)
-        if (tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack) && stack &&
-            tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &correlation) &&
-            !add_site(sites, (struct site){process->pid, correlation, (uint32_t)stack}))
-            return false;
-    return true;
+        entry ? tsmith_dictionary_process(sites->dictionary, entry->process) : NULL;
+    return !process || add_site(sites, (struct site){process->pid, correlation, stack});
 }
 
 void sites_read(struct sites *sites, const struct trace *trace) {
-    static const uint32_t fields[] = {TSMITH_FIELD_CORRELATION, TSMITH_FIELD_STACK};
-    const tsmith_scan scan = {.size = sizeof scan,
-                              .fields = fields,
-                              .field_count = sizeof fields / sizeof fields[0],
-                              .kinds = 1u << TSMITH_KIND_API};
-    tsmith_source *source = NULL;
-    const tsmith_batch *batch;
     *sites = (struct sites){.dictionary = trace->dictionary};
-    tsmith_status status = tsmith_sbt_scan(trace->file, &scan, &source, NULL);
-    while (status == TSMITH_OK) {
-        status = tsmith_source_next(source, &batch, NULL);
-        if (status == TSMITH_OK && !take_batch(sites, batch))
-            break;
-    }
-    tsmith_source_destroy(source);
+    (void)stacks_each_call(trace, take_call, sites); // without memory for more there are fewer
     if (!sites->count || tsmith_stack_names_create(trace->dictionary, &sites->names) != TSMITH_OK)
         sites->count = 0;
     else

@@ -41,27 +41,17 @@ static int by_correlation(const void *left, const void *right) {
     return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-static bool add_calls(struct stacks *stacks, const tsmith_batch *batch) {
+static bool each_of_batch(const tsmith_batch *batch, stacks_call_taker take, void *context) {
     uint64_t stack, correlation;
-    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-        if (!tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack) || !stack ||
-            !tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &correlation))
-            continue;
-        if (stacks->call_count == stacks->call_capacity) {
-            size_t capacity = stacks->call_capacity ? stacks->call_capacity * 2 : 1024;
-            struct stacks_call *calls = realloc(stacks->calls, capacity * sizeof *calls);
-            if (!calls)
-                return false;
-            stacks->calls = calls;
-            stacks->call_capacity = capacity;
-        }
-        stacks->calls[stacks->call_count++] = (struct stacks_call){correlation, (uint32_t)stack};
-    }
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++)
+        if (tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack) && stack &&
+            tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &correlation) &&
+            !take(context, tsmith_batch_track(batch), correlation, (uint32_t)stack))
+            return false;
     return true;
 }
 
-// Without memory for all of them none is used.
-static void read_calls(struct stacks *stacks, const struct trace *trace) {
+bool stacks_each_call(const struct trace *trace, stacks_call_taker take, void *context) {
     static const uint32_t fields[] = {TSMITH_FIELD_CORRELATION, TSMITH_FIELD_STACK};
     const tsmith_scan scan = {.size = sizeof scan,
                               .fields = fields,
@@ -69,16 +59,36 @@ static void read_calls(struct stacks *stacks, const struct trace *trace) {
                               .kinds = 1u << TSMITH_KIND_API};
     tsmith_source *source = NULL;
     const tsmith_batch *batch;
-    size_t kept = 0;
+    bool all = true;
     if (tsmith_dictionary_stack_count(trace->dictionary) <= 1)
-        return;
+        return true;
     tsmith_status status = tsmith_sbt_scan(trace->file, &scan, &source, NULL);
-    while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, NULL)) == TSMITH_OK)
-        if (!add_calls(stacks, batch)) {
-            stacks->call_count = 0;
-            break;
-        }
+    while (all && status == TSMITH_OK && (status = tsmith_source_next(source, &batch, NULL)) == TSMITH_OK)
+        all = each_of_batch(batch, take, context);
     tsmith_source_destroy(source);
+    return all;
+}
+
+static bool add_call(void *context, uint32_t track, uint64_t correlation, uint32_t stack) {
+    struct stacks *stacks = context;
+    (void)track;
+    if (stacks->call_count == stacks->call_capacity) {
+        size_t capacity = stacks->call_capacity ? stacks->call_capacity * 2 : 1024;
+        struct stacks_call *calls = realloc(stacks->calls, capacity * sizeof *calls);
+        if (!calls)
+            return false;
+        stacks->calls = calls;
+        stacks->call_capacity = capacity;
+    }
+    stacks->calls[stacks->call_count++] = (struct stacks_call){correlation, stack};
+    return true;
+}
+
+// Without memory for all of them none is used.
+static void read_calls(struct stacks *stacks, const struct trace *trace) {
+    size_t kept = 0;
+    if (!stacks_each_call(trace, add_call, stacks))
+        stacks->call_count = 0;
     if (stacks->call_count)
         qsort(stacks->calls, stacks->call_count, sizeof *stacks->calls, by_correlation);
     for (size_t i = 0; i < stacks->call_count; i++) {

@@ -23,6 +23,11 @@ struct stacks {
 bool stacks_open(struct stacks *stacks, struct trace *trace);
 void stacks_close(struct stacks *stacks);
 
+// Gives every call of the API that has a stack and a correlation to `take`, until that returns false: then this does, too. Damage
+// costs calls.
+typedef bool (*stacks_call_taker)(void *context, uint32_t track, uint64_t correlation, uint32_t stack);
+bool stacks_each_call(const struct trace *trace, stacks_call_taker take, void *context);
+
 // Whether an event of this kind is shown with the stack of the call that launched it, when it has none of its own (other
 // profilers take stacks of calls only).
 bool stacks_are_of_call(tsmith_kind kind);
