@@ -242,7 +242,8 @@ typedef enum tsmith_direction {
     X(NO_TIMING, 3, "no_timing", "the driver gave no times for a command")                                   \
     X(NO_COMPLETION, 4, "no_completion", "a command was launched and its completion was never seen")         \
     X(PROCESS_DIED, 5, "process_died", "the process ended while recording; its last record may be missing")  \
-    X(NO_MEMORY, 6, "no_memory", "no memory or no space for a ring")                                         \
+    X(NO_MEMORY, 6, "no_memory",                                                                             \
+      "no memory, no space or (of a process that became another user) no access for a ring")                 \
     X(CORRUPT, 7, "corrupt", "recorded bytes were damaged")                                                  \
     X(TABLE_FULL, 8, "table_full", "a table of names, tracks or pending commands was full")                  \
     X(UNTRACED, 9, "untraced", "a command of a kind that cannot be traced")                                  \
