@@ -59,6 +59,7 @@ const struct command analyze_entry = {
              "covers and what the trace does not tell. JSON and CSV have the same tables with every row.",
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_TRACE,
+    .operand_word = tsmith_analysis_name,
     .options = analyze_options,
     .examples = analyze_examples,
     .run = command_analyze,

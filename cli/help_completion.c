@@ -17,9 +17,9 @@ static void add_quoted(struct text *text, const char *cstr) {
     text_add_char(text, '\'');
 }
 
-static void add_word_list(struct text *text, const struct option *option) {
-    for (size_t i = 0; option->word && option->word(i); i++)
-        text_add_format(text, "%s%s", i ? " " : "", option->word(i));
+static void add_word_list(struct text *text, const char *(*word)(size_t index)) {
+    for (size_t i = 0; word && word(i); i++)
+        text_add_format(text, "%s%s", i ? " " : "", word(i));
 }
 
 static void add_command_names(struct text *text) {
@@ -46,7 +46,7 @@ static void add_bash_values(struct text *text) {
             add_bash_pattern(text, command, option);
             if (option->word) {
                 text_add_cstr(text, " words='");
-                add_word_list(text, option);
+                add_word_list(text, option->word);
                 text_add_format(text, "'; list=%d ;;\n", option->list);
             } else {
                 text_add_cstr(text, option->kind == VALUE_TRACE || option->kind == VALUE_FILE
@@ -65,6 +65,8 @@ static void add_bash_options(struct text *text) {
             text_add_format(text, "--%s ", option->name);
         for (const struct option *option = global_options; option->name; option++)
             text_add_format(text, "%s--%s", option == global_options ? "" : " ", option->name);
+        text_add_cstr(text, "'; operands='");
+        add_word_list(text, command->operand_word);
         text_add_format(text, "'; operand=%s ;;\n",
                         command->operand_kind == VALUE_PROGRAM   ? "program"
                         : command->operand_kind == VALUE_COMMAND ? "command"
@@ -78,7 +80,7 @@ void help_add_bash(struct text *text) {
                   "# bash completion for tracesmith, made by 'tracesmith help --as bash'\n"
                   "_tracesmith() {\n"
                   "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-                  "    local command= at=1 words= list=0 options= operand=none prefix=\n"
+                  "    local command= at=1 words= list=0 options= operands= operand=none prefix=\n"
                   "    COMPREPLY=()\n"
                   "    while [ $at -lt $COMP_CWORD ]; do\n"
                   "        case ${COMP_WORDS[at]} in -*) ;; *) command=${COMP_WORDS[at]}; break ;; esac\n"
@@ -109,7 +111,7 @@ void help_add_bash(struct text *text) {
                         "    case $operand:$current in\n"
                         "    *:-*) COMPREPLY=($(compgen -W \"$options\" -- \"$current\")) ;;\n"
                         "    program:*) COMPREPLY=($(compgen -c -f -- \"$current\")) ;;\n"
-                        "    file:*) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
+                        "    file:*) COMPREPLY=($(compgen -f -W \"$operands\" -- \"$current\")) ;;\n"
                         "    command:*) COMPREPLY=($(compgen -W '");
     add_command_names(text);
     text_add_cstr(text, "' -- \"$current\")) ;;\n"
@@ -147,7 +149,7 @@ static void add_zsh_option(struct text *text, const struct option *option) {
             text_add_format(&spec, ":%s:", option->argument);
             if (option->word) {
                 text_add_cstr(&spec, option->list ? "_values -s , value " : "(");
-                add_word_list(&spec, option);
+                add_word_list(&spec, option->word);
                 text_add_cstr(&spec, option->list ? "" : ")");
             } else if (option->kind == VALUE_TRACE || option->kind == VALUE_FILE) {
                 text_add_cstr(&spec, "_files");
@@ -173,8 +175,12 @@ static void add_zsh_command(struct text *text, const struct command *command) {
         text_add_cstr(text, " \\\n            '1:command:(");
         add_command_names(text);
         text_add_cstr(text, ")'");
+    } else if (command->operand_word) {
+        text_add_cstr(text, " \\\n            '*:file or name:{ _files; compadd -- ");
+        add_word_list(text, command->operand_word);
+        text_add_cstr(text, " }'");
     } else if (command->operands) {
-        text_add_cstr(text, " \\\n            '1:file:_files'");
+        text_add_format(text, " \\\n            '%s:file:_files'", command->operands_most > 1 ? "*" : "1");
     }
     text_add_cstr(text, "\n        ;;\n");
 }
@@ -223,7 +229,7 @@ static void add_fish_option(struct text *text, const char *condition, const stru
     add_quoted(text, option->doc);
     if (option->word) {
         text_add_cstr(text, option->list ? " -x -a '(__fish_append , " : " -x -a '");
-        add_word_list(text, option);
+        add_word_list(text, option->word);
         text_add_cstr(text, option->list ? ")'" : "'");
     } else if (option->argument) {
         text_add_cstr(text, option->kind == VALUE_TRACE || option->kind == VALUE_FILE ? " -r -F" : " -x");
@@ -255,6 +261,10 @@ void help_add_fish(struct text *text) {
         } else if (command->operand_kind == VALUE_PROGRAM) {
             text_add_format(text, "complete -c tracesmith -n '%s' -F -a '(__fish_complete_command)'\n",
                             text_cstr(&condition));
+        } else if (command->operand_word) {
+            text_add_format(text, "complete -c tracesmith -n '%s' -F -a '", text_cstr(&condition));
+            add_word_list(text, command->operand_word);
+            text_add_cstr(text, "'\n");
         } else if (!command->operands) {
             text_add_format(text, "complete -c tracesmith -n '%s' -f\n", text_cstr(&condition));
         }

@@ -169,7 +169,12 @@ static bool parse_option(const char *word, const char *next, struct invocation *
         out->repeated[out->repeated_count].option = option;
         out->repeated[out->repeated_count++].value = attached;
     }
-    out->values[option - parsing->options] = option->argument ? attached : "";
+    const char **value = &out->values[option - parsing->options];
+    if (option->list && !option->repeated && *value) {
+        complain("option '%s' is given twice: name all at once, separated by commas", word);
+        return false;
+    }
+    *value = option->argument ? attached : "";
     return !option->argument || (option->optional && !*attached) || check_words(option, attached);
 }
 

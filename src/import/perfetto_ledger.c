@@ -63,7 +63,7 @@ static void put(struct ledger *ledger, tsmith_reason reason, uint64_t lost, cons
 }
 
 static void count(struct pf *pf, const char *what, uint64_t number) {
-    char key[64], value[24];
+    char key[128], value[24];
     (void)snprintf(key, sizeof key, "import.%s", what);
     (void)snprintf(value, sizeof value, "%" PRIu64, number);
     tsmith_dictionary_set_attribute(pf->dictionary, key, value);

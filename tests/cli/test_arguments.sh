@@ -68,6 +68,7 @@ expect 2 'is no size' profile -b 3Q true
 expect 2 'is no size' profile --buffer=0 true
 expect 2 'drop-newest, drop-oldest, block' profile --overflow never true
 expect 2 'opencl' profile --api metal true
+expect 2 'given twice' profile --api opencl --api cuda true
 expect 2 "there is no command" help nonsense
 expect 2 'is no number' benchmark -n 0
 expect 2 'what to do with' devices now

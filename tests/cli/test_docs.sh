@@ -81,4 +81,5 @@ expect kernel,memcpy tracesmith view --type kernel,memc
 expect drop-oldest tracesmith profile --overflow drop-o
 expect view tracesmith help v
 expect markdown tracesmith help --as m
+expect callsites tracesmith analyze page.sbt calls
 (cd "$work" && expect page.1 tracesmith view pag)
