@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file per process, of whole records, which are put where the file is mapped: what a process left behind that was killed ends
-// with at most one torn record, and then zeros. Rules: recorder.h.
+// with zeros after its last whole record. Rules: recorder.h.
 //
 // The descriptor is one of the program's: it counts on the lowest free number, closes ranges of what it does not know (before
 // it becomes a daemon, say), and what it opens next may get the number that was ours. So the file lies high, is known by its
@@ -66,8 +66,13 @@ static bool fits(size_t length) {
     return window && length <= window_at + window_bytes - recorder.written;
 }
 
+// Its first bytes, which are no zeros, come last: a process that is killed within leaves no part of a record that looks whole.
 static void put(const uint8_t *bytes, size_t length) {
-    memcpy(window + (recorder.written - window_at), bytes, length);
+    enum { FIRST = 4 };
+    uint8_t *at = window + (recorder.written - window_at);
+    memcpy(at + FIRST, bytes + FIRST, length - FIRST);
+    atomic_thread_fence(memory_order_release);
+    memcpy(at, bytes, FIRST);
     recorder.written += length;
 }
 
