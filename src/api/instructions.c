@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "capture/launch.h"
 #include "capture/launch_agents.h"
@@ -16,29 +17,8 @@
 
 enum { STEPS_MOST = 1000000, FINDINGS_MOST = 10000 };
 
-const char *tsmith_address_space_name(tsmith_address_space space) {
-    switch (space) {
-#define NAME_CASE(NAME, number, name)                                                                        \
-    case TSMITH_ADDRESS_SPACE_##NAME:                                                                        \
-        return name;
-        TSMITH_ADDRESS_SPACE_TABLE(NAME_CASE)
-#undef NAME_CASE
-    default:
-        return NULL;
-    }
-}
-
-const char *tsmith_finding_name(tsmith_finding_kind kind) {
-    switch (kind) {
-#define NAME_CASE(NAME, number, name, doc)                                                                   \
-    case TSMITH_FINDING_##NAME:                                                                              \
-        return name;
-        TSMITH_FINDING_TABLE(NAME_CASE)
-#undef NAME_CASE
-    default:
-        return NULL;
-    }
-}
+NAMES_DEFINE(tsmith_address_space_name, tsmith_address_space, TSMITH_ADDRESS_SPACE_TABLE, NAMES_NAME, NULL)
+NAMES_DEFINE(tsmith_finding_name, tsmith_finding_kind, TSMITH_FINDING_TABLE, NAMES_NAME, NULL)
 
 // ---- what the plugin hands over
 

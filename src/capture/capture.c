@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "capture/collect.h"
 #include "capture/joined.h"
@@ -69,16 +70,7 @@ struct tsmith_capture {
     char note[1024];
 };
 
-const char *tsmith_overflow_name(tsmith_overflow overflow) {
-    switch (overflow) {
-#define NAME_CASE(NAME, number, text, doc)                                                                   \
-    case TSMITH_OVERFLOW_##NAME:                                                                             \
-        return text;
-        TSMITH_OVERFLOW_TABLE(NAME_CASE)
-#undef NAME_CASE
-    }
-    return NULL;
-}
+NAMES_DEFINE(tsmith_overflow_name, tsmith_overflow, TSMITH_OVERFLOW_TABLE, NAMES_NAME, NULL)
 
 int tsmith_overflow_find(const char *name, tsmith_overflow *out) {
 #define NAME_TEST(NAME, number, text, doc)                                                                   \

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "tracesmith/dictionary.h"
 
 static const tsmith_field_info fields[TSMITH_FIELD_LIMIT] = {
@@ -22,22 +23,8 @@ uint32_t tsmith_field_find(const char *name) {
     return TSMITH_FIELD_NONE;
 }
 
-#define NAME_CASE(NAME, number, name, doc)                                                                   \
-    case number:                                                                                             \
-        return name;
-#define DOC_CASE(NAME, number, name, doc)                                                                    \
-    case number:                                                                                             \
-        return doc;
-
-const char *tsmith_kind_name(tsmith_kind kind) {
-    switch ((int)kind) { TSMITH_KIND_TABLE(NAME_CASE) }
-    return NULL;
-}
-
-const char *tsmith_kind_doc(tsmith_kind kind) {
-    switch ((int)kind) { TSMITH_KIND_TABLE(DOC_CASE) }
-    return NULL;
-}
+NAMES_DEFINE(tsmith_kind_name, tsmith_kind, TSMITH_KIND_TABLE, NAMES_NAME, NULL)
+NAMES_DEFINE(tsmith_kind_doc, tsmith_kind, TSMITH_KIND_TABLE, NAMES_DOC, NULL)
 
 tsmith_kind tsmith_kind_find(const char *name) {
     for (int kind = 1; kind < TSMITH_KIND_LIMIT; kind++) {
@@ -48,34 +35,16 @@ tsmith_kind tsmith_kind_find(const char *name) {
     return TSMITH_KIND_NONE;
 }
 
-const char *tsmith_operation_name(tsmith_operation operation) {
-    switch ((int)operation) { TSMITH_OPERATION_TABLE(NAME_CASE) }
-    return NULL;
-}
-
-const char *tsmith_direction_name(tsmith_direction direction) {
-    switch ((int)direction) { TSMITH_DIRECTION_TABLE(NAME_CASE) }
-    return NULL;
-}
-
-const char *tsmith_reason_name(tsmith_reason reason) {
-    switch ((int)reason) { TSMITH_REASON_TABLE(NAME_CASE) }
-    return NULL;
-}
-
-const char *tsmith_reason_doc(tsmith_reason reason) {
-    switch ((int)reason) { TSMITH_REASON_TABLE(DOC_CASE) }
-    return NULL;
-}
+NAMES_DEFINE(tsmith_operation_name, tsmith_operation, TSMITH_OPERATION_TABLE, NAMES_NAME, NULL)
+NAMES_DEFINE(tsmith_direction_name, tsmith_direction, TSMITH_DIRECTION_TABLE, NAMES_NAME, NULL)
+NAMES_DEFINE(tsmith_reason_name, tsmith_reason, TSMITH_REASON_TABLE, NAMES_NAME, NULL)
+NAMES_DEFINE(tsmith_reason_doc, tsmith_reason, TSMITH_REASON_TABLE, NAMES_DOC, NULL)
 
 bool tsmith_reason_is_of_events(tsmith_reason reason) {
     return reason != TSMITH_REASON_NO_STACK && reason != TSMITH_REASON_PARTIAL_STACK;
 }
 
-const char *tsmith_track_kind_name(tsmith_track_kind kind) {
-    switch ((int)kind) { TSMITH_TRACK_KIND_TABLE(NAME_CASE) }
-    return NULL;
-}
+NAMES_DEFINE(tsmith_track_kind_name, tsmith_track_kind, TSMITH_TRACK_KIND_TABLE, NAMES_NAME, NULL)
 
 static const struct {
     const char *name;

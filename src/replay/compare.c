@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
+
 size_t element_bytes(tsmith_element element) {
     switch (element) {
 #define BYTES_CASE(NAME, number, name, bytes)                                                                \
@@ -16,17 +18,7 @@ size_t element_bytes(tsmith_element element) {
     }
 }
 
-const char *tsmith_element_name(tsmith_element element) {
-    switch (element) {
-#define NAME_CASE(NAME, number, name, bytes)                                                                 \
-    case TSMITH_ELEMENT_##NAME:                                                                              \
-        return name;
-        TSMITH_ELEMENT_TABLE(NAME_CASE)
-#undef NAME_CASE
-    default:
-        return NULL;
-    }
-}
+NAMES_DEFINE(tsmith_element_name, tsmith_element, TSMITH_ELEMENT_TABLE, NAMES_NAME, NULL)
 
 static bool is_float(tsmith_element element) {
     return element == TSMITH_ELEMENT_F16 || element == TSMITH_ELEMENT_F32 || element == TSMITH_ELEMENT_F64;

@@ -3,32 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "replay/plan.h"
 
-const char *tsmith_hazard_trial_name(tsmith_hazard_trial trial) {
-    switch (trial) {
-#define TRIAL_CASE(NAME, number, name, doc)                                                                  \
-    case TSMITH_HAZARD_TRIAL_##NAME:                                                                         \
-        return name;
-        TSMITH_HAZARD_TRIAL_TABLE(TRIAL_CASE)
-#undef TRIAL_CASE
-    default:
-        return NULL;
-    }
-}
-
-const char *tsmith_hazard_kind_name(tsmith_hazard_kind kind) {
-    switch (kind) {
-#define NAME_CASE(NAME, number, name, doc)                                                                   \
-    case TSMITH_HAZARD_##NAME:                                                                               \
-        return name;
-        TSMITH_HAZARD_TABLE(NAME_CASE)
-#undef NAME_CASE
-    default:
-        return NULL;
-    }
-}
+NAMES_DEFINE(tsmith_hazard_trial_name, tsmith_hazard_trial, TSMITH_HAZARD_TRIAL_TABLE, NAMES_NAME, NULL)
+NAMES_DEFINE(tsmith_hazard_kind_name, tsmith_hazard_kind, TSMITH_HAZARD_TABLE, NAMES_NAME, NULL)
 
 tsmith_status tsmith_plan_create(tsmith_recording *recording, tsmith_plan **out, tsmith_error *error) {
     *out = NULL;

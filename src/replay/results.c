@@ -7,18 +7,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/names.h"
 
-const char *tsmith_verdict_name(tsmith_verdict verdict) {
-    switch (verdict) {
-#define NAME_CASE(NAME, number, name, doc)                                                                   \
-    case TSMITH_VERDICT_##NAME:                                                                              \
-        return name;
-        TSMITH_VERDICT_TABLE(NAME_CASE)
-#undef NAME_CASE
-    default:
-        return NULL;
-    }
-}
+NAMES_DEFINE(tsmith_verdict_name, tsmith_verdict, TSMITH_VERDICT_TABLE, NAMES_NAME, NULL)
 
 static const char *what_of(const struct recorded_process *process, size_t record) {
     const struct recording_record *at = &process->records[record];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "state/sweep.h"
 
@@ -342,20 +343,5 @@ tsmith_interval tsmith_simulation_command(const tsmith_simulation *simulation, u
                                                : (tsmith_interval){0, 0};
 }
 
-const char *tsmith_policy_name(tsmith_policy policy) {
-    static const char *const NAMES[] = {
-#define POLICY_NAME(NAME, number, name, doc) [number] = name,
-        TSMITH_POLICY_TABLE(POLICY_NAME)
-#undef POLICY_NAME
-    };
-    return (unsigned)policy < TSMITH_POLICY_LIMIT ? NAMES[policy] : "?";
-}
-
-const char *tsmith_policy_doc(tsmith_policy policy) {
-    static const char *const DOCS[] = {
-#define POLICY_DOC(NAME, number, name, doc) [number] = doc,
-        TSMITH_POLICY_TABLE(POLICY_DOC)
-#undef POLICY_DOC
-    };
-    return (unsigned)policy < TSMITH_POLICY_LIMIT ? DOCS[policy] : "?";
-}
+NAMES_DEFINE(tsmith_policy_name, tsmith_policy, TSMITH_POLICY_TABLE, NAMES_NAME, "?")
+NAMES_DEFINE(tsmith_policy_doc, tsmith_policy, TSMITH_POLICY_TABLE, NAMES_DOC, "?")

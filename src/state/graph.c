@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/names.h"
 #include "base/status.h"
 
 const bool graph_from_end[TSMITH_EDGE_LIMIT] = {
@@ -125,14 +126,7 @@ uint64_t tsmith_graph_contradicted(const tsmith_graph *graph, tsmith_edge_kind k
     return (unsigned)kind < TSMITH_EDGE_LIMIT ? graph->contradicted[kind] : 0;
 }
 
-const char *tsmith_edge_kind_name(tsmith_edge_kind kind) {
-    static const char *const NAMES[] = {
-#define EDGE_NAME(NAME, number, name, from_end, to_end, doc) [number] = name,
-        TSMITH_EDGE_TABLE(EDGE_NAME)
-#undef EDGE_NAME
-    };
-    return (unsigned)kind < TSMITH_EDGE_LIMIT ? NAMES[kind] : "?";
-}
+NAMES_DEFINE(tsmith_edge_kind_name, tsmith_edge_kind, TSMITH_EDGE_TABLE, NAMES_NAME, "?")
 
 const char *tsmith_edge_kind_doc(tsmith_edge_kind kind) {
     static const char *const DOCS[] = {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "state/sweep.h"
 
@@ -246,20 +247,5 @@ tsmith_coarse tsmith_state_coarse(tsmith_state state) {
     return (unsigned)state < TSMITH_STATE_LIMIT ? STATES[state].coarse : TSMITH_COARSE_UNKNOWN;
 }
 
-const char *tsmith_coarse_name(tsmith_coarse coarse) {
-    static const char *const NAMES[] = {
-#define COARSE_NAME(NAME, number, name, doc) [number] = name,
-        TSMITH_COARSE_TABLE(COARSE_NAME)
-#undef COARSE_NAME
-    };
-    return (unsigned)coarse < TSMITH_COARSE_LIMIT ? NAMES[coarse] : "?";
-}
-
-const char *tsmith_block_name(tsmith_block block) {
-    static const char *const NAMES[] = {
-#define BLOCK_NAME(NAME, number, name, doc) [number] = name,
-        TSMITH_BLOCK_TABLE(BLOCK_NAME)
-#undef BLOCK_NAME
-    };
-    return (unsigned)block < TSMITH_BLOCK_LIMIT ? NAMES[block] : "?";
-}
+NAMES_DEFINE(tsmith_coarse_name, tsmith_coarse, TSMITH_COARSE_TABLE, NAMES_NAME, "?")
+NAMES_DEFINE(tsmith_block_name, tsmith_block, TSMITH_BLOCK_TABLE, NAMES_NAME, "?")

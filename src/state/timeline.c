@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "state/names.h"
 
@@ -502,23 +503,8 @@ GETTER(threads, thread, tsmith_thread)
 GETTER(waits, wait, uint32_t)
 GETTER(holes, hole, tsmith_hole)
 
-const char *tsmith_work_name(tsmith_work work) {
-    static const char *const NAMES[] = {
-#define WORK_NAME(NAME, number, name, doc) [number] = name,
-        TSMITH_WORK_TABLE(WORK_NAME)
-#undef WORK_NAME
-    };
-    return (unsigned)work < TSMITH_WORK_LIMIT ? NAMES[work] : "?";
-}
-
-const char *tsmith_call_role_name(tsmith_call_role role) {
-    static const char *const NAMES[] = {
-#define CALL_NAME(NAME, number, name, doc) [number] = name,
-        TSMITH_CALL_TABLE(CALL_NAME)
-#undef CALL_NAME
-    };
-    return (unsigned)role < TSMITH_CALL_LIMIT ? NAMES[role] : "?";
-}
+NAMES_DEFINE(tsmith_work_name, tsmith_work, TSMITH_WORK_TABLE, NAMES_NAME, "?")
+NAMES_DEFINE(tsmith_call_role_name, tsmith_call_role, TSMITH_CALL_TABLE, NAMES_NAME, "?")
 
 int64_t timeline_enqueued(const tsmith_timeline *timeline, const tsmith_command *command) {
     if (command->call != TSMITH_INDEX_NONE)
