@@ -47,8 +47,7 @@ struct command {
     size_t operands_least;
     size_t operands_most;
     enum value_kind operand_kind; // VALUE_PROGRAM: everything from the first operand on is the program's
-    const char *(*operand_word)(
-        size_t index); // what operands may be beside it, by index; NULL after the last
+    const char *(*operand_word)(size_t index); // what else an operand may be; NULL after the last
     const struct option *options;
     const struct example *examples;
     int (*run)(const struct invocation *invocation); // returns the exit code
