@@ -126,12 +126,19 @@ bool library_load(char *why, size_t size) {
     const char *asked = secure_getenv("TRACESMITH_CUPTI");
     void *library = open_library();
     struct link_map *map = NULL;
+    if (!library && asked && *asked) {
+        const char *error = dlerror(); // begins with the name
+        snprintf(why, size,
+                 "CUDA work is not recorded: TRACESMITH_CUPTI names no library: %s; set it to the path of "
+                 "libcupti, or unset it to have that looked for",
+                 error ? error : asked);
+        return false;
+    }
     if (!library) {
-        snprintf(
-            why, size,
-            "CUDA work is not recorded: libcupti was not found%s%s; install CUPTI (it comes with the CUDA "
-            "toolkit, or as the package cuda-cupti or nvidia-cuda-cupti) or set TRACESMITH_CUPTI to its path",
-            asked ? " as " : "", asked ? asked : "");
+        snprintf(why, size,
+                 "CUDA work is not recorded: libcupti was not found; install CUPTI (it comes with the CUDA "
+                 "toolkit, or as the package cuda-cupti or nvidia-cuda-cupti) or set TRACESMITH_CUPTI to its "
+                 "path");
         return false;
     }
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)

@@ -41,7 +41,9 @@ refused() {
 
 TRACESMITH_CUPTI=$work/none.so
 export TRACESMITH_CUPTI
-refused missing 'not found as .*none.so; install CUPTI.*set TRACESMITH_CUPTI'
+refused missing 'TRACESMITH_CUPTI names no library: .*none.so: .*No such file.*; set it to the path of libcupti'
+TRACESMITH_CUPTI=/etc/passwd
+refused text 'TRACESMITH_CUPTI names no library: /etc/passwd: .*; set it to the path of libcupti'
 TRACESMITH_CUPTI=$doubles/libcuda.so.1
 refused wrong 'is not whole, or too old; CUPTI of CUDA 11.0 or newer is needed'
 unset TRACESMITH_CUPTI
