@@ -274,8 +274,10 @@ static bool take_stack(struct rows *rows, const struct watch_stack *record, size
     return true;
 }
 
-// As the processor hands over a value, whose upper bits may be anything.
+// As the processor hands over a value, whose upper bits may be anything. 0 where there is none.
 static uint64_t bits_of(const struct agent_bpf_value *value, uint64_t bits) {
+    if (!value->bytes)
+        return 0;
     const unsigned unused = value->bytes < 8 ? 64 - 8u * value->bytes : 0;
     bits <<= unused;
     return value->is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
