@@ -26,23 +26,31 @@ bool host_clock_add(struct host_clock *clock, int64_t clock_time, int64_t trace_
     return true;
 }
 
-static bool read_pairs(struct host_clock *clock, const tsmith_dictionary *dictionary, const char *name,
-                       int64_t error_most) {
-    bool room = true;
-    for (uint32_t i = 1; room && i < tsmith_dictionary_clock_pair_count(dictionary); i++) {
+// Whether a comparison is of the clock of this name of this machine.
+static bool is_of(const tsmith_dictionary *dictionary, const tsmith_clock_pair *pair, const char *name) {
+    const tsmith_clock *of = tsmith_dictionary_clock(dictionary, pair->clock);
+    return of && !of->process && !of->device &&
+           strcmp(tsmith_dictionary_string(dictionary, of->name).bytes, name) == 0;
+}
+
+// Comparisons taken while this machine was busy are loose: those that are several times as loose as the best would only pull
+// what lies between them away.
+bool host_clock_read(struct host_clock *clock, const tsmith_dictionary *dictionary, const char *name) {
+    enum { LOOSEST = 4 };
+    const uint32_t count = tsmith_dictionary_clock_pair_count(dictionary);
+    int64_t least = INT64_MAX / LOOSEST;
+    for (uint32_t i = 1; i < count; i++) {
         const tsmith_clock_pair *pair = tsmith_dictionary_clock_pair(dictionary, i);
-        const tsmith_clock *of = tsmith_dictionary_clock(dictionary, pair->clock);
-        if (of && !of->process && !of->device && pair->error <= error_most &&
-            strcmp(tsmith_dictionary_string(dictionary, of->name).bytes, name) == 0)
+        if (is_of(dictionary, pair, name) && pair->error < least)
+            least = pair->error > 0 ? pair->error : 1;
+    }
+    bool room = true;
+    for (uint32_t i = 1; room && i < count; i++) {
+        const tsmith_clock_pair *pair = tsmith_dictionary_clock_pair(dictionary, i);
+        if (is_of(dictionary, pair, name) && pair->error <= least * LOOSEST)
             room = host_clock_add(clock, pair->clock_time, pair->trace_time);
     }
     return room;
-}
-
-bool host_clock_read(struct host_clock *clock, const tsmith_dictionary *dictionary, const char *name) {
-    enum { TIGHT = 1000 }; // ns; looser ones, taken on a busy machine, only where there are no others
-    const bool room = read_pairs(clock, dictionary, name, TIGHT);
-    return room && (clock->count || read_pairs(clock, dictionary, name, INT64_MAX));
 }
 
 bool host_clock_add_now(struct host_clock *clock, clockid_t id) {

@@ -12,7 +12,7 @@ static const int64_t FIRST_BASELINE = 2000000;       // ns
 static const int64_t INTERVAL = 250000000;           // ns between calibrations
 static const uint32_t INTERVAL_DOUBLES_AFTER = 1024; // segments: a day fits in LAYOUT_SEGMENTS
 static const uint64_t UNIT = 1ull << 32;
-enum { OFFSET_ATTEMPTS = 4 };
+enum { OFFSET_ATTEMPTS = 16 };
 
 int64_t session_clock_offset_of(clockid_t other, int64_t *error) {
     int64_t best = INT64_MAX, offset = 0;
