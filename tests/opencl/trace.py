@@ -5,7 +5,7 @@ import sys
 from collections import Counter, defaultdict
 
 # Host times are read from another clock than the device's; both are placed on the trace clock within the error bound
-# that the trace states, tens of ns. Ends of calls may be off by that much.
+# that the trace states, tens of ns. Calls may be off by that much.
 CLOCK_ERROR = 1000
 
 
@@ -67,7 +67,7 @@ class Trace:
                 continue
             timed += 1
             end = command["start"] + command["duration"]
-            expect(call["start"] <= command["queued"], f"queued before its call: {call} {command}")
+            expect(call["start"] <= command["queued"] + CLOCK_ERROR, f"queued before its call: {call} {command}")
             expect(command["queued"] <= call["start"] + call["duration"] + CLOCK_ERROR, f"queued after its call: {call} {command}")
             expect(command["queued"] <= command["submitted"] <= command["start"] <= end, f"out of order: {command}")
             expect(command.get("completed", end) >= end, f"complete before its end: {command}")
