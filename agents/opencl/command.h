@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call of the API, as its wrapper sees it, and what is written of it. Rules: agent.h.
 //
-// A wrapper of an enqueue looks like this:
-//     struct command command;
-//     if (!command_begin(&command, CALL_clEnqueueReadBuffer, queue, blocking, event))
-//         return agent.next.clEnqueueReadBuffer(...);             // not recorded
-//     const cl_int result = agent.next.clEnqueueReadBuffer(..., command.event);
-//     command_returned(&command, result);
-//     command_copy(&command, ...);                               // what it was
-//     return command_end(&command, result, wait_count, waits);
-// A call that enqueues nothing uses struct call alone.
+// The wrapper of an enqueue is one ENQUEUE, below. A call that enqueues nothing uses struct call alone.
 #ifndef OPENCL_COMMAND_H
 #define OPENCL_COMMAND_H
 
@@ -87,6 +79,19 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
 // Writes the API event, hands the command over to pending.c, and after a blocking call the SYNC event.
 // Returns `result`.
 cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits);
+
+// The whole body of an enqueue's wrapper, whose own parameters are named queue, count, waits and event: `what` says of
+// `command` what it was (a call of one of the functions above); then come the arguments for the driver without the event,
+// which is its last. What has not this form does the same by hand: the launch with its probe, the maps, which return a
+// pointer, and the calls of OpenCL 1.0, which lack a wait list or an event.
+#define ENQUEUE(name, blocking, what, ...)                                                                   \
+    struct command command;                                                                                  \
+    if (!command_begin(&command, CALL_##name, queue, blocking, event))                                       \
+        return agent.next.name(__VA_ARGS__, event); /* not recorded */                                       \
+    const cl_int result = agent.next.name(__VA_ARGS__, command.event);                                       \
+    command_returned(&command);                                                                              \
+    what;                                                                                                    \
+    return command_end(&command, result, count, waits)
 
 // Somebody waited, for all of a queue or for these commands; `call` has its ends.
 void sync_record(const struct call *call, tsmith_operation operation, uint32_t wait_count,

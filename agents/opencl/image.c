@@ -13,88 +13,53 @@ static uint64_t image_bytes(cl_mem image, const size_t *region) {
 cl_int layer_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
                                 const size_t *region, size_t row, size_t slice, void *to, cl_uint count,
                                 const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueReadImage, queue, blocking_of(blocking), event))
-        return agent.next.clEnqueueReadImage(queue, image, blocking, origin, region, row, slice, to, count,
-                                             waits, event);
-    const cl_int result = agent.next.clEnqueueReadImage(queue, image, blocking, origin, region, row, slice,
-                                                        to, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_READ_IMAGE, TSMITH_DIRECTION_DEVICE_TO_HOST,
-                 image_bytes(image, region), image, NULL);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueReadImage, blocking_of(blocking),
+            command_copy(&command, TSMITH_OPERATION_READ_IMAGE, TSMITH_DIRECTION_DEVICE_TO_HOST,
+                         image_bytes(image, region), image, NULL),
+            queue, image, blocking, origin, region, row, slice, to, count, waits);
 }
 
 cl_int layer_clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
                                  const size_t *region, size_t row, size_t slice, const void *from,
                                  cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueWriteImage, queue, blocking_of(blocking), event))
-        return agent.next.clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice, from, count,
-                                              waits, event);
-    const cl_int result = agent.next.clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice,
-                                                         from, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_WRITE_IMAGE, TSMITH_DIRECTION_HOST_TO_DEVICE,
-                 image_bytes(image, region), NULL, image);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueWriteImage, blocking_of(blocking),
+            command_copy(&command, TSMITH_OPERATION_WRITE_IMAGE, TSMITH_DIRECTION_HOST_TO_DEVICE,
+                         image_bytes(image, region), NULL, image),
+            queue, image, blocking, origin, region, row, slice, from, count, waits);
 }
 
 cl_int layer_clEnqueueCopyImage(cl_command_queue queue, cl_mem source, cl_mem destination,
                                 const size_t *source_origin, const size_t *destination_origin,
                                 const size_t *region, cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueCopyImage, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueCopyImage(queue, source, destination, source_origin, destination_origin,
-                                             region, count, waits, event);
-    const cl_int result = agent.next.clEnqueueCopyImage(
-        queue, source, destination, source_origin, destination_origin, region, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_COPY_IMAGE, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
-                 image_bytes(source, region), source, destination);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueCopyImage, BLOCKING_NEVER,
+            command_copy(&command, TSMITH_OPERATION_COPY_IMAGE, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
+                         image_bytes(source, region), source, destination),
+            queue, source, destination, source_origin, destination_origin, region, count, waits);
 }
 
 cl_int layer_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem source, cl_mem destination,
                                         const size_t *origin, const size_t *region, size_t offset,
                                         cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueCopyImageToBuffer, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueCopyImageToBuffer(queue, source, destination, origin, region, offset,
-                                                     count, waits, event);
-    const cl_int result = agent.next.clEnqueueCopyImageToBuffer(queue, source, destination, origin, region,
-                                                                offset, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_COPY_IMAGE_TO_BUFFER, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
-                 image_bytes(source, region), source, destination);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueCopyImageToBuffer, BLOCKING_NEVER,
+            command_copy(&command, TSMITH_OPERATION_COPY_IMAGE_TO_BUFFER, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
+                         image_bytes(source, region), source, destination),
+            queue, source, destination, origin, region, offset, count, waits);
 }
 
 cl_int layer_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem source, cl_mem destination,
                                         size_t offset, const size_t *origin, const size_t *region,
                                         cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueCopyBufferToImage, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueCopyBufferToImage(queue, source, destination, offset, origin, region,
-                                                     count, waits, event);
-    const cl_int result = agent.next.clEnqueueCopyBufferToImage(queue, source, destination, offset, origin,
-                                                                region, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_COPY_BUFFER_TO_IMAGE, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
-                 image_bytes(destination, region), source, destination);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueCopyBufferToImage, BLOCKING_NEVER,
+            command_copy(&command, TSMITH_OPERATION_COPY_BUFFER_TO_IMAGE, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
+                         image_bytes(destination, region), source, destination),
+            queue, source, destination, offset, origin, region, count, waits);
 }
 
 cl_int layer_clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *color, const size_t *origin,
                                 const size_t *region, cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueFillImage, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueFillImage(queue, image, color, origin, region, count, waits, event);
-    const cl_int result =
-        agent.next.clEnqueueFillImage(queue, image, color, origin, region, count, waits, command.event);
-    command_returned(&command);
-    command_fill(&command, TSMITH_OPERATION_FILL_IMAGE, image_bytes(image, region), image);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueFillImage, BLOCKING_NEVER,
+            command_fill(&command, TSMITH_OPERATION_FILL_IMAGE, image_bytes(image, region), image), queue,
+            image, color, origin, region, count, waits);
 }
 
 void *layer_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
@@ -117,48 +82,28 @@ void *layer_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool bloc
 
 cl_int layer_clEnqueueAcquireGLObjects(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
                                        cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueAcquireGLObjects, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueAcquireGLObjects(queue, memory_count, memory, count, waits, event);
-    const cl_int result =
-        agent.next.clEnqueueAcquireGLObjects(queue, memory_count, memory, count, waits, command.event);
-    command_returned(&command);
-    command.name = agent_call_name(CALL_clEnqueueAcquireGLObjects);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueAcquireGLObjects, BLOCKING_NEVER,
+            command.name = agent_call_name(CALL_clEnqueueAcquireGLObjects), queue, memory_count, memory,
+            count, waits);
 }
 
 cl_int layer_clEnqueueReleaseGLObjects(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
                                        cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueReleaseGLObjects, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueReleaseGLObjects(queue, memory_count, memory, count, waits, event);
-    const cl_int result =
-        agent.next.clEnqueueReleaseGLObjects(queue, memory_count, memory, count, waits, command.event);
-    command_returned(&command);
-    command.name = agent_call_name(CALL_clEnqueueReleaseGLObjects);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueReleaseGLObjects, BLOCKING_NEVER,
+            command.name = agent_call_name(CALL_clEnqueueReleaseGLObjects), queue, memory_count, memory,
+            count, waits);
 }
 
 cl_int layer_clEnqueueAcquireEGLObjectsKHR(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
                                            cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueAcquireEGLObjectsKHR, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueAcquireEGLObjectsKHR(queue, memory_count, memory, count, waits, event);
-    const cl_int result =
-        agent.next.clEnqueueAcquireEGLObjectsKHR(queue, memory_count, memory, count, waits, command.event);
-    command_returned(&command);
-    command.name = agent_call_name(CALL_clEnqueueAcquireEGLObjectsKHR);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueAcquireEGLObjectsKHR, BLOCKING_NEVER,
+            command.name = agent_call_name(CALL_clEnqueueAcquireEGLObjectsKHR), queue, memory_count, memory,
+            count, waits);
 }
 
 cl_int layer_clEnqueueReleaseEGLObjectsKHR(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
                                            cl_uint count, const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueReleaseEGLObjectsKHR, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueReleaseEGLObjectsKHR(queue, memory_count, memory, count, waits, event);
-    const cl_int result =
-        agent.next.clEnqueueReleaseEGLObjectsKHR(queue, memory_count, memory, count, waits, command.event);
-    command_returned(&command);
-    command.name = agent_call_name(CALL_clEnqueueReleaseEGLObjectsKHR);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueReleaseEGLObjectsKHR, BLOCKING_NEVER,
+            command.name = agent_call_name(CALL_clEnqueueReleaseEGLObjectsKHR), queue, memory_count, memory,
+            count, waits);
 }

@@ -89,29 +89,18 @@ cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl
 cl_int layer_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *waits,
                            cl_event *event) {
     static const size_t one[] = {1};
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueTask, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueTask(queue, kernel, count, waits, event);
-    const cl_int result = agent.next.clEnqueueTask(queue, kernel, count, waits, command.event);
-    command_returned(&command);
-    command_kernel(&command, TSMITH_OPERATION_TASK, kernel, 1, NULL, one, one);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueTask, BLOCKING_NEVER,
+            command_kernel(&command, TSMITH_OPERATION_TASK, kernel, 1, NULL, one, one), queue, kernel, count,
+            waits);
 }
 
 cl_int layer_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
                                    void *arguments, size_t argument_bytes, cl_uint memory_count,
                                    const cl_mem *memory, const void **places, cl_uint count,
                                    const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueNativeKernel, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueNativeKernel(queue, function, arguments, argument_bytes, memory_count,
-                                                memory, places, count, waits, event);
-    const cl_int result =
-        agent.next.clEnqueueNativeKernel(queue, function, arguments, argument_bytes, memory_count, memory,
-                                         places, count, waits, command.event);
-    command_returned(&command);
-    command_plain(&command, CLASS_HOST, TSMITH_OPERATION_NATIVE);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueNativeKernel, BLOCKING_NEVER,
+            command_plain(&command, CLASS_HOST, TSMITH_OPERATION_NATIVE), queue, function, arguments,
+            argument_bytes, memory_count, memory, places, count, waits);
 }
 
 // The marker without a wait list has no form without an event: NULL is an error there, and stays one.
@@ -126,23 +115,14 @@ cl_int layer_clEnqueueMarker(cl_command_queue queue, cl_event *event) {
 
 cl_int layer_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *waits,
                                          cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueMarkerWithWaitList, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueMarkerWithWaitList(queue, count, waits, event);
-    const cl_int result = agent.next.clEnqueueMarkerWithWaitList(queue, count, waits, command.event);
-    command_returned(&command);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueMarkerWithWaitList, BLOCKING_NEVER,
+            command_plain(&command, CLASS_MARKER, TSMITH_OPERATION_MARKER), queue, count, waits);
 }
 
 cl_int layer_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *waits,
                                           cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueBarrierWithWaitList, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueBarrierWithWaitList(queue, count, waits, event);
-    const cl_int result = agent.next.clEnqueueBarrierWithWaitList(queue, count, waits, command.event);
-    command_returned(&command);
-    command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueBarrierWithWaitList, BLOCKING_NEVER,
+            command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER), queue, count, waits);
 }
 
 // The old barriers give no event: their call is recorded, their times are not to be had.

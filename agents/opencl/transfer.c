@@ -26,14 +26,10 @@ static void command_migrate(struct command *command, cl_uint count, const cl_mem
 cl_int layer_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
                                  size_t size, void *to, cl_uint count, const cl_event *waits,
                                  cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueReadBuffer, queue, blocking_of(blocking), event))
-        return agent.next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, count, waits, event);
-    const cl_int result = agent.next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, count,
-                                                         waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_READ, TSMITH_DIRECTION_DEVICE_TO_HOST, size, buffer, NULL);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(
+        clEnqueueReadBuffer, blocking_of(blocking),
+        command_copy(&command, TSMITH_OPERATION_READ, TSMITH_DIRECTION_DEVICE_TO_HOST, size, buffer, NULL),
+        queue, buffer, blocking, offset, size, to, count, waits);
 }
 
 cl_int layer_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -41,32 +37,20 @@ cl_int layer_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_b
                                      const size_t *region, size_t buffer_row, size_t buffer_slice,
                                      size_t host_row, size_t host_slice, void *to, cl_uint count,
                                      const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueReadBufferRect, queue, blocking_of(blocking), event))
-        return agent.next.clEnqueueReadBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region,
-                                                  buffer_row, buffer_slice, host_row, host_slice, to, count,
-                                                  waits, event);
-    const cl_int result = agent.next.clEnqueueReadBufferRect(
-        queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice, host_row,
-        host_slice, to, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_READ_RECT, TSMITH_DIRECTION_DEVICE_TO_HOST,
-                 region_size(region, 1), buffer, NULL);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueReadBufferRect, blocking_of(blocking),
+            command_copy(&command, TSMITH_OPERATION_READ_RECT, TSMITH_DIRECTION_DEVICE_TO_HOST,
+                         region_size(region, 1), buffer, NULL),
+            queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice, host_row,
+            host_slice, to, count, waits);
 }
 
 cl_int layer_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
                                   size_t size, const void *from, cl_uint count, const cl_event *waits,
                                   cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueWriteBuffer, queue, blocking_of(blocking), event))
-        return agent.next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, count, waits,
-                                               event);
-    const cl_int result = agent.next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, count,
-                                                          waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_WRITE, TSMITH_DIRECTION_HOST_TO_DEVICE, size, NULL, buffer);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(
+        clEnqueueWriteBuffer, blocking_of(blocking),
+        command_copy(&command, TSMITH_OPERATION_WRITE, TSMITH_DIRECTION_HOST_TO_DEVICE, size, NULL, buffer),
+        queue, buffer, blocking, offset, size, from, count, waits);
 }
 
 cl_int layer_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -74,33 +58,20 @@ cl_int layer_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_
                                       const size_t *region, size_t buffer_row, size_t buffer_slice,
                                       size_t host_row, size_t host_slice, const void *from, cl_uint count,
                                       const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueWriteBufferRect, queue, blocking_of(blocking), event))
-        return agent.next.clEnqueueWriteBufferRect(queue, buffer, blocking, buffer_origin, host_origin,
-                                                   region, buffer_row, buffer_slice, host_row, host_slice,
-                                                   from, count, waits, event);
-    const cl_int result = agent.next.clEnqueueWriteBufferRect(
-        queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice, host_row,
-        host_slice, from, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_WRITE_RECT, TSMITH_DIRECTION_HOST_TO_DEVICE,
-                 region_size(region, 1), NULL, buffer);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueWriteBufferRect, blocking_of(blocking),
+            command_copy(&command, TSMITH_OPERATION_WRITE_RECT, TSMITH_DIRECTION_HOST_TO_DEVICE,
+                         region_size(region, 1), NULL, buffer),
+            queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice, host_row,
+            host_slice, from, count, waits);
 }
 
 cl_int layer_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl_mem destination,
                                  size_t source_offset, size_t destination_offset, size_t size, cl_uint count,
                                  const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueCopyBuffer, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueCopyBuffer(queue, source, destination, source_offset, destination_offset,
-                                              size, count, waits, event);
-    const cl_int result = agent.next.clEnqueueCopyBuffer(
-        queue, source, destination, source_offset, destination_offset, size, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_COPY, TSMITH_DIRECTION_DEVICE_TO_DEVICE, size, source,
-                 destination);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueCopyBuffer, BLOCKING_NEVER,
+            command_copy(&command, TSMITH_OPERATION_COPY, TSMITH_DIRECTION_DEVICE_TO_DEVICE, size, source,
+                         destination),
+            queue, source, destination, source_offset, destination_offset, size, count, waits);
 }
 
 cl_int layer_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem source, cl_mem destination,
@@ -108,32 +79,18 @@ cl_int layer_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem source, cl_m
                                      const size_t *region, size_t source_row, size_t source_slice,
                                      size_t destination_row, size_t destination_slice, cl_uint count,
                                      const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueCopyBufferRect, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueCopyBufferRect(queue, source, destination, source_origin,
-                                                  destination_origin, region, source_row, source_slice,
-                                                  destination_row, destination_slice, count, waits, event);
-    const cl_int result = agent.next.clEnqueueCopyBufferRect(
-        queue, source, destination, source_origin, destination_origin, region, source_row, source_slice,
-        destination_row, destination_slice, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_COPY_RECT, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
-                 region_size(region, 1), source, destination);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueCopyBufferRect, BLOCKING_NEVER,
+            command_copy(&command, TSMITH_OPERATION_COPY_RECT, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
+                         region_size(region, 1), source, destination),
+            queue, source, destination, source_origin, destination_origin, region, source_row, source_slice,
+            destination_row, destination_slice, count, waits);
 }
 
 cl_int layer_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern,
                                  size_t pattern_size, size_t offset, size_t size, cl_uint count,
                                  const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueFillBuffer, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size, count,
-                                              waits, event);
-    const cl_int result = agent.next.clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size,
-                                                         count, waits, command.event);
-    command_returned(&command);
-    command_fill(&command, TSMITH_OPERATION_FILL, size, buffer);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueFillBuffer, BLOCKING_NEVER, command_fill(&command, TSMITH_OPERATION_FILL, size, buffer),
+            queue, buffer, pattern, pattern_size, offset, size, count, waits);
 }
 
 void *layer_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
@@ -156,25 +113,15 @@ void *layer_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool bl
 
 cl_int layer_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *mapped, cl_uint count,
                                      const cl_event *waits, cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueUnmapMemObject, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueUnmapMemObject(queue, memory, mapped, count, waits, event);
-    const cl_int result =
-        agent.next.clEnqueueUnmapMemObject(queue, memory, mapped, count, waits, command.event);
-    command_returned(&command);
-    command_copy(&command, TSMITH_OPERATION_UNMAP, TSMITH_DIRECTION_HOST_TO_DEVICE, 0, NULL, memory);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueUnmapMemObject, BLOCKING_NEVER,
+            command_copy(&command, TSMITH_OPERATION_UNMAP, TSMITH_DIRECTION_HOST_TO_DEVICE, 0, NULL, memory),
+            queue, memory, mapped, count, waits);
 }
 
 cl_int layer_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
                                         cl_mem_migration_flags flags, cl_uint count, const cl_event *waits,
                                         cl_event *event) {
-    struct command command;
-    if (!command_begin(&command, CALL_clEnqueueMigrateMemObjects, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueMigrateMemObjects(queue, memory_count, memory, flags, count, waits, event);
-    const cl_int result = agent.next.clEnqueueMigrateMemObjects(queue, memory_count, memory, flags, count,
-                                                                waits, command.event);
-    command_returned(&command);
-    command_migrate(&command, memory_count, memory, flags);
-    return command_end(&command, result, count, waits);
+    ENQUEUE(clEnqueueMigrateMemObjects, BLOCKING_NEVER,
+            command_migrate(&command, memory_count, memory, flags), queue, memory_count, memory, flags, count,
+            waits);
 }
