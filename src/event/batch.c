@@ -228,6 +228,31 @@ void batch_set_sequence(tsmith_batch *batch, uint64_t sequence) {
     batch->sequence = sequence;
 }
 
+tsmith_status batch_copy(tsmith_batch *to, const tsmith_batch *from) {
+    tsmith_status status = batch_begin_columns(to, from->track, from->count);
+    for (uint32_t i = 0; i < from->column_count && status == TSMITH_OK; i++) {
+        tsmith_column column = tsmith_batch_column_at(from, i);
+        uint32_t total = column.offsets ? column.offsets[column.count] : 0, *offsets;
+        uint64_t *valid, **has = column.valid ? &valid : NULL;
+        void *values = column.type == TSMITH_TYPE_LIST
+                           ? batch_add_list_column(to, column.field, total, &offsets, has)
+                           : batch_add_column(to, column.field, column.type, has);
+        if (!values)
+            return TSMITH_ERROR_NO_MEMORY;
+        if (column.valid)
+            memcpy(valid, column.valid, batch_bitmap_words(column.count) * sizeof *valid);
+        if (column.type == TSMITH_TYPE_LIST) {
+            memcpy(offsets, column.offsets, (column.count + (size_t)1) * sizeof *offsets);
+            memcpy(values, column.values, total * sizeof(uint64_t));
+        } else if (column.count) {
+            memcpy(values, column.values, column.count * (size_t)tsmith_type_size(column.type));
+        }
+    }
+    batch_set_bounds(to, from->first_start, from->last_end);
+    to->sequence = from->sequence;
+    return status;
+}
+
 uint64_t batch_sequence(const tsmith_batch *batch) {
     return batch->sequence;
 }

@@ -27,6 +27,9 @@ uint64_t *batch_add_list_column(tsmith_batch *batch, uint32_t field, uint32_t to
 // frame).
 void batch_set_bounds(tsmith_batch *batch, int64_t first_start, int64_t last_end);
 
+// Makes `to` the same as `from`. A batch that is handed to a sink is only lent.
+tsmith_status batch_copy(tsmith_batch *to, const tsmith_batch *from);
+
 // A number that a reader gives the batches of a file: the same one for the same batch in every scan. 0 unless given.
 void batch_set_sequence(tsmith_batch *batch, uint64_t sequence);
 uint64_t batch_sequence(const tsmith_batch *batch);

@@ -14,46 +14,9 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "event/batch.h"
+#include "export/chrome.h"
 #include "export/chrome_top.h"
 #include "export/formats.h"
-#include "export/json_out.h"
-#include "export/origin.h"
-
-enum place {
-    PLACE_NOWHERE,  // printed by itself, or not at all
-    PLACE_ARGUMENT, // in "args"
-    PLACE_EVENT,    // a key of the event
-    PLACE_END       // an argument of the end of a begin/end pair
-};
-
-struct plan {
-    tsmith_column column;
-    enum place place;
-    bool json;
-    bool quotient; // what it says is bytes / duration
-    char *key;     // `"name":`, quoted and escaped
-    size_t key_length;
-};
-
-struct chrome {
-    struct output output;
-    struct json_out json;
-    bool started, any;
-    bool stacks; // the file gets stackFrames
-    struct origin origin;
-    char separator; // before the next key of the event being written
-    char **tracks;  // by id: `"pid":1,"tid":2`, or NULL
-    size_t track_capacity;
-    struct plan *plans;
-    size_t plan_count, plan_capacity;
-    // Columns of the batch by what they mean; NULL when it has none.
-    const struct plan *start, *duration, *kind, *name, *category, *correlation, *bytes, *ph, *raw, *flow,
-        *flow_id, *stack;
-    const struct plan *time_text, *time_rest, *duration_text, *duration_rest, *args, *instant_scope;
-    const struct plan *global[3], *local[3];
-    const tsmith_dictionary *dictionary; // of the call
-    uint32_t track;
-};
 
 // ---- reading columns
 
@@ -67,79 +30,6 @@ static uint64_t value_at(const struct plan *plan, uint32_t row) {
 
 static tsmith_string string_at(const struct chrome *chrome, const struct plan *plan, uint32_t row) {
     return tsmith_dictionary_string(chrome->dictionary, (uint32_t)value_at(plan, row));
-}
-
-// ---- tracks
-
-static tsmith_string attribute_of(const struct chrome *chrome, const char *what, uint32_t id,
-                                  const char *part) {
-    char key[64];
-    (void)snprintf(key, sizeof key, "import.%s.%u.%s", what, id, part);
-    return tsmith_dictionary_find_attribute(chrome->dictionary, key);
-}
-
-// `"pid":` and a value into text that is made by a second output of its own.
-static void put_ident(struct chrome *chrome, struct output *output, const char *key, tsmith_string text,
-                      uint64_t number) {
-    if (text.bytes && text.length == 0)
-        return; // the events had none
-    if (output->used)
-        output_char(output, ',');
-    output_text(output, key);
-    if (!text.bytes)
-        json_out_u64(output, number);
-    else if (text.bytes[0] == '=')
-        json_out_string(output, text.bytes + 1, text.length - 1);
-    else if (chrome->origin.chrome)
-        output_bytes(output, text.bytes, text.length);
-}
-
-// Chrome knows processes and threads. A queue or counter of ours becomes a thread with a number that no thread of
-// Linux has, and that has 32 bits: Perfetto takes a larger one for no number, and the main thread for its track.
-static uint64_t thread_number(const struct chrome *chrome, uint32_t id, const tsmith_track *track) {
-    if (chrome->origin.chrome || track->kind == TSMITH_TRACK_THREAD)
-        return track->tid;
-    return ((uint64_t)1 << 30) + id;
-}
-
-// The attribute could be anything in a file that somebody else wrote.
-static tsmith_string checked(tsmith_string text) {
-    if (!text.bytes || text.length == 0 || text.bytes[0] == '=' || json_is_valid(text.bytes, text.length))
-        return text;
-    return (tsmith_string){NULL, 0};
-}
-
-static const char *track_text(struct chrome *chrome, uint32_t id) {
-    static const char nothing[] = "\"pid\":0,\"tid\":0";
-    void *tracks = chrome->tracks;
-    size_t had = chrome->track_capacity;
-    if (!array_reserve(&tracks, &chrome->track_capacity, (size_t)id + 1, sizeof *chrome->tracks)) {
-        chrome->json.failed = true;
-        return nothing;
-    }
-    chrome->tracks = tracks;
-    memset(chrome->tracks + had, 0, (chrome->track_capacity - had) * sizeof *chrome->tracks);
-    if (chrome->tracks[id])
-        return chrome->tracks[id];
-    const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, id);
-    if (!track)
-        return nothing;
-    const tsmith_process *process = tsmith_dictionary_process(chrome->dictionary, track->process);
-    tsmith_string none = {NULL, 0};
-    tsmith_string pid =
-        chrome->origin.chrome ? checked(attribute_of(chrome, "process", track->process, "pid")) : none;
-    tsmith_string tid = chrome->origin.chrome ? checked(attribute_of(chrome, "track", id, "tid")) : none;
-    // A buffer of its own: identifiers may be as long as they like.
-    struct output text = {.buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE)};
-    if (!text.buffer || pid.length + tid.length > OUTPUT_SIZE / 8) {
-        free(text.buffer);
-        return nothing;
-    }
-    put_ident(chrome, &text, "\"pid\":", pid, process ? process->pid : 0);
-    put_ident(chrome, &text, "\"tid\":", tid, thread_number(chrome, id, track));
-    chrome->tracks[id] = strndup(text.buffer, text.used);
-    free(text.buffer);
-    return chrome->tracks[id] ? chrome->tracks[id] : nothing;
 }
 
 // ---- the plan of a batch
@@ -384,12 +274,6 @@ static void put_value(struct chrome *chrome, const struct plan *plan, uint32_t r
 
 // ---- rows
 
-static void begin(struct chrome *chrome) {
-    output_text(&chrome->output, chrome->any ? ",\n" : "\n");
-    chrome->any = true;
-    chrome->separator = '{';
-}
-
 static void put_key(struct chrome *chrome, const char *key) {
     output_char(&chrome->output, chrome->separator);
     chrome->separator = ',';
@@ -403,7 +287,7 @@ static void end(struct chrome *chrome) {
 }
 
 static void put_place(struct chrome *chrome) {
-    const char *text = track_text(chrome, chrome->track);
+    const char *text = chrome_place(chrome, chrome->track, chrome->lane == LANE_NONE ? 0 : chrome->lane);
     if (*text)
         put_key(chrome, text);
 }
@@ -437,7 +321,8 @@ static char natural_ph(const struct chrome *chrome, uint32_t row) {
     tsmith_kind kind = kind_at(chrome, row);
     if (kind == TSMITH_KIND_COUNTER)
         return 'C';
-    if (kind == TSMITH_KIND_MARKER || (!chrome->origin.chrome && !has(chrome->duration, row)))
+    if (kind == TSMITH_KIND_MARKER || chrome->lane == LANE_NONE ||
+        (!chrome->origin.chrome && !has(chrome->duration, row)))
         return 'i';
     return 'X';
 }
@@ -579,14 +464,14 @@ static void put_head(struct chrome *chrome, tsmith_string ph, bool category, boo
 static void put_pair(struct chrome *chrome, uint32_t row, const char *had) {
     static const tsmith_string begin_ph = {"B", 1}, end_ph = {"E", 1};
     bool name = strchr(had, 'n') != NULL, category = strchr(had, 'c') != NULL;
-    begin(chrome);
+    chrome_begin(chrome);
     put_head(chrome, begin_ph, true, true, row);
     put_place(chrome);
     put_moment(chrome, "\"ts\":", start_of(chrome, row), chrome->time_rest, chrome->time_text, row);
     put_columns(chrome, PLACE_EVENT, row);
     put_args(chrome, PLACE_ARGUMENT, row);
     end(chrome);
-    begin(chrome);
+    chrome_begin(chrome);
     put_head(chrome, end_ph, category, name, row);
     put_place(chrome);
     int64_t after = 0;
@@ -604,7 +489,7 @@ static void put_attached_flow(struct chrome *chrome, uint32_t row) {
     tsmith_string text = string_at(chrome, chrome->flow, row);
     if (text.length < 3 || text.bytes[0] != '{' || !json_is_valid(text.bytes, text.length))
         return;
-    begin(chrome);
+    chrome_begin(chrome);
     output_bytes(output, text.bytes, text.length - 1);
     chrome->separator = ',';
     put_key(chrome, "\"id\":");
@@ -638,7 +523,7 @@ static void put_own_flow(struct chrome *chrome, uint32_t row) {
     if ((!device && kind_at(chrome, row) != TSMITH_KIND_API) || !has(chrome->duration, row))
         return;
     struct output *output = &chrome->output;
-    begin(chrome);
+    chrome_begin(chrome);
     output_text(output, device ? "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":"
                                : "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
     put_flow_id(chrome, value_at(chrome->correlation, row));
@@ -656,7 +541,7 @@ static void put_row(struct chrome *chrome, uint32_t row) {
         put_pair(chrome, row, ph.bytes + 2);
         return;
     }
-    begin(chrome);
+    chrome_begin(chrome);
     if (has(chrome->raw, row)) {
         json_out_raw_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(chrome->raw, row));
         return;
@@ -692,55 +577,42 @@ static void start(struct chrome *chrome, const tsmith_dictionary *dictionary) {
     output_text(&chrome->output, "{\"traceEvents\":[");
 }
 
+static bool put_batch(struct chrome *chrome, const tsmith_batch *batch, const uint32_t *lanes) {
+    if (!make_plan(chrome, batch))
+        return false;
+    uint32_t count = chrome->start ? tsmith_batch_count(batch) : 0;
+    for (uint32_t row = 0; row < count; row++) {
+        chrome->lane = lanes ? lanes[row] : 0;
+        put_row(chrome, row);
+    }
+    return true;
+}
+
+static bool put_held(struct chrome *chrome) {
+    struct chrome_lanes *lanes = &chrome->lanes;
+    bool done = chrome_lanes_assign(lanes);
+    for (size_t i = 0; i < lanes->count && done; i++)
+        done = put_batch(chrome, lanes->held[i].batch, lanes->held[i].lanes);
+    chrome_lanes_drop(lanes);
+    return done;
+}
+
+// What was imported from Chrome's JSON goes back to the threads it came from.
 static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                                  tsmith_error *error) {
     struct chrome *chrome = self;
     start(chrome, dictionary);
-    if (!make_plan(chrome, batch))
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
-    uint32_t count = chrome->start ? tsmith_batch_count(batch) : 0;
-    for (uint32_t row = 0; row < count; row++)
-        put_row(chrome, row);
+    bool done = chrome->origin.chrome ? put_batch(chrome, batch, NULL)
+                                      : chrome_lanes_hold(&chrome->lanes, batch) &&
+                                            (!chrome_lanes_full(&chrome->lanes) || put_held(chrome));
     if (chrome->output.status != TSMITH_OK && error)
         *error = chrome->output.error;
-    if (chrome->json.failed)
+    if (!done || chrome->json.failed)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     return chrome->output.status;
 }
 
 // ---- the end
-
-// Names of processes and threads of a trace of our own.
-static void put_names(struct chrome *chrome) {
-    struct output *output = &chrome->output;
-    uint32_t processes = tsmith_dictionary_process_count(chrome->dictionary);
-    for (uint32_t id = 1; id < processes; id++) {
-        const tsmith_process *process = tsmith_dictionary_process(chrome->dictionary, id);
-        if (!process->name)
-            continue;
-        begin(chrome);
-        output_text(output, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":");
-        json_out_u64(output, process->pid);
-        output_text(output, ",\"tid\":0,\"args\":{\"name\":");
-        json_out_string_id(&chrome->json, chrome->dictionary, process->name);
-        output_text(output, "}}");
-    }
-    uint32_t tracks = tsmith_dictionary_track_count(chrome->dictionary);
-    for (uint32_t id = 1; id < tracks; id++) {
-        const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, id);
-        const char *kind = tsmith_track_kind_name((tsmith_track_kind)track->kind);
-        chrome->track = id;
-        begin(chrome);
-        put_key(chrome, "\"ph\":\"M\",\"name\":\"thread_name\"");
-        put_place(chrome);
-        output_text(output, ",\"args\":{\"name\":");
-        if (track->name)
-            json_out_string_id(&chrome->json, chrome->dictionary, track->name);
-        else
-            json_out_string(output, kind ? kind : "track", strlen(kind ? kind : "track"));
-        output_text(output, "}}");
-    }
-}
 
 static void put_metadata_events(struct chrome *chrome) {
     uint32_t count = tsmith_dictionary_attribute_count(chrome->dictionary);
@@ -749,7 +621,7 @@ static void put_metadata_events(struct chrome *chrome) {
         tsmith_string key = tsmith_dictionary_string(chrome->dictionary, attribute->key);
         if (key.length != 21 || memcmp(key.bytes, "import.metadata_event", 21) != 0)
             continue;
-        begin(chrome);
+        chrome_begin(chrome);
         json_out_raw_id(&chrome->json, chrome->dictionary, attribute->value);
     }
 }
@@ -757,10 +629,12 @@ static void put_metadata_events(struct chrome *chrome) {
 static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
     struct chrome *chrome = self;
     start(chrome, dictionary);
+    if (!put_held(chrome))
+        chrome->json.failed = true;
     if (chrome->origin.chrome)
         put_metadata_events(chrome);
     else
-        put_names(chrome);
+        chrome_put_names(chrome);
     output_text(&chrome->output, "\n]");
     if (chrome->origin.chrome)
         chrome_put_top_keys(&chrome->json, chrome->dictionary);
@@ -780,9 +654,8 @@ static void destroy(void *self) {
         return;
     clear_plans(chrome);
     free(chrome->plans);
-    for (size_t i = 0; i < chrome->track_capacity; i++)
-        free(chrome->tracks[i]);
-    free(chrome->tracks);
+    chrome_finish_tracks(chrome);
+    chrome_lanes_finish(&chrome->lanes);
     json_out_finish(&chrome->json);
     output_close(&chrome->output);
     free(chrome);

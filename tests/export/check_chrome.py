@@ -37,6 +37,20 @@ def flow_number(value):
     return number
 
 
+FIRST_LANE = (1 << 30) + (1 << 29)
+
+
+def thread_of(events):
+    """Lanes are the thread they stand after: where each place belongs."""
+    order = sorted((event["args"]["sort_index"], (event["pid"], event["tid"])) for event in events
+                   if event["name"] == "thread_sort_index")
+    base, threads = None, {}
+    for _, place in order:
+        base = place if place[1] < FIRST_LANE else base
+        threads[place] = base
+    return threads
+
+
 def items(by_track):
     return sorted(sorted(counts.items()) for counts in by_track.values())
 
@@ -45,6 +59,7 @@ def main(sbt_path, json_path):
     tracks, work = want_of(sbt_path)
     with open(json_path, encoding="utf-8", errors="surrogateescape") as file:
         events = json.load(file)["traceEvents"]
+    threads = thread_of(events)
     have = defaultdict(Counter)
     streams = defaultdict(set)
     starts, ends = Counter(), Counter()
@@ -53,6 +68,7 @@ def main(sbt_path, json_path):
             if not 0 <= event[key] < 1 << 32:
                 fail("Perfetto takes this for no number", key, event)
         place, category = (event["pid"], event["tid"]), event.get("cat")
+        place = threads.get(place, place)
         if category in CATEGORIES.values():
             have[place][category] += 1
             if "stream" in event.get("args", {}):
