@@ -7,7 +7,11 @@ set -eu
 # shellcheck source=tests/opencl/common.sh
 . "$TRACESMITH_SOURCE_DIR/tests/opencl/common.sh"
 [ "$(id -u)" = 0 ] || skip "only root may attach probes"
-library=$agents/libtracesmith-opencl.so
+# A copy that nobody else uses: a tool sees all that pass the place in a file, and other tests launch meanwhile.
+cp -r "$agents" "$work/agents"
+TRACESMITH_AGENT_DIR=$work/agents
+export TRACESMITH_AGENT_DIR
+library=$work/agents/libtracesmith-opencl.so
 used=
 if command -v perf >/dev/null && perf --buildid-dir "$work/ids" buildid-cache --add "$library" 2>/dev/null; then
     perf --buildid-dir "$work/ids" probe -q -d sdt_tracesmith:launch 2>/dev/null || true
