@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # A trace, as the tests of the OpenCL agent look at it: `tracesmith view -f json`, and facts that hold in every trace.
 import json
+import os
+import subprocess
 import sys
 from collections import Counter, defaultdict
-
-# Host times are read from another clock than the device's; both are placed on the trace clock within the error bound
-# that the trace states, tens of ns. Calls may be off by that much.
-CLOCK_ERROR = 1000
 
 
 def fail(message):
@@ -19,8 +17,18 @@ def expect(right, message):
         fail(message)
 
 
+# Host times are read from another clock than the device's; both are placed on the trace clock within the error bound
+# that the trace (NAME.sbt beside NAME.json) states, tens of ns on a machine at rest. A slope between two comparisons that
+# holds until the distance has doubled errs by at most three times what they err by. Calls may be off by that much.
+def clock_error(path):
+    told = subprocess.run([os.environ["TRACESMITH"], "info", "--json", path.removesuffix(".json") + ".sbt"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    return max([1000] + [3 * clock["error_ns"]["most"] for clock in json.loads(told)["clocks"] if not clock["device"]])
+
+
 class Trace:
     def __init__(self, path):
+        self.clock_error = clock_error(path)
         with open(path) as file:
             whole = json.load(file)
         self.events = whole["events"]
@@ -67,12 +75,12 @@ class Trace:
                 continue
             timed += 1
             end = command["start"] + command["duration"]
-            expect(call["start"] <= command["queued"] + CLOCK_ERROR, f"queued before its call: {call} {command}")
-            expect(command["queued"] <= call["start"] + call["duration"] + CLOCK_ERROR, f"queued after its call: {call} {command}")
+            expect(call["start"] <= command["queued"] + self.clock_error, f"queued before its call: {call} {command}")
+            expect(command["queued"] <= call["start"] + call["duration"] + self.clock_error, f"queued after its call: {call} {command}")
             expect(command["queued"] <= command["submitted"] <= command["start"] <= end, f"out of order: {command}")
             expect(command.get("completed", end) >= end, f"complete before its end: {command}")
             if call.get("blocking"):
-                expect(end <= call["start"] + call["duration"] + CLOCK_ERROR, f"ended after its blocking call: {call} {command}")
+                expect(end <= call["start"] + call["duration"] + self.clock_error, f"ended after its blocking call: {call} {command}")
         return timed
 
     # Whoever finished a queue or waited for a command saw it end.
@@ -85,7 +93,7 @@ class Trace:
             for correlation in wait.get("waits", []):
                 end = ends.get((self.pid(wait), correlation))
                 if end is not None and wait["operation"] == "wait":
-                    expect(end <= wait["start"] + wait["duration"] + CLOCK_ERROR, f"waited for {correlation}, gone before: {wait}")
+                    expect(end <= wait["start"] + wait["duration"] + self.clock_error, f"waited for {correlation}, gone before: {wait}")
                 if end is not None and "queued" in wait:
                     expect(end <= wait["start"], f"a barrier before what it waits for: {wait}")
         for command in self.commands():
