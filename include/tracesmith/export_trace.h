@@ -33,7 +33,8 @@ TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 // become \udc80 .. \udcff (as Python's "surrogateescape" does it), numbers that JSON does not have ("NaN") become
 // strings. Slices of a thread lie within one another or apart, as viewers need it: what overlaps on a track goes to further
 // threads that are called after it ("queue 1 (2)") and stand after it; past 1,024 of them to instants that keep their
-// duration. "stream" and the arrows say the same on all of them. Holds back up to 64 MiB for that. A trace that was imported from Chrome JSON comes back with every event, argument, flow, process and thread.
+// duration. "stream" and the arrows say the same on all of them. Holds back up to 64 MiB for that. The key
+// "producer" stands first: by it tsmith_import_open makes the kinds, fields and devices of the events again. A trace that was imported from Chrome JSON comes back with every event, argument, flow, process and thread.
 //
 // "perfetto": a Perfetto trace (protobuf), which ui.perfetto.dev and trace_processor read: threads beneath their process,
 // queues beneath their device, slices with every field as a debug annotation, counters, and arrows from a call to the work

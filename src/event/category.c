@@ -42,6 +42,11 @@ tsmith_kind category_kind(tsmith_string category, tsmith_kind otherwise) {
 }
 
 tsmith_kind category_own_kind(tsmith_string category, tsmith_kind otherwise) {
-    tsmith_kind kind = category.length ? tsmith_kind_find(category.bytes) : TSMITH_KIND_NONE;
+    static const char prefix[] = "tracesmith.";
+    size_t skip =
+        category.length > sizeof prefix - 1 && memcmp(category.bytes, prefix, sizeof prefix - 1) == 0
+            ? sizeof prefix - 1
+            : 0;
+    tsmith_kind kind = category.length ? tsmith_kind_find(category.bytes + skip) : TSMITH_KIND_NONE;
     return kind ? kind : category_kind(category, otherwise);
 }

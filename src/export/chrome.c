@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "event/batch.h"
+#include "event/category.h"
 #include "export/chrome.h"
 #include "export/chrome_top.h"
 #include "export/formats.h"
@@ -392,24 +393,45 @@ static bool on_device(const struct chrome *chrome, uint32_t row) {
 
 // Where a device did it, by the names that Kineto has for it: tools for traces of PyTorch take what has a stream for
 // work of a GPU, and nothing else.
-static void put_stream(struct chrome *chrome, uint32_t row) {
+static bool has_stream(const struct chrome *chrome, uint32_t row) {
     const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, chrome->track);
-    if (chrome->origin.chrome || !track || track->kind != TSMITH_TRACK_QUEUE || !track->device ||
-        !on_device(chrome, row))
-        return;
+    return !chrome->origin.chrome && track && track->kind == TSMITH_TRACK_QUEUE && track->device &&
+           on_device(chrome, row);
+}
+
+static void put_stream(struct chrome *chrome) {
+    const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, chrome->track);
     put_key(chrome, "\"device\":");
     json_out_u64(&chrome->output, track->device - 1);
     put_key(chrome, "\"stream\":");
     json_out_u64(&chrome->output, track->queue ? track->queue : chrome->track);
 }
 
+// Of which kind it is, where its category does not say that to our importer; NULL: it does.
+static const char *kind_to_say(const struct chrome *chrome, uint32_t row) {
+    tsmith_kind kind = kind_at(chrome, row);
+    char letter = natural_ph(chrome, row);
+    if (chrome->origin.chrome || letter == 'C' || !has(chrome->category, row))
+        return NULL;
+    tsmith_kind natural = letter == 'i' ? TSMITH_KIND_MARKER : TSMITH_KIND_RANGE;
+    tsmith_kind read = category_own_kind(string_at(chrome, chrome->category, row), natural);
+    return read == kind ? NULL : tsmith_kind_name(kind);
+}
+
 static void put_args(struct chrome *chrome, enum place place, uint32_t row) {
-    if (!has_columns(chrome, place, row))
+    const char *kind = place == PLACE_ARGUMENT ? kind_to_say(chrome, row) : NULL;
+    bool stream = place == PLACE_ARGUMENT && has_stream(chrome, row);
+    if (!kind && !stream && !has_columns(chrome, place, row))
         return;
     put_key(chrome, "\"args\":");
     chrome->separator = '{';
-    if (place == PLACE_ARGUMENT)
-        put_stream(chrome, row);
+    if (stream)
+        put_stream(chrome);
+    if (kind) {
+        put_key(chrome, "\"kind\":\"");
+        output_text(&chrome->output, kind);
+        output_char(&chrome->output, '"');
+    }
     put_columns(chrome, place, row);
     output_char(&chrome->output, '}');
     chrome->separator = ',';
@@ -574,7 +596,9 @@ static void start(struct chrome *chrome, const tsmith_dictionary *dictionary) {
     chrome->started = true;
     chrome->origin = origin_of(dictionary);
     chrome->stacks = !chrome->origin.chrome && tsmith_dictionary_stack_count(dictionary) > 1;
-    output_text(&chrome->output, "{\"traceEvents\":[");
+    chrome->producer = !chrome->origin.chrome || chrome_by_us(dictionary);
+    output_text(&chrome->output,
+                chrome->producer ? "{" CHROME_PRODUCER ",\n\"traceEvents\":[" : "{\"traceEvents\":[");
 }
 
 static bool put_batch(struct chrome *chrome, const tsmith_batch *batch, const uint32_t *lanes) {
@@ -637,7 +661,7 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
         chrome_put_names(chrome);
     output_text(&chrome->output, "\n]");
     if (chrome->origin.chrome)
-        chrome_put_top_keys(&chrome->json, chrome->dictionary);
+        chrome_put_top_keys(&chrome->json, chrome->dictionary, chrome->producer);
     else
         chrome_put_other_data(&chrome->json, chrome->dictionary);
     if (chrome->stacks && !chrome_put_stacks(&chrome->output, chrome->dictionary))

@@ -34,7 +34,8 @@ struct chrome {
     struct output output;
     struct json_out json;
     bool started, any;
-    bool stacks; // the file gets stackFrames
+    bool producer; // it says first that we wrote it
+    bool stacks;   // the file gets stackFrames
     struct origin origin;
     char separator;              // before the next key of the event being written
     struct chrome_track *tracks; // by id

@@ -3,18 +3,35 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tracesmith/stacks.h"
 
 enum { INLINED_MAX = 64, NAME_SIZE = 4096 };
 
-void chrome_put_top_keys(struct json_out *json, const tsmith_dictionary *dictionary) {
+static bool is_producer(tsmith_string key, tsmith_string value) {
+    return strcmp(key.bytes, "trace.producer") == 0 && strcmp(value.bytes, "\"" CATEGORY_PRODUCER "\"") == 0;
+}
+
+bool chrome_by_us(const tsmith_dictionary *dictionary) {
+    uint32_t count = tsmith_dictionary_attribute_count(dictionary);
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
+        if (is_producer(tsmith_dictionary_string(dictionary, attribute->key),
+                        tsmith_dictionary_string(dictionary, attribute->value)))
+            return true;
+    }
+    return false;
+}
+
+void chrome_put_top_keys(struct json_out *json, const tsmith_dictionary *dictionary, bool without_producer) {
     struct output *output = json->output;
     uint32_t count = tsmith_dictionary_attribute_count(dictionary);
     for (uint32_t id = 1; id < count; id++) {
         const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
         tsmith_string key = tsmith_dictionary_string(dictionary, attribute->key);
-        if (key.length < 6 || memcmp(key.bytes, "trace.", 6) != 0)
+        if (key.length < 6 || memcmp(key.bytes, "trace.", 6) != 0 ||
+            (without_producer && is_producer(key, tsmith_dictionary_string(dictionary, attribute->value))))
             continue;
         output_text(output, ",\n");
         json_out_string(output, key.bytes + 6, key.length - 6);

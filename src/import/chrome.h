@@ -51,7 +51,10 @@ enum place { PLACE_EVENT, PLACE_ARGUMENT, PLACE_END, PLACE_COUNT };
     X(SUBMIT_TS, PLACE_ARGUMENT, "submit_ts")                                                                \
     X(COMPLETE_TS, PLACE_ARGUMENT, "complete_ts")                                                            \
     X(DEVICE_ID, PLACE_ARGUMENT, "device_id")                                                                \
-    X(STACK_FRAME, PLACE_EVENT, "sf")
+    X(STACK_FRAME, PLACE_EVENT, "sf")                                                                        \
+    X(KIND, PLACE_ARGUMENT, "kind")                                                                          \
+    X(DEVICE, PLACE_ARGUMENT, "device")                                                                      \
+    X(STREAM, PLACE_ARGUMENT, "stream")
 
 enum role {
     ROLE_NONE,
@@ -68,6 +71,7 @@ struct key {
     uint8_t place, role;
     uint8_t successor_count, memo_length;
     uint32_t memo_id;
+    uint32_t own_field;                  // of the vocabulary, in a file that we wrote; 0: none
     uint16_t successors[KEY_SUCCESSORS]; // transitions out of it, the likeliest first
     char memo[KEY_MEMO];                 // the last string value, up to and with its closing quote
     uint32_t fields[PLACE_COUNT - 1]
@@ -121,6 +125,7 @@ struct chrome {
     struct rows *rows;
     bool has_unit, in_ns;         // of times (chrome_times.c)
     bool has_writer, by_mctracer; // it is known who wrote the file: mcTracer (chrome_kinds.c)
+    bool by_us;                   // TraceSmith (chrome_own.c)
 };
 
 // ---- reader

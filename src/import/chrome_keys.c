@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "import/reader.h"
+#include "import/rows.h"
 
 struct key *reader_key(struct reader *reader, uint32_t index) {
     return &reader->keys[index];
@@ -39,7 +40,10 @@ uint32_t reader_find_key(struct chrome *chrome, const char *raw, size_t length, 
     uint32_t index = reader->key_count++;
     tsmith_string decoded = tsmith_dictionary_string(chrome->dictionary, text);
     reader->keys[index] =
-        (struct key){.text = text, .place = place, .role = find_role(decoded.bytes, decoded.length, place)};
+        (struct key){.text = text,
+                     .place = place,
+                     .role = find_role(decoded.bytes, decoded.length, place),
+                     .own_field = place == PLACE_ARGUMENT ? own_field(decoded) : TSMITH_FIELD_NONE};
     reader->slots[at] = (uint16_t)index;
     return index;
 }

@@ -47,6 +47,8 @@ tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track,
     switch (event->ph) {
     case 'X':
     case 'B':
+        if (chrome->by_us)
+            return own_kind(chrome, event, TSMITH_KIND_RANGE);
         if (chrome->by_mctracer)
             return kind_of_mctracer(chrome, event);
         if (track->by_name)
@@ -64,7 +66,7 @@ tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track,
     case 'f':
         return TSMITH_KIND_FLOW;
     default:
-        return TSMITH_KIND_MARKER;
+        return chrome->by_us ? own_kind(chrome, event, TSMITH_KIND_MARKER) : TSMITH_KIND_MARKER;
     }
 }
 
@@ -111,7 +113,9 @@ void kinds_learn(struct chrome *chrome, struct row_track *track, const struct ev
     tsmith_dictionary *dictionary = chrome->dictionary;
     struct row_process *process = &chrome->rows->processes[track->process];
     tsmith_string name = tsmith_dictionary_string(dictionary, process->name);
-    if (track->groups)
+    if (chrome->by_us)
+        own_learn(chrome, track, event);
+    if (chrome->by_us || track->groups)
         return;
     find_writer(chrome, event);
     if (chrome->by_mctracer)

@@ -122,7 +122,8 @@ static bool is_device_kind(tsmith_kind kind) {
 static bool fits(const struct chrome *chrome, const struct group *group, const struct event *event) {
     return group->category == event->category && group->ph == event->ph &&
            group->has_category == event->has_category &&
-           (!group->track->by_name || group->kind == kinds_of(chrome, group->track, event));
+           ((!group->track->by_name && !chrome->by_us) ||
+            group->kind == kinds_of(chrome, group->track, event));
 }
 
 // The group of an event, first in its track's list; NULL when there are too many tracks or no memory.
@@ -154,7 +155,7 @@ static struct group *find_group(struct chrome *chrome, const struct event *event
                             .ph = event->ph,
                             .kind = kinds_of(chrome, track, event)};
     group->around = around_role_of(chrome, event, group->kind);
-    track->device |= is_device_kind(group->kind);
+    track->device |= !chrome->by_us && is_device_kind(group->kind);
     return track->groups = group;
 }
 
@@ -327,7 +328,9 @@ static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct 
     for (size_t i = 0; i < event->count; i++) {
         const struct value *value = &event->values[i];
         uint8_t role = reader_key(chrome->reader, value->key)->role;
-        if (role <= ROLE_ARGS || end || !set_known(chrome, batch, role, value, &known))
+        bool taken = !end && (role > ROLE_ARGS ? set_known(chrome, batch, role, value, &known)
+                                               : chrome->by_us && own_set(chrome, batch, value));
+        if (!taken)
             set_value(chrome, batch, value, end);
     }
     if (known.bandwidth && !set_bandwidth(chrome, batch, event, &known))

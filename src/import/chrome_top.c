@@ -68,6 +68,7 @@ void rows_add_top(struct chrome *chrome, const char *key, size_t key_length, con
                   size_t length) {
     enum text_form form;
     char name[128] = "trace.";
+    own_recognize(chrome, key, key_length, text, length);
     if (key_length == 11 && memcmp(key, "stackFrames", 11) == 0)
         frames_read(chrome, text, length);
     if (key_length > sizeof name - 7) {

@@ -115,6 +115,19 @@ tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track,
 // Before the first event of a track: what that and the name of its process say about all of them.
 void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
 
+// ---- chrome_own.c
+
+// A key of the file beside its events: whether it says that we wrote it.
+void own_recognize(struct chrome *chrome, const char *key, size_t key_length, const char *text,
+                   size_t length);
+tsmith_kind own_kind(const struct chrome *chrome, const struct event *event, tsmith_kind otherwise);
+// The device and queue of a track, by an event of it.
+void own_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
+// Puts the value into the field of its name; false when there is none or it does not fit.
+bool own_set(struct chrome *chrome, tsmith_batch *batch, const struct value *value);
+// The field of an argument of this name; TSMITH_FIELD_NONE when it has none.
+uint32_t own_field(tsmith_string name);
+
 // ---- chrome_tracks.c
 
 // The track of an event, made when it is new; NULL when there are too many.
