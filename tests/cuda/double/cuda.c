@@ -338,6 +338,16 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
     return end(&call, OK);
 }
 
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
+    BEGIN(cuMemcpyDtoDAsync_v2);
+    struct operation operation = {
+        .kind = OPERATION_COPY, .correlation = call.correlation, .bytes = bytes, .copy_kind = 8};
+    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    run(stream_of(stream), &operation, 500 + bytes / 32);
+    return end(&call, OK);
+}
+
 int cuMemcpyPeerAsync(uint64_t to, struct context *there, uint64_t from, struct context *here, size_t bytes,
                       void *stream);
 int cuMemcpyPeerAsync(uint64_t to, struct context *there, uint64_t from, struct context *here, size_t bytes,
@@ -424,6 +434,14 @@ int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned
 void double_capture(int on);
 void double_capture(int on) {
     capturing = on;
+}
+
+// When the device has done what a stream has been given, as an event would tell.
+uint64_t double_stream_time(void *stream);
+uint64_t double_stream_time(void *stream) {
+    const struct stream *at = stream_of(stream);
+    const uint64_t busy = at ? atomic_load(&at->busy_until) : 0, time = now();
+    return busy > time ? busy : time;
 }
 
 // A graph of so many kernels: what instantiation would give.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A double of libcudart.so.13 over the double of the driver: what a program of nvcc -cudart shared needs to register its
-// kernels and to launch them. They do not run; that their arguments can be read is seen to.
+// kernels and to launch them, and what the programs of tests/gpu call. Kernels do not run; that their arguments can be read is
+// seen to.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,11 @@ extern int cuMemAlloc_v2(uint64_t *, size_t);
 extern int cuMemFree_v2(uint64_t);
 extern int cuMemcpyHtoDAsync_v2(uint64_t, const void *, size_t, void *);
 extern int cuMemcpyDtoH_v2(void *, uint64_t, size_t);
+extern int cuMemcpyDtoDAsync_v2(uint64_t, uint64_t, size_t, void *);
+extern int cuMemsetD8Async(uint64_t, unsigned char, size_t, void *);
+extern int cuDeviceGetCount(int *);
+extern int cuStreamSynchronize(void *);
+extern uint64_t double_stream_time(void *);
 extern int cuStreamCreate(void **, unsigned);
 extern int cuStreamDestroy_v2(void *);
 extern int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -117,7 +123,10 @@ static int launch(uint32_t id, const char *name, uint32_t at, struct size grid, 
     if (result)
         return result;
     double_runtime_begin(id, name, &call);
-    volatile char first = arguments && arguments[0] ? *(char *)arguments[0] : 0;
+    // Only a C++ name says whether there are arguments: "v" at its end is (void).
+    const size_t length = strlen(functions[at].name);
+    const bool has_arguments = functions[at].name[0] == '_' && functions[at].name[length - 1] != 'v';
+    volatile char first = has_arguments && arguments[0] ? *(char *)arguments[0] : 0;
     (void)first;
     result = cuLaunchKernel(functions[at].function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                             (unsigned)shared, stream, arguments, NULL);
@@ -152,10 +161,35 @@ API(int, cudaMalloc, void **memory, size_t bytes) {
 API(int, cudaFree, void *memory) {
     RUNTIME(22, "cudaFree_v3020", cuMemFree_v2((uint64_t)(uintptr_t)memory));
 }
+static int copy(void *to, const void *from, size_t bytes, int kind, void *stream) {
+    enum { HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2 };
+    const uint64_t target = (uint64_t)(uintptr_t)to, source = (uint64_t)(uintptr_t)from;
+    return kind == HOST_TO_DEVICE   ? cuMemcpyHtoDAsync_v2(target, from, bytes, stream)
+           : kind == DEVICE_TO_HOST ? cuMemcpyDtoH_v2(to, source, bytes)
+                                    : cuMemcpyDtoDAsync_v2(target, source, bytes, stream);
+}
+
 API(int, cudaMemcpy, void *to, const void *from, size_t bytes, int kind) {
-    RUNTIME(31, "cudaMemcpy_v3020",
-            kind == 1 ? cuMemcpyHtoDAsync_v2((uint64_t)(uintptr_t)to, from, bytes, NULL)
-                      : cuMemcpyDtoH_v2(to, (uint64_t)(uintptr_t)from, bytes));
+    RUNTIME(31, "cudaMemcpy_v3020", copy(to, from, bytes, kind, NULL));
+}
+API(int, cudaMemcpyAsync, void *to, const void *from, size_t bytes, int kind, void *stream) {
+    RUNTIME(41, "cudaMemcpyAsync_v3020", copy(to, from, bytes, kind, stream));
+}
+API(int, cudaMemset, void *memory, int value, size_t bytes) {
+    RUNTIME(49, "cudaMemset_v3020",
+            cuMemsetD8Async((uint64_t)(uintptr_t)memory, (unsigned char)value, bytes, NULL));
+}
+API(int, cudaMallocManaged, void **memory, size_t bytes, unsigned flags) {
+    (void)flags;
+    *memory = malloc(bytes);
+    return *memory ? ready() : 2;
+}
+API(int, cudaMallocHost, void **memory, size_t bytes) {
+    return cudaMallocManaged(memory, bytes, 0);
+}
+API(int, cudaFreeHost, void *memory) {
+    free(memory);
+    return 0;
 }
 API(int, cudaStreamCreate, void **stream) {
     RUNTIME(129, "cudaStreamCreate_v3020", cuStreamCreate(stream, 0));
@@ -163,6 +197,79 @@ API(int, cudaStreamCreate, void **stream) {
 API(int, cudaStreamDestroy, void *stream) {
     RUNTIME(235, "cudaStreamDestroy_v5050", cuStreamDestroy_v2(stream));
 }
+API(int, cudaStreamCreateWithFlags, void **stream, unsigned flags) {
+    RUNTIME(198, "cudaStreamCreateWithFlags_v5000", cuStreamCreate(stream, flags));
+}
+API(int, cudaStreamSynchronize, void *stream) {
+    RUNTIME(131, "cudaStreamSynchronize_v3020", cuStreamSynchronize(stream));
+}
 API(int, cudaDeviceSynchronize, void) {
     RUNTIME(165, "cudaDeviceSynchronize_v3020", cuCtxSynchronize());
+}
+
+// ---- what CUPTI has no record of here
+
+API(int, cudaGetDeviceCount, int *count) {
+    const int result = ready();
+    return result ? result : cuDeviceGetCount(count);
+}
+API(int, cudaSetDevice, int device) {
+    (void)device;
+    return ready();
+}
+API(int, cudaDeviceGetAttribute, int *value, int attribute, int device) {
+    (void)attribute;
+    (void)device;
+    *value = 1000000;
+    return 0;
+}
+API(int, cudaGetDeviceProperties, void *properties, int device) {
+    // Of the structure of CUDA 13.
+    enum { BYTES = 1008, MEMORY_AT = 288, MAJOR_AT = 360, PROCESSORS_AT = 384 };
+    const uint64_t memory = UINT64_C(16) << 30;
+    const int major = 8, processors = 40;
+    (void)device;
+    memset(properties, 0, BYTES);
+    strcpy(properties, "Double GPU, simulated");
+    memcpy((char *)properties + MEMORY_AT, &memory, sizeof memory);
+    memcpy((char *)properties + MAJOR_AT, &major, sizeof major);
+    memcpy((char *)properties + PROCESSORS_AT, &processors, sizeof processors);
+    return 0;
+}
+API(int, cudaDriverGetVersion, int *version) {
+    *version = 13000;
+    return 0;
+}
+API(int, cudaRuntimeGetVersion, int *version) {
+    return cudaDriverGetVersion(version);
+}
+API(int, cudaGetLastError, void) {
+    return 0;
+}
+API(const char *, cudaGetErrorString, int error) {
+    return error ? "a simulated error" : "no error";
+}
+
+// An event is the time it was recorded at.
+API(int, cudaEventCreate, void **event) {
+    *event = calloc(1, sizeof(uint64_t));
+    return *event ? 0 : 2;
+}
+API(int, cudaEventRecord, void *event, void *stream) {
+    *(uint64_t *)event = double_stream_time(stream);
+    return 0;
+}
+API(int, cudaEventSynchronize, void *event) {
+    (void)event;
+    return cuCtxSynchronize();
+}
+API(int, cudaEventElapsedTime, float *milliseconds, void *from, void *to) {
+    *milliseconds = (float)((double)(int64_t)(*(uint64_t *)to - *(uint64_t *)from) / 1e6);
+    return 0;
+}
+API(int, cudaStreamWaitEvent, void *stream, void *event, unsigned flags) {
+    (void)stream;
+    (void)event;
+    (void)flags;
+    return 0;
 }

@@ -658,6 +658,7 @@ int double_enable(uint32_t kind) {
         return CUPTI_NOT_INITIALIZED;
     if (kind >= KIND_LIMIT || !double_bytes_of(kind))
         return CUPTI_INVALID_KIND;
+    double_hook(&ours); // records need no subscriber
     atomic_fetch_or(&enabled, UINT64_C(1) << kind);
     for (long i = 0;
          kind == CUPTI_KIND_DEVICE && i < (getenv("DOUBLE_DEVICES") ? atol(getenv("DOUBLE_DEVICES")) : 1);

@@ -78,12 +78,17 @@ uint32_t double_stream_id(void *context, void *stream);
     X(1, 15, cuModuleGetFunction)                                                                            \
     X(1, 16, cuGraphLaunch)                                                                                  \
     X(1, 17, cuMemcpyPeerAsync)                                                                              \
+    X(1, 281, cuMemcpyDtoDAsync_v2)                                                                          \
     X(1, 307, cuLaunchKernel)                                                                                \
     X(2, 20, cudaMalloc_v3020)                                                                               \
     X(2, 22, cudaFree_v3020)                                                                                 \
     X(2, 31, cudaMemcpy_v3020)                                                                               \
+    X(2, 41, cudaMemcpyAsync_v3020)                                                                          \
+    X(2, 49, cudaMemset_v3020)                                                                               \
     X(2, 129, cudaStreamCreate_v3020)                                                                        \
+    X(2, 131, cudaStreamSynchronize_v3020)                                                                   \
     X(2, 165, cudaDeviceSynchronize_v3020)                                                                   \
+    X(2, 198, cudaStreamCreateWithFlags_v5000)                                                               \
     X(2, 211, cudaLaunchKernel_v7000)                                                                        \
     X(2, 235, cudaStreamDestroy_v5050)                                                                       \
     X(2, 505, __cudaLaunchKernel_v13000)

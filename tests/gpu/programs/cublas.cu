@@ -27,7 +27,7 @@ int main(void) {
     MUST(cudaMemcpy(host, c, bytes, cudaMemcpyDeviceToHost));
     for (int i = 0; i < SIDE * SIDE; i++)
         EXPECT(host[i] == SIDE);
-    printf("kernels-least %d\nmemcpy h2d 2 %zu\nmemcpy d2h 1 %zu\n", TIMES, 2 * bytes, bytes);
+    printf("kernels-least %d\nmemcpy-least h2d 2 %zu\nmemcpy-least d2h 1 %zu\n", TIMES, 2 * bytes, bytes);
     cublasDestroy(handle);
     free(host);
     return 0;
