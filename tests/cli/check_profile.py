@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 from support import BUILD, TRACESMITH, check, run, skip
 
@@ -122,13 +123,16 @@ def check_launches(directory):
 def check_left_behind(directory):
     """A process that outlives the program is recorded on, it is said, and a signal ends the recording."""
     path = os.path.join(directory, "left.sbt")
-    stop = os.path.join(directory, "stop")
-    script = "(while '%s' -n 100 && [ -d '%s' ]; do [ ! -e '%s' ] || exit 0; done) >/dev/null 2>&1 & exit 3" % (LOOP, directory, stop)
+    stop, launched = os.path.join(directory, "stop"), os.path.join(directory, "launched")
+    script = ("(while '%s' -n 100 && [ -d '%s' ]; do : >'%s'; [ ! -e '%s' ] || exit 0; done) >/dev/null 2>&1 & exit 3" %
+              (LOOP, directory, launched, stop))
     child = subprocess.Popen([TRACESMITH, "profile", "-o", path, "sh", "-c", script], stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE)
     try:
         said = child.stderr.readline()
         check(b"still recording" in said, "says what it waits for: %r" % said)
+        while not os.path.exists(launched):
+            time.sleep(0.01)
         child.send_signal(signal.SIGTERM)
         child.communicate(timeout=60)
     finally:
