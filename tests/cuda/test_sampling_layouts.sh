@@ -19,84 +19,66 @@ done
 version=$(printf '#include <cupti_version.h>\nCUPTI_API_VERSION\n' | ${CC:-cc} -E -P -I"$header" - | tail -1)
 [ "$version" -ge 22 ] || { echo "skipped: the headers in $header are older than those of CUDA 12.4"; exit 77; }
 
-cat >"$work/sampling.c" <<'C'
+# Our struct and NVIDIA's, which are of one size; then the fields: OURS=THEIRS, or the name that both have.
+structs() {
+    cat <<'TABLE'
+cupti_pc_stall CUpti_PCSamplingStallReason
+    reason=pcSamplingStallReasonIndex samples
+cupti_pc CUpti_PCSamplingPCData
+    size cubin_crc=cubinCrc offset=pcOffset function_index=functionIndex function=functionName
+    stall_count=stallReasonCount stalls=stallReason correlation=correlationId
+cupti_pc_data CUpti_PCSamplingData
+    size room=collectNumPcs samples=totalSamples dropped=droppedSamples count=totalNumPcs remaining=remainingNumPcs
+    range=rangeId pcs=pPcData not_users=nonUsrKernelsTotalSamples full=hardwareBufferFull
+cupti_sampling_info CUpti_PCSamplingConfigurationInfo
+    attribute=attributeType status=attributeStatus value=attributeData
+    value.number=attributeData.samplingPeriodData.samplingPeriod
+    value.number=attributeData.collectionModeData.collectionMode
+    value.reasons.count=attributeData.stallReasonData.stallReasonCount
+    value.reasons.indices=attributeData.stallReasonData.pStallReasonIndex
+    value.buffer=attributeData.samplingDataBufferData.samplingDataBuffer
+cupti_sampling_context CUpti_PCSamplingEnableParams
+    size priv=pPriv context=ctx
+cupti_sampling_context CUpti_PCSamplingDisableParams
+    size priv=pPriv context=ctx
+cupti_sampling_configuration CUpti_PCSamplingConfigurationInfoParams
+    size priv=pPriv context=ctx count=numAttributes infos=pPCSamplingConfigurationInfo
+cupti_sampling_data CUpti_PCSamplingGetDataParams
+    size priv=pPriv context=ctx data=pcSamplingData
+cupti_sampling_reason_count CUpti_PCSamplingGetNumStallReasonsParams
+    size priv=pPriv context=ctx count=numStallReasons
+cupti_sampling_reasons CUpti_PCSamplingGetStallReasonsParams
+    size priv=pPriv context=ctx count=numStallReasons indices=stallReasonIndex names=stallReasons
+cupti_cubin_crc CUpti_GetCubinCrcParams
+    size bytes=cubinSize cubin crc=cubinCrc
+cupti_source CUpti_GetSassToSourceCorrelationParams
+    size cubin function=functionName bytes=cubinSize line=lineNumber offset=pcOffset file=fileName directory=dirName
+TABLE
+}
+{
+    cat <<'C'
 #include <stddef.h>
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 #include "cupti_sampling.h"
+#define WHOLE(ours, theirs) _Static_assert(sizeof(struct ours) == sizeof(theirs), #theirs);
 #define SAME(ours, field, theirs, name) \
     _Static_assert(offsetof(struct ours, field) == offsetof(theirs, name) && \
         sizeof(((struct ours *)0)->field) == sizeof(((theirs *)0)->name), #theirs "." #name);
-#define WHOLE(ours, theirs) _Static_assert(sizeof(struct ours) == sizeof(theirs), #theirs);
-#define NUMBER(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
-#define PARAMS(ours, theirs) WHOLE(ours, theirs) SAME(ours, size, theirs, size) \
-    SAME(ours, priv, theirs, pPriv) SAME(ours, context, theirs, ctx)
-WHOLE(cupti_pc_stall, CUpti_PCSamplingStallReason)
-SAME(cupti_pc_stall, reason, CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex)
-SAME(cupti_pc_stall, samples, CUpti_PCSamplingStallReason, samples)
-WHOLE(cupti_pc, CUpti_PCSamplingPCData)
-SAME(cupti_pc, size, CUpti_PCSamplingPCData, size)
-SAME(cupti_pc, cubin_crc, CUpti_PCSamplingPCData, cubinCrc)
-SAME(cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset)
-SAME(cupti_pc, function_index, CUpti_PCSamplingPCData, functionIndex)
-SAME(cupti_pc, function, CUpti_PCSamplingPCData, functionName)
-SAME(cupti_pc, stall_count, CUpti_PCSamplingPCData, stallReasonCount)
-SAME(cupti_pc, stalls, CUpti_PCSamplingPCData, stallReason)
-SAME(cupti_pc, correlation, CUpti_PCSamplingPCData, correlationId)
+#define NUMBER(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours);
+C
+    structs | awk '
+        /^[^ ]/ { ours = $1; theirs = $2; print "WHOLE(" ours ", " theirs ")"; next }
+        { for (i = 1; i <= NF; i++) { n = split($i, name, "="); print "SAME(" ours ", " name[1] ", " theirs ", " name[n] ")" } }'
+    cat <<'C'
+NUMBER(sizeof(struct cupti_sampling_context), CUpti_PCSamplingEnableParamsSize)
+NUMBER(sizeof(struct cupti_sampling_context), CUpti_PCSamplingDisableParamsSize)
+NUMBER(sizeof(struct cupti_sampling_configuration), CUpti_PCSamplingConfigurationInfoParamsSize)
+NUMBER(sizeof(struct cupti_sampling_data), CUpti_PCSamplingGetDataParamsSize)
+NUMBER(sizeof(struct cupti_sampling_reason_count), CUpti_PCSamplingGetNumStallReasonsParamsSize)
+NUMBER(sizeof(struct cupti_sampling_reasons), CUpti_PCSamplingGetStallReasonsParamsSize)
 // The form before 12.4 ended where the correlation id begins.
 NUMBER(CUPTI_PC_BYTES_OLD, CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingPCData, stallReason))
-WHOLE(cupti_pc_data, CUpti_PCSamplingData)
-SAME(cupti_pc_data, size, CUpti_PCSamplingData, size)
-SAME(cupti_pc_data, room, CUpti_PCSamplingData, collectNumPcs)
-SAME(cupti_pc_data, samples, CUpti_PCSamplingData, totalSamples)
-SAME(cupti_pc_data, dropped, CUpti_PCSamplingData, droppedSamples)
-SAME(cupti_pc_data, count, CUpti_PCSamplingData, totalNumPcs)
-SAME(cupti_pc_data, remaining, CUpti_PCSamplingData, remainingNumPcs)
-SAME(cupti_pc_data, range, CUpti_PCSamplingData, rangeId)
-SAME(cupti_pc_data, pcs, CUpti_PCSamplingData, pPcData)
-SAME(cupti_pc_data, not_users, CUpti_PCSamplingData, nonUsrKernelsTotalSamples)
-SAME(cupti_pc_data, full, CUpti_PCSamplingData, hardwareBufferFull)
-WHOLE(cupti_sampling_info, CUpti_PCSamplingConfigurationInfo)
-SAME(cupti_sampling_info, attribute, CUpti_PCSamplingConfigurationInfo, attributeType)
-SAME(cupti_sampling_info, status, CUpti_PCSamplingConfigurationInfo, attributeStatus)
-SAME(cupti_sampling_info, value, CUpti_PCSamplingConfigurationInfo, attributeData)
-SAME(cupti_sampling_info, value.number, CUpti_PCSamplingConfigurationInfo, attributeData.samplingPeriodData.samplingPeriod)
-SAME(cupti_sampling_info, value.number, CUpti_PCSamplingConfigurationInfo, attributeData.collectionModeData.collectionMode)
-SAME(cupti_sampling_info, value.reasons.count, CUpti_PCSamplingConfigurationInfo, attributeData.stallReasonData.stallReasonCount)
-SAME(cupti_sampling_info, value.reasons.indices, CUpti_PCSamplingConfigurationInfo, attributeData.stallReasonData.pStallReasonIndex)
-SAME(cupti_sampling_info, value.buffer, CUpti_PCSamplingConfigurationInfo, attributeData.samplingDataBufferData.samplingDataBuffer)
-PARAMS(cupti_sampling_context, CUpti_PCSamplingEnableParams)
-PARAMS(cupti_sampling_context, CUpti_PCSamplingDisableParams)
-NUMBER(sizeof(struct cupti_sampling_context), CUpti_PCSamplingEnableParamsSize)
-PARAMS(cupti_sampling_configuration, CUpti_PCSamplingConfigurationInfoParams)
-SAME(cupti_sampling_configuration, count, CUpti_PCSamplingConfigurationInfoParams, numAttributes)
-SAME(cupti_sampling_configuration, infos, CUpti_PCSamplingConfigurationInfoParams, pPCSamplingConfigurationInfo)
-NUMBER(sizeof(struct cupti_sampling_configuration), CUpti_PCSamplingConfigurationInfoParamsSize)
-PARAMS(cupti_sampling_data, CUpti_PCSamplingGetDataParams)
-SAME(cupti_sampling_data, data, CUpti_PCSamplingGetDataParams, pcSamplingData)
-NUMBER(sizeof(struct cupti_sampling_data), CUpti_PCSamplingGetDataParamsSize)
-PARAMS(cupti_sampling_reason_count, CUpti_PCSamplingGetNumStallReasonsParams)
-SAME(cupti_sampling_reason_count, count, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons)
-NUMBER(sizeof(struct cupti_sampling_reason_count), CUpti_PCSamplingGetNumStallReasonsParamsSize)
-PARAMS(cupti_sampling_reasons, CUpti_PCSamplingGetStallReasonsParams)
-SAME(cupti_sampling_reasons, count, CUpti_PCSamplingGetStallReasonsParams, numStallReasons)
-SAME(cupti_sampling_reasons, indices, CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex)
-SAME(cupti_sampling_reasons, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons)
-NUMBER(sizeof(struct cupti_sampling_reasons), CUpti_PCSamplingGetStallReasonsParamsSize)
-WHOLE(cupti_cubin_crc, CUpti_GetCubinCrcParams)
-SAME(cupti_cubin_crc, size, CUpti_GetCubinCrcParams, size)
-SAME(cupti_cubin_crc, bytes, CUpti_GetCubinCrcParams, cubinSize)
-SAME(cupti_cubin_crc, cubin, CUpti_GetCubinCrcParams, cubin)
-SAME(cupti_cubin_crc, crc, CUpti_GetCubinCrcParams, cubinCrc)
-WHOLE(cupti_source, CUpti_GetSassToSourceCorrelationParams)
-SAME(cupti_source, size, CUpti_GetSassToSourceCorrelationParams, size)
-SAME(cupti_source, cubin, CUpti_GetSassToSourceCorrelationParams, cubin)
-SAME(cupti_source, function, CUpti_GetSassToSourceCorrelationParams, functionName)
-SAME(cupti_source, bytes, CUpti_GetSassToSourceCorrelationParams, cubinSize)
-SAME(cupti_source, line, CUpti_GetSassToSourceCorrelationParams, lineNumber)
-SAME(cupti_source, offset, CUpti_GetSassToSourceCorrelationParams, pcOffset)
-SAME(cupti_source, file, CUpti_GetSassToSourceCorrelationParams, fileName)
-SAME(cupti_source, directory, CUpti_GetSassToSourceCorrelationParams, dirName)
 NUMBER(CUPTI_SAMPLING_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD)
 NUMBER(CUPTI_SAMPLING_STALL_REASONS, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON)
 NUMBER(CUPTI_SAMPLING_MODE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE)
@@ -105,5 +87,6 @@ NUMBER(CUPTI_SAMPLING_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS)
 NUMBER(CUPTI_STALL_NAME_BYTES, CUPTI_STALL_REASON_STRING_SIZE)
 NUMBER(CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY)
 C
+} >"$work/sampling.c"
 ${CC:-cc} -fsyntax-only -Wno-deprecated-declarations -I"$header" -I"$toolkit/include" -iquote "$agent" "$work/sampling.c"
 echo "compared with $header (version $version)"
