@@ -3,9 +3,12 @@
 // per different entry of a table of `into`, with the ids of those equal to it that are not taken yet, in order.
 // Entries are compared with their padding cleared. Modules, frames and stacks are what they hold, whoever recorded
 // them, and are interned. A frame is named once: where others have named one of `into`, `named` has it.
+// Of a device more becomes known while a recording is made: two views of it may know differently much. It is the one that has
+// the same identity (the attribute device.N.uuid, where N is its id), else one like it.
 #include "event/merge.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +33,14 @@ struct matcher {
     uint32_t *next;     // by id: the next equal one, 0: none
 };
 
+// By device, of one dictionary: the identity, as a string's id; 0: none is known.
+struct identities {
+    uint32_t *texts;
+    size_t capacity;
+    uint32_t count;           // of `texts` that are filled in
+    uint32_t attributes_seen; // those below are in `texts`
+};
+
 struct merge {
     tsmith_dictionary *into;
     enum merge_entries entries;
@@ -40,7 +51,9 @@ struct merge {
     struct matcher name##_matcher;
     TSMITH_DICTIONARY_TABLES(MEMBERS)
 #undef MEMBERS
-    uint64_t *named; // bit per frame of `into`
+    struct identities known, taken_in; // of devices of `into`, before it got any; and of those of `from`
+    bool *device_taken;                // by device of `known`
+    uint64_t *named;                   // bit per frame of `into`
     size_t named_capacity;
     uint32_t symbols_seen; // of `into`: those below are in `named`, or this merge's own
 };
@@ -235,7 +248,6 @@ static void matcher_finish(struct matcher *matcher) {
     }
 #define MATCHED(X)                                                                                           \
     X(process, tsmith_process)                                                                               \
-    X(device, tsmith_device)                                                                                 \
     X(track, tsmith_track)                                                                                   \
     X(clock, tsmith_clock)                                                                                   \
     X(clock_pair, tsmith_clock_pair)                                                                         \
@@ -245,7 +257,6 @@ MATCHED(DEFINE_READ)
 MATCHED(DEFINE_FILL)
 
 #define PLACE_MATCHED(X)                                                                                     \
-    X(device, tsmith_device)                                                                                 \
     X(clock, tsmith_clock)                                                                                   \
     X(clock_pair, tsmith_clock_pair)                                                                         \
     X(dynamic_field, tsmith_dynamic_field)
@@ -277,8 +288,111 @@ static uint32_t place_track(struct merge *merge, const tsmith_track *entry) {
     return match_track(merge, entry);
 }
 
-static uint32_t place_attribute(struct merge *merge, const tsmith_attribute *entry) {
-    return merge->entries == MERGE_SAME_PROCESSES ? 0 : match_attribute(merge, entry);
+// ---- devices
+
+// The N of "device.N.uuid"; 0: the attribute is another.
+static uint32_t identified_device(const tsmith_dictionary *dictionary, uint32_t key) {
+    static const char before[] = "device.", after[] = ".uuid";
+    enum { AROUND = sizeof before - 1 + sizeof after - 1 };
+    const tsmith_string text = tsmith_dictionary_string(dictionary, key);
+    char number[12] = "", *end;
+    if (text.length <= AROUND || text.length - AROUND >= sizeof number ||
+        memcmp(text.bytes, before, sizeof before - 1) != 0 ||
+        memcmp(text.bytes + text.length - (sizeof after - 1), after, sizeof after - 1) != 0)
+        return 0;
+    memcpy(number, text.bytes + sizeof before - 1, text.length - AROUND);
+    const unsigned long device = strtoul(number, &end, 10);
+    return *end || device > UINT32_MAX ? 0 : (uint32_t)device;
+}
+
+static bool note_identities(struct identities *identities, const tsmith_dictionary *dictionary) {
+    const uint32_t devices = tsmith_dictionary_device_count(dictionary);
+    void *texts = identities->texts;
+    if (!array_reserve(&texts, &identities->capacity, devices, sizeof *identities->texts))
+        return false;
+    identities->texts = texts;
+    while (identities->count < devices)
+        identities->texts[identities->count++] = 0;
+    for (; identities->attributes_seen < tsmith_dictionary_attribute_count(dictionary);
+         identities->attributes_seen++) {
+        if (identities->attributes_seen == 0)
+            continue;
+        const tsmith_attribute *entry = tsmith_dictionary_attribute(dictionary, identities->attributes_seen);
+        const uint32_t device = identified_device(dictionary, entry->key);
+        if (device && device < devices)
+            identities->texts[device] = entry->value;
+    }
+    return true;
+}
+
+// Whether one may be a device of which less was known.
+static bool may_be(const tsmith_device *known, const tsmith_device *entry, bool exactly) {
+#define SAME(member) (known->member == entry->member || (!exactly && !known->member))
+    return known->process == entry->process && SAME(name) && SAME(vendor) && SAME(driver) && SAME(api) &&
+           SAME(type) && SAME(memory_bytes) && SAME(compute_units) && SAME(clock_mhz);
+#undef SAME
+}
+
+static uint32_t find_device(const struct merge *merge, const tsmith_device *entry, uint32_t identity,
+                            bool exactly) {
+    for (uint32_t id = 1; id < merge->known.count; id++) {
+        const uint32_t other = merge->known.texts[id];
+        if (!merge->device_taken[id] && !(other && (identity || !exactly)) &&
+            may_be(tsmith_dictionary_device(merge->into, id), entry, exactly))
+            return id;
+    }
+    return 0;
+}
+
+static uint32_t find_identity(const struct merge *merge, uint32_t identity) {
+    for (uint32_t id = 1; identity && id < merge->known.count; id++)
+        if (merge->known.texts[id] == identity)
+            return id;
+    return 0;
+}
+
+static uint32_t place_device(struct merge *merge, const tsmith_device *entry) {
+    if (merge->entries != MERGE_EQUAL)
+        return tsmith_dictionary_add_device(merge->into, entry);
+    const uint32_t of = merge->device.count; // the entry's own id
+    const uint32_t identity =
+        of < merge->taken_in.count ? map_id(&merge->string, merge->taken_in.texts[of]) : 0;
+    uint32_t id = find_identity(merge, identity);
+    for (int exactly = 1; !id && exactly >= 0; exactly--)
+        id = find_device(merge, entry, identity, exactly != 0);
+    if (!id)
+        return tsmith_dictionary_add_device(merge->into, entry);
+    merge->device_taken[id] = true;
+    return id;
+}
+
+static bool know_devices(struct merge *merge) {
+    if (!note_identities(&merge->known, merge->into))
+        return false;
+    merge->device_taken = calloc(merge->known.count + (size_t)1, sizeof *merge->device_taken);
+    return merge->device_taken != NULL;
+}
+
+// What `from` knows by now of devices that were taken in before.
+static void complete_devices(struct merge *merge, const tsmith_dictionary *from) {
+    for (uint32_t id = 1; merge->entries == MERGE_EQUAL && id < merge->device.count; id++) {
+        tsmith_device entry = {0};
+        translate_device(merge, tsmith_dictionary_device(from, id), &entry);
+        tsmith_dictionary_complete_device(merge->into, map_id(&merge->device, id), &entry);
+    }
+}
+
+static uint32_t place_attribute(struct merge *merge, tsmith_attribute *entry) {
+    char key[32];
+    if (merge->entries == MERGE_SAME_PROCESSES)
+        return 0;
+    // A device may have another number there.
+    const uint32_t device = map_id(&merge->device, identified_device(merge->into, entry->key));
+    if (device) {
+        snprintf(key, sizeof key, "device.%u.uuid", device);
+        entry->key = tsmith_dictionary_intern_cstr(merge->into, key);
+    }
+    return match_attribute(merge, entry);
 }
 
 static uint32_t place_module(struct merge *merge, const tsmith_module *entry) {
@@ -333,7 +447,7 @@ struct merge *merge_create(tsmith_dictionary *into, enum merge_entries entries) 
     merge->entries = entries;
     bool done = tsmith_batch_create(&merge->batch) == TSMITH_OK && fill_dynamic_field(merge);
     if (entries == MERGE_EQUAL)
-        done = done && fill_process(merge) && fill_device(merge) && fill_track(merge) && fill_clock(merge) &&
+        done = done && fill_process(merge) && know_devices(merge) && fill_track(merge) && fill_clock(merge) &&
                fill_clock_pair(merge) && fill_attribute(merge);
     if (done)
         return merge;
@@ -351,6 +465,9 @@ void merge_destroy(struct merge *merge) {
     matcher_finish(&merge->name##_matcher);
     TSMITH_DICTIONARY_TABLES(FREE)
 #undef FREE
+    free(merge->known.texts);
+    free(merge->taken_in.texts);
+    free(merge->device_taken);
     free(merge->named);
     free(merge);
 }
@@ -362,10 +479,12 @@ tsmith_status merge_take(struct merge *merge, const tsmith_dictionary *from) {
         done = map_add(&merge->string, tsmith_dictionary_intern(merge->into, text.bytes, text.length));
     }
     // In the order in which they refer to each other.
-    done = done && take_process(merge, from) && take_device(merge, from) && take_track(merge, from) &&
-           take_clock(merge, from) && take_clock_pair(merge, from) && take_attribute(merge, from) &&
-           take_dynamic_field(merge, from) && take_module(merge, from) && take_frame(merge, from) &&
-           take_stack(merge, from) && take_symbol(merge, from);
+    done = done && note_identities(&merge->taken_in, from) && take_process(merge, from) &&
+           take_device(merge, from) && take_track(merge, from) && take_clock(merge, from) &&
+           take_clock_pair(merge, from) && take_attribute(merge, from) && take_dynamic_field(merge, from) &&
+           take_module(merge, from) && take_frame(merge, from) && take_stack(merge, from) &&
+           take_symbol(merge, from);
+    complete_devices(merge, from);
     return done && !tsmith_dictionary_failed(merge->into) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 

@@ -158,6 +158,75 @@ static void values(void **unused) {
     tsmith_dictionary_destroy(from);
 }
 
+static uint32_t add_device(tsmith_dictionary *dictionary, uint32_t process, const char *name, uint32_t units,
+                           const char *identity) {
+    char key[32];
+    const uint32_t id = tsmith_dictionary_add_device(
+        dictionary, &(tsmith_device){.name = tsmith_dictionary_intern_cstr(dictionary, name),
+                                     .type = tsmith_dictionary_intern_cstr(dictionary, "gpu"),
+                                     .process = process,
+                                     .compute_units = units});
+    (void)snprintf(key, sizeof key, "device.%u.uuid", id);
+    if (identity)
+        tsmith_dictionary_set_attribute(dictionary, key, identity);
+    return id;
+}
+
+static void assert_device(const tsmith_dictionary *dictionary, uint32_t id, const char *name, uint32_t units,
+                          const char *identity) {
+    char key[32];
+    const tsmith_device *device = tsmith_dictionary_device(dictionary, id);
+    assert_non_null(device);
+    assert_string_equal(text_of(dictionary, device->name), name);
+    assert_int_equal(device->compute_units, units);
+    (void)snprintf(key, sizeof key, "device.%u.uuid", id);
+    assert_string_equal(tsmith_dictionary_find_attribute(dictionary, key).bytes, identity);
+}
+
+// Two looks at the same devices, of which the second knows more: who they are decides, then what they are like.
+static void devices_known_better(void **unused) {
+    (void)unused;
+    tsmith_dictionary *into, *from;
+    assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
+    const uint32_t process = add_process(into, 10, "one");
+    (void)add_device(into, process, "H100", 0, "GPU-a");
+    const uint32_t nameless = add_device(into, process, "", 0, NULL);
+    (void)add_device(into, process, "H100", 0, "GPU-c");
+    const tsmith_track queue = {
+        .kind = TSMITH_TRACK_QUEUE, .process = process, .device = nameless, .queue = 7};
+    (void)tsmith_dictionary_add_track(into, &queue);
+
+    (void)tsmith_dictionary_intern_cstr(from, "shifts all ids");
+    const uint32_t sampler = add_process(from, 20, "two"), other = add_process(from, 10, "one");
+    (void)add_device(from, sampler, "H100", 0, "GPU-c");
+    (void)add_device(from, sampler, "H100", 132, "GPU-a");
+    const uint32_t described = add_device(from, other, "T4", 40, "GPU-b");
+    (void)add_device(from, other, "H100", 0, "GPU-d");
+    tsmith_track known = queue;
+    known.process = other;
+    known.device = described;
+    (void)tsmith_dictionary_add_track(from, &known);
+
+    struct merge *merge = merge_create(into, MERGE_EQUAL);
+    assert_non_null(merge);
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_device_count(into), 5);
+    assert_int_equal(tsmith_dictionary_track_count(into), 2);
+    assert_device(into, 1, "H100", 132, "GPU-a");
+    assert_device(into, 2, "T4", 40, "GPU-b");
+    assert_device(into, 3, "H100", 0, "GPU-c");
+    assert_device(into, 4, "H100", 0, "GPU-d");
+    // What becomes known of one that was taken in already.
+    tsmith_dictionary_complete_device(from, 1, &(tsmith_device){.compute_units = 114});
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_device_count(into), 5);
+    assert_device(into, 3, "H100", 114, "GPU-c");
+    merge_destroy(merge);
+    tsmith_dictionary_destroy(into);
+    tsmith_dictionary_destroy(from);
+}
+
 // Two recordings: process 10 here is not process 10 there, but a name is a name.
 static void two_recordings(void **unused) {
     (void)unused;
@@ -305,8 +374,9 @@ static void same_processes(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_recording), cmocka_unit_test(values),
-                                       cmocka_unit_test(two_recordings), cmocka_unit_test(stacks),
-                                       cmocka_unit_test(same_processes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_recording), cmocka_unit_test(devices_known_better),
+        cmocka_unit_test(values),         cmocka_unit_test(two_recordings),
+        cmocka_unit_test(stacks),         cmocka_unit_test(same_processes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
