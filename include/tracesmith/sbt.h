@@ -27,7 +27,8 @@ typedef struct tsmith_sbt_write_options {
 } tsmith_sbt_write_options;
 
 // A sink that writes a file. What was written before a crash is readable: frames are whole or not there. The
-// file is created with mode 0600. Two runs over the same batches give the same bytes. `options` may be NULL.
+// file is created with mode 0600. Two runs over the same batches give the same bytes. `options` may be NULL. ERROR_BUSY,
+// saying who, when a live process writes that file: until it is closed nobody else's takes its place.
 TSMITH_API tsmith_status tsmith_sbt_writer_open(const char *path, const tsmith_sbt_write_options *options,
                                                 tsmith_sink **out, tsmith_error *error);
 // The same into a descriptor (a pipe, a socket), which the writer does not close.

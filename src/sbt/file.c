@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "sbt/lock.h"
 
 // ---- writing
 
@@ -46,21 +47,72 @@ static void close_and_remove(int fd, const char *name) {
     errno = code;
 }
 
-static int replace(const char *path, const void *head, size_t head_size) {
+static bool is_same(int fd, const char *path) {
+    struct stat file, there;
+    return fstat(fd, &file) == 0 && stat(path, &there) == 0 && file.st_ino == there.st_ino &&
+           file.st_dev == there.st_dev;
+}
+
+struct old_file {
+    bool exists;
+    int fd; // -1: there is none, or none that can be opened
+    bool busy;
+    pid_t writer; // of a busy one; 0: who is not known
+};
+
+// The file that is at `path`, locked so that nobody else replaces it meanwhile.
+static struct old_file lock_old(const char *path) {
+    struct old_file old = {.busy = true};
+    for (int attempt = 0; attempt < 16 && !old.writer; attempt++) {
+        old.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        old.exists = old.fd >= 0 || errno != ENOENT;
+        if (old.fd < 0 || (lock_take(old.fd, &old.writer) && is_same(old.fd, path))) {
+            old.busy = false;
+            return old;
+        }
+        close(old.fd);
+        old.fd = -1;
+    }
+    return old;
+}
+
+// Puts the new file into its place. Where there was none, only if there is none still: *again says that there is.
+static bool put_in_place(const char *name, const char *path, bool had_old, bool *again) {
+    *again = false;
+    if (!had_old && renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return true;
+    *again = !had_old && errno == EEXIST;
+    return !*again && rename(name, path) == 0; // not every file system knows the other way
+}
+
+// -1 with errno set, or because the old one is busy.
+static int replace(const char *path, const void *head, size_t head_size, struct old_file *old) {
     char name[PATH_MAX];
     int fd = create_beside(path, name, sizeof name);
     if (fd < 0)
         return -1;
-    if (!file_write(fd, head, head_size) || rename(name, path) != 0) {
-        close_and_remove(fd, name);
-        return -1;
+    pid_t nobody;
+    bool done = false, again = lock_take(fd, &nobody) && file_write(fd, head, head_size);
+    for (int attempt = 0; again && attempt < 16; attempt++) {
+        *old = lock_old(path);
+        if (old->busy)
+            break;
+        done = put_in_place(name, path, old->exists, &again);
     }
-    return fd;
+    if (!done)
+        close_and_remove(fd, name);
+    if (old->fd >= 0) {
+        int code = errno;
+        close(old->fd);
+        errno = code;
+    }
+    return done ? fd : -1;
 }
 
 static int create_exclusive(const char *path, const void *head, size_t head_size) {
+    pid_t nobody;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 && !file_write(fd, head, head_size)) {
+    if (fd >= 0 && !(lock_take(fd, &nobody) && file_write(fd, head, head_size))) {
         close_and_remove(fd, path);
         return -1;
     }
@@ -97,10 +149,29 @@ static const char *create_hint(int code) {
     }
 }
 
+// "process 1234 (tracesmith)"
+static const char *writer_text(pid_t writer, char *out, size_t size) {
+    char name[32] = "";
+    (void)snprintf(out, size, "/proc/%d/comm", (int)writer);
+    FILE *file = writer ? fopen(out, "re") : NULL;
+    if (file) {
+        if (!fgets(name, sizeof name, file))
+            name[0] = '\0';
+        fclose(file);
+    }
+    name[strcspn(name, "\n")] = '\0';
+    if (writer)
+        (void)snprintf(out, size, name[0] ? "process %d (%s)" : "process %d", (int)writer, name);
+    else
+        (void)snprintf(out, size, "another process");
+    return out;
+}
+
 tsmith_status file_create(const char *path, bool exclusive, const void *head, size_t head_size, int *out,
                           tsmith_error *error) {
     struct stat there;
-    char resolved[PATH_MAX];
+    char resolved[PATH_MAX], who[64];
+    struct old_file old = {.fd = -1};
     bool exists = stat(path, &there) == 0;
     if (exists && S_ISDIR(there.st_mode))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
@@ -110,10 +181,13 @@ tsmith_status file_create(const char *path, bool exclusive, const void *head, si
     else if (exists && !S_ISREG(there.st_mode))
         *out = open_special(path, head, head_size);
     else // a link is followed: what it points to is replaced, not the link
-        *out = replace(realpath(path, resolved) ? resolved : path, head, head_size);
+        *out = replace(realpath(path, resolved) ? resolved : path, head, head_size, &old);
     if (*out >= 0)
         return TSMITH_OK;
     int code = errno;
+    if (old.busy)
+        return status_set(error, TSMITH_ERROR_BUSY, "%s is being written by %s: wait until that has ended",
+                          path, writer_text(old.writer, who, sizeof who));
     return status_set_errno(error, "%s cannot be written%s", path, create_hint(code));
 }
 
