@@ -11,7 +11,7 @@
 #include "tracks.h"
 #include "windows.h"
 
-enum { READERS = 16, FLIGHT_SHARED = UINT32_MAX >> 1 };
+enum { READERS = 16 };
 
 static struct reader *readers; // READERS of them; a page that is not used is not there
 static _Atomic uint32_t busy;  // a bit per reader
@@ -50,9 +50,13 @@ static void begin(struct reader *reader) {
     reader->ring = channel_ring(agent.channel);
 }
 
+// Right after their record: of a process that dies within a buffer nothing is both in the trace and missing.
+static void launches_ended(struct reader *reader) {
+    channel_ended(agent.channel, (uint32_t)(reader - readers), reader->ended);
+    reader->ended = 0;
+}
+
 static void end(struct reader *reader) {
-    if (reader->ended)
-        channel_ended(agent.channel, FLIGHT_SHARED, reader->ended);
     if (reader->untimed)
         channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, reader->untimed);
     if (reader->unknown)
@@ -201,12 +205,15 @@ void records_read(uint8_t *buffer, size_t valid) {
         return;
     begin(reader);
     int result;
-    while ((result = next(buffer, valid, &record)) == CUPTI_OK)
+    while ((result = next(buffer, valid, &record)) == CUPTI_OK) {
         // What lies outside the buffer is no record, whatever CUPTI says.
         if ((uint8_t *)record < buffer || (uint8_t *)record >= buffer + valid)
             break;
-        else if (windows_want(reader, record))
+        if (windows_want(reader, record))
             translate(reader, record);
+        if (reader->ended)
+            launches_ended(reader);
+    }
     // Some version marks the end of a buffer so; anything else is a rest that cannot be read.
     if (result != CUPTI_LIMIT_REACHED && result != CUPTI_INVALID_KIND)
         channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);

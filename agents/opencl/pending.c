@@ -269,8 +269,9 @@ static void entry_record(const struct entry *entry, const struct times *times, c
         atomic_store_explicit(&queue->last_end, times->end, memory_order_relaxed);
 }
 
-// Records the entry if its command is complete. False when it is not.
-static bool entry_finish(struct entry *entry) {
+// Records the entry of this list if its command is complete. False when it is not. It counts as ended right after its record:
+// of a process that dies meanwhile nothing is both in the trace and missing.
+static bool entry_finish(struct entry *entry, uint32_t list) {
     struct times times;
     cl_int status = CL_COMPLETE;
     bool timed = times_get(entry->event, &entry->queue->queue, &times);
@@ -284,6 +285,7 @@ static bool entry_finish(struct entry *entry) {
             timed = times_get(entry->event, &entry->queue->queue, &times);
     }
     entry_record(entry, timed && times_plausible(&times) ? &times : NULL, status);
+    channel_ended(agent.channel, list, 1);
     entry->state = ENTRY_DONE;
     if (entry->held)
         events_unhold(entry->event, entry->body[0]);
@@ -298,18 +300,16 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
     const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&list->head, memory_order_relaxed);
     bool all_before = true;
-    uint64_t finished = 0;
     for (uint64_t at = head; at != tail && limit;) {
         struct entry *entry = entry_at(list, at);
         if (entry->state == ENTRY_PENDING) {
             struct queue *queue = &entry->queue->queue;
-            if (atomic_load_explicit(&queue->scan, memory_order_relaxed) == scan || !entry_finish(entry)) {
+            if (atomic_load_explicit(&queue->scan, memory_order_relaxed) == scan ||
+                !entry_finish(entry, list->number)) {
                 if (!queue->out_of_order)
                     atomic_store_explicit(&queue->scan, scan, memory_order_relaxed);
                 all_before = false;
                 limit--;
-            } else {
-                finished++;
             }
         }
         at += entry->words;
@@ -317,8 +317,6 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
             head = at;
     }
     atomic_store_explicit(&list->head, head, memory_order_release);
-    if (finished)
-        channel_ended(agent.channel, list->number, finished);
 }
 
 static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {

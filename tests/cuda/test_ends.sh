@@ -60,7 +60,9 @@ for name in "return", "exit", "close", "fork":
 for name in "_exit", "abort", "kill":
     run = Run(sys.argv[1], name)
     kernels = len(run.of("kernel"))
-    run.expect(kernels + run.missing("no_completion") == run.truth["launches"], f"{kernels} kernels and {run.lost}")
+    # The agent's thread may have been between recording a kernel and counting it.
+    unknown = kernels + run.missing("no_completion") - run.truth["launches"]
+    run.expect(unknown in (0, 1), f"{kernels} kernels and {run.lost}")
     run.check_order(killed=True)
     print(f"{name}: {kernels} kernels, {run.lost} lost")
 

@@ -27,7 +27,10 @@ kernels = len(trace.of("kernel"))
 missing = trace.lost["by_reason"].get("no_completion", 0)
 expect(calls == launched, f"{calls} calls of {launched}")
 expect(kernels >= truth["finished"], f"{kernels} kernels, {truth['finished']} were finished")
-expect(kernels + missing == launched, f"{kernels} kernels and {missing} without completion of {launched}")
+# Where nothing runs at its end, a thread may have been between recording a command and counting it.
+unknown = kernels + missing - launched
+expect(unknown == 0 or unknown == 1 and truth["how"] not in ("exit", "return"),
+       f"{kernels} kernels and {missing} without completion of {launched}")
 trace.check_order()
 print(f"{truth['how']}: {kernels} of {launched}, {missing} without completion")
 PY

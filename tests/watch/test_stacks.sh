@@ -25,10 +25,11 @@ def path(frames):
 def outer(frames):
     return [frame.get("function", "") for frame in frames]
 events = sorted((e for e in trace["events"] if e["kind"] == "off_cpu" and tids[e["track"]] == said["waiter"]
-                 and e["operation"] == "sleeping" and e.get("name") == "futex" and e["duration"] >= 60000),
+                 and e["operation"] == "sleeping" and e.get("name") == "futex"
+                 and e.get("woken", e["start"] + e["duration"]) - e["start"] >= 60000),
                 key=lambda e: e["start"])
 left = [e for e in trace["events"] if e["kind"] == "loss"]
-whole = woken = seen = 0
+whole = woken = seen = told = 0
 at = 0
 for before, after, waits, wakes in said["rounds"]:
     while at < len(events) and events[at]["start"] < before - 2000:
@@ -37,6 +38,7 @@ for before, after, waits, wakes in said["rounds"]:
         continue # it was not long
     event = events[at]
     seen += 1
+    told += "woken" in event
     if "frames" in event and any(name.startswith("path_") for name in outer(event["frames"])):
         assert path(event["frames"]) == waits, (waits, outer(event["frames"]))
         assert "main" in outer(event["frames"]) and not event["frames"][-1].get("truncated"), outer(event["frames"])
@@ -48,7 +50,7 @@ for before, after, waits, wakes in said["rounds"]:
 # What has no stack, the ledger names; a waking that meets the switch away half done is not seen.
 assert seen >= len(said["rounds"]) * 0.9, (seen, len(said["rounds"]))
 assert whole == seen or any(e["reason"] == "no_stack" for e in left), (whole, seen, left)
-assert woken >= seen - 3 or left, (woken, seen, left)
+assert woken >= told - 3 and told > seen / 2 or left, (woken, told, seen, left)
 assert whole >= 100 and woken >= 100, (whole, woken, seen, left)
 print(f"{seen} long waits, {whole} with their path, {woken} with their waker's")
 PY
