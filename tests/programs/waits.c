@@ -4,9 +4,12 @@
 // another thread, named "waker", writes into a pipe; the same in a child process. And calls a function of its own a known
 // number of times, recursively.
 //
-//   waits [-n ROUNDS]
+//   waits [-n ROUNDS] [--hold]
+//
+// --hold: a process ends once it was given a byte on standard input, after it has said all.
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +30,7 @@ struct wait {
 
 static struct wait sleeps[ROUNDS_MOST], reads[ROUNDS_MOST];
 static int rounds = 20;
+static bool holds;
 static int request[2], answer[2];
 static long waker_tid;
 
@@ -133,19 +137,24 @@ static void run(const char *role, const char *after) {
     print_waits("reads", reads, "}");
     printf("%s", after);
     fflush(stdout);
+    if (holds && read(STDIN_FILENO, &byte, 1) != 1)
+        fail("read");
 }
 
 int main(int argc, char **argv) {
     int status;
-    if (argc == 3 && strcmp(argv[1], "-n") == 0)
-        rounds = atoi(argv[2]);
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--hold") == 0)
+            holds = true;
+        else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
+            rounds = atoi(argv[++i]);
     if (rounds < 1 || rounds > ROUNDS_MOST)
         return 2;
     printf("{");
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        run("child", ",");
+        run("child", ",\n");
         return 0;
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status)

@@ -27,11 +27,11 @@ def run(*arguments):
 
 
 class Killed:
-    """A recording of `program` that waits after it, to be killed."""
+    """A recording of `program` that waits after it, to be killed. `heard` is given each line that the program says."""
 
-    def __init__(self, path, program, *options):
-        script = 'echo "$TRACESMITH_SESSION"; "$0" || exit 1; echo; echo done; read line; echo went on'
-        self.profile = subprocess.Popen([TRACESMITH, "profile", *options, "-o", path, "sh", "-c", script, program],
+    def __init__(self, path, options, *program, heard=lambda recording, line: None):
+        script = 'echo "$TRACESMITH_SESSION"; "$@" || exit 1; echo; echo done; read line; echo went on'
+        self.profile = subprocess.Popen([TRACESMITH, "profile", *options, "-o", path, "sh", "-c", script, "sh", *program],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.session = self.profile.stdout.readline().decode().strip()
         if not self.session:
@@ -43,12 +43,16 @@ class Killed:
         while not self.said or self.said[-1] != b"done\n":
             self.said.append(self.profile.stdout.readline())
             assert self.said[-1], self.said
+            heard(self, self.said[-1])
+
+    def tell(self, what):
+        self.profile.stdin.write(what)
+        self.profile.stdin.flush()
 
     def kill(self):
         self.profile.kill()
         self.profile.wait()
-        self.profile.stdin.write(b"go\n")
-        self.profile.stdin.flush()
+        self.tell(b"go\n")
         assert self.profile.stdout.readline() == b"went on\n", "the program does not go on"
         self.profile.stdout.read()  # until it has ended
         assert os.path.isdir(self.session), "the session is gone"
@@ -79,15 +83,25 @@ def sleeps_in(path):
 
 
 def check_watch(work):
-    recording = Killed(os.path.join(work, "w.sbt"), WAITS, "--sched", "--stacks")
-    said = json.loads(b"".join(recording.said[:-1]))
-    # What the kernel has told comes into the file while the program runs.
-    spool, until = os.path.join(recording.session, "kernel.watch"), time.monotonic() + 60
-    # The kernel's own count of a thread's waits, which is less than its sleeps where one was over before it began.
-    slept_of = {role["tid"]: sum(wait[2] for wait in role["sleeps"]) for role in said.values()}
-    while not all(sleeps_in(spool).get(tid, 0) >= count for tid, count in slept_of.items()):
-        assert time.monotonic() < until, sleeps_in(spool)
-        time.sleep(0.02)
+    said, slept_of = {}, {}
+
+    # What the kernel has told comes into the file while the program runs. Where a process has its code can be looked up while it
+    # is there only: it is held until all of its stacks are in the file.
+    def wait_for_stacks(recording, line):
+        if b"sleeps" not in line:
+            return
+        ((name, role),) = json.loads(line.rstrip(b",\n") + b"}" if line.startswith(b"{") else b"{" + line).items()
+        said[name] = role
+        # The kernel's own count of a thread's waits, which is less than its sleeps where one was over before it began.
+        slept_of[role["tid"]] = sum(wait[2] for wait in role["sleeps"])
+        spool, until = os.path.join(recording.session, "kernel.watch"), time.monotonic() + 60
+        while sleeps_in(spool).get(role["tid"], 0) < slept_of[role["tid"]]:
+            assert time.monotonic() < until, sleeps_in(spool)
+            time.sleep(0.02)
+        recording.tell(b"x")
+
+    recording = Killed(os.path.join(work, "w.sbt"), ("--sched", "--stacks"), WAITS, "--hold", heard=wait_for_stacks)
+    assert set(said) == {"child", "parent"}, said.keys()
     recording.kill()
     recovered = os.path.join(work, "w.recovered.sbt")
     recording.recover(recovered)
@@ -126,7 +140,7 @@ def check_xray(work):
     if not program:
         return False
     os.environ["TMPDIR"] = work
-    recording = Killed(os.path.join(work, "x.sbt"), program, "--xray")
+    recording = Killed(os.path.join(work, "x.sbt"), ("--xray",), program)
     recording.kill()
     recovered = os.path.join(work, "x.recovered.sbt")
     recording.recover(recovered)

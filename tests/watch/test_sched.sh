@@ -79,9 +79,9 @@ for name, role in said.items():
                     assert event["waker"] == "interrupt" and "waker_tid" not in event, event
                 elif event is waits[-1]:
                     assert event["waker"] == "waker" and event["waker_tid"] == role["waker_tid"], event
-            # At least as long as asked for, up to what the scheduler's clock is finer than the trace's.
+            # At least as long as asked for, from before the clock was set on: an interrupt may come between that and the wait.
             if what == "sleeps" and len(within) == len(waits) == 1:
-                assert waits[0]["duration"] >= role["nap"] * 0.999, (wait, waits)
+                assert waits[0]["end"] - before >= role["nap"] - DURING, (wait, waits)
     # Every call, and a call of depth d encloses those of less.
     ran = sorted(calls[role["pid"], role["tid"]], key=lambda e: (e["start"], -e["duration"]))
     assert len(ran) == role["calls"] and {e["name"] for e in ran} == {"waits_probed"}
@@ -102,16 +102,23 @@ PY
 if grep -q " T do_nanosleep$\| t do_nanosleep$" /proc/kallsyms; then
     "$TRACESMITH" profile --sched --stacks -o "$work/stacks.sbt" -- "$waits" -n 5 >"$work/said.json" 2>"$work/err" ||
         fail "recording stacks: $(cat "$work/err")"
-    "$TRACESMITH" view --stacks -f json -t off_cpu "$work/stacks.sbt" >"$work/stacks.json" || fail "the stacks cannot be read"
+    "$TRACESMITH" view --stacks -f json "$work/stacks.sbt" >"$work/stacks.json" || fail "the stacks cannot be read"
     python3 - "$work/stacks.json" "$work/said.json" <<'PY' || fail "the stacks are not where the waits were"
 import json, sys
 events, said = json.load(open(sys.argv[1]))["events"], json.load(open(sys.argv[2]))
 found = {"clock_nanosleep": 0, "read": 0}
+# The kernel keeps one stack of those that its hash puts in one place; the others are counted.
+lost = sum(event["lost"] for event in events if event["kind"] == "loss" and event["reason"] == "no_stack")
 for event in events:
+    if event["kind"] != "off_cpu":
+        continue
     functions = [frame.get("function", "") for frame in event.get("frames", [])]
     assert not any("bpf" in function for function in functions), functions
     if event["operation"] == "preempted":
         assert not functions
+    elif event.get("name") in found and "schedule" not in functions and lost:
+        found[event["name"]] += 1
+        lost -= 1
     elif event.get("name") in found:
         assert "schedule" in functions and any("syscall" in function for function in functions), functions
         assert any(("nanosleep" if event["name"] == "clock_nanosleep" else "pipe_read") in function
