@@ -56,7 +56,7 @@ enum { FIRST, SECOND, OTHER, GONE, DAMAGED, GENERATED, NOWHERE, HEADER, PYTHON, 
 struct made {
     tsmith_dictionary *dictionary;
     tsmith_stack_names *names;
-    char self[4096], map[64];
+    char self[4096], map[4096];
     uint64_t first; // address of the function
     uint32_t frames[FRAMES], stack;
 };

@@ -27,6 +27,7 @@ struct truth {
         _Alignas(64) _Atomic uint64_t begun;
         _Atomic uint64_t done;
     } of[THREADS];
+    _Atomic uint32_t collecting; // the file is there
     _Atomic uint32_t stop;
 };
 
@@ -108,6 +109,7 @@ static void session_main(const struct run *run) {
     struct emitter emitter = {.truth = run->truth};
     if (tsmith_session_start(&options, &emitter.session, NULL))
         _exit(3);
+    atomic_store(&run->truth->collecting, 1);
     emit_in_threads(&emitter); // until it is killed
     _exit(4);
 }
@@ -124,6 +126,7 @@ static void collector_main(const struct run *run, struct session_directory *dire
     if (collector_create(directory->fd, directory->control, COLLECT_SESSION, &collector, &error))
         _exit(3);
     capture_describe(collector, directory);
+    atomic_store(&run->truth->collecting, 1);
     for (;;) {
         tsmith_status status = collector_next(collector, &batch, &error);
         if (status == TSMITH_OK)
@@ -190,12 +193,13 @@ static void kill_victim(struct run *run) {
     atomic_store(&run->truth->stop, 1);
 }
 
-// Whether its time has come, and its threads have begun; or it has ended by itself, which it must not.
+// Whether its time has come, and collector and threads have begun; or it has ended by itself, which it must not.
 static bool to_be_killed(const struct run *run) {
     siginfo_t ended = {0};
     bool all = !run->killed && clock_trace_now() >= run->due;
     if (!all || (waitid(P_PID, (id_t)run->victim, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid))
         return all;
+    all = atomic_load(&run->truth->collecting);
     for (int i = 0; all && i < THREADS; i++)
         all = atomic_load(&run->truth->of[i].done) > 0;
     return all;

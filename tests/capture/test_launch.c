@@ -388,6 +388,7 @@ static int remove_folder(void **unused) {
 int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "emit") == 0)
         return be_program(argv + 2);
+    signal(SIGINT, SIG_DFL); // a shell ignores it for its jobs in the background
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes),
         cmocka_unit_test(cannot_be_run),

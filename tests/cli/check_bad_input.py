@@ -60,7 +60,11 @@ def main():
 
         complains(os.path.join(directory, "missing.sbt"), "missing.sbt")
         complains(directory, "directory")
-        for content in (b"", b"\0" * 4096, b"not a trace at all\n", os.urandom(100_000)):
+        # Noise behind what formats begin with; but behind '[' or '\n' it is a trace of JSON or Perfetto with damage.
+        rng = random.Random(2)
+        noise = bytes(rng.getrandbits(8) for _ in range(100_000))
+        for content in (b"", b"\0" * 4096, b"not a trace at all\n",
+                        *(begin + noise for begin in (b"\xff", b"{", b"<", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))):
             with open(path, "wb") as file:
                 file.write(content)
             complains(path, path)
