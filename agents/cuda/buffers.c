@@ -5,17 +5,28 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "capture/agent_control.h"
 #include "library.h"
 #include "records.h"
 #include "thinning.h"
 
 // EXTRA_OLD: for versions that crash when they get none; more than a gigabyte is more than any asks for.
-enum { POOL = 64, POOL_BYTES = 1 << 20, EXTRA_MAX = 192, EXTRA_OLD = 1024, EXTRA_BYTES = 1 << 20 };
+enum {
+    POOL = 64,
+    WAITING_MOST = 16,
+    POOL_BYTES = 1 << 20,
+    EXTRA_MAX = 192,
+    EXTRA_OLD = 1024,
+    EXTRA_BYTES = 1 << 20
+};
 
 static uint8_t *pool;
 static _Atomic uint64_t given;            // a bit per buffer of the pool
 static uint8_t *_Atomic extra[EXTRA_OLD]; // given beyond the pool
 static _Atomic uint64_t refused;
+static atomic_bool may_wait;
+static _Atomic uint64_t waiting; // a bit per buffer of the pool; its length is in waiting_bytes
+static size_t waiting_bytes[POOL];
 
 bool buffers_init(void) {
     void *at = mmap(NULL, (size_t)POOL * POOL_BYTES, PROT_READ | PROT_WRITE,
@@ -80,14 +91,10 @@ static bool find(const uint8_t *buffer, size_t *place) {
     return false;
 }
 
-static void read_and_free(void *context, uint32_t stream, uint8_t *buffer, size_t valid) {
-    size_t place;
-    if (!buffer || !find(buffer, &place))
-        return;
+static void read_and_free(size_t place, uint8_t *buffer, size_t valid) {
     if (agent_recording()) {
         const uint64_t begun = agent_overhead.on ? agent_tick() : 0;
-        records_read(buffer, valid < POOL_BYTES ? valid : POOL_BYTES);
-        records_dropped(context, stream);
+        records_read(buffer, valid);
         if (begun)
             agent_overhead_add(agent_tick() - begun, 0);
     }
@@ -99,9 +106,54 @@ static void read_and_free(void *context, uint32_t stream, uint8_t *buffer, size_
     }
 }
 
+// ---- those that wait
+
+void buffers_may_wait(void) {
+    atomic_store(&may_wait, true);
+}
+
+// True: it is read later, or was handed back before.
+static bool waits(size_t place, uint8_t *buffer, size_t valid) {
+    const uint64_t bit = place < POOL ? UINT64_C(1) << place : 0, now = atomic_load(&waiting);
+    if (now & bit)
+        return true;
+    if (!bit || !valid || !atomic_load_explicit(&may_wait, memory_order_relaxed) || !agent_recording() ||
+        records_know_devices(buffer, valid) || __builtin_popcountll(now) >= WAITING_MOST)
+        return false;
+    waiting_bytes[place] = valid;
+    atomic_fetch_or(&waiting, bit);
+    agent_control_wake();
+    return true;
+}
+
+bool buffers_any_wait(void) {
+    return atomic_load_explicit(&waiting, memory_order_relaxed) != 0;
+}
+
+void buffers_flushed(void) {
+    for (uint64_t now = atomic_load(&waiting); now; now = atomic_load(&waiting)) {
+        const int place = __builtin_ctzll(now);
+        const uint64_t bit = UINT64_C(1) << place;
+        // The bit in `given` keeps it from being anybody else's until it is read.
+        if (atomic_fetch_and(&waiting, ~bit) & bit)
+            read_and_free((size_t)place, pool + (size_t)place * POOL_BYTES, waiting_bytes[place]);
+    }
+}
+
+static void handed_back(void *context, uint32_t stream, uint8_t *buffer, size_t valid) {
+    size_t place;
+    if (!buffer || !find(buffer, &place))
+        return;
+    valid = valid < POOL_BYTES ? valid : POOL_BYTES;
+    if (!waits(place, buffer, valid))
+        read_and_free(place, buffer, valid);
+    if (agent_recording())
+        records_dropped(context, stream);
+}
+
 void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
     (void)size;
-    read_and_free(context, stream, buffer, valid);
+    handed_back(context, stream, buffer, valid);
 }
 
 void buffers_wanted_v2(uint8_t **buffer, size_t *size, size_t *records, void *info) {
@@ -112,7 +164,7 @@ void buffers_wanted_v2(uint8_t **buffer, size_t *size, size_t *records, void *in
 void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info) {
     (void)info;
     (void)size;
-    read_and_free(NULL, 0, buffer, valid);
+    handed_back(NULL, 0, buffer, valid);
 }
 
 uint64_t buffers_refused(void) {

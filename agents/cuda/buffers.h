@@ -3,7 +3,10 @@
 // own threads, so giving one is a single atomic operation.
 //
 //     buffer: FREE --given--> CUPTI's --handed back, read--> FREE
+//                                 \--handed back, no device is described yet--> WAITING --flushed, read--> FREE
 //
+// CUPTI describes the devices in a record, which may lie in a buffer that comes later than those of kernels. Whoever reads these
+// first would make up a device, and a GPU that another source (NVML) has named already would be two.
 // When CUPTI holds them all, it gets more, up to a limit: the memory that it holds is what it has not handed back yet.
 // Beyond the limit it gets none, and drops records, which it counts (versions that crash then get more all the same).
 #ifndef CUDA_BUFFERS_H
@@ -17,6 +20,12 @@ void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records);
 void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 void buffers_wanted_v2(uint8_t **buffer, size_t *size, size_t *records, void *info);
 void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info);
+// From now on buffers may wait: there is somebody who calls buffers_flushed().
+void buffers_may_wait(void);
+// Then the control thread is woken, to flush at once.
+bool buffers_any_wait(void);
+// CUPTI has handed back all that it had: those that wait are read. Any thread.
+void buffers_flushed(void);
 // How many were refused.
 uint64_t buffers_refused(void);
 

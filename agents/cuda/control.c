@@ -31,10 +31,11 @@ static bool look(void) {
         return false;
     }
     stacks_refresh();
-    if (clock_trace_now() >= next) {
+    if (clock_trace_now() >= next || buffers_any_wait()) {
         next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
         timebase_compare();
         cupti.ActivityFlushAll(0);
+        buffers_flushed();
         pc_sampling_look();
     }
     thinning_look(false);
@@ -65,6 +66,7 @@ static void last_pass(void) {
     timebase_compare();
     cupti.ActivityFlushAll(0);
     cupti.ActivityFlushAll(FORCED);
+    buffers_flushed();
     pc_sampling_end();
     records_dropped(NULL, 0);
     thinning_look(true);
@@ -75,7 +77,8 @@ void control_start(void) {
     static struct agent_control_work work = {
         .look = look, .last_pass = last_pass, .period_ms = FLUSH_MS, .last_pass_ms = LAST_PASS_MS};
     work.period_ms = stacks_on ? STACKS_MS : agent_overhead.on ? MEASURE_MS : FLUSH_MS;
-    agent_control_start(&work, agent.channel);
+    if (agent_control_start(&work, agent.channel))
+        buffers_may_wait();
 }
 
 // The process ends by itself: without this it would be taken for one that was killed.

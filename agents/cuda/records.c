@@ -11,7 +11,7 @@
 #include "tracks.h"
 #include "windows.h"
 
-enum { READERS = 16 };
+enum { READERS = 16, OUTSIDE = -1 };
 
 static struct reader *readers; // READERS of them; a page that is not used is not there
 static _Atomic uint32_t busy;  // a bit per reader
@@ -189,9 +189,22 @@ static void translate(struct reader *reader, const void *record) {
     }
 }
 
+// The next record of a buffer. What lies outside of it is no record, whatever CUPTI says.
 static int next(uint8_t *buffer, size_t valid, void **record) {
-    return cupti.shared ? cupti.ActivityGetNextRecord_v2(cupti.subscriber, buffer, valid, record)
-                        : cupti.ActivityGetNextRecord(buffer, valid, record);
+    const int result = cupti.shared ? cupti.ActivityGetNextRecord_v2(cupti.subscriber, buffer, valid, record)
+                                    : cupti.ActivityGetNextRecord(buffer, valid, record);
+    const uint8_t *at = *record;
+    return result == CUPTI_OK && (at < buffer || at >= buffer + valid) ? OUTSIDE : result;
+}
+
+bool records_know_devices(uint8_t *buffer, size_t valid) {
+    void *record = NULL;
+    if (tracks_described())
+        return true;
+    while (valid && next(buffer, valid, &record) == CUPTI_OK)
+        if (*(const uint32_t *)record == CUPTI_KIND_DEVICE)
+            tracks_device(record);
+    return tracks_described();
 }
 
 void records_read(uint8_t *buffer, size_t valid) {
@@ -206,9 +219,6 @@ void records_read(uint8_t *buffer, size_t valid) {
     begin(reader);
     int result;
     while ((result = next(buffer, valid, &record)) == CUPTI_OK) {
-        // What lies outside the buffer is no record, whatever CUPTI says.
-        if ((uint8_t *)record < buffer || (uint8_t *)record >= buffer + valid)
-            break;
         if (windows_want(reader, record))
             translate(reader, record);
         if (reader->ended)

@@ -106,6 +106,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         break;
     case CUPTI_RESOURCE_MODULE_UNLOAD:
         pc_sampling_module_ends();
+        buffers_flushed(); // what waits speaks of its kernels
         object(TSMITH_OPERATION_DESTROY_PROGRAM, module ? module->id : 0, context,
                module ? module->bytes : 0);
         records_names_changed();

@@ -24,7 +24,7 @@ struct place {
 static struct place places[PLACES];
 static uint32_t used;
 static uint32_t devices[DEVICES];                                       // ids in the channel
-static uint64_t described;                                              // by CUPTI: a bit per device
+static _Atomic uint64_t described;                                      // by CUPTI: a bit per device
 static struct { uint32_t context, stream, device; } contexts[CONTEXTS]; // the newest, round and round
 static uint32_t context_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -107,6 +107,10 @@ void tracks_device(const struct cupti_device *record) {
     pthread_mutex_unlock(&lock);
     if (record->id < DEVICES)
         describe(record);
+}
+
+bool tracks_described(void) {
+    return atomic_load_explicit(&described, memory_order_relaxed) != 0;
 }
 
 // ---- tracks

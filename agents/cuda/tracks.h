@@ -10,6 +10,8 @@ struct cupti_device;
 // A device as CUPTI describes it; what comes later of the same one changes nothing. Devices that nothing was said of
 // when a track needed them are made without a name, and get it when CUPTI describes them.
 void tracks_device(const struct cupti_device *record);
+// Whether CUPTI has described any: it describes all at once. Any thread, cheap.
+bool tracks_described(void);
 // The stream that a context's default stream is.
 void tracks_default_stream(uint32_t context, uint32_t stream);
 

@@ -3,6 +3,7 @@
 // under the oldest of them.
 #include "windows.h"
 
+#include "buffers.h"
 #include "capture/agent.h"
 #include "library.h"
 
@@ -98,6 +99,8 @@ AGENT_EXPORT void tracesmith_agent_switched(int on) {
         return;
     windows_switch(on != 0);
     // What has ended by now is in the trace when the caller asks for it.
-    if (!on)
-        cupti.ActivityFlushAll(0);
+    if (on)
+        return;
+    cupti.ActivityFlushAll(0);
+    buffers_flushed();
 }

@@ -81,19 +81,20 @@ static bool thread_make(void) {
     return !failed;
 }
 
-void agent_control_start(const struct agent_control_work *what, struct channel *where) {
+bool agent_control_start(const struct agent_control_work *what, struct channel *where) {
     uint32_t none = CONTROL_NONE;
     if (atomic_load(&state) != CONTROL_NONE ||
         !atomic_compare_exchange_strong(&state, &none, CONTROL_RUNNING))
-        return;
+        return false;
     work = what;
     channel = where;
     if (!thread_make()) {
         atomic_store(&state, CONTROL_NONE);
-        return;
+        return false;
     }
     if (!atomic_exchange(&exit_handler, 1))
         atexit(at_exit);
+    return true;
 }
 
 void agent_control_wake(void) {

@@ -24,8 +24,8 @@ struct agent_control_work {
 
 // Makes the thread, once per process, with all signals blocked, and its end at exit: exit handlers run youngest first, so
 // before those of whoever registered before this call. `work` stays. Later calls do nothing. Any thread. Without a
-// thread to be had a later call tries again.
-void agent_control_start(const struct agent_control_work *work, struct channel *channel);
+// thread to be had a later call tries again. Whether this call made it.
+bool agent_control_start(const struct agent_control_work *work, struct channel *channel);
 // It looks soon: there is something to do that threads of the program should be spared. One system call; any thread, signal
 // handlers too.
 void agent_control_wake(void);

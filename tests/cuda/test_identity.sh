@@ -21,6 +21,10 @@ for order in 01 10; do
     DOUBLE_ORDER=$order record "order$order" -- "$programs/cu_work" launches=10 peers
 done
 record several -- sh -c "'$programs/cu_work' launches=10 && DOUBLE_ORDER=10 '$programs/cu_work' launches=20"
+# CUPTI describes the devices in a buffer that comes after others with kernels: the last, or another thread's.
+for how in late threads early,late; do
+    DOUBLE_CUPTI=$how record "after-$how" -- "$programs/cu_work" launches=10000 threads=2
+done
 DOUBLE_MIG=1 record mig -- "$programs/cu_work" launches=10
 python3 - "$work" <<'PY'
 import sys
@@ -55,6 +59,13 @@ run = Run(sys.argv[1], "several")
 run.expect(len(run.devices) == 2, f"two processes, two GPUs: {run.devices}")
 where = {run.pid(k): board(run, run.tracks[k["track"]]["device"]) for k in run.of("kernel")}
 run.expect(sorted(where.values()) == [0, 1], f"{where}")
+
+for how in "late", "threads", "early,late":
+    run = Run(sys.argv[1], f"after-{how}")
+    run.check_everything()
+    run.expect(len(run.devices) == 2 and not run.lost, f"{how}: two GPUs: {run.devices}, lost {run.lost}")
+    where = {run.tracks[k["track"]]["device"] for k in run.of("kernel")}
+    run.expect(len(where) == 1 and counted(run, where.pop()) == {0}, f"{how}: kernels and counters of one GPU are on one device")
 
 run = Run(sys.argv[1], "mig")
 kernels = {run.tracks[k["track"]]["device"] for k in run.of("kernel")}
