@@ -277,10 +277,8 @@ const struct command devices_entry = {
     .name = "devices",
     .doc = "List the devices that can be profiled",
     .about = "Asks every GPU API there is an agent for. The numbers, from 0, are those that replay --device "
-             "takes (OpenCL "
-             "only); with --json, an id is one more, as in traces. When there is no device, says how to get "
-             "one and exits "
-             "with 4.",
+             "takes (OpenCL only), with --json too; in a trace devices are numbered by themselves, from 1. "
+             "When there is no device, says how to get one and exits with 4.",
     .options = devices_options,
     .examples = devices_examples,
     .run = command_devices,

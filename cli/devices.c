@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith devices`: what there is to profile on.
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -11,17 +11,30 @@
 
 // Numbers are those that replay --device takes: from 0, OpenCL's first.
 
-// What is known beyond the entry: attributes "device.ID.KEY".
+// The KEY of an attribute "device.ID.KEY", and whose; of another one all of it, and 0.
+static tsmith_string split_fact(tsmith_string key, uint32_t *id) {
+    static const char before[] = "device.";
+    char *end = NULL;
+    *id = 0;
+    if (key.length <= sizeof before || memcmp(key.bytes, before, sizeof before - 1) != 0)
+        return key;
+    const unsigned long number = strtoul(key.bytes + sizeof before - 1, &end, 10);
+    if (*end != '.' || number > UINT32_MAX)
+        return key;
+    *id = (uint32_t)number;
+    return (tsmith_string){end + 1, key.length - (size_t)(end + 1 - key.bytes)};
+}
+
+// What is known beyond the entry.
 static void write_facts(struct text *line, const struct trace *trace, uint32_t id) {
-    char start[32];
-    const size_t length = (size_t)snprintf(start, sizeof start, "device.%" PRIu32 ".", id);
     for (uint32_t at = 1; at < tsmith_dictionary_attribute_count(trace->dictionary); at++) {
         const tsmith_attribute *fact = tsmith_dictionary_attribute(trace->dictionary, at);
-        tsmith_string key = trace_string(trace, fact->key);
-        if (key.length <= length || memcmp(key.bytes, start, length) != 0)
+        uint32_t of;
+        const tsmith_string key = split_fact(trace_string(trace, fact->key), &of);
+        if (of != id)
             continue;
         text_add_cstr(line, "     ");
-        text_add_safe(line, (tsmith_string){key.bytes + length, key.length - length}, 0);
+        text_add_safe(line, key, 0);
         text_add_cstr(line, ": ");
         text_add_safe(line, trace_string(trace, fact->value), 0);
         text_add_char(line, '\n');
@@ -55,17 +68,31 @@ static void write_device(const struct trace *trace, uint32_t id) {
     text_finish(&line);
 }
 
+static void add_json_subject(struct text *json, tsmith_string key) {
+    struct text subject = {0};
+    uint32_t id;
+    const tsmith_string rest = split_fact(key, &id);
+    if (id)
+        text_add_format(&subject, "device.%" PRIu32 ".", id - 1);
+    text_add(&subject, rest.bytes, rest.length);
+    text_add_cstr(json, "{\"of\":");
+    text_add_json_cstr(json, text_cstr(&subject));
+    text_finish(&subject);
+}
+
 static void write_json(const struct trace *trace) {
     struct text json = {0};
     bool any = false;
-    text_add_char(&json, '{');
-    trace_add_json_devices(&json, trace);
-    text_add_cstr(&json, ",\n\"facts\":[");
+    text_add_cstr(&json, "{\"devices\":[");
+    for (uint32_t id = 1; id < tsmith_dictionary_device_count(trace->dictionary); id++) {
+        text_add_cstr(&json, id > 1 ? ",\n" : "\n");
+        trace_add_json_device(&json, trace, id, id - 1);
+    }
+    text_add_cstr(&json, "],\n\"facts\":[");
     for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(trace->dictionary); id++) {
         const tsmith_attribute *fact = tsmith_dictionary_attribute(trace->dictionary, id);
         text_add_cstr(&json, any ? ",\n" : "\n");
-        text_add_cstr(&json, "{\"of\":");
-        text_add_json(&json, trace_string(trace, fact->key));
+        add_json_subject(&json, trace_string(trace, fact->key));
         text_add_cstr(&json, ",\"text\":");
         text_add_json(&json, trace_string(trace, fact->value));
         text_add_char(&json, '}');

@@ -341,7 +341,7 @@ static void add_json_process(struct text *text, const struct trace *trace, uint3
     text_add_char(text, '}');
 }
 
-static void add_json_device(struct text *text, const struct trace *trace, uint32_t id) {
+void trace_add_json_device(struct text *text, const struct trace *trace, uint32_t id, uint32_t number) {
     const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, id);
     const struct {
         const char *key;
@@ -351,7 +351,7 @@ static void add_json_device(struct text *text, const struct trace *trace, uint32
                    {"driver", device->driver},
                    {"api", device->api},
                    {"type", device->type}};
-    text_add_format(text, "{\"id\":%u", id);
+    text_add_format(text, "{\"id\":%u", number);
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
         text_add_format(text, ",\"%s\":", strings[i].key);
         text_add_json(text, trace_string(trace, strings[i].string));
@@ -360,6 +360,10 @@ static void add_json_device(struct text *text, const struct trace *trace, uint32
                     ",\"process\":%u,\"memory_bytes\":%" PRIu64 ",\"compute_units\":%" PRIu32
                     ",\"clock_mhz\":%" PRIu32 "}",
                     device->process, device->memory_bytes, device->compute_units, device->clock_mhz);
+}
+
+static void add_json_device(struct text *text, const struct trace *trace, uint32_t id) {
+    trace_add_json_device(text, trace, id, id);
 }
 
 static void add_json_track(struct text *text, const struct trace *trace, uint32_t id) {
@@ -387,16 +391,11 @@ static void add_json_table(struct text *text, const struct trace *trace, const c
     text_add_char(text, ']');
 }
 
-void trace_add_json_devices(struct text *text, const struct trace *trace) {
-    add_json_table(text, trace, "devices", tsmith_dictionary_device_count(trace->dictionary),
-                   add_json_device);
-}
-
 void trace_add_json_tables(struct text *text, const struct trace *trace) {
     const tsmith_dictionary *dictionary = trace->dictionary;
     add_json_table(text, trace, "processes", tsmith_dictionary_process_count(dictionary), add_json_process);
     text_add_cstr(text, ",\n");
-    trace_add_json_devices(text, trace);
+    add_json_table(text, trace, "devices", tsmith_dictionary_device_count(dictionary), add_json_device);
     text_add_cstr(text, ",\n");
     add_json_table(text, trace, "tracks", tsmith_dictionary_track_count(dictionary), add_json_track);
 }

@@ -69,7 +69,8 @@ void trace_add_json_head(struct text *text, const struct trace *trace);
 void trace_add_json_state(struct text *text, const struct trace *trace);
 // "processes":[...],"devices":[...],"tracks":[...]
 void trace_add_json_tables(struct text *text, const struct trace *trace);
-void trace_add_json_devices(struct text *text, const struct trace *trace);
+// {"id":NUMBER,"name":...}
+void trace_add_json_device(struct text *text, const struct trace *trace, uint32_t id, uint32_t number);
 
 // What a track is called: its own name, or what it is and its number. Safe for a terminal.
 size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,

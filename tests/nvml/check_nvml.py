@@ -36,6 +36,8 @@ def check_devices(doubles):
     check(of(hidden, "mig") == "off" and of(given, "mig") == "off, changes at the next reset", "%s" % facts)
     check(of(given, "power limit") == "700 W" and of(hidden, "cuda"), "%s" % facts)
     text = run("devices", env=doubles).stdout.decode()
+    listed = {int(line.split("  ", 1)[0]): line.split("  ", 1)[1] for line in text.splitlines() if line[:1].isdigit()}
+    check(listed == {device["id"]: device["name"] for device in answer["devices"]} and 0 in listed, "one number: %s %s" % (listed, answer))
     check("nvlink: 4 links" in text and "132 compute units at 1980 MHz" in text, text)
 
 
