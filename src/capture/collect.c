@@ -409,9 +409,11 @@ static void tidy(struct collector *collector) {
 
 tsmith_status collector_next(struct collector *collector, const tsmith_batch **out, tsmith_error *error) {
     tsmith_status status = TSMITH_OK;
-    // The consumer is back: the last batch is in its hands for good.
+    // The consumer is back: the last batch is in its hands for good. However long it took, whoever waits for room waits on.
     collector->totals.delivered += collector->handed_out;
     collector->handed_out = 0;
+    if (!collector->recover)
+        atomic_store_explicit(&collector->control->heartbeat, clock_trace_now(), memory_order_relaxed);
     if (!collector->begun)
         begin_round(collector);
     free_held(collector);

@@ -289,6 +289,29 @@ static void nobody_to_wait_for(void **unused) {
     check(&state, TSMITH_OVERFLOW_DROP_NEWEST); // it has come to the same
 }
 
+// A collector that hands out batches lives, however long its consumer takes over each of a round.
+static void every_batch_is_a_sign_of_life(void **unused) {
+    (void)unused;
+    struct state state;
+    const tsmith_batch *batch;
+    tsmith_error error;
+    pthread_t thread;
+    struct visit visit = {&state, 2, 10};
+    start(&state, 64 * 1024, TSMITH_OVERFLOW_BLOCK, 13);
+    emit(&state, 1, 10);
+    assert_int_equal(pthread_create(&thread, NULL, visit_main, &visit), 0);
+    pthread_join(thread, NULL);
+    collector_set_settling(state.collector, true); // all that there is, in one round: a batch of each thread
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&state.directory.control->heartbeat, 0);
+        assert_int_equal(collector_next(state.collector, &batch, &error), TSMITH_OK);
+        assert_true(atomic_load(&state.directory.control->heartbeat) > 0);
+        numbered_see(&state.seen, batch);
+    }
+    finish(&state);
+    check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
+}
+
 // Nothing is freed before the consumer has come back: what a collector holds is in the directory, too.
 static void undelivered_is_still_there(void **unused) {
     (void)unused;
@@ -330,6 +353,7 @@ int main(void) {
         cmocka_unit_test(emitters_beside_the_collector),
         cmocka_unit_test(too_long),
         cmocka_unit_test(nobody_to_wait_for),
+        cmocka_unit_test(every_batch_is_a_sign_of_life),
         cmocka_unit_test(undelivered_is_still_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
