@@ -129,10 +129,11 @@ def check_without_channels(directory):
 
 def check_killed(directory):
     _, trace, _ = trace_of(directory, "6", "2000", "killed", code=137)
-    done = len(of_kind(trace, "collective"))
+    done = collections.Counter(event["name"] for event in of_kind(trace, "collective"))
     lost = trace["lost"]["by_reason"]
-    check(0 < lost.get("no_completion", 0), "what was on its way is counted: %s" % lost)
-    check(done < 2000, "not all were done when it was killed")
+    # Half of them are never run; copy engines are done when they are said.
+    check(done["AllReduce"] + done["Send"] <= 1000 and done["AllGather"] == 200, "%s" % done)
+    check(lost.get("no_completion", 0) >= 1000, "what was on its way is counted: %s" % lost)
 
 
 def build_other(directory):
