@@ -121,18 +121,19 @@ static void write_event(const struct agent_overhead_cost *cost, uint64_t ticks) 
     ring_commit(ring, 5);
 }
 
-// What the threads have spent since the last look; of the costliest one.
-static uint64_t gather(void) {
+// What the threads have spent since the last look, `passed` ticks ago; of the costliest one. A measured call in which its
+// thread was kept from running stands for others that were not: no thread has spent more than there was.
+static uint64_t gather(uint64_t passed) {
     const uint32_t used = atomic_load(&costs_used);
     uint64_t most = 0, skipped = 0;
     for (uint32_t i = 0; i < used; i++) {
         struct agent_overhead_cost *cost = &costs[i];
         const uint64_t ticks = atomic_load_explicit(&cost->ticks, memory_order_relaxed);
-        const uint64_t passed = atomic_load_explicit(&cost->skipped, memory_order_relaxed);
-        const uint64_t spent = ticks - cost->seen_ticks;
-        skipped += passed - cost->seen_skipped;
+        const uint64_t skips = atomic_load_explicit(&cost->skipped, memory_order_relaxed);
+        const uint64_t estimate = ticks - cost->seen_ticks, spent = estimate < passed ? estimate : passed;
+        skipped += skips - cost->seen_skipped;
         cost->seen_ticks = ticks;
-        cost->seen_skipped = passed;
+        cost->seen_skipped = skips;
         if (spent)
             write_event(cost, spent);
         most = spent > most ? spent : most;
@@ -149,10 +150,9 @@ void agent_overhead_look(bool last) {
         return;
     const uint64_t tick = clock_tick(agent_overhead.tsc);
     const double passed = (double)(tick - looked.tick);
-    const uint64_t spent = gather();
+    const uint64_t spent = gather(tick - looked.tick);
     const uint32_t level = atomic_load(&agent_overhead.level);
-    // What ended in this window may have begun before it.
-    looked.share = passed > (double)spent ? (double)spent / passed : spent > 0;
+    looked.share = passed > 0 ? (double)spent / passed : 0;
     // A window that is shorter than the others says little of the rule, and at the end there is nothing to rule.
     const uint32_t next = last ? level : rule->next(level, looked.share, allowed);
     if (spent && !last)

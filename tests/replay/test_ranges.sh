@@ -95,10 +95,10 @@ for holds in 1 2; do
         sleep 0.05
     done
     kill -USR1 $recorder
-    # The recorder's handler has run once it takes another look at us: a signal is delivered before the process goes on.
+    # The recorder's handler has run once the signal is no more pending, and not blocked, which it is in the handler.
     until [ "$(python3 -c 'import sys
 for line in open("/proc/%s/status" % sys.argv[1]):
-    if line.startswith(("SigPnd", "ShdPnd")): print(int(line.split()[1], 16) >> 9 & 1)' $recorder | sort -u)" = 0 ]; do
+    if line.startswith(("SigPnd", "ShdPnd", "SigBlk")): print(int(line.split()[1], 16) >> 9 & 1)' $recorder | sort -u)" = 0 ]; do
         sleep 0.05
     done
     echo go >&9
