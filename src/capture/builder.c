@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "capture/row_bits.h"
 #include "event/batch.h"
 #include "event/sort.h"
 
@@ -28,7 +29,9 @@ void builder_finish(struct builder *builder) {
     free(builder->open);
     free(builder->open_words);
     free(builder->sources);
+    free(builder->slots);
     free(builder->order);
+    free(builder->stretches);
     memset(builder, 0, sizeof *builder);
 }
 
@@ -51,26 +54,40 @@ static bool grow_bitmap(uint64_t **bitmap, uint32_t from_rows, uint32_t to_rows)
     return true;
 }
 
-static bool grow_column(struct builder_column *column, uint32_t from, uint32_t to) {
-    uint64_t *values = realloc(column->values, to * sizeof *values);
-    if (!values)
+static bool grow_values(void **values, size_t size, uint32_t from, uint32_t to) {
+    char *grown = realloc(*values, to * size);
+    if (!grown)
         return false;
-    column->values = values;
-    return grow_bitmap(&column->valid, from, to) &&
+    memset(grown + from * size, 0, (to - from) * size);
+    *values = grown;
+    return true;
+}
+
+static bool grow_column(struct builder_column *column, uint32_t from, uint32_t to) {
+    return grow_values(&column->values, column->size, from, to) && grow_bitmap(&column->valid, from, to) &&
            (!column->device || grow_bitmap(&column->device, from, to));
+}
+
+// The columns lie elsewhere now.
+static void forget_places(struct builder *builder) {
+    const uint16_t kind = builder->column_of[TSMITH_FIELD_KIND];
+    builder->kinds = kind ? builder->columns[kind - 1].values : NULL;
+    for (uint32_t i = 0; i < BUILDER_LAYOUTS; i++)
+        if (builder->layouts[i])
+            builder->layouts[i]->number = 0;
 }
 
 static bool grow(struct builder *builder) {
     uint32_t capacity = builder->capacity ? 4 * builder->capacity : FIRST_ROWS;
-    builder_settle(builder);
-    for (uint32_t i = 0; i < BUILDER_LAYOUTS; i++)
-        if (builder->layouts[i])
-            builder->layouts[i]->number = 0; // values move
-    for (uint32_t i = 0; i < builder->column_count; i++)
-        if (!grow_column(&builder->columns[i], builder->capacity, capacity))
-            return false;
-    builder->capacity = capacity;
-    return true;
+    void *slots = builder->slots;
+    bool grown = grow_values(&slots, sizeof *builder->slots, builder->capacity, capacity);
+    builder->slots = slots;
+    for (uint32_t i = 0; grown && i < builder->column_count; i++)
+        grown = grow_column(&builder->columns[i], builder->capacity, capacity);
+    forget_places(builder);
+    if (grown)
+        builder->capacity = capacity;
+    return grown;
 }
 
 static struct builder_column *add_column(struct builder *builder, uint32_t field, tsmith_type type) {
@@ -84,12 +101,15 @@ static struct builder_column *add_column(struct builder *builder, uint32_t field
     memset(column, 0, sizeof *column);
     column->field = field;
     column->type = type;
+    column->size = tsmith_type_size(type);
     if (!grow_column(column, 0, builder->capacity)) {
         free(column->values);
         free(column->valid);
         return NULL;
     }
     builder->column_count++;
+    if (field == TSMITH_FIELD_KIND)
+        builder->kinds = column->values;
     if (field < TSMITH_FIELD_LIMIT)
         builder->column_of[field] = (uint16_t)builder->column_count;
     else if (field - TSMITH_FIELD_DYNAMIC < BUILDER_OWN)
@@ -108,12 +128,11 @@ static bool set_at(struct builder *builder, uint32_t row, uint32_t field, tsmith
     struct builder_column *column = builder_column(builder, field, type);
     if (!column)
         return false;
-    column->values[row] = bits;
+    builder_store(column->values, column->size, row, bits);
     return set_bit(column->valid, row);
 }
 
 bool builder_append(struct builder *builder, tsmith_kind kind, int64_t start) {
-    builder_settle(builder);
     if (builder->rows == builder->capacity && !grow(builder))
         return false;
     const uint32_t row = builder->rows++;
@@ -140,105 +159,76 @@ bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *v
         return false;
     memcpy(builder->elements + builder->element_count, values, count * sizeof *values);
     // Where they are and how many, in one value: an element count never reaches 2^48 in a batch.
-    column->values[builder->rows - 1] = (uint64_t)count << 48 | builder->element_count;
+    builder_store(column->values, column->size, builder->rows - 1,
+                  (uint64_t)count << 48 | builder->element_count);
     builder->element_count += count;
     return set_bit(column->valid, builder->rows - 1);
 }
 
 // ---- rows by layout
 
-static void set_bits(uint64_t *bitmap, uint32_t from, uint32_t to) {
-    const uint32_t first = from / 64, last = (to - 1) / 64;
-    const uint64_t low = UINT64_MAX << (from % 64), high = UINT64_MAX >> (63 - (to - 1) % 64);
-    if (first == last) {
-        bitmap[first] |= low & high;
-        return;
-    }
-    bitmap[first] |= low;
-    for (uint32_t word = first + 1; word < last; word++)
-        bitmap[word] = UINT64_MAX;
-    bitmap[last] |= high;
+enum { WORDS_MAX = BUILDER_ROWS_MAX / 64 };
+
+enum { FEW_ROWS = 8 };
+
+// Of some of the 64 rows from `from` on, those whose value is not 0.
+static uint64_t some_with_value(const struct builder_column *column, size_t from, uint64_t rows) {
+    uint64_t with = 0, left = rows;
+    for (unsigned i = 0; left && i < FEW_ROWS; i++, left &= left - 1)
+        if (builder_value(column, (uint32_t)from + (uint32_t)__builtin_ctzll(left)))
+            with |= left & -left;
+    return left ? rows & row_bits_of((const char *)column->values + from * column->size, column->size) : with;
 }
 
-// Of rows [from, to), those whose value is not 0.
-static void set_bits_of_values(uint64_t *bitmap, const uint64_t *values, uint32_t from, uint32_t to) {
-    uint32_t zeros = 0;
-    for (uint32_t row = from; row < to; row++)
-        zeros += values[row] == 0;
-    if (zeros == 0)
-        set_bits(bitmap, from, to);
-    for (uint32_t row = from; zeros && zeros < to - from && row < to; row++)
-        bitmap[row / 64] |= (uint64_t)(values[row] != 0) << (row % 64);
-}
-
-static void settle_column(struct builder *builder, const struct builder_move *move, uint32_t from,
-                          uint32_t to) {
+static void settle_column(struct builder *builder, const struct builder_move *move, const uint64_t *rows,
+                          uint32_t first, uint32_t last) {
     struct builder_column *column = &builder->columns[move->column];
-    if (move->optional)
-        set_bits_of_values(column->valid, column->values, from, to);
-    else
-        set_bits(column->valid, from, to);
-    if (move->device && move->optional)
-        set_bits_of_values(column->device, column->values, from, to);
-    else if (move->device)
-        set_bits(column->device, from, to);
-}
-
-// Many shapes make short runs, for which a range is more work than its rows.
-enum { SHORT_RUN = 8 };
-
-static void settle_row(struct builder *builder, const struct builder_layout *run, uint32_t row) {
-    const uint32_t word = row / 64;
-    const uint64_t bit = 1ull << (row % 64);
-    const struct builder_mark *mark = run->mark, *end = mark + run->always;
-    for (; mark < end; mark++)
-        mark->valid[word] |= bit;
-    for (end = run->mark + run->marks; mark < end; mark++)
-        mark->valid[word] |= mark->values[row] ? bit : 0;
-    for (uint32_t i = 0; run->device && i < run->count; i++) {
-        const struct builder_move *move = &run->moves[i];
-        if (move->device && !move->eager && (!move->optional || move->values[row]))
-            builder->columns[move->column].device[word] |= bit;
+    for (uint32_t word = first; word <= last; word++) {
+        if (!rows[word])
+            continue;
+        const uint64_t with =
+            move->optional ? some_with_value(column, (size_t)word * 64, rows[word]) : rows[word];
+        column->valid[word] |= with;
+        if (move->device)
+            column->device[word] |= with;
     }
 }
 
-void builder_settle(struct builder *builder) {
-    const struct builder_layout *run = builder->run;
-    const uint32_t from = builder->run_from, to = builder->rows;
-    builder->run = NULL;
-    if (!run || from == to)
+// Which values there are in the rows that layouts made.
+static void settle(struct builder *builder) {
+    const uint32_t from = builder->settled, to = builder->rows;
+    builder->settled = to;
+    if (from >= to)
         return;
-    const uint64_t kind = run->kind;
-    struct builder_column *kinds = &builder->columns[builder->column_of[TSMITH_FIELD_KIND] - 1];
-    for (uint32_t row = from; row < to; row++)
-        kinds->values[row] = kind;
-    if (to - from <= SHORT_RUN) {
-        for (uint32_t row = from; row < to; row++)
-            settle_row(builder, run, row);
-        return;
+    const uint32_t first = from / 64, last = (to - 1) / 64;
+    uint64_t rows[WORDS_MAX];
+    uint64_t *kinds = builder->columns[builder->column_of[TSMITH_FIELD_KIND] - 1].valid;
+    for (uint32_t i = 0; i < BUILDER_LAYOUTS; i++) {
+        const struct builder_layout *layout = builder->layouts[i];
+        uint64_t any = 0;
+        for (uint32_t word = first; layout && word <= last; word++) {
+            any |= rows[word] = row_bits_of_byte(builder->slots + (size_t)word * 64, layout->slot);
+            kinds[word] |= rows[word];
+        }
+        for (uint32_t move = 0; any && move < layout->ends[BUILDER_CLASSES - 1]; move++)
+            if (!layout->moves[move].eager)
+                settle_column(builder, &layout->moves[move], rows, first, last);
     }
-    set_bits(kinds->valid, from, to);
-    for (uint32_t i = 0; i < run->count; i++)
-        if (!run->moves[i].eager)
-            settle_column(builder, &run->moves[i], from, to);
+    memset(builder->slots + from, 0, to - from);
 }
 
 struct builder_layout *builder_layout(struct builder *builder, uint32_t number) {
-    struct builder_layout **place = &builder->layouts[number % BUILDER_LAYOUTS];
+    const uint32_t at = number % BUILDER_LAYOUTS;
+    struct builder_layout **place = &builder->layouts[at];
     if (builder->rows == builder->capacity && !grow(builder))
         return NULL;
-    builder_settle(builder);
     if (!*place)
         *place = calloc(1, sizeof **place);
-    if (*place && (*place)->number != number)
-        (*place)->number = 0;
+    if (*place && (*place)->made != number) {
+        settle(builder);
+        **place = (struct builder_layout){.made = number, .slot = (uint8_t)(at + 1)};
+    }
     return *place;
-}
-
-void builder_run(struct builder *builder, struct builder_layout *layout) {
-    builder->run = layout;
-    builder->run_from = builder->rows;
-    builder->device_times |= layout->device;
 }
 
 // ---- ranges
@@ -273,7 +263,8 @@ bool builder_close_range(struct builder *builder, int64_t end) {
         return false;
     uint32_t row = builder->open[--builder->open_count].row;
     builder->open_word_count = builder->open[builder->open_count].record;
-    int64_t start = (int64_t)builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values[row];
+    int64_t start =
+        (int64_t)builder_value(&builder->columns[builder->column_of[TSMITH_FIELD_START] - 1], row);
     return set_at(builder, row, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64,
                   end > start ? (uint64_t)end - (uint64_t)start : 0);
 }
@@ -291,131 +282,184 @@ uint32_t builder_abandon_ranges(struct builder *builder) {
 static void move_device_times(struct builder *builder, int64_t offset) {
     for (uint32_t i = 0; i < builder->column_count && builder->device_times; i++) {
         struct builder_column *column = &builder->columns[i];
-        for (uint32_t row = 0; column->device && row < builder->rows; row++)
-            column->values[row] += has_bit(column->device, row) ? (uint64_t)offset : 0;
+        uint64_t *times = column->values;
+        for (uint32_t row = 0; column->device && row < builder->rows; row++) // all are TIMEs
+            times[row] += has_bit(column->device, row) ? (uint64_t)offset : 0;
         if (column->device)
             memset(column->device, 0, builder->capacity / 8);
     }
     builder->device_times = false;
 }
 
-static bool ascending(const int64_t *times, uint32_t count) {
-    uint32_t out_of_order = 0;
-    for (uint32_t i = 1; i < count; i++)
-        out_of_order |= times[i] < times[i - 1];
-    return !out_of_order;
-}
-
-// The rows of the batch in ascending order of start, open ranges left out; their number, UINT32_MAX without
-// memory. `straight`: that is the order in which they are.
-static uint32_t order_rows(struct builder *builder, bool *straight) {
-    uint32_t *order = realloc(builder->order, 2 * (size_t)builder->capacity * sizeof *order);
-    if (!order)
-        return UINT32_MAX;
-    builder->order = order;
-    const int64_t *starts =
-        (const int64_t *)builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values;
-    *straight = builder->open_count == 0 && ascending(starts, builder->rows);
-    if (*straight)
-        return builder->rows;
-    sort_order_by_time(starts, builder->rows, order, order + builder->capacity);
-    if (builder->open_count == 0)
-        return builder->rows;
-    uint32_t kept = 0;
-    uint64_t is_open[TSMITH_BATCH_MAX / 64] = {0};
-    for (uint32_t i = 0; i < builder->open_count; i++)
-        set_bit(is_open, builder->open[i].row);
-    for (uint32_t i = 0; i < builder->rows; i++)
-        if (!has_bit(is_open, order[i]))
-            order[kept++] = order[i];
-    return kept;
-}
-
-// Rows in the order of `order`; NULL: as they are, which spares a look-up per value.
+// The rows of a batch.
 struct rows {
-    const uint32_t *order;
     uint32_t count;
+    const uint32_t *order;                   // NULL: as they are
+    const struct builder_stretch *stretches; // that the order consists of; NULL: of too many
+    uint32_t stretch_count;
 };
 
-#define COPY_NARROWED(ctype)                                                                                 \
+static void leave_out_open(const struct builder *builder, struct rows *rows) {
+    uint32_t *order = builder->order;
+    uint64_t is_open[WORDS_MAX] = {0};
+    for (uint32_t i = 0; i < builder->open_count; i++)
+        set_bit(is_open, builder->open[i].row);
+    rows->count = 0;
+    for (uint32_t i = 0; i < builder->rows; i++)
+        if (!has_bit(is_open, order[i]))
+            order[rows->count++] = order[i];
+}
+
+// Rows that come nearly in order make long stretches, which are moved as such.
+static void find_stretches(const struct builder *builder, struct rows *rows) {
+    enum { SHORT = 8 }; // in the mean
+    const uint32_t *order = rows->order;
+    uint32_t made = 0, from = 0;
+    for (uint32_t i = 1; i <= rows->count; i++) {
+        if (i < rows->count && order[i] == order[i - 1] + 1)
+            continue;
+        if (made == builder->capacity / SHORT)
+            return;
+        builder->stretches[made++] = (struct builder_stretch){order[from], i - from};
+        from = i;
+    }
+    rows->stretches = builder->stretches;
+    rows->stretch_count = made;
+}
+
+// In ascending order of start, open ranges left out. False without memory.
+static bool order_rows(struct builder *builder, struct rows *rows) {
+    const size_t capacity = builder->capacity;
+    if (!builder->order || builder->order_capacity < capacity) {
+        free(builder->order);
+        free(builder->stretches);
+        builder->order = malloc(2 * capacity * sizeof *builder->order);
+        builder->stretches = malloc(capacity * sizeof *builder->stretches);
+        builder->order_capacity = builder->order && builder->stretches ? builder->capacity : 0;
+        if (!builder->order_capacity)
+            return false;
+    }
+    const int64_t *starts = builder->columns[builder->column_of[TSMITH_FIELD_START] - 1].values;
+    *rows = (struct rows){.count = builder->rows};
+    if (builder->open_count == 0 && sort_is_done(starts, builder->rows))
+        return true;
+    sort_order_by_time(starts, builder->rows, builder->order, builder->order + capacity);
+    rows->order = builder->order;
+    if (builder->open_count > 0)
+        leave_out_open(builder, rows);
+    find_stretches(builder, rows);
+    return true;
+}
+
+static uint32_t row_at(const struct rows *rows, uint32_t i) {
+    return rows->order ? rows->order[i] : i;
+}
+
+static void copy_bits(uint64_t *to, uint32_t at, const uint64_t *from, struct builder_stretch stretch) {
+    for (uint32_t done = 0; done < stretch.count;) {
+        const uint32_t source = stretch.from + done, target = at + done;
+        const uint32_t left = 64 - (source % 64 > target % 64 ? source % 64 : target % 64);
+        const uint32_t now = left < stretch.count - done ? left : stretch.count - done;
+        to[target / 64] |= (from[source / 64] >> source % 64 & UINT64_MAX >> (64 - now)) << target % 64;
+        done += now;
+    }
+}
+
+static void copy_valid(uint64_t *valid, const struct builder_column *column, const struct rows *rows) {
+    if (!rows->order)
+        memcpy(valid, column->valid, batch_bitmap_words(rows->count) * sizeof *valid);
+    for (uint32_t i = 0, at = 0; rows->stretches && i < rows->stretch_count; at += rows->stretches[i++].count)
+        copy_bits(valid, at, column->valid, rows->stretches[i]);
+    for (uint32_t i = 0; rows->order && !rows->stretches && i < rows->count; i++)
+        valid[i / 64] |= (uint64_t)has_bit(column->valid, rows->order[i]) << i % 64;
+}
+
+#define GATHER(ctype)                                                                                        \
     do {                                                                                                     \
-        ctype *to = values;                                                                                  \
-        for (uint32_t i = 0; !rows.order && i < rows.count; i++)                                             \
-            to[i] = (ctype)column->values[i];                                                                \
-        for (uint32_t i = 0; rows.order && i < rows.count; i++)                                              \
-            to[i] = (ctype)column->values[rows.order[i]];                                                    \
+        for (uint32_t i = 0; i < rows->count; i++)                                                           \
+            ((ctype *)values)[i] = ((const ctype *)column->values)[rows->order[i]];                          \
     } while (0)
 
-static bool copy_values(tsmith_batch *batch, const struct builder_column *column, struct rows rows,
-                        bool every) {
+static void copy_rows(void *values, const struct builder_column *column, const struct rows *rows) {
+    const size_t size = column->size;
+    char *to = values;
+    const char *from = column->values;
+    for (uint32_t i = 0; rows->stretches && i < rows->stretch_count; to += rows->stretches[i++].count * size)
+        memcpy(to, from + rows->stretches[i].from * size, rows->stretches[i].count * size);
+    if (rows->stretches)
+        return;
+    if (!rows->order)
+        memcpy(to, from, rows->count * size);
+    else if (size == 8)
+        GATHER(uint64_t);
+    else if (size == 4)
+        GATHER(uint32_t);
+    else
+        GATHER(uint8_t);
+}
+
+// A full column that is in order changes hands.
+static bool copy_values(tsmith_batch *batch, const struct builder *builder, struct builder_column *column,
+                        const struct rows *rows, bool every) {
     uint64_t *valid = NULL;
     void *values = batch_add_column(batch, column->field, column->type, every ? NULL : &valid);
     if (!values)
         return false;
-    switch (tsmith_type_size(column->type)) {
-    case 1:
-        COPY_NARROWED(uint8_t);
-        break;
-    case 4:
-        COPY_NARROWED(uint32_t);
-        break;
-    default:
-        if (rows.order)
-            COPY_NARROWED(uint64_t);
-        else
-            memcpy(values, column->values, rows.count * sizeof(uint64_t));
-    }
-    if (!every && !rows.order)
-        memcpy(valid, column->valid, batch_bitmap_words(rows.count) * sizeof *valid);
-    for (uint32_t i = 0; !every && rows.order && i < rows.count; i++)
-        if (has_bit(column->valid, rows.order[i]))
-            set_bit(valid, i);
+    if (valid)
+        copy_valid(valid, column, rows);
+    if (rows->order || !batch_exchange_values(batch, column->field, &column->values,
+                                              (size_t)builder->capacity * column->size))
+        copy_rows(values, column, rows);
     return true;
 }
 
-static uint32_t row_at(struct rows rows, uint32_t i) {
-    return rows.order ? rows.order[i] : i;
-}
-
 static bool copy_list(tsmith_batch *batch, const struct builder *builder, const struct builder_column *column,
-                      struct rows rows) {
+                      const struct rows *rows) {
     uint32_t total = 0;
     uint64_t *valid = NULL;
     uint32_t *offsets = NULL;
-    for (uint32_t i = 0; i < rows.count; i++)
+    const uint64_t *places = column->values;
+    for (uint32_t i = 0; i < rows->count; i++)
         if (has_bit(column->valid, row_at(rows, i)))
-            total += (uint32_t)(column->values[row_at(rows, i)] >> 48);
+            total += (uint32_t)(places[row_at(rows, i)] >> 48);
     uint64_t *values = batch_add_list_column(batch, column->field, total, &offsets, &valid);
     if (!values)
         return false;
     uint32_t at = 0;
-    for (uint32_t i = 0; i < rows.count; i++) {
+    for (uint32_t i = 0; i < rows->count; i++) {
         const uint32_t row = row_at(rows, i);
         offsets[i] = at;
         if (!has_bit(column->valid, row))
             continue;
-        uint64_t place = column->values[row];
+        uint64_t place = places[row];
         uint32_t length = (uint32_t)(place >> 48);
         memcpy(values + at, builder->elements + (place & ((1ull << 48) - 1)), length * sizeof *values);
         at += length;
         set_bit(valid, i);
     }
-    offsets[rows.count] = at;
+    offsets[rows->count] = at;
     return true;
 }
 
 // 0: no row of the batch has a value, 1: some, 2: all.
-static int presence(const struct builder_column *column, const uint32_t *order, uint32_t count,
-                    uint32_t rows) {
-    uint32_t present = 0;
-    if (count == rows) {
-        for (uint32_t word = 0; word < batch_bitmap_words(rows); word++)
-            present += (uint32_t)__builtin_popcountll(column->valid[word]);
-    } else {
-        for (uint32_t i = 0; i < count; i++)
-            present += has_bit(column->valid, order[i]);
+static int presence(const struct builder *builder, const struct builder_column *column,
+                    const struct rows *rows) {
+    uint64_t any = 0, missing = 0;
+    const bool all = rows->count == builder->rows;
+    const uint32_t words = all ? rows->count / 64 : 0, rest = all ? rows->count % 64 : 0;
+    for (uint32_t i = 0; !all && i < rows->count; i++) {
+        any |= has_bit(column->valid, rows->order[i]);
+        missing |= !has_bit(column->valid, rows->order[i]);
     }
-    return present == 0 ? 0 : present == count ? 2 : 1;
+    for (uint32_t word = 0; word < words; word++) {
+        any |= column->valid[word];
+        missing |= ~column->valid[word];
+    }
+    if (rest) {
+        any |= column->valid[words];
+        missing |= ~column->valid[words] & (UINT64_MAX >> (64 - rest));
+    }
+    return any == 0 ? 0 : missing == 0 ? 2 : 1;
 }
 
 static void state_bounds(tsmith_batch *batch) {
@@ -423,14 +467,15 @@ static void state_bounds(tsmith_batch *batch) {
     tsmith_batch_column(batch, TSMITH_FIELD_START, &start);
     const int64_t *starts = start.values;
     int64_t last = starts[start.count - 1];
-    if (tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &duration)) {
-        const int64_t *durations = duration.values;
-        for (uint32_t i = 0; i < duration.count; i++) {
-            int64_t end;
-            if (tsmith_column_has(&duration, i) && !__builtin_add_overflow(starts[i], durations[i], &end) &&
-                end > last)
-                last = end;
-        }
+    bool timed = tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &duration);
+    const int64_t *durations = timed ? duration.values : NULL;
+    for (uint32_t i = 0; timed && i < duration.count; i++) {
+        int64_t end;
+        // One that is negative looks like a large one here.
+        if ((uint64_t)durations[i] > (uint64_t)last - (uint64_t)starts[i] &&
+            tsmith_column_has(&duration, i) && !__builtin_add_overflow(starts[i], durations[i], &end) &&
+            end > last)
+            last = end;
     }
     batch_set_bounds(batch, starts[0], last);
 }
@@ -442,7 +487,7 @@ static void carry_over(struct builder *builder) {
         bool scalar = column->type != TSMITH_TYPE_LIST; // ranges carry no lists
         uint64_t present[BUILDER_OPEN_MAX / 64] = {0};
         for (uint32_t row = 0; row < builder->open_count && scalar; row++) {
-            column->values[row] = column->values[builder->open[row].row];
+            builder_store(column->values, column->size, row, builder_value(column, builder->open[row].row));
             if (has_bit(column->valid, builder->open[row].row))
                 set_bit(present, row);
         }
@@ -451,31 +496,31 @@ static void carry_over(struct builder *builder) {
     }
     for (uint32_t row = 0; row < builder->open_count; row++)
         builder->open[row].row = row;
-    builder->rows = builder->open_count;
+    builder->rows = builder->settled = builder->open_count;
     builder->element_count = 0;
 }
 
 tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmith_batch *batch) {
-    builder_settle(builder);
+    settle(builder);
     if (builder->rows == builder->open_count)
         return TSMITH_END;
     move_device_times(builder, device_offset);
-    bool straight = false;
-    uint32_t count = order_rows(builder, &straight);
-    if (count == UINT32_MAX || batch_begin_columns(batch, builder->track, count))
+    struct rows rows;
+    if (!order_rows(builder, &rows) || batch_begin_columns(batch, builder->track, rows.count))
         return TSMITH_ERROR_NO_MEMORY;
-    const struct rows rows = {straight ? NULL : builder->order, count};
     for (uint32_t i = 0; i < builder->column_count; i++) {
-        const struct builder_column *column = &builder->columns[i];
-        int present = presence(column, builder->order, count, builder->rows);
+        struct builder_column *column = &builder->columns[i];
+        int present = presence(builder, column, &rows);
         if (present == 0)
             continue;
-        bool done = column->type == TSMITH_TYPE_LIST ? copy_list(batch, builder, column, rows)
-                                                     : copy_values(batch, column, rows, present == 2);
+        bool done = column->type == TSMITH_TYPE_LIST
+                        ? copy_list(batch, builder, column, &rows)
+                        : copy_values(batch, builder, column, &rows, present == 2);
         if (!done)
             return TSMITH_ERROR_NO_MEMORY;
     }
     state_bounds(batch);
+    forget_places(builder);
     carry_over(builder);
     return TSMITH_OK;
 }

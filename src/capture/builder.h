@@ -24,8 +24,9 @@
 struct builder_column {
     uint32_t field;
     tsmith_type type;
-    uint64_t *values; // every type widened; for LIST: end of the row's elements in `elements`
-    uint64_t *valid;  // bitmap; bits of rows not written yet are clear
+    uint32_t size;    // of a value, in bytes
+    void *values;     // as in a batch; for LIST: where the row's elements are in `elements`, and how many
+    uint64_t *valid;  // bitmap; of rows that a layout made only once they are settled
     uint64_t *device; // bitmap: rows whose value is a device's time; NULL while there is none
 };
 
@@ -35,29 +36,25 @@ struct builder_open {
     uint32_t record;
 };
 
-// Where the words of a record go, for all records of one shape. The pointers hold until the columns grow.
+// Where the words of a record go, for all records of one shape. The pointers hold until the columns grow or are handed on.
 struct builder_move {
-    uint64_t *values;
+    void *values;
     uint16_t column;
     uint8_t word;     // of the record, its head not counted
+    uint8_t size;     // of a value, in bytes
     uint8_t encoding; // enum record_encoding, or the collector's own
     bool optional;    // the row has no such value where it is 0
     bool device;      // a device's time
     bool eager;       // whether there is a value is noted row by row
 };
-enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 128 };
+enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 128, BUILDER_CLASSES = 6 };
 struct builder_layout {
-    uint32_t number; // of the shape, in the whole session; 0: none
+    uint32_t number; // of the shape, in the whole session; 0: must be filled in before the next row
+    uint32_t made;   // that of the rows which name this layout and are not settled
+    uint8_t slot;    // among the builder's, from 1
     uint8_t kind;
-    uint8_t count;   // moves
-    uint8_t ends[4]; // of the collector's classes of them
-    bool device;     // some are a device's time
-    // For runs of a few rows: the bitmaps of the columns that are always there, and then of those that may be.
-    uint8_t always, marks;
-    struct builder_mark {
-        uint64_t *valid;
-        const uint64_t *values;
-    } mark[BUILDER_MOVES + 1];
+    uint8_t ends[BUILDER_CLASSES]; // of the collector's classes of moves, in the end their number
+    bool device;                   // some are a device's time
     struct builder_move moves[BUILDER_MOVES];
 };
 
@@ -68,6 +65,11 @@ struct builder_source {
     uint32_t slot;
     bool fresh;         // since the last flush
     uint64_t delivered; // recover: what of the ring lies before this position is in the file
+};
+
+// Rows that follow each other, in a batch as in the builder.
+struct builder_stretch {
+    uint32_t from, count;
 };
 
 struct builder {
@@ -84,8 +86,9 @@ struct builder {
     uint64_t *elements;                     // of all lists
     size_t element_count, element_capacity;
     struct builder_layout *layouts[BUILDER_LAYOUTS]; // by number
-    struct builder_layout *run; // that the rows from run_from on were made by; NULL: none
-    uint32_t run_from;
+    uint8_t *slots;   // by row: of the layout that made it, 0: none, or it is settled, or there is no row
+    uint8_t *kinds;   // the values of KIND
+    uint32_t settled; // rows
     struct builder_open *open; // ranges, outermost first
     uint32_t open_count;
     uint32_t too_deep; // open ranges beyond BUILDER_OPEN_MAX
@@ -93,6 +96,8 @@ struct builder {
     uint64_t *open_words; // the records that began them, one after the other
     size_t open_word_count, open_word_capacity;
     uint32_t *order; // scratch for sorting
+    struct builder_stretch *stretches;
+    uint32_t order_capacity; // rows that both are for
     bool device_times;
     uint64_t records; // read for this builder since the last flush: an event is one, a range two
     // The collector's:
@@ -112,15 +117,12 @@ static inline bool builder_full(const struct builder *builder) {
     return builder->rows >= BUILDER_ROWS_MAX;
 }
 
-// Rows by layout: the words of a record are stored, and no more; kinds, and which values there are, are noted for a whole
-// run of rows of one layout when it ends.
+// Rows by layout: the words of a record are stored and the row's layout beside them, and no more. Which values there are
+// follows from both, for all rows at once: they are settled.
 //
-// The next row is the first of a run of this number: its layout, with a number of 0 when it must be filled in first, and
-// then builder_run. NULL when memory is exhausted (the builder must not be full).
+// The layout of this number; its own number is 0 when it must be filled in first. NULL when memory is exhausted (the builder
+// must not be full).
 struct builder_layout *builder_layout(struct builder *builder, uint32_t number);
-void builder_run(struct builder *builder, struct builder_layout *layout);
-// The run is over: everything that asks for values or appends otherwise does this first.
-void builder_settle(struct builder *builder);
 
 // Appends a row. False when memory is exhausted (the builder must not be full).
 bool builder_append(struct builder *builder, tsmith_kind kind, int64_t start);
@@ -139,11 +141,26 @@ static inline struct builder_column *builder_column(struct builder *builder, uin
     return index ? &builder->columns[index - 1] : builder_find_column(builder, field, type);
 }
 
+static inline void builder_store(void *values, uint32_t size, uint32_t row, uint64_t bits) {
+    if (size == 8)
+        ((uint64_t *)values)[row] = bits;
+    else if (size == 4)
+        ((uint32_t *)values)[row] = (uint32_t)bits;
+    else
+        ((uint8_t *)values)[row] = (uint8_t)bits;
+}
+
+static inline uint64_t builder_value(const struct builder_column *column, uint32_t row) {
+    return column->size == 8   ? ((const uint64_t *)column->values)[row]
+           : column->size == 4 ? ((const uint32_t *)column->values)[row]
+                               : ((const uint8_t *)column->values)[row];
+}
+
 static inline bool builder_set(struct builder *builder, uint32_t field, tsmith_type type, uint64_t bits) {
     struct builder_column *column = builder_column(builder, field, type);
     if (!column)
         return false;
-    column->values[builder->rows - 1] = bits;
+    builder_store(column->values, column->size, builder->rows - 1, bits);
     column->valid[builder->word] |= builder->bit;
     return true;
 }
@@ -152,7 +169,7 @@ static inline bool builder_set_device_time(struct builder *builder, uint32_t fie
     struct builder_column *column = builder_column(builder, field, TSMITH_TYPE_TIME);
     if (!column || (!column->device && !builder_add_device_bitmap(builder, column)))
         return false;
-    column->values[builder->rows - 1] = bits;
+    builder_store(column->values, column->size, builder->rows - 1, bits);
     column->valid[builder->word] |= builder->bit;
     column->device[builder->word] |= builder->bit;
     builder->device_times = true;

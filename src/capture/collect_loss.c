@@ -31,13 +31,13 @@ static bool add_to_last(struct builder *builder, tsmith_reason reason, uint64_t 
         builder->rows == 0 || !start || !lost || !why || !who || !thread)
         return false;
     uint32_t row = builder->rows - 1;
-    int64_t from = (int64_t)builder->columns[start - 1].values[row];
-    if (builder->columns[why - 1].values[row] != (uint64_t)reason ||
-        builder->columns[who - 1].values[row] != thread || to < from)
+    int64_t from = (int64_t)builder_value(&builder->columns[start - 1], row);
+    if (builder_value(&builder->columns[why - 1], row) != (uint64_t)reason ||
+        builder_value(&builder->columns[who - 1], row) != thread || to < from)
         return false;
     return builder_set(builder, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64, (uint64_t)to - (uint64_t)from) &&
            builder_set(builder, TSMITH_FIELD_LOST, TSMITH_TYPE_U64,
-                       builder->columns[lost - 1].values[row] + count);
+                       builder_value(&builder->columns[lost - 1], row) + count);
 }
 
 // Whether a loss of this reason is an event that was not recorded. What is unmatched, or has no stack, was.

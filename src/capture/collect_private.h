@@ -35,6 +35,26 @@ struct collect_found {
     bool full;
 };
 
+// Records whose heads are the same are of one shape, as long, of one subject: what the first of them was found to be holds
+// for the others of the sub-buffer, as long as one thread has it. What they say waits until there are several.
+enum { COLLECT_TARGETS = 64, COLLECT_WAITING = 32 };
+struct collect_target {
+    struct builder *builder;
+    const struct collect_plan *plan;
+    struct builder_layout *layout;
+    uint32_t number; // of the plan, and of the layout as long as it is the plan's
+    uint32_t name;
+    bool others, more; // that cannot wait
+    uint32_t waiting;
+    uint32_t rows[COLLECT_WAITING];
+    const uint64_t *words[COLLECT_WAITING]; // of the records, after their heads
+};
+struct collect_targets {
+    uint64_t heads[COLLECT_TARGETS]; // 0: none
+    uint64_t used;                   // bits of those that may have something waiting
+    struct collect_target of[COLLECT_TARGETS];
+};
+
 struct collector {
     int directory;
     struct layout_control *control;
@@ -81,6 +101,7 @@ struct collector {
     bool losses; // rows of a ledger may be waiting
     bool begun;  // the first round
     struct collect_work work;
+    struct collect_targets targets;
     struct collect_found *found; // of the channel being drained, in order
     size_t found_capacity;
     uint32_t found_count, found_next;

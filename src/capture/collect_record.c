@@ -2,8 +2,8 @@
 // Reading records: the hot path of the collector. One pass over the words, one row per event.
 //
 // What the words of a shape become is worked out once for each builder that gets such rows, as a list of moves into its
-// columns (struct builder_layout). A record is then a few stores; which values there are follows from the values of a
-// whole run of rows.
+// columns (struct builder_layout). A record gets its row at once; what its words are is moved for several records of a shape
+// together, one column after the other. Which values there are follows in the end from the rows' layouts and values.
 #include <string.h>
 
 #include "capture/collect_private.h"
@@ -14,7 +14,8 @@ enum { MOVE_NAME = 0x7f };
 // ---- layouts
 
 // Moves of one class follow each other, so that each has a loop of its own.
-enum move_class { MOVE_PLAIN, MOVE_STRING, MOVE_TRACK, MOVE_OTHER, MOVE_CLASSES };
+enum move_class { MOVE_8, MOVE_4, MOVE_1, MOVE_STRING, MOVE_TRACK, MOVE_OTHER };
+_Static_assert(MOVE_OTHER == BUILDER_CLASSES - 1, "a builder's layout says where each class ends");
 
 static enum move_class class_of(const struct builder_move *move) {
     if (move->eager)
@@ -22,11 +23,11 @@ static enum move_class class_of(const struct builder_move *move) {
     switch (move->encoding) {
     case RECORD_VALUE:
     case RECORD_DEVICE_TIME:
-        return MOVE_PLAIN;
+        return move->size == 8 ? MOVE_8 : move->size == 4 ? MOVE_4 : MOVE_1;
     case RECORD_STRING:
-        return MOVE_STRING;
+        return move->size == 4 ? MOVE_STRING : MOVE_OTHER;
     case RECORD_TRACK:
-        return MOVE_TRACK;
+        return move->size == 4 ? MOVE_TRACK : MOVE_OTHER;
     default:
         return MOVE_OTHER;
     }
@@ -49,6 +50,7 @@ static bool add_move(struct builder *builder, struct builder_move *moves, uint32
     struct builder_move *move = &moves[count];
     *move = (struct builder_move){.column = (uint16_t)(column - builder->columns),
                                   .word = (uint8_t)word,
+                                  .size = (uint8_t)column->size,
                                   .encoding = encoding,
                                   .optional = is_id || (step->zero_is_none && word > 0),
                                   .device = encoding == RECORD_DEVICE_TIME};
@@ -62,20 +64,6 @@ static bool add_move(struct builder *builder, struct builder_move *moves, uint32
 }
 
 // KIND has no move: it is the layout's.
-static void lay_out_marks(const struct builder *builder, struct builder_layout *layout) {
-    const uint16_t kind = builder->column_of[TSMITH_FIELD_KIND];
-    layout->mark[layout->marks++] = (struct builder_mark){.valid = builder->columns[kind - 1].valid};
-    for (int optional = 0; optional <= 1; optional++) {
-        for (uint32_t i = 0; i < layout->count; i++) {
-            const struct builder_move *move = &layout->moves[i];
-            if (!move->eager && move->optional == optional)
-                layout->mark[layout->marks++] = (struct builder_mark){
-                    .valid = builder->columns[move->column].valid, .values = move->values};
-        }
-        layout->always = optional ? layout->always : layout->marks;
-    }
-}
-
 static bool lay_out(struct builder *builder, const struct collect_plan *plan, struct builder_layout *layout) {
     struct builder_move moves[BUILDER_MOVES];
     uint32_t count = 0;
@@ -92,29 +80,30 @@ static bool lay_out(struct builder *builder, const struct collect_plan *plan, st
         if (!add_move(builder, moves, count++, step, i))
             return false;
     }
-    *layout = (struct builder_layout){.kind = plan->kind};
-    for (int class = 0; class < MOVE_CLASSES; class ++) {
+    uint8_t laid = 0;
+    layout->kind = plan->kind;
+    layout->device = false;
+    for (int class = 0; class < BUILDER_CLASSES; class ++) {
         for (uint32_t i = 0; i < count; i++) {
             if (class_of(&moves[i]) != (enum move_class) class)
                 continue;
-            layout->moves[layout->count] = moves[i];
-            layout->moves[layout->count++].values = builder->columns[moves[i].column].values;
+            layout->moves[laid] = moves[i];
+            layout->moves[laid++].values = builder->columns[moves[i].column].values;
             layout->device |= moves[i].device;
         }
-        layout->ends[class] = layout->count;
+        layout->ends[class] = laid;
     }
-    lay_out_marks(builder, layout);
     layout->number = plan->number;
     return true;
 }
 
-// The builder's next rows are of this shape.
-static bool begin_run(struct builder *builder, const struct collect_plan *plan) {
+// The layout of the builder's rows of this shape. NULL when memory is exhausted.
+static struct builder_layout *layout_of(struct builder *builder, const struct collect_plan *plan) {
     struct builder_layout *layout = builder_layout(builder, plan->number);
     if (!layout || (!layout->number && !lay_out(builder, plan, layout)))
-        return false;
-    builder_run(builder, layout);
-    return true;
+        return NULL;
+    builder->device_times |= layout->device;
+    return layout;
 }
 
 // ---- values
@@ -173,32 +162,61 @@ static void set_eagerly(struct builder *builder, const struct builder_move *move
                  move->encoding != RECORD_DEVICE_END;
     if (move->optional && (is_id ? value : word) == 0)
         return;
-    column->values[row] = value;
+    builder_store(column->values, column->size, row, value);
     column->valid[row / 64] |= 1ull << (row % 64);
     if (move->device)
         column->device[row / 64] |= 1ull << (row % 64);
 }
 
-// The next row, in a run of this layout. What the program's ids mean stands in `channel`, which does not change meanwhile.
-static inline void append(struct collector *collector, const struct collect_channel *channel,
-                          struct builder *builder, const struct builder_layout *layout,
-                          const struct record *record) {
-    const uint64_t *words = record->words;
-    const uint32_t row = builder->rows++;
-    const struct builder_move *move = layout->moves;
-    const struct builder_move *end = layout->moves + layout->ends[MOVE_PLAIN];
-    for (; move < end; move++)
-        move->values[row] = words[move->word];
-    for (end = layout->moves + layout->ends[MOVE_STRING]; move < end; move++)
-        move->values[row] = collect_id(&channel->strings, words[move->word]);
-    for (end = layout->moves + layout->ends[MOVE_TRACK]; move < end; move++)
-        move->values[row] = collect_id(&channel->tracks, words[move->word]);
-    for (end = layout->moves + layout->count; move < end; move++) {
+// What the collector must look at itself, when the record comes.
+static void move_others(struct collector *collector, struct builder *builder,
+                        const struct builder_layout *layout, const struct record *record) {
+    const uint32_t row = builder->rows - 1;
+    const struct builder_move *move = layout->moves + layout->ends[MOVE_TRACK];
+    for (const struct builder_move *end = layout->moves + layout->ends[MOVE_OTHER]; move < end; move++) {
         uint64_t value = value_of(collector, move, record);
         if (move->eager)
-            set_eagerly(builder, move, row, words[move->word], value);
+            set_eagerly(builder, move, row, record->words[move->word], value);
         else
-            move->values[row] = value;
+            builder_store(move->values, move->size, row, value);
+    }
+}
+
+#define MOVE(class, ctype, value)                                                                            \
+    for (end = layout->moves + layout->ends[class]; move < end; move++) {                                    \
+        ctype *values = move->values;                                                                        \
+        for (uint32_t i = 0; i < count; i++) {                                                               \
+            const uint64_t word = target->words[i][move->word];                                              \
+            values[target->rows[i]] = (ctype)(value);                                                        \
+        }                                                                                                    \
+    }
+
+// What the program's ids mean stands in `channel`, which does not change while the target waits.
+static void move_waiting(const struct collect_channel *channel, struct collect_target *target) {
+    const struct builder_layout *layout = target->layout;
+    const struct builder_move *move = layout->moves, *end;
+    const struct collect_ids strings = channel->strings, tracks = channel->tracks;
+    const uint32_t count = target->waiting;
+    uint8_t *slots = target->builder->slots, *kinds = target->builder->kinds;
+    for (uint32_t i = 0; i < count; i++) {
+        slots[target->rows[i]] = layout->slot;
+        kinds[target->rows[i]] = layout->kind;
+    }
+    MOVE(MOVE_8, uint64_t, word)
+    MOVE(MOVE_4, uint32_t, word)
+    MOVE(MOVE_1, uint8_t, word)
+    MOVE(MOVE_STRING, uint32_t, collect_id(&strings, word))
+    MOVE(MOVE_TRACK, uint32_t, collect_id(&tracks, word))
+    target->waiting = 0;
+}
+
+// Before anything else happens to a builder.
+static void move_all_waiting(struct collector *collector) {
+    struct collect_targets *targets = &collector->targets;
+    for (uint64_t left = targets->used; left; left &= left - 1) {
+        struct collect_target *target = &targets->of[__builtin_ctzll(left)];
+        if (target->waiting)
+            move_waiting(collector->work.channel, target);
     }
 }
 
@@ -265,30 +283,51 @@ static bool add_more(struct collector *collector, struct builder *builder, const
            (plan->role != RECORD_BEGIN || builder_open_range(builder, record->words - 1, record->count + 1));
 }
 
-// Records whose heads are the same are of one shape, as long, of one subject: what the first of them was found to be holds
-// for the others of the sub-buffer, as long as one thread has it.
-enum { TARGETS = 64 };
-struct target {
-    uint64_t head; // 0: none
-    struct builder *builder;
-    const struct collect_plan *plan;
-    struct builder_layout *layout;
-    uint32_t number; // of the plan, and of the layout as long as it is the plan's
-    uint32_t name;
-    bool more;
-};
-
-static struct target *target_of(struct target *targets, uint64_t head) {
-    return &targets[(head >> 32 ^ head * 7) % TARGETS];
+static void forget_targets(struct collect_targets *targets) {
+    memset(targets->heads, 0, sizeof targets->heads);
+    targets->used = 0;
 }
 
-// One record of `count` words after its head, of which nothing is known. What was found out goes to `target`.
+// Where the target of this head is, or can be.
+static inline uint32_t target_of(const struct collect_targets *targets, uint64_t head) {
+    enum { NEAR = 4 };
+    const uint32_t home = (uint32_t)(head * UINT64_C(0x9e3779b97f4a7c15) >> 32) % COLLECT_TARGETS;
+    uint32_t found = home;
+    for (uint32_t i = 0; targets->heads[found] != head && i < NEAR; i++)
+        found = (home + i) % COLLECT_TARGETS;
+    if (__builtin_expect(targets->heads[found] == head, 1))
+        return found;
+    found = home;
+    for (uint32_t i = 0; targets->heads[found] && i < NEAR; i++)
+        found = (home + i) % COLLECT_TARGETS;
+    return targets->heads[found] ? home : found;
+}
+
+// The next row of a target whose builder has room.
+static inline void add_row(struct collector *collector, struct collect_target *target, const uint64_t *words,
+                           uint32_t count) {
+    struct builder *builder = target->builder;
+    target->rows[target->waiting] = builder->rows++;
+    target->words[target->waiting++] = words;
+    builder->records++;
+    if (target->others || target->more) {
+        const struct record record = {.words = words, .count = count, .name = target->name};
+        if (target->others)
+            move_others(collector, builder, target->layout, &record);
+        if (target->more && !add_more(collector, builder, target->plan, &record))
+            collector->out_of_memory = true;
+    }
+    if (target->waiting == COLLECT_WAITING)
+        move_waiting(collector->work.channel, target);
+}
+
+// One record of `count` words after its head, of which nothing is known. What was found out goes to
+// the target `at`.
 static enum outcome read_record(struct collector *collector, uint64_t head, const uint64_t *words,
-                                uint32_t count, struct target *target) {
+                                uint32_t count, uint32_t at) {
     struct collect_work *work = &collector->work;
     struct collect_channel *channel = work->channel;
-    struct record record = {.words = words, .count = count};
-    uint32_t shape = head & 0xffff, subject = (uint32_t)(head >> 32), local = subject;
+    uint32_t name = 0, shape = head & 0xffff, subject = (uint32_t)(head >> 32), local = subject;
     if (shape == 0 || shape >= channel->plan_count)
         return DAMAGED;
     const struct collect_plan *plan = &channel->plans[shape];
@@ -298,7 +337,7 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
         return end_range(collector, words[0]);
     struct builder *builder = work->builder;
     if (plan->subject == RECORD_SUBJECT_NAME) {
-        record.name = collect_id(&channel->strings, subject);
+        name = collect_id(&channel->strings, subject);
         local = channel->ring_states[work->slot].local_thread;
     } else {
         builder = builder_of(collector, collect_id(&channel->tracks, subject));
@@ -310,44 +349,31 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
     if (!collect_row_allowed(collector, builder))
         return BUILDER_FULL;
     collect_touch(collector, builder, channel, work->slot, local);
-    builder->records++;
-    bool running = builder->run && builder->run->number == plan->number && builder->rows < builder->capacity;
-    if (!running && !begin_run(builder, plan)) {
+    struct builder_layout *layout = layout_of(builder, plan);
+    if (!layout) {
         collector->out_of_memory = true;
         return KEPT;
     }
-    append(collector, channel, builder, builder->run, &record);
-    if (!add_more(collector, builder, plan, &record))
-        collector->out_of_memory = true;
-    *target = (struct target){.head = collector->known ? 0 : head,
-                              .builder = builder,
-                              .plan = plan,
-                              .layout = builder->run,
-                              .number = plan->number,
-                              .name = record.name,
-                              .more = plan->list || plan->queued || plan->role == RECORD_BEGIN};
+    struct collect_targets *targets = &collector->targets;
+    targets->heads[at] = collector->known ? 0 : head;
+    targets->used |= 1ull << at;
+    targets->of[at] =
+        (struct collect_target){.builder = builder,
+                                .plan = plan,
+                                .layout = layout,
+                                .number = plan->number,
+                                .name = name,
+                                .others = layout->ends[MOVE_OTHER] > layout->ends[MOVE_TRACK],
+                                .more = plan->list || plan->queued || plan->role == RECORD_BEGIN};
+    add_row(collector, &targets->of[at], words, count);
     return KEPT;
 }
 
-// The same where all is known. False: it is not.
-static inline bool read_known(struct collector *collector, const struct collect_channel *channel,
-                              const struct target *target, uint64_t head, const uint64_t *words) {
-    struct builder *builder = target->builder;
-    // A builder without a run was handed out meanwhile, and must be touched again.
-    if (target->head != head || !builder->run || target->layout->number != target->number ||
-        builder->rows >= builder->capacity)
-        return false;
-    if (builder->run != target->layout) {
-        builder_settle(builder);
-        builder_run(builder, target->layout);
-    }
-    const struct record record = {
-        .words = words, .count = (uint32_t)(head >> 16 & 0xffff) - 1, .name = target->name};
-    append(collector, channel, builder, builder->run, &record);
-    builder->records++;
-    if (target->more && !add_more(collector, builder, target->plan, &record))
-        collector->out_of_memory = true;
-    return true;
+// Whether a record with this head is as the target says.
+static inline bool is_known(const struct collect_targets *targets, uint32_t at, uint64_t head) {
+    const struct collect_target *target = &targets->of[at];
+    return targets->heads[at] == head && target->layout->number == target->number &&
+           target->builder->rows < target->builder->capacity;
 }
 
 void collect_reopen_range(struct collector *collector, struct collect_channel *channel,
@@ -356,10 +382,12 @@ void collect_reopen_range(struct collector *collector, struct collect_channel *c
     bool begins =
         shape != 0 && shape < channel->plan_count && channel->plans[shape].kind != TSMITH_KIND_NONE &&
         channel->plans[shape].role == RECORD_BEGIN && channel->plans[shape].subject == RECORD_SUBJECT_NAME;
+    forget_targets(&collector->targets);
     // As a record of the thread's ring, but of none of its sub-buffers.
     collector->work = (struct collect_work){.channel = channel, .builder = builder};
     if (begins && collect_ring_of(channel, 0))
-        read_record(collector, record[0], record + 1, words - 1, &(struct target){.head = 0});
+        read_record(collector, record[0], record + 1, words - 1, 0);
+    move_all_waiting(collector);
     collector->work = (struct collect_work){.channel = NULL};
 }
 
@@ -373,31 +401,45 @@ static void read_other(struct collector *collector, struct collect_ring *ring, e
     work->records++;
 }
 
+// A record that no target knows. False: its builder is full.
+static bool read_unknown(struct collector *collector, struct collect_ring *ring, const uint64_t *words,
+                         uint32_t count, uint32_t target) {
+    struct collect_work *work = &collector->work;
+    const uint64_t head = words[0];
+    move_all_waiting(collector);
+    if ((head & 0xffff) == RECORD_SWITCH) {
+        collect_switch_thread(collector, work, ring, (uint32_t)(head >> 32), collect_here(work));
+        forget_targets(&collector->targets);
+        return true;
+    }
+    enum outcome outcome = read_record(collector, head, words + 1, count - 1, target);
+    if (outcome != BUILDER_FULL)
+        read_other(collector, ring, outcome);
+    return outcome != BUILDER_FULL;
+}
+
 void collect_read(struct collector *collector) {
     struct collect_work *work = &collector->work;
+    struct collect_targets *targets = &collector->targets;
     struct collect_ring *ring = &work->channel->ring_states[work->slot];
-    struct target targets[TARGETS] = {{.head = 0}};
-    while (work->at < work->end && !collector->due) {
+    bool full = false;
+    forget_targets(targets);
+    while (work->at < work->end && !collector->due && !full) {
         const uint64_t *words = work->words + work->at;
-        uint64_t head = words[0];
-        uint32_t count = head >> 16 & 0xffff;
+        const uint64_t head = words[0];
+        const uint32_t count = head >> 16 & 0xffff, at = target_of(targets, head);
         if (count == 0 || count > work->end - work->at)
             break; // the rest cannot be read; collect_end_work counts it
-        struct target *target = target_of(targets, head);
-        if (read_known(collector, work->channel, target, head, words + 1)) {
+        if (is_known(targets, at, head)) {
+            add_row(collector, &targets->of[at], words + 1, count - 1);
             work->records++;
             collector->totals.kept++;
-        } else if ((head & 0xffff) == RECORD_SWITCH) {
-            collect_switch_thread(collector, work, ring, (uint32_t)(head >> 32), collect_here(work));
-            memset(targets, 0, sizeof targets);
         } else {
-            enum outcome outcome = read_record(collector, head, words + 1, count - 1, target);
-            if (outcome == BUILDER_FULL)
-                return;
-            read_other(collector, ring, outcome);
+            full = !read_unknown(collector, ring, words, count, at);
         }
-        work->at += count;
+        work->at += full ? 0 : count;
     }
+    move_all_waiting(collector);
     if (!collector->due)
         collect_end_work(collector);
 }

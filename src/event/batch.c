@@ -209,6 +209,16 @@ void *batch_add_column(tsmith_batch *batch, uint32_t field, tsmith_type type, ui
     return column->values;
 }
 
+bool batch_exchange_values(tsmith_batch *batch, uint32_t field, void **values, size_t bytes) {
+    struct column *column = find_column(batch, field);
+    if (!column || column->type == TSMITH_TYPE_LIST || column->value_capacity != bytes)
+        return false;
+    void *given = *values;
+    *values = column->values;
+    column->values = given;
+    return true;
+}
+
 uint64_t *batch_add_list_column(tsmith_batch *batch, uint32_t field, uint32_t total, uint32_t **offsets,
                                 uint64_t **valid) {
     struct column *column =
@@ -353,13 +363,6 @@ tsmith_status tsmith_batch_set_list(tsmith_batch *batch, uint32_t field, const u
 
 // ---- finishing
 
-static bool is_sorted(const int64_t *starts, uint32_t count) {
-    for (uint32_t row = 1; row < count; row++)
-        if (starts[row] < starts[row - 1])
-            return false;
-    return true;
-}
-
 static void permute_values(struct column *column, const uint32_t *order, uint32_t count, void *into) {
     if (column->size == 1) {
         for (uint32_t row = 0; row < count; row++)
@@ -447,7 +450,7 @@ tsmith_status tsmith_batch_finish(tsmith_batch *batch) {
     if (!column)
         return TSMITH_ERROR_INVALID_ARGUMENT;
     const int64_t *starts = column->values;
-    if (!is_sorted(starts, batch->count)) {
+    if (!sort_is_done(starts, batch->count)) {
         tsmith_status status = sort_rows(batch, starts);
         if (status != TSMITH_OK)
             return status;

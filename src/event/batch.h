@@ -18,6 +18,10 @@ tsmith_status batch_begin_columns(tsmith_batch *batch, uint32_t track, uint32_t 
 // clear, handed out there.
 void *batch_add_column(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t **valid);
 
+// Exchanges the values of a column that was just added for an array of the caller's (malloc's) of as many bytes: what it
+// holds become the values, and the caller has the column's. False, and nothing done, where they are not as large.
+bool batch_exchange_values(tsmith_batch *batch, uint32_t field, void **values, size_t bytes);
+
 // Adds a LIST column of `total` elements over all rows; the caller fills offsets (count+1, ascending from 0
 // to total) and the values returned.
 uint64_t *batch_add_list_column(tsmith_batch *batch, uint32_t field, uint32_t total, uint32_t **offsets,
