@@ -500,6 +500,19 @@ static void carry_over(struct builder *builder) {
     builder->element_count = 0;
 }
 
+static bool fill_batch(struct builder *builder, const struct rows *rows, tsmith_batch *batch) {
+    for (uint32_t i = 0; i < builder->column_count; i++) {
+        struct builder_column *column = &builder->columns[i];
+        int present = presence(builder, column, rows);
+        if (present == 0)
+            continue;
+        if (column->type == TSMITH_TYPE_LIST ? !copy_list(batch, builder, column, rows)
+                                             : !copy_values(batch, builder, column, rows, present == 2))
+            return false;
+    }
+    return true;
+}
+
 tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmith_batch *batch) {
     settle(builder);
     if (builder->rows == builder->open_count)
@@ -508,19 +521,11 @@ tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmi
     struct rows rows;
     if (!order_rows(builder, &rows) || batch_begin_columns(batch, builder->track, rows.count))
         return TSMITH_ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < builder->column_count; i++) {
-        struct builder_column *column = &builder->columns[i];
-        int present = presence(builder, column, &rows);
-        if (present == 0)
-            continue;
-        bool done = column->type == TSMITH_TYPE_LIST
-                        ? copy_list(batch, builder, column, &rows)
-                        : copy_values(batch, builder, column, &rows, present == 2);
-        if (!done)
-            return TSMITH_ERROR_NO_MEMORY;
-    }
-    state_bounds(batch);
+    bool filled = fill_batch(builder, &rows, batch);
     forget_places(builder);
+    if (!filled)
+        return TSMITH_ERROR_NO_MEMORY;
+    state_bounds(batch);
     carry_over(builder);
     return TSMITH_OK;
 }

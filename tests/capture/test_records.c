@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the words of records become, against a reference that applies record.h to one record at a time: many shapes on few
-// tracks in any order, with values that are missing, lists, ranges, fields that a shape has twice.
+// What the words of records become, against a reference that applies record.h to one record at a time: more shapes than a
+// builder keeps layouts of, on few tracks in any order, with values that are missing, lists, fields that a shape has twice;
+// the records in order of time, or nearly.
 #include "numbered.h"
 
-enum { SHAPES = 40, TRACKS = 3, RECORDS = 60000, FIELDS = 9, STRINGS = 20 };
+enum { SHAPES = 160, TRACKS = 3, RECORDS = 60000, FIELDS = 9, STRINGS = 20 };
 
 // Fields that a step may be of, by their type.
 static const uint16_t numbers[] = {TSMITH_FIELD_BYTES,    TSMITH_FIELD_OBJECT,      TSMITH_FIELD_GLOBAL_X,
@@ -28,6 +29,7 @@ static struct {
     uint32_t strings[STRINGS], tracks[TRACKS];
     struct expected expected[RECORDS];
     uint64_t random, seen;
+    uint32_t late; // ns, at most
 } state;
 
 static uint32_t any(uint32_t below) {
@@ -110,7 +112,7 @@ static void emit(uint64_t number) {
         subject = state.tracks[any(TRACKS)];
     else
         expect(event, TSMITH_FIELD_NAME, subject);
-    event->start = (int64_t)(1000000 + number * 5 + any(40));
+    event->start = (int64_t)(1000000 + number * 5 + any(state.late));
     event->number = number;
     expect(event, TSMITH_FIELD_KIND, shape->kind);
     words[count++] = (uint64_t)event->start;
@@ -188,9 +190,14 @@ static void check_row(const tsmith_batch *batch, uint32_t row) {
 static void collect(void) {
     const tsmith_batch *batch;
     tsmith_error error;
-    while (collector_next(state.collector, &batch, &error) == TSMITH_OK)
-        for (uint32_t row = 0; row < tsmith_batch_count(batch); row++)
+    while (collector_next(state.collector, &batch, &error) == TSMITH_OK) {
+        uint64_t before = 0, start = 0;
+        for (uint32_t row = 0; row < tsmith_batch_count(batch); row++, before = start) {
             check_row(batch, row);
+            assert_true(tsmith_batch_get(batch, TSMITH_FIELD_START, row, &start));
+            assert_true(row == 0 || (int64_t)before <= (int64_t)start);
+        }
+    }
 }
 
 static void start(uint64_t seed) {
@@ -198,6 +205,7 @@ static void start(uint64_t seed) {
     char text[16];
     memset(&state, 0, sizeof state);
     state.random = seed * 0x9e3779b97f4a7c15u + 1;
+    state.late = (uint32_t[]){40, 1, 6}[seed % 3];
     state.directory = numbered_session(64u << 20, TSMITH_OVERFLOW_DROP_NEWEST);
     assert_int_equal(collector_create(state.directory.fd, state.directory.control, COLLECT_SESSION,
                                       &state.collector, &error),
