@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith profile`: run a program, record it, say what came of it.
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -237,6 +238,15 @@ static bool is_gone(const struct record_result *result) {
     return !result->written && result->error.status == TSMITH_ERROR_NOT_FOUND;
 }
 
+// What a program would find that uses CUDA; the dynamic linker knows where NVIDIA's driver is, if anybody does.
+static const char *what_of_cuda(const struct summary *summary) {
+    if ((summary->apis && !strstr(summary->apis, "cuda")) || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL))
+        return "";
+    return ". NVIDIA's driver (libcuda.so.1) is not here: a CUDA program finds no GPU (install it; in a "
+           "container, start that "
+           "with its GPUs: docker run --gpus all)";
+}
+
 static void say_what_went_wrong(const struct summary *summary) {
     const struct record_result *result = summary->result;
     if (WIFSIGNALED(result->wait_status))
@@ -257,9 +267,8 @@ static void say_what_went_wrong(const struct summary *summary) {
             "no use of a GPU API that is recorded (%s) was seen: the trace has no device work. Not seen is a "
             "program that brings a library of its own (as oclgrind does), that got another environment (env "
             "-i, sudo), another user (su, setpriv) or more rights (set-user-ID, file capabilities): there, "
-            "put "
-            "tracesmith profile behind what changes it",
-            summary->apis ? summary->apis : "OpenCL, CUDA");
+            "put tracesmith profile behind what changes it%s",
+            summary->apis ? summary->apis : "OpenCL, CUDA", what_of_cuda(summary));
     if (result->written)
         return;
     if (is_gone(result)) {

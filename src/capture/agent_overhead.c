@@ -99,12 +99,14 @@ static const char *percent(double share, char text[32]) {
 
 static void say(uint32_t level) {
     char key[64], text[TEXT_MAX], left_out[TEXT_MAX / 2], of_all[32], most[32], may[32];
+    char worst[64] = ""; // what ended before there was one says nothing of it
     const double all = looked.all_ticks > 0 ? looked.ticks / looked.all_ticks : 0;
     snprintf(key, sizeof key, "overhead.%d%s", (int)getpid(), rule->key);
     rule->describe(level, left_out, sizeof left_out);
-    snprintf(text, sizeof text, "%s of a thread's time, at most %s in 50 ms; allowed %s; %s, %llu thinned",
-             percent(all, of_all), percent(looked.worst, most), percent(allowed, may), left_out,
-             (unsigned long long)looked.skipped);
+    if (looked.worst > 0)
+        snprintf(worst, sizeof worst, ", at most %s in 50 ms", percent(looked.worst, most));
+    snprintf(text, sizeof text, "%s of a thread's time%s; allowed %s; %s, %llu thinned", percent(all, of_all),
+             worst, percent(allowed, may), left_out, (unsigned long long)looked.skipped);
     channel_attribute(channel, key, text);
 }
 

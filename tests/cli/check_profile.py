@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """profile: the program runs as it would alone, and what came of it is said."""
+import ctypes
 import json
 import os
 import signal
@@ -21,6 +22,11 @@ def profile(*args, code, **options):
 def check_exit_codes(directory):
     done = profile("sh", "-c", "exit 7", code=7, cwd=directory)
     check(b"no use of a GPU API" in done.stderr and b"(OpenCL, CUDA)" in done.stderr, "says that no GPU API was seen in use")
+    try:
+        driver = ctypes.CDLL("libcuda.so.1") is not None
+    except OSError:
+        driver = False
+    check((b"libcuda.so.1" in done.stderr) is not driver, "and whether there is a driver: %s" % done.stderr)
     check(all(reason in done.stderr for reason in (b"env -i", b"setpriv", b"set-user-ID")), "and what keeps one from being seen")
     check(os.path.exists(os.path.join(directory, "trace.sbt")), "trace.sbt is the default")
     check(run("info", "--json", os.path.join(directory, "trace.sbt")), "its trace is whole")
