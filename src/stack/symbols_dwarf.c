@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "stack/symbols_aranges.h"
 #include "stack/symbols_image.h"
+#include "stack/symbols_scope.h"
 
 enum { DEPTH_MAX = 256, BUDGET_FIRST = 1 << 16, BUDGET_PER_BYTE = 16 };
 
@@ -23,6 +24,7 @@ struct node {
     const char *call_file;
     uint32_t call_line;
     uint32_t parent;
+    uint32_t bare; // its entry in `bare`, + 1, as long as its name is what the entry calls it; 0: it is whole
 };
 
 struct line {
@@ -65,7 +67,9 @@ struct dwarf_lines {
     struct symbols_segments by_address; // value: unit + 1
     struct node *nodes;
     size_t node_count, node_capacity;
-    struct arena paths;
+    Dwarf_Die *bare; // functions whose whole name is found out when somebody asks for it
+    size_t bare_count, bare_capacity;
+    struct arena texts;
     uint64_t budget;
     bool walked; // all units were looked into for their ranges; false: those of .debug_aranges are known
     bool damaged;
@@ -213,7 +217,7 @@ static const char *whole_path(struct dwarf_lines *lines, const char *folder, con
     if (!path || path[0] == '/' || !folder || !*folder)
         return path;
     size_t before = strlen(folder), length = strlen(path);
-    char *whole = arena_take(&lines->paths, before + length + 2, 1);
+    char *whole = arena_take(&lines->texts, before + length + 2, 1);
     if (!whole)
         return path;
     memcpy(whole, folder, before);
@@ -260,6 +264,24 @@ static uint32_t number_of(Dwarf_Die *die, unsigned which) {
     return attribute_value(die, which, &value) && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
+static uint32_t note_bare(struct dwarf_lines *lines, Dwarf_Die *die) {
+    void *bare = lines->bare;
+    if (!symbols_scope_lacks(die) || lines->bare_count >= UINT32_MAX - 1 ||
+        !array_reserve(&bare, &lines->bare_capacity, lines->bare_count + 1, sizeof *lines->bare))
+        return 0;
+    lines->bare = bare;
+    lines->bare[lines->bare_count++] = *die;
+    return (uint32_t)lines->bare_count;
+}
+
+static const char *whole_name(struct dwarf_lines *lines, struct node *node) {
+    if (node->bare && node->name)
+        node->name =
+            symbols_scope_name(&lines->bare[node->bare - 1], node->name, &lines->texts, &lines->budget);
+    node->bare = 0;
+    return node->name;
+}
+
 // The node of a function that has code, or what encloses it.
 static bool add_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, uint32_t depth, uint32_t *node) {
     struct dwarf_lines *lines = walk->lines;
@@ -275,7 +297,7 @@ static bool add_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, uin
         !array_reserve(&nodes, &lines->node_capacity, lines->node_count + 1, sizeof *lines->nodes))
         return false;
     lines->nodes = nodes;
-    struct node made = {.name = name_of(die)};
+    struct node made = {.name = name_of(die), .bare = note_bare(lines, die)};
     if (inlined) {
         made.parent = parent;
         made.call_line = number_of(die, DW_AT_call_line);
@@ -578,8 +600,9 @@ void dwarf_lines_close(struct dwarf_lines *lines) {
     }
     free(lines->units);
     free(lines->nodes);
+    free(lines->bare);
     symbols_segments_finish(&lines->by_address);
-    arena_finish(&lines->paths);
+    arena_finish(&lines->texts);
     for (size_t i = 0; i < lines->split_count; i++)
         close_image(&lines->splits[i]);
     free(lines->splits);
@@ -609,8 +632,8 @@ size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t address, struct symb
         *place = (struct symbols_frame){.file = line->file, .line = line->number};
     struct symbols_frame at = *place;
     for (uint32_t node = symbols_segments_find(&unit->functions, address); node && count < limit;) {
-        const struct node *function = &lines->nodes[node];
-        at.function = function->name;
+        struct node *function = &lines->nodes[node];
+        at.function = whole_name(lines, function);
         frames[count++] = at;
         at = (struct symbols_frame){.file = function->call_file, .line = function->call_line};
         node = function->parent;

@@ -53,6 +53,13 @@ cut -d' ' -f1 local.nm | ./names local | grep -v '^found' | awk -F'\t' '{ name[$
     sort >local.ours
 sed 's/^0*\([0-9a-f]*\) [TtWw]/\1/' local.nm | sort | cmp - local.ours || fail "names of one file: $(diff local.nm local.ours)"
 
+# Where they are inlined the linker does not know them.
+for compiler in c++ clang++; do
+    command -v "$compiler" >/dev/null || continue
+    "$compiler" -O2 -g -o "scopes-$compiler" "$modules/scopes.cc"
+    python3 "$TRACESMITH_SOURCE_DIR/tests/stack/check_scopes.py" ./names "scopes-$compiler"
+done
+
 # The same file, its symbols elsewhere or packed: the same answers to the last byte.
 nm -S --defined-only inlined5 | awk '$3 ~ /[TtWw]/ { print $1 }' >addresses
 [ "$(wc -l <addresses)" -gt 20 ]

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole name of a function that DWARF gives a bare one only. Functions that nobody outside their file sees (of an
+// anonymous namespace, of a class within a function, closures) have no linkage name, and where they were inlined the linker
+// knows nothing of them either; what they lie in says the rest.
+#ifndef STACK_SYMBOLS_SCOPE_H
+#define STACK_SYMBOLS_SCOPE_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+// Whether the entry is a function whose name C++ would write with more around it.
+bool symbols_scope_lacks(Dwarf_Die *function);
+// `name` with its namespaces, classes and functions before it, as in "ns::(anonymous namespace)::run" and "ns::all(int)::{lambda}::
+// operator()". It lies in `texts`; `name` itself where there are none, or when memory or `budget` (entries to look at; it
+// falls) is at its end.
+const char *symbols_scope_name(Dwarf_Die *function, const char *name, struct arena *texts, uint64_t *budget);
+
+#endif
