@@ -179,6 +179,8 @@ build_tracesmith() {
     say "TraceSmith does not build here: $(grep -i -m 1 -A 1 -E 'not found|no cmake|error' "$work/build.log" | tr -s '\n ' ' ')"
     built=$root/build-gpu
     [ -x "$built/bin/tracesmith" ] && say "using $built" && return 0
+    say "on a machine with a network, './dev build' installs what is missing (as root, or by sudo); or run tests/gpu/pack.sh on any"
+    say "machine where it builds, and copy the folder build-gpu that it makes into this checkout"
     return 1
 }
 
@@ -243,6 +245,13 @@ export LD_LIBRARY_PATH
 
 code=0
 limited 60 "$programs/gpu_info" >"$work/gpu.txt" 2>&1 || code=$?
+# A toolkit that is newer than the driver brings a libcuda of its own, for GPUs of data centres.
+if [ "$code" -ne 0 ] && [ -e "$cuda/compat/libcuda.so.1" ] &&
+    LD_LIBRARY_PATH=$cuda/compat:$LD_LIBRARY_PATH limited 60 "$programs/gpu_info" >"$work/compat.txt" 2>&1; then
+    code=0
+    { cat "$work/compat.txt" && say "with the toolkit's own libcuda, $cuda/compat: the driver is older than the toolkit"; } >"$work/gpu.txt"
+    LD_LIBRARY_PATH=$cuda/compat:$LD_LIBRARY_PATH
+fi
 about() {
     sed 's/$/  /' "$work/gpu.txt"
     nvidia-smi --query-gpu=driver_version,vbios_version,mig.mode.current,power.limit --format=csv 2>/dev/null | sed 's/$/  /'
@@ -256,7 +265,7 @@ if [ "$code" -ne 0 ]; then
         name=${log##*/nvcc-} name=${name%.log}
         [ -e "$programs/$name" ] || [ -e "$programs/lib$name.so" ] || say "$name does not compile: $(head -n 1 "$log")"
     done
-    say "everything was built; what is to be proved needs an NVIDIA GPU and its driver"
+    say "everything was built; what is to be proved needs an NVIDIA GPU and a driver that is as new as $cuda (or that with CUDA_HOME is)"
     [ "$code" -eq 77 ] || [ "$code" -eq 127 ] || say "gpu_info ended with $code"
     exit 77
 fi
@@ -472,6 +481,8 @@ samples() {
     [ -s "$work/matrix-samples.sbt" ] || return 0
     grep 'PC samples' "$work/matrix-samples.err"
     count=$(ask "$work/matrix-samples.sbt" "SELECT coalesce(sum(count), 0) FROM sample")
+    # Who may not read the GPU's counters has measured nothing.
+    ! grep -q ERR_NVGPUCTRPERM "$work/matrix-samples.err" || count=-
     lines=$(ask "$work/matrix-samples.sbt" "SELECT coalesce(sum(count), 0) FROM sample WHERE line IS NOT NULL")
     row "PC samples of matrix: samples, functions, reasons, with a source line; lost" "$count, $(ask "$work/matrix-samples.sbt" \
         "SELECT count(DISTINCT name) || ', ' || count(DISTINCT category) FROM sample"), $lines; $(ask "$work/matrix-samples.sbt" \

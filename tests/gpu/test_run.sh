@@ -36,7 +36,7 @@ while [ $# -gt 0 ]; do
 done
 [ "$(basename "$to")" != "${BROKEN-}" ] || { echo "$BROKEN.cu: error: broken" >&2; exit 2; }
 case $(basename "$to") in
-gpu_info) body='echo "GPU 0: simulated"' ;;
+gpu_info) body='case ${OLD_DRIVER-}:$LD_LIBRARY_PATH in yes:*/compat:* | :*) echo "GPU 0: simulated" ;; *) exit 77 ;; esac' ;;
 peer) body='echo "skipped: not enough GPUs"; exit 77' ;;
 events) body='"$LOOP" -n 9 >/dev/null && echo "kernel tick 10"' ;;
 launches) body='"$LOOP" -n 20 >/dev/null && printf "kernel tick 21\nfigure launch_ns 12.5\nfigure kernels_per_second 1000\n"' ;;
@@ -53,10 +53,13 @@ exit 0
 CC
 chmod +x "$work/cuda/bin/nvcc" "$work/cc"
 touch "$work/cuda/include/cupti.h" "$work/cuda/lib64/libcupti.so"
+mkdir "$work/cuda/compat"
+ln -s "$work/driver/libcuda.so.1" "$work/cuda/compat/"
 
+# The driver is older than the toolkit, which brings its own.
 code=0
-LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" >"$work/out" 2>&1 ||
-    code=$?
+OLD_DRIVER=yes LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" \
+    --out "$work/results" >"$work/out" 2>&1 || code=$?
 [ "$code" -eq 0 ] || fail "what is true gave $code"
 for name in vector_add matrix streams graph runtime_compiled cublas children nvtx collectives events launches; do
     grep -q "^$name: as the program counted" "$work/out" || fail "$name was not compared"
@@ -66,6 +69,7 @@ grep -q '^| a launch, ns .* | 12.5; 12.5; 12.5; 12.5 |' "$work/results/results.m
 grep -q '^| counters: samples of power, .* | [0-9]*, 123.5 to 123.5 |' "$work/results/results.md" || fail "no counters"
 grep -q '^| devices in a trace with CUDA and counters | [0-9]' "$work/results/results.md" || fail "no devices"
 grep -q '^GPU 0: simulated' "$work/results/results.md" || fail "the table does not say where"
+grep -q "^with the toolkit's own libcuda, $work/cuda/compat" "$work/results/results.md" || fail "it does not say by which driver"
 
 for file in results.md run.log raw.tar.gz; do [ -s "$work/results/$file" ] || fail "no $file"; done
 [ "$(find "$work/results" -type f | wc -l)" -eq 3 ] || fail "more than three files come out"

@@ -71,18 +71,27 @@ missed=$(grep -c '| no |$' "$work/results/results.md" || true)
 
 tar -xzf "$work/results/raw.tar.gz" -C "$work"
 for name in vector_add streams; do
-    python3 - "$work/cupti-$name.bin" <<'PY' || fail "the raw buffers of $name"
+    python3 - "$work/cupti-$name.bin" "$work/$name.txt" <<'PY' || fail "the raw buffers of $name"
 import struct
 import sys
-# "TSCUPTI1", version, then buffers with their lengths: each begins with the kind of its first record.
+# "TSCUPTI1", version, then buffers with their lengths, each begins with the kind of its first record; and their kernels' names.
 data = open(sys.argv[1], "rb").read()
 assert data[:8] == b"TSCUPTI1" and struct.unpack_from("<I", data, 8)[0] >= 13
-at, buffers = 12, 0
+at, buffers, names = 12, 0, set()
 while at < len(data):
     size, kind = struct.unpack_from("<QI", data, at)
     assert 0 < kind < 100 and size % 8 == 0, (size, kind)
+    buffer = data[at + 8:at + 8 + size]
     at, buffers = at + 8 + size, buffers + 1
+    count, at = struct.unpack_from("<I", data, at)[0], at + 4
+    for _ in range(count):
+        pointer, length = struct.unpack_from("<QI", data, at)
+        assert struct.pack("<Q", pointer) in buffer, "a name of no kernel"
+        names.add(data[at + 12:at + 12 + length].decode())
+        at += 12 + length
 assert at == len(data) and buffers
+said = {line.split()[1] for line in open(sys.argv[2]) if line.startswith("kernel ")}
+assert said and {name.split("(")[0] for name in names} == said, (names, said)
 PY
 done
 
