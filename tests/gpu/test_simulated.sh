@@ -93,6 +93,19 @@ assert at == len(data) and buffers
 said = {line.split()[1] for line in open(sys.argv[2]) if line.startswith("kernel ")}
 assert said and {name.split("(")[0] for name in names} == said, (names, said)
 PY
+    # Played to the agent again, they are the same commands.
+    LD_LIBRARY_PATH=$doubles DOUBLE_PLAY=$work/cupti-$name.bin "$TRACESMITH" profile --api cuda -o "$work/played.sbt" -- \
+        python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0)' >"$work/out" 2>&1 || fail "$name cannot be played"
+    ! grep 'the double: ' "$work/out" || fail "$name is not played"
+    while read -r what first second third; do
+        case $what in
+        kernel) sql="count(*) FROM kernel WHERE name = '$first' OR name LIKE '$first(%'" wanted=$second ;;
+        memcpy) sql="count(*) || ' ' || sum(bytes) FROM memcpy WHERE direction = '$first'" wanted="$second $third" ;;
+        *) continue ;;
+        esac
+        found=$("$TRACESMITH" query --csv "$work/played.sbt" "SELECT $sql" | tail -n 1 | tr -d '"\r')
+        [ "$found" = "$wanted" ] || fail "$name: $what $first: $found played, $wanted recorded"
+    done <"$work/$name.txt"
 done
 
 # Every seventh record is dropped, and CUPTI says how many.

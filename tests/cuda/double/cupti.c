@@ -719,6 +719,7 @@ API(ActivityDisable, int kind) {
 API(ActivityFlushAll, uint32_t flags) {
     struct buffer mine[64];
     settle(flags & 1);
+    double_play();
     for (uint32_t i = 0; i < 256 && i < atomic_load(&own_count); i++) {
         pthread_mutex_lock(&lock);
         const struct buffer theirs = owns[i];

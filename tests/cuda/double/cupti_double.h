@@ -59,6 +59,7 @@ static inline uint32_t double_made_up(uint64_t number) {
 }
 uint64_t double_fill_and_deliver(uint64_t launches);
 uint64_t double_hoard(uint64_t buffers);
+void double_play(void); // cupti_played.c
 void double_write_rare(uint32_t correlation);
 
 #endif
