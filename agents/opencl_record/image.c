@@ -49,16 +49,6 @@ struct rows image_rows(const struct image *image, const size_t *region, size_t r
     return rows;
 }
 
-static bool take_rows(struct payload *payload, const struct image *image, const size_t *region, size_t row,
-                      size_t slice, const void *host) {
-    const struct rows rows = image_rows(image, region, row, slice);
-    uint8_t *packed = rows_pack(&rows, host);
-    if (packed)
-        payload_take(payload, packed, rows.width * rows.height * rows.depth);
-    free(packed);
-    return packed != NULL;
-}
-
 static void image_put(struct recording_writer *writer, const struct image *image) {
     const cl_image_desc *desc = &image->desc;
     const uint64_t words[RECORDING_IMAGE_WORDS] = {
@@ -90,9 +80,8 @@ static void note_image(cl_mem memory, cl_context context, cl_mem_flags flags, co
     size_t region[RECORDING_DIMENSIONS];
     image_region(image, region);
     const bool given = host && !desc->buffer && (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR));
-    const bool known =
-        given && range_whole() &&
-        take_rows(&payload, image, region, desc->image_row_pitch, desc->image_slice_pitch, host);
+    const struct rows rows = image_rows(image, region, desc->image_row_pitch, desc->image_slice_pitch);
+    const bool known = given && range_whole() && rows_take(&rows, host, &payload);
     struct recording_writer *writer = record_open(RECORDING_IMAGE);
     struct object *object = object_add(memory, OBJECT_IMAGE);
     object->image = image;
@@ -172,162 +161,70 @@ cl_mem record_clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_i
 
 // ---- commands
 
-static const struct image *image_of(cl_mem memory) {
+const struct image *image_of(cl_mem memory) {
     pthread_mutex_lock(&recorder.lock);
     const struct object *object = object_find(memory, OBJECT_IMAGE);
     pthread_mutex_unlock(&recorder.lock);
     return object ? object->image : NULL;
 }
 
-static unsigned writes(const struct image *image, const size_t *region) {
+bool image_is_whole(const struct image *image, const size_t *region) {
     size_t all[RECORDING_DIMENSIONS];
-    if (!image || !region || image->desc.buffer)
-        return TOUCH_WRITES;
+    if (!region || image->desc.buffer)
+        return false;
     image_region(image, all);
-    return region[0] == all[0] && region[1] == all[1] && region[2] == all[2] ? TOUCH_WRITES | TOUCH_WHOLE
-                                                                             : TOUCH_WRITES;
-}
-
-static void put_region(struct recording_writer *writer, enum recording_key key, const size_t *origin,
-                       const size_t *region) {
-    put_sizes(writer, key, origin, RECORDING_DIMENSIONS);
-    put_sizes(writer, RECORDING_KEY_REGION, region, RECORDING_DIMENSIONS);
+    return region[0] == all[0] && region[1] == all[1] && region[2] == all[2];
 }
 
 cl_int record_clEnqueueReadImage(cl_command_queue queue, cl_mem memory, cl_bool blocking,
                                  const size_t *origin, const size_t *region, size_t row, size_t slice,
                                  void *to, cl_uint count, const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
-    touch_memory(&touch, memory, TOUCH_READS);
-    const cl_int status = recorder.next.clEnqueueReadImage(queue, memory, blocking, origin, region, row,
-                                                           slice, to, touch.count, touch.waits, event);
-    const struct image *image;
-    if (touch_end(&touch, status, event) && (image = image_of(memory)) != NULL) {
-        struct payload payload = {.size = region[0] * region[1] * region[2] * image->element};
-        if (blocking)
-            take_rows(&payload, image, region, row, slice, to);
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_READ_IMAGE, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_SOURCE, memory);
-        put_region(writer, RECORDING_KEY_SOURCE_ORIGIN, origin, region);
-        recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
-        payload_put(writer, &payload);
-        command_close(event);
-    }
-    return status;
+    TRANSFER(clEnqueueReadImage, (queue, memory, blocking, origin, region, row, slice, to),
+             .command = RECORDING_COMMAND_READ_IMAGE, .blocking = blocking, .source = memory,
+             .in_source.origin = origin, .region = region, .host = to, .in_host = {NULL, row, slice});
 }
 
 cl_int record_clEnqueueWriteImage(cl_command_queue queue, cl_mem memory, cl_bool blocking,
                                   const size_t *origin, const size_t *region, size_t row, size_t slice,
                                   const void *from, cl_uint count, const cl_event *waits, cl_event *event) {
-    const struct image *image = recorder_on() ? image_of(memory) : NULL;
-    struct touch touch;
-    struct payload payload = {0};
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
-    touch_memory(&touch, memory, writes(image, region));
-    const cl_int status = recorder.next.clEnqueueWriteImage(queue, memory, blocking, origin, region, row,
-                                                            slice, from, touch.count, touch.waits, event);
-    if (!touch_end(&touch, status, event))
-        return status;
-    if (image && take_rows(&payload, image, region, row, slice, from)) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_WRITE_IMAGE, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_TARGET, memory);
-        put_region(writer, RECORDING_KEY_TARGET_ORIGIN, origin, region);
-        recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
-        payload_put(writer, &payload);
-        command_close(event);
-        touch_after(&touch);
-    } else {
-        refuse("clEnqueueWriteImage", "there was no memory to keep what was written", &memory, 1, event);
-    }
-    return status;
+    TRANSFER(clEnqueueWriteImage, (queue, memory, blocking, origin, region, row, slice, from),
+             .command = RECORDING_COMMAND_WRITE_IMAGE, .blocking = blocking, .target = memory,
+             .in_target.origin = origin, .region = region, .host = from, .in_host = {NULL, row, slice});
 }
 
 cl_int record_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
                                  const size_t *to_origin, const size_t *region, cl_uint count,
                                  const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_memory(&touch, from, TOUCH_READS);
-    touch_memory(&touch, to, writes(touch.on ? image_of(to) : NULL, region));
-    const cl_int status = recorder.next.clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region,
-                                                           touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_COPY_IMAGE, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_SOURCE, from);
-        put_memory(writer, RECORDING_KEY_TARGET, to);
-        put_sizes(writer, RECORDING_KEY_SOURCE_ORIGIN, from_origin, RECORDING_DIMENSIONS);
-        put_region(writer, RECORDING_KEY_TARGET_ORIGIN, to_origin, region);
-        command_close(event);
-        touch_after(&touch);
-    }
-    return status;
+    TRANSFER(clEnqueueCopyImage, (queue, from, to, from_origin, to_origin, region),
+             .command = RECORDING_COMMAND_COPY_IMAGE, .source = from, .in_source.origin = from_origin,
+             .target = to, .in_target.origin = to_origin, .region = region);
 }
 
 cl_int record_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *origin,
                                          const size_t *region, size_t offset, cl_uint count,
                                          const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_memory(&touch, from, TOUCH_READS);
-    touch_memory(&touch, to, TOUCH_WRITES);
-    const cl_int status = recorder.next.clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset,
-                                                                   touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        struct recording_writer *writer =
-            command_open(RECORDING_COMMAND_IMAGE_TO_BUFFER, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_SOURCE, from);
-        put_memory(writer, RECORDING_KEY_TARGET, to);
-        put_region(writer, RECORDING_KEY_SOURCE_ORIGIN, origin, region);
-        recording_put(writer, RECORDING_KEY_OFFSET, offset);
-        command_close(event);
-        touch_after(&touch);
-    }
-    return status;
+    TRANSFER(clEnqueueCopyImageToBuffer, (queue, from, to, origin, region, offset),
+             .command = RECORDING_COMMAND_IMAGE_TO_BUFFER, .source = from, .in_source.origin = origin,
+             .region = region, .target = to, .offset = &offset);
 }
 
 cl_int record_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from, cl_mem to, size_t offset,
                                          const size_t *origin, const size_t *region, cl_uint count,
                                          const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_memory(&touch, from, TOUCH_READS);
-    touch_memory(&touch, to, writes(touch.on ? image_of(to) : NULL, region));
-    const cl_int status = recorder.next.clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region,
-                                                                   touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        struct recording_writer *writer =
-            command_open(RECORDING_COMMAND_BUFFER_TO_IMAGE, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_SOURCE, from);
-        put_memory(writer, RECORDING_KEY_TARGET, to);
-        recording_put(writer, RECORDING_KEY_OFFSET, offset);
-        put_region(writer, RECORDING_KEY_TARGET_ORIGIN, origin, region);
-        command_close(event);
-        touch_after(&touch);
-    }
-    return status;
+    TRANSFER(clEnqueueCopyBufferToImage, (queue, from, to, offset, origin, region),
+             .command = RECORDING_COMMAND_BUFFER_TO_IMAGE, .source = from, .offset = &offset, .target = to,
+             .in_target.origin = origin, .region = region);
+}
+
+static size_t color_bytes(cl_mem memory) {
+    const struct image *image = image_of(memory);
+    return image && image->format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : 4 * sizeof(cl_float);
 }
 
 cl_int record_clEnqueueFillImage(cl_command_queue queue, cl_mem memory, const void *color,
                                  const size_t *origin, const size_t *region, cl_uint count,
                                  const cl_event *waits, cl_event *event) {
-    enum { COLOR_BYTES = 16 };
-    const struct image *image = recorder_on() ? image_of(memory) : NULL;
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_memory(&touch, memory, writes(image, region));
-    const cl_int status = recorder.next.clEnqueueFillImage(queue, memory, color, origin, region, touch.count,
-                                                           touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        const bool depth = image && image->format.image_channel_order == CL_DEPTH; // one float
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_FILL_IMAGE, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_TARGET, memory);
-        put_region(writer, RECORDING_KEY_TARGET_ORIGIN, origin, region);
-        recording_put_bytes(writer, RECORDING_KEY_DATA, color, depth ? sizeof(cl_float) : COLOR_BYTES);
-        command_close(event);
-        touch_after(&touch);
-    }
-    return status;
+    TRANSFER(clEnqueueFillImage, (queue, memory, color, origin, region),
+             .command = RECORDING_COMMAND_FILL_IMAGE, .target = memory, .in_target.origin = origin,
+             .region = region, .pattern = color, .pattern_size = color_bytes(memory));
 }

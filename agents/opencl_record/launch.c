@@ -2,10 +2,10 @@
 // Kernels, markers, barriers. Rules: recorder.h.
 #include "recorder.h"
 
-static void note_launch(cl_command_queue queue, struct object *kernel, cl_uint dimensions,
-                        const size_t *offset, const size_t *global, const size_t *local, cl_uint count,
-                        const cl_event *waits, const cl_event *event) {
-    struct recording_writer *writer = command_open(RECORDING_COMMAND_KERNEL, queue, count, waits);
+static void note_launch(const struct touch *touch, cl_uint dimensions, const size_t *offset,
+                        const size_t *global, const size_t *local, const cl_event *event) {
+    struct object *kernel = touch->kernel;
+    struct recording_writer *writer = command_open(RECORDING_COMMAND_KERNEL, touch);
     if (kernel)
         kernel_changes(kernel);
     recording_put(writer, RECORDING_KEY_KERNEL, kernel ? kernel->id : 0);
@@ -24,7 +24,7 @@ cl_int record_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
     const cl_int status = recorder.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
                                                                local, touch.count, touch.waits, event);
     if (touch_end(&touch, status, event)) {
-        note_launch(queue, touch.kernel, dimensions, offset, global, local, count, waits, event);
+        note_launch(&touch, dimensions, offset, global, local, event);
         touch_after(&touch);
     }
     return status;
@@ -38,19 +38,18 @@ cl_int record_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint co
     touch_arguments(&touch);
     const cl_int status = recorder.next.clEnqueueTask(queue, kernel, touch.count, touch.waits, event);
     if (touch_end(&touch, status, event)) {
-        note_launch(queue, touch.kernel, 1, NULL, &one, &one, count, waits, event);
+        note_launch(&touch, 1, NULL, &one, &one, event);
         touch_after(&touch);
     }
     return status;
 }
 
-// After the driver took one of those that touch nothing.
-static cl_int note_plain(enum recording_command command, cl_int status, cl_command_queue queue, cl_uint count,
-                         const cl_event *waits, const cl_event *event) {
+cl_int note_plain(enum recording_command command, cl_int status, cl_command_queue queue, cl_uint count,
+                  const cl_event *waits, const cl_event *event) {
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
     if (touch_end(&touch, status, event)) {
-        command_open(command, queue, count, waits);
+        command_open(command, &touch);
         command_close(event);
     }
     return status;

@@ -26,13 +26,7 @@ void mappings_after_fork(void) {
     mappings = NULL;
 }
 
-static size_t size_of(const struct mapping *mapping) {
-    return mapping->rows.width * mapping->rows.height * mapping->rows.depth;
-}
-
 struct map_call {
-    cl_command_queue queue;
-    cl_bool blocking;
     cl_map_flags flags;
     const void *memory;
     struct object *object;
@@ -49,10 +43,10 @@ static void touch_map(struct touch *touch, const struct map_call *map, bool whol
     touch_object(touch, map->object, how);
 }
 
-static void note_map(const struct map_call *map, const struct rows *rows, const void *at, cl_uint count,
-                     const cl_event *waits, const cl_event *event) {
+static void note_map(const struct touch *touch, const struct map_call *map, const struct rows *rows,
+                     const void *at, const cl_event *event) {
     struct mapping *mapping = calloc(1, sizeof *mapping);
-    struct payload payload = {.size = rows->width * rows->height * rows->depth};
+    struct payload payload = {.size = rows_bytes(rows)};
     if (!mapping) {
         atomic_store(&recorder.on, false); // what is written into it would be missing
         return;
@@ -60,13 +54,13 @@ static void note_map(const struct map_call *map, const struct rows *rows, const 
     *mapping = (struct mapping){.at = at, .memory = map->memory, .rows = *rows};
     mapping->writes = (map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
     // Without an invalidation the content is the device's.
-    const bool known = map->blocking && !(map->flags & CL_MAP_WRITE_INVALIDATE_REGION);
+    const bool known = touch->blocking && !(map->flags & CL_MAP_WRITE_INVALIDATE_REGION);
     const bool read = known && (!map->flags || (map->flags & CL_MAP_READ));
     if (known && (mapping->writes || read))
         mapping->before = rows_pack(rows, at);
     if (read && mapping->before)
         payload_take(&payload, mapping->before, payload.size);
-    struct recording_writer *writer = command_open(RECORDING_COMMAND_MAP, map->queue, count, waits);
+    struct recording_writer *writer = command_open(RECORDING_COMMAND_MAP, touch);
     mapping->object = map->object ? map->object->id : 0;
     mapping->id = ++recorder.last_id;
     mapping->next = mappings;
@@ -80,7 +74,7 @@ static void note_map(const struct map_call *map, const struct rows *rows, const 
         recording_put(writer, RECORDING_KEY_OFFSET, map->offset);
     }
     recording_put(writer, RECORDING_KEY_FLAGS, map->flags);
-    recording_put(writer, RECORDING_KEY_BLOCKING, map->blocking);
+    recording_put(writer, RECORDING_KEY_BLOCKING, touch->blocking);
     payload_put(writer, &payload);
     command_close(event);
 }
@@ -95,7 +89,7 @@ static struct object *find_memory(cl_mem memory) {
 void *record_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
                                 size_t offset, size_t size, cl_uint count, const cl_event *waits,
                                 cl_event *event, cl_int *status) {
-    struct map_call map = {queue, blocking, flags, buffer, NULL, offset, NULL, NULL};
+    struct map_call map = {flags, buffer, NULL, offset, NULL, NULL};
     const struct rows rows = {size, 1, 1, size, size};
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
@@ -105,14 +99,14 @@ void *record_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool b
     void *at = recorder.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, touch.count,
                                                 touch.waits, event, status);
     if (touch_end(&touch, at ? CL_SUCCESS : CL_INVALID_VALUE, event))
-        note_map(&map, &rows, at, count, waits, event);
+        note_map(&touch, &map, &rows, at, event);
     return at;
 }
 
 void *record_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
                                const size_t *origin, const size_t *region, size_t *row, size_t *slice,
                                cl_uint count, const cl_event *waits, cl_event *event, cl_int *status) {
-    struct map_call map = {queue, blocking, flags, image, NULL, 0, origin, region};
+    struct map_call map = {flags, image, NULL, 0, origin, region};
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
     touch.blocking = blocking;
@@ -123,29 +117,25 @@ void *record_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blo
     if (touch_end(&touch, at ? CL_SUCCESS : CL_INVALID_VALUE, event) && map.object &&
         map.object->kind == OBJECT_IMAGE) {
         const struct rows rows = image_rows(map.object->image, region, *row, slice ? *slice : 0);
-        note_map(&map, &rows, at, count, waits, event);
+        note_map(&touch, &map, &rows, at, event);
     }
     return at;
 }
 
 cl_int record_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *memory,
                               size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
-    struct map_call map = {queue, blocking, flags, memory, NULL, 0, NULL, NULL};
+    struct map_call map = {flags, memory, NULL, 0, NULL, NULL};
     const struct rows rows = {size, 1, 1, size, size};
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
     touch.blocking = blocking;
-    if (touch.on) {
-        pthread_mutex_lock(&recorder.lock);
-        map.object = object_find_shared(memory);
-        pthread_mutex_unlock(&recorder.lock);
-    }
+    map.object = touch.on ? shared_block(memory) : NULL;
     touch_map(&touch, &map, map.object && memory == map.object->handle && size == map.object->size);
     const cl_int status =
         recorder.next.clEnqueueSVMMap(queue, blocking, flags, memory, size, touch.count, touch.waits, event);
     if (touch_end(&touch, status, event) && map.object) {
         map.offset = (size_t)((uintptr_t)memory - (uintptr_t)map.object->handle);
-        note_map(&map, &rows, memory, count, waits, event);
+        note_map(&touch, &map, &rows, memory, event);
     }
     return status;
 }
@@ -207,7 +197,7 @@ static void find_changes(struct changes *changes, const uint8_t *before, const u
 }
 
 static void take_changes(struct changes *changes, struct payload *payload, const struct mapping *mapping) {
-    const size_t size = size_of(mapping);
+    const size_t size = rows_bytes(&mapping->rows);
     uint8_t *now = rows_pack(&mapping->rows, mapping->at);
     changes->bytes = malloc(size ? size : 1);
     changes->failed = !changes->bytes || !now;
@@ -239,11 +229,10 @@ static void unmap_begin(struct unmap *unmap, cl_command_queue queue, struct obje
         touch_object(&unmap->touch, object, unmap->mapping ? TOUCH_READS | TOUCH_WRITES : TOUCH_WRITES);
 }
 
-static void unmap_end(struct unmap *unmap, cl_int status, cl_command_queue queue, cl_uint count,
-                      const cl_event *waits, const cl_event *event) {
+static cl_int unmap_end(struct unmap *unmap, cl_int status, const cl_event *event) {
     struct mapping *mapping = unmap->mapping;
     if (touch_end(&unmap->touch, status, event) && !unmap->changes.failed) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_UNMAP, queue, count, waits);
+        struct recording_writer *writer = command_open(RECORDING_COMMAND_UNMAP, &unmap->touch);
         recording_put(writer, RECORDING_KEY_MAPPING, mapping->id);
         recording_put(writer, RECORDING_KEY_TARGET, mapping->object);
         recording_put_list(writer, RECORDING_KEY_RANGES, unmap->changes.ranges, unmap->changes.count);
@@ -260,6 +249,7 @@ static void unmap_end(struct unmap *unmap, cl_int status, cl_command_queue queue
     if (mapping)
         free(mapping->before);
     free(mapping);
+    return status;
 }
 
 cl_int record_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *at, cl_uint count,
@@ -268,22 +258,14 @@ cl_int record_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, voi
     unmap_begin(&unmap, queue, recorder_on() ? find_memory(memory) : NULL, memory, at, count, waits);
     const cl_int status =
         recorder.next.clEnqueueUnmapMemObject(queue, memory, at, unmap.touch.count, unmap.touch.waits, event);
-    unmap_end(&unmap, status, queue, count, waits, event);
-    return status;
+    return unmap_end(&unmap, status, event);
 }
 
 cl_int record_clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint count, const cl_event *waits,
                                 cl_event *event) {
     struct unmap unmap;
-    struct object *block = NULL;
-    if (recorder_on()) {
-        pthread_mutex_lock(&recorder.lock);
-        block = object_find_shared(memory);
-        pthread_mutex_unlock(&recorder.lock);
-    }
-    unmap_begin(&unmap, queue, block, memory, memory, count, waits);
+    unmap_begin(&unmap, queue, recorder_on() ? shared_block(memory) : NULL, memory, memory, count, waits);
     const cl_int status =
         recorder.next.clEnqueueSVMUnmap(queue, memory, unmap.touch.count, unmap.touch.waits, event);
-    unmap_end(&unmap, status, queue, count, waits, event);
-    return status;
+    return unmap_end(&unmap, status, event);
 }

@@ -233,10 +233,9 @@ void put_thread(struct recording_writer *writer) {
     recording_put(writer, RECORDING_KEY_THREAD, range_thread());
 }
 
-struct recording_writer *command_open(enum recording_command command, cl_command_queue queue, cl_uint count,
-                                      const cl_event *waits) {
+struct recording_writer *command_open(enum recording_command command, const struct touch *touch) {
     struct recording_writer *writer = record_open(RECORDING_COMMAND);
-    struct object *object = object_find(queue, OBJECT_QUEUE);
+    struct object *object = object_find(touch->queue, OBJECT_QUEUE);
     const uint64_t correlation = recorder_correlation();
     recording_put(writer, RECORDING_KEY_COMMAND, command);
     recording_put(writer, RECORDING_KEY_QUEUE, object ? object->id : 0);
@@ -245,7 +244,7 @@ struct recording_writer *command_open(enum recording_command command, cl_command
         recording_put(writer, RECORDING_KEY_CORRELATION, correlation);
     if (object)
         object->waiting = true;
-    put_waits(writer, count, waits);
+    put_waits(writer, touch->given_count, touch->given);
     return writer;
 }
 

@@ -208,8 +208,8 @@ struct object *object_root(struct object *memory); // what it lies in, or itself
 void object_forget_event(const cl_event *event);   // that no recorded command has; takes the lock itself
 
 // A command: COMMAND, QUEUE and WAITS; takes the lock as record_open does.
-struct recording_writer *command_open(enum recording_command command, cl_command_queue queue, cl_uint count,
-                                      const cl_event *waits);
+struct touch; // touch.c, below
+struct recording_writer *command_open(enum recording_command command, const struct touch *touch);
 void command_close(const cl_event *event);
 void put_waits(struct recording_writer *writer, cl_uint count, const cl_event *waits);
 void put_sizes(struct recording_writer *writer, enum recording_key key, const size_t *sizes, size_t count);
@@ -231,19 +231,19 @@ uint32_t range_thread(void);  // the number of the calling thread
 // ---- touch.c
 
 enum touch_how { TOUCH_READS = 1, TOUCH_WRITES = 2, TOUCH_WHOLE = 4 };
-// A command between the program and the driver: what the driver is to wait for.
+// A command between the program and the driver.
 struct touch {
-    cl_uint count;
-    const cl_event *waits;
     cl_command_queue queue;
-    bool on;           // the recorder is
-    bool recorded;     // this command is
-    bool early;        // nothing has been recorded yet, nor is this command
-    bool passed;       // a launch that is not, and needs nothing
-    bool blocking;     // it is complete when the call returns
-    uint64_t enqueued; // into its queue, before it
-    cl_event *own;     // the list, when it is ours
-    cl_uint held;      // events at the end of it
+    cl_uint count, given_count;
+    const cl_event *waits, *given; // what the driver is to wait for; what the program gave
+    bool on;                       // the recorder is
+    bool recorded;                 // this command is
+    bool early;                    // nothing has been recorded yet, nor is this command
+    bool passed;                   // a launch that is not, and needs nothing
+    bool blocking;                 // it is complete when the call returns
+    uint64_t enqueued;             // into its queue, before it
+    cl_event *own;                 // the list, when it is ours
+    cl_uint held;                  // events at the end of it
     struct object *kernel, *whole, *written[2];
     size_t written_count;
 };
@@ -295,8 +295,48 @@ void snapshot_queue_goes(cl_command_queue queue);
 struct rows {
     size_t width, height, depth, row, slice;
 };
+size_t rows_bytes(const struct rows *rows);
 // Its rows one after the other, in memory the caller frees; NULL when there is none.
 uint8_t *rows_pack(const struct rows *rows, const void *from);
+// The same into a payload; false, and it is as it was, when there is no memory.
+bool rows_take(const struct rows *rows, const void *from, struct payload *payload);
+
+// ---- transfer.c
+
+struct place {
+    const size_t *origin; // RECORDING_DIMENSIONS; of bytes in a row, one
+    size_t row, slice;    // pitches as given: 0 is no gap
+};
+// A read, a write, a copy or a fill, as its wrapper tells it; what does not apply is left out.
+struct transfer {
+    enum recording_command command;
+    cl_bool blocking;
+    cl_mem source, target; // of a read only the first, of a write and a fill only the second
+    const void *host;      // of a read and a write
+    struct place in_source, in_target, in_host;
+    const size_t *offset; // in the only buffer, where it has no origin
+    const size_t *region;
+    size_t size;         // of bytes in a row
+    const void *pattern; // of a fill
+    size_t pattern_size;
+};
+// Before the driver, for a command that is looked at; and after, for one that is to be written down.
+void transfer_touch(const struct transfer *transfer, struct touch *touch);
+void transfer_record(const struct transfer *transfer, struct touch *touch, const cl_event *event);
+
+// The whole body of such a wrapper, whose own parameters are named queue, count, waits and event: the driver's arguments
+// before the wait list, in parentheses, and then what struct transfer is to say. That is put together before the driver and
+// after it, each time only when it is needed: an idle recorder does not pay for it.
+#define TRANSFER(name, arguments, ...)                                                                       \
+    struct touch touch;                                                                                      \
+    touch_begin(&touch, queue, NULL, count, waits);                                                          \
+    if (touch.on)                                                                                            \
+        transfer_touch(&(const struct transfer){__VA_ARGS__}, &touch);                                       \
+    const cl_int status = recorder.next.name(TRANSFER_LIST arguments, touch.count, touch.waits, event);      \
+    if (touch_end(&touch, status, event))                                                                    \
+        transfer_record(&(const struct transfer){__VA_ARGS__}, &touch, event);                               \
+    return status
+#define TRANSFER_LIST(...) __VA_ARGS__ // takes the parentheses off
 
 // ---- headers.c
 
@@ -308,6 +348,8 @@ char *headers_keep(cl_program program, const char *options);
 
 void image_region(const struct image *image, size_t region[RECORDING_DIMENSIONS]); // all of it
 size_t image_bytes(const struct image *image);                                     // of all of it
+const struct image *image_of(cl_mem memory); // NULL when it is none; takes the lock itself
+bool image_is_whole(const struct image *image, const size_t *region); // it is all of its own memory
 // The host's rows of a region with these pitches.
 struct rows image_rows(const struct image *image, const size_t *region, size_t row, size_t slice);
 
@@ -316,7 +358,15 @@ struct rows image_rows(const struct image *image, const size_t *region, size_t r
 // With the lock held: writes a buffer down that is not yet; other memory, and NULL, are left alone.
 void buffer_tell(struct object *memory);
 
+// ---- launch.c
+
+// The record of a command that touches nothing, after the driver gave `status`, which it gives back.
+cl_int note_plain(enum recording_command command, cl_int status, cl_command_queue queue, cl_uint count,
+                  const cl_event *waits, const cl_event *event);
+
 // ---- shared.c
+
+struct object *shared_block(const void *at); // as object_find_shared, but takes the lock itself
 
 // The program has waited for all of a queue: what its kernels left in fine-grained memory is taken before the program can
 // write there.

@@ -88,7 +88,7 @@ cl_int record_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint objects
                         objects, event);
     pass.touch.recorded = pass.wanted;
     if (touch_end(&pass.touch, status, event)) {
-        command_open(RECORDING_COMMAND_MIGRATE, queue, count, waits);
+        command_open(RECORDING_COMMAND_MIGRATE, &pass.touch);
         command_close(event);
     }
     return status;

@@ -5,6 +5,10 @@
 
 #include "recorder.h"
 
+size_t rows_bytes(const struct rows *rows) {
+    return rows->width * rows->height * rows->depth;
+}
+
 uint8_t *rows_pack(const struct rows *rows, const void *from) {
     size_t bytes;
     if (__builtin_mul_overflow(rows->width, rows->height, &bytes) ||
@@ -17,4 +21,16 @@ uint8_t *rows_pack(const struct rows *rows, const void *from) {
             at += rows->width;
         }
     return packed;
+}
+
+bool rows_take(const struct rows *rows, const void *from, struct payload *payload) {
+    if (rows->height == 1 && rows->depth == 1) {
+        payload_take(payload, from, rows->width);
+        return true;
+    }
+    uint8_t *packed = rows_pack(rows, from);
+    if (packed)
+        payload_take(payload, packed, rows_bytes(rows));
+    free(packed);
+    return packed != NULL;
 }

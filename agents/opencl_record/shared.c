@@ -127,7 +127,7 @@ void record_clSVMFree(cl_context context, void *memory) {
 
 // ---- commands
 
-static struct object *block_of(const void *at) {
+struct object *shared_block(const void *at) {
     pthread_mutex_lock(&recorder.lock);
     struct object *block = object_find_shared(at);
     pthread_mutex_unlock(&recorder.lock);
@@ -142,16 +142,15 @@ static unsigned writes(const struct object *block, const void *at, size_t size) 
     return block && at == block->handle && size == block->size ? TOUCH_WRITES | TOUCH_WHOLE : TOUCH_WRITES;
 }
 
-static void note_copy(cl_command_queue queue, cl_bool blocking, const struct object *target,
-                      const struct object *source, void *to, const void *from, size_t size, cl_uint count,
-                      const cl_event *waits, const cl_event *event) {
+static void note_copy(const struct touch *touch, const struct object *target, const struct object *source,
+                      void *to, const void *from, size_t size, const cl_event *event) {
     struct payload payload = {.size = size};
-    if (!source || (!target && blocking))
+    if (!source || (!target && touch->blocking))
         payload_take(&payload, target ? from : to, size);
     struct recording_writer *writer = command_open(target && source ? RECORDING_COMMAND_COPY
                                                    : target         ? RECORDING_COMMAND_WRITE
                                                                     : RECORDING_COMMAND_READ,
-                                                   queue, count, waits);
+                                                   touch);
     if (source)
         recording_put(writer, RECORDING_KEY_SOURCE, source->id);
     if (target)
@@ -165,7 +164,7 @@ static void note_copy(cl_command_queue queue, cl_bool blocking, const struct obj
         recording_put(writer, RECORDING_KEY_OFFSET, target ? offset_in(target, to) : offset_in(source, from));
         payload_put(writer, &payload);
     }
-    recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
+    recording_put(writer, RECORDING_KEY_BLOCKING, touch->blocking);
     command_close(event);
 }
 
@@ -174,13 +173,14 @@ cl_int record_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void 
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
     touch.blocking = blocking;
-    struct object *source = touch.on ? block_of(from) : NULL, *target = touch.on ? block_of(to) : NULL;
+    struct object *source = touch.on ? shared_block(from) : NULL,
+                  *target = touch.on ? shared_block(to) : NULL;
     touch_object(&touch, source, TOUCH_READS);
     touch_object(&touch, target, writes(target, to, size));
     const cl_int status =
         recorder.next.clEnqueueSVMMemcpy(queue, blocking, to, from, size, touch.count, touch.waits, event);
     if (touch_end(&touch, status, event) && (source || target)) {
-        note_copy(queue, blocking, target, source, to, from, size, count, waits, event);
+        note_copy(&touch, target, source, to, from, size, event);
         touch_after(&touch);
     }
     return status;
@@ -190,12 +190,12 @@ cl_int record_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *
                                   size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
-    struct object *target = touch.on ? block_of(to) : NULL;
+    struct object *target = touch.on ? shared_block(to) : NULL;
     touch_object(&touch, target, writes(target, to, size));
     const cl_int status =
         recorder.next.clEnqueueSVMMemFill(queue, to, pattern, length, size, touch.count, touch.waits, event);
     if (touch_end(&touch, status, event) && target) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_FILL, queue, count, waits);
+        struct recording_writer *writer = command_open(RECORDING_COMMAND_FILL, &touch);
         recording_put(writer, RECORDING_KEY_TARGET, target->id);
         recording_put(writer, RECORDING_KEY_OFFSET, offset_in(target, to));
         recording_put(writer, RECORDING_KEY_SIZE, size);
@@ -209,15 +209,10 @@ cl_int record_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *
 cl_int record_clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint blocks_moved, const void **memory,
                                      const size_t *sizes, cl_mem_migration_flags flags, cl_uint count,
                                      const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    const cl_int status =
-        recorder.next.clEnqueueSVMMigrateMem(queue, blocks_moved, memory, sizes, flags, count, waits, event);
-    touch_begin(&touch, queue, NULL, count, waits);
-    if (touch_end(&touch, status, event)) {
-        command_open(RECORDING_COMMAND_MIGRATE, queue, count, waits);
-        command_close(event);
-    }
-    return status;
+    return note_plain(
+        RECORDING_COMMAND_MIGRATE,
+        recorder.next.clEnqueueSVMMigrateMem(queue, blocks_moved, memory, sizes, flags, count, waits, event),
+        queue, count, waits, event);
 }
 
 cl_int record_clEnqueueSVMFree(cl_command_queue queue, cl_uint freed, void *pointers[],
@@ -233,7 +228,7 @@ cl_int record_clEnqueueSVMFree(cl_command_queue queue, cl_uint freed, void *poin
     const cl_int status = recorder.next.clEnqueueSVMFree(queue, freed, pointers, function, user, touch.count,
                                                          touch.waits, event);
     if (touch_end(&touch, status, event)) {
-        command_open(RECORDING_COMMAND_MARKER, queue, count, waits);
+        command_open(RECORDING_COMMAND_MARKER, &touch);
         command_close(event);
     }
     return status;

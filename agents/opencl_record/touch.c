@@ -68,7 +68,17 @@ static void begin_recording(void) {
 
 void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, cl_uint count,
                  const cl_event *waits) {
-    *touch = (struct touch){.count = count, .waits = waits, .queue = queue, .on = recorder_on()};
+    // One by one: a compiler clears a whole one with a string instruction, which costs as much as the rest of an idle call.
+    touch->queue = queue;
+    touch->count = touch->given_count = count;
+    touch->waits = touch->given = waits;
+    touch->on = recorder_on();
+    touch->recorded = touch->early = touch->passed = touch->blocking = false;
+    touch->enqueued = 0;
+    touch->own = NULL;
+    touch->held = 0;
+    touch->kernel = touch->whole = NULL;
+    touch->written_count = 0;
     if (!touch->on) {
         snapshot_too_late();
         return;

@@ -1,136 +1,161 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads, writes, copies and fills. What a write takes is hashed after the driver has found the call good (a wrong one may
-// name memory that is not there) and before the program can know that it is complete: until then its memory is as it was. What a blocking read gave is hashed afterwards: replay compares it there and then.
-// Rules: recorder.h.
-#include <stdlib.h>
-
+// Reads, writes, copies and fills: a wrapper tells what its command is, and what is the same for all of them is done here,
+// for those of images too. What a write takes is hashed after the driver has found the call good (a wrong one may name memory
+// that is not there) and before the program can know that it is complete: until then its memory is as it was. What a blocking
+// read gave is hashed afterwards: replay compares it there and then. Rules: recorder.h.
 #include "recorder.h"
 
-// Two transfers that share memory of the program must not run at once.
-static void put_host(struct recording_writer *writer, const void *at) {
-    recording_put(writer, RECORDING_KEY_HOST, (uint64_t)(uintptr_t)at);
+enum shape { BYTES, BOX, IMAGE };
+
+static enum shape shape_of(const struct transfer *transfer) {
+    switch (transfer->command) {
+    case RECORDING_COMMAND_READ:
+    case RECORDING_COMMAND_WRITE:
+    case RECORDING_COMMAND_COPY:
+    case RECORDING_COMMAND_FILL:
+        return BYTES;
+    case RECORDING_COMMAND_READ_RECT:
+    case RECORDING_COMMAND_WRITE_RECT:
+    case RECORDING_COMMAND_COPY_RECT:
+        return BOX;
+    default:
+        return IMAGE;
+    }
 }
+
+// Reads and writes: their other side is memory of the program.
+static bool has_host(const struct transfer *transfer) {
+    return !transfer->pattern && !(transfer->source && transfer->target);
+}
+
+// Whether it overwrites all that its target holds.
+static unsigned how_it_writes(const struct transfer *transfer, const struct touch *touch) {
+    const enum shape shape = shape_of(transfer);
+    if (shape == BYTES)
+        return touch_writes(touch, transfer->target,
+                            transfer->offset ? *transfer->offset : *transfer->in_target.origin,
+                            transfer->size);
+    const struct image *image = shape == IMAGE ? image_of(transfer->target) : NULL;
+    return image && image_is_whole(image, transfer->region) ? TOUCH_WRITES | TOUCH_WHOLE : TOUCH_WRITES;
+}
+
+void transfer_touch(const struct transfer *transfer, struct touch *touch) {
+    touch->blocking = transfer->blocking;
+    if (transfer->source)
+        touch_memory(touch, transfer->source, TOUCH_READS);
+    if (transfer->target)
+        touch_memory(touch, transfer->target, how_it_writes(transfer, touch));
+}
+
+static struct rows box_rows(const size_t *region, const struct place *place) {
+    const size_t row = place->row ? place->row : region[0];
+    return (struct rows){region[0], region[1], region[2], row, place->slice ? place->slice : row * region[1]};
+}
+
+// Of the host's side only what is transferred is kept, one row after the other. False when it cannot be.
+static bool take_host(const struct transfer *transfer, struct payload *payload) {
+    const struct place *in = &transfer->in_host;
+    const enum shape shape = shape_of(transfer);
+    const uint8_t *from = transfer->host;
+    struct rows rows = {transfer->size, 1, 1, transfer->size, transfer->size};
+    if (shape == BOX) {
+        rows = box_rows(transfer->region, in);
+        from += in->origin[0] + in->origin[1] * rows.row + in->origin[2] * rows.slice;
+    }
+    if (shape == IMAGE) {
+        const struct image *image = image_of(transfer->source ? transfer->source : transfer->target);
+        if (!image)
+            return false;
+        rows = image_rows(image, transfer->region, in->row, in->slice);
+    }
+    payload->size = rows_bytes(&rows);
+    if (transfer->target)
+        return rows_take(&rows, from, payload);
+    if (transfer->blocking)
+        rows_take(&rows, from, payload); // without memory for it there is nothing to compare with
+    return true;
+}
+
+static void put_place(struct recording_writer *writer, const struct transfer *transfer,
+                      const struct place *place, enum recording_key origin, enum recording_key pitch) {
+    const enum shape shape = shape_of(transfer);
+    put_sizes(writer, origin, place->origin, shape == BYTES ? 1 : RECORDING_DIMENSIONS);
+    if (shape == BOX && place->origin) {
+        const struct rows rows = box_rows(transfer->region, place);
+        put_sizes(writer, pitch, (const size_t[]){rows.row, rows.slice}, 2);
+    }
+}
+
+static void put_transfer(struct recording_writer *writer, const struct transfer *transfer,
+                         struct payload *payload) {
+    const bool bytes = shape_of(transfer) == BYTES;
+    if (transfer->source)
+        put_memory(writer, RECORDING_KEY_SOURCE, transfer->source);
+    if (transfer->target)
+        put_memory(writer, RECORDING_KEY_TARGET, transfer->target);
+    put_place(writer, transfer, &transfer->in_source, RECORDING_KEY_SOURCE_ORIGIN,
+              RECORDING_KEY_SOURCE_PITCH);
+    put_place(writer, transfer, &transfer->in_target, RECORDING_KEY_TARGET_ORIGIN,
+              RECORDING_KEY_TARGET_PITCH);
+    put_sizes(writer, RECORDING_KEY_REGION, transfer->region, RECORDING_DIMENSIONS);
+    if (transfer->offset)
+        recording_put(writer, RECORDING_KEY_OFFSET, *transfer->offset);
+    if (has_host(transfer)) {
+        recording_put(writer, RECORDING_KEY_BLOCKING, transfer->blocking);
+        if (bytes) // two that share memory of the program must not run at once
+            recording_put(writer, RECORDING_KEY_HOST, (uint64_t)(uintptr_t)transfer->host);
+        payload_put(writer, payload);
+    } else if (bytes) {
+        recording_put(writer, RECORDING_KEY_SIZE, transfer->size);
+    }
+    if (transfer->pattern)
+        recording_put_bytes(writer, RECORDING_KEY_DATA, transfer->pattern, transfer->pattern_size);
+}
+
+void transfer_record(const struct transfer *transfer, struct touch *touch, const cl_event *event) {
+    struct payload payload = {0};
+    if (!has_host(transfer) || take_host(transfer, &payload)) {
+        put_transfer(command_open(transfer->command, touch), transfer, &payload);
+        command_close(event);
+        touch_after(touch);
+    } else if (transfer->target) {
+        refuse(shape_of(transfer) == IMAGE ? "clEnqueueWriteImage" : "clEnqueueWriteBufferRect",
+               "there was no memory to keep what was written", &transfer->target, 1, event);
+    }
+}
+
+// ---- the calls for buffers
 
 cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
                                    size_t size, const void *from, cl_uint count, const cl_event *waits,
                                    cl_event *event) {
-    struct touch touch;
-    struct payload payload = {0};
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
-    touch_memory(&touch, buffer, touch_writes(&touch, buffer, offset, size));
-    const cl_int status = recorder.next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
-                                                             touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        payload_take(&payload, from, size);
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_WRITE, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_TARGET, buffer);
-        recording_put(writer, RECORDING_KEY_OFFSET, offset);
-        recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
-        put_host(writer, from);
-        payload_put(writer, &payload);
-        command_close(event);
-        touch_after(&touch);
-    }
-    return status;
+    TRANSFER(clEnqueueWriteBuffer, (queue, buffer, blocking, offset, size, from),
+             .command = RECORDING_COMMAND_WRITE, .blocking = blocking, .target = buffer, .offset = &offset,
+             .size = size, .host = from);
 }
 
 cl_int record_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
                                   size_t size, void *to, cl_uint count, const cl_event *waits,
                                   cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
-    touch_memory(&touch, buffer, TOUCH_READS);
-    const cl_int status = recorder.next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to,
-                                                            touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        struct payload payload = {.size = size};
-        if (blocking)
-            payload_take(&payload, to, size);
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_READ, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_SOURCE, buffer);
-        recording_put(writer, RECORDING_KEY_OFFSET, offset);
-        recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
-        put_host(writer, to);
-        payload_put(writer, &payload);
-        command_close(event);
-    }
-    return status;
+    TRANSFER(clEnqueueReadBuffer, (queue, buffer, blocking, offset, size, to),
+             .command = RECORDING_COMMAND_READ, .blocking = blocking, .source = buffer, .offset = &offset,
+             .size = size, .host = to);
 }
 
 cl_int record_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
                                   size_t to_offset, size_t size, cl_uint count, const cl_event *waits,
                                   cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_memory(&touch, from, TOUCH_READS);
-    touch_memory(&touch, to, touch_writes(&touch, to, to_offset, size));
-    const cl_int status = recorder.next.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size,
-                                                            touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_COPY, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_SOURCE, from);
-        put_memory(writer, RECORDING_KEY_TARGET, to);
-        put_sizes(writer, RECORDING_KEY_SOURCE_ORIGIN, &from_offset, 1);
-        put_sizes(writer, RECORDING_KEY_TARGET_ORIGIN, &to_offset, 1);
-        recording_put(writer, RECORDING_KEY_SIZE, size);
-        command_close(event);
-        touch_after(&touch);
-    }
-    return status;
+    TRANSFER(clEnqueueCopyBuffer, (queue, from, to, from_offset, to_offset, size),
+             .command = RECORDING_COMMAND_COPY, .source = from, .in_source.origin = &from_offset,
+             .target = to, .in_target.origin = &to_offset, .size = size);
 }
 
 cl_int record_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t length,
                                   size_t offset, size_t size, cl_uint count, const cl_event *waits,
                                   cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_memory(&touch, buffer, touch_writes(&touch, buffer, offset, size));
-    const cl_int status = recorder.next.clEnqueueFillBuffer(queue, buffer, pattern, length, offset, size,
-                                                            touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_FILL, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_TARGET, buffer);
-        recording_put(writer, RECORDING_KEY_OFFSET, offset);
-        recording_put(writer, RECORDING_KEY_SIZE, size);
-        recording_put_bytes(writer, RECORDING_KEY_DATA, pattern, length);
-        command_close(event);
-        touch_after(&touch);
-    }
-    return status;
-}
-
-// ---- boxes: of the host's side only what lies within is kept, one row after the other
-
-struct box {
-    const size_t *origin, *region;
-    size_t row, slice;
-};
-
-static size_t row_of(const struct box *box) {
-    return box->row ? box->row : box->region[0];
-}
-
-static size_t slice_of(const struct box *box) {
-    return box->slice ? box->slice : row_of(box) * box->region[1];
-}
-
-static bool take_box(struct payload *payload, const struct box *box, const void *host) {
-    const struct rows rows = {box->region[0], box->region[1], box->region[2], row_of(box), slice_of(box)};
-    uint8_t *packed = rows_pack(&rows, (const uint8_t *)host + box->origin[0] + box->origin[1] * rows.row +
-                                           box->origin[2] * rows.slice);
-    if (packed)
-        payload_take(payload, packed, rows.width * rows.height * rows.depth);
-    free(packed);
-    return packed != NULL;
-}
-
-static void put_box(struct recording_writer *writer, enum recording_key origin, enum recording_key pitch,
-                    const struct box *box) {
-    const size_t pitches[] = {row_of(box), slice_of(box)};
-    put_sizes(writer, origin, box->origin, RECORDING_DIMENSIONS);
-    put_sizes(writer, pitch, pitches, 2);
+    TRANSFER(clEnqueueFillBuffer, (queue, buffer, pattern, length, offset, size),
+             .command = RECORDING_COMMAND_FILL, .target = buffer, .offset = &offset, .size = size,
+             .pattern = pattern, .pattern_size = length);
 }
 
 cl_int record_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -138,32 +163,12 @@ cl_int record_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl
                                        const size_t *region, size_t to_row, size_t to_slice, size_t host_row,
                                        size_t host_slice, const void *from, cl_uint count,
                                        const cl_event *waits, cl_event *event) {
-    const struct box host = {host_origin, region, host_row, host_slice},
-                     to = {to_origin, region, to_row, to_slice};
-    struct touch touch;
-    struct payload payload = {0};
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
-    touch_memory(&touch, buffer, TOUCH_WRITES);
-    const cl_int status = recorder.next.clEnqueueWriteBufferRect(
-        queue, buffer, blocking, to_origin, host_origin, region, to_row, to_slice, host_row, host_slice, from,
-        touch.count, touch.waits, event);
-    if (!touch_end(&touch, status, event))
-        return status;
-    if (take_box(&payload, &host, from)) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_WRITE_RECT, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_TARGET, buffer);
-        put_box(writer, RECORDING_KEY_TARGET_ORIGIN, RECORDING_KEY_TARGET_PITCH, &to);
-        put_sizes(writer, RECORDING_KEY_REGION, region, RECORDING_DIMENSIONS);
-        recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
-        payload_put(writer, &payload);
-        command_close(event);
-        touch_after(&touch);
-    } else {
-        refuse("clEnqueueWriteBufferRect", "there was no memory to keep what was written", &buffer, 1, event);
-    }
-    payload_drop(&payload);
-    return status;
+    TRANSFER(clEnqueueWriteBufferRect,
+             (queue, buffer, blocking, to_origin, host_origin, region, to_row, to_slice, host_row, host_slice,
+              from),
+             .command = RECORDING_COMMAND_WRITE_RECT, .blocking = blocking, .target = buffer,
+             .in_target = {to_origin, to_row, to_slice}, .region = region, .host = from,
+             .in_host = {host_origin, host_row, host_slice});
 }
 
 cl_int record_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -171,28 +176,12 @@ cl_int record_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_
                                       const size_t *region, size_t from_row, size_t from_slice,
                                       size_t host_row, size_t host_slice, void *to, cl_uint count,
                                       const cl_event *waits, cl_event *event) {
-    const struct box host = {host_origin, region, host_row, host_slice},
-                     from = {from_origin, region, from_row, from_slice};
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
-    touch_memory(&touch, buffer, TOUCH_READS);
-    const cl_int status = recorder.next.clEnqueueReadBufferRect(
-        queue, buffer, blocking, from_origin, host_origin, region, from_row, from_slice, host_row, host_slice,
-        to, touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        struct payload payload = {.size = region[0] * region[1] * region[2]};
-        if (blocking)
-            take_box(&payload, &host, to);
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_READ_RECT, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_SOURCE, buffer);
-        put_box(writer, RECORDING_KEY_SOURCE_ORIGIN, RECORDING_KEY_SOURCE_PITCH, &from);
-        put_sizes(writer, RECORDING_KEY_REGION, region, RECORDING_DIMENSIONS);
-        recording_put(writer, RECORDING_KEY_BLOCKING, blocking);
-        payload_put(writer, &payload);
-        command_close(event);
-    }
-    return status;
+    TRANSFER(clEnqueueReadBufferRect,
+             (queue, buffer, blocking, from_origin, host_origin, region, from_row, from_slice, host_row,
+              host_slice, to),
+             .command = RECORDING_COMMAND_READ_RECT, .blocking = blocking, .source = buffer,
+             .in_source = {from_origin, from_row, from_slice}, .region = region, .host = to,
+             .in_host = {host_origin, host_row, host_slice});
 }
 
 cl_int record_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to,
@@ -200,24 +189,9 @@ cl_int record_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_me
                                       const size_t *region, size_t from_row, size_t from_slice, size_t to_row,
                                       size_t to_slice, cl_uint count, const cl_event *waits,
                                       cl_event *event) {
-    const struct box source = {from_origin, region, from_row, from_slice},
-                     target = {to_origin, region, to_row, to_slice};
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_memory(&touch, from, TOUCH_READS);
-    touch_memory(&touch, to, TOUCH_WRITES);
-    const cl_int status =
-        recorder.next.clEnqueueCopyBufferRect(queue, from, to, from_origin, to_origin, region, from_row,
-                                              from_slice, to_row, to_slice, touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_COPY_RECT, queue, count, waits);
-        put_memory(writer, RECORDING_KEY_SOURCE, from);
-        put_memory(writer, RECORDING_KEY_TARGET, to);
-        put_box(writer, RECORDING_KEY_SOURCE_ORIGIN, RECORDING_KEY_SOURCE_PITCH, &source);
-        put_box(writer, RECORDING_KEY_TARGET_ORIGIN, RECORDING_KEY_TARGET_PITCH, &target);
-        put_sizes(writer, RECORDING_KEY_REGION, region, RECORDING_DIMENSIONS);
-        command_close(event);
-        touch_after(&touch);
-    }
-    return status;
+    TRANSFER(clEnqueueCopyBufferRect,
+             (queue, from, to, from_origin, to_origin, region, from_row, from_slice, to_row, to_slice),
+             .command = RECORDING_COMMAND_COPY_RECT, .source = from,
+             .in_source = {from_origin, from_row, from_slice}, .target = to,
+             .in_target = {to_origin, to_row, to_slice}, .region = region);
 }
