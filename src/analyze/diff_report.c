@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/diff.h"
+#include "event/text.h"
 
 enum { NAME_SHOWN = 60 };
 
@@ -13,18 +14,13 @@ struct ranked {
     struct diff_change change;
 };
 
-static int compare_texts(tsmith_string a, tsmith_string b) {
-    int order = memcmp(a.bytes, b.bytes, a.length < b.length ? a.length : b.length);
-    return order ? order : (a.length > b.length) - (a.length < b.length);
-}
-
 static int by_change(const void *left, const void *right) {
     const struct ranked *a = left, *b = right;
     double first = fabs(a->change.new - a->change.base), second = fabs(b->change.new - b->change.base);
     if (first != second)
         return first > second ? -1 : 1;
-    int order = compare_texts(a->entry->first, b->entry->first);
-    return order ? order : compare_texts(a->entry->second, b->entry->second);
+    int order = text_compare(a->entry->first, b->entry->first);
+    return order ? order : text_compare(a->entry->second, b->entry->second);
 }
 
 static const char *verdict(const struct diff_change *change) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/text.h"
 
 void ranges_finish(struct ranges *ranges) {
     for (size_t i = 0; i < ranges->track_count; i++)
@@ -98,13 +99,6 @@ struct order {
     const tsmith_dictionary *dictionary;
 };
 
-static int compare_text(const tsmith_dictionary *dictionary, uint32_t left, uint32_t right) {
-    tsmith_string a = tsmith_dictionary_string(dictionary, left),
-                  b = tsmith_dictionary_string(dictionary, right);
-    int order = memcmp(a.bytes, b.bytes, a.length < b.length ? a.length : b.length);
-    return order ? order : (a.length > b.length) - (a.length < b.length);
-}
-
 static int compare_ranges(const void *left, const void *right, void *context) {
     const struct range *a = left, *b = right;
     const struct order *order = context;
@@ -114,11 +108,11 @@ static int compare_ranges(const void *left, const void *right, void *context) {
         return a->end > b->end ? -1 : 1;
     if (a->key == b->key)
         return 0;
-    int names = compare_text(order->dictionary, range_key_name(order->ranges, a->key),
-                             range_key_name(order->ranges, b->key));
+    int names = text_compare_ids(order->dictionary, range_key_name(order->ranges, a->key),
+                                 range_key_name(order->ranges, b->key));
     return names ? names
-                 : compare_text(order->dictionary, range_key_category(order->ranges, a->key),
-                                range_key_category(order->ranges, b->key));
+                 : text_compare_ids(order->dictionary, range_key_category(order->ranges, a->key),
+                                    range_key_category(order->ranges, b->key));
 }
 
 static int by_number(const void *left, const void *right) {

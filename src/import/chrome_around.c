@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/text.h"
 #include "import/rows.h"
 
 enum {
@@ -51,13 +52,6 @@ void stacks_finish(struct stacks *stacks) {
 
 // ---- ranges
 
-static int compare_names(const tsmith_dictionary *dictionary, uint32_t left, uint32_t right) {
-    tsmith_string a = tsmith_dictionary_string(dictionary, left),
-                  b = tsmith_dictionary_string(dictionary, right);
-    int order = memcmp(a.bytes, b.bytes, a.length < b.length ? a.length : b.length);
-    return order ? order : (a.length > b.length) - (a.length < b.length);
-}
-
 // The outer one first, as the ranges of a trace are ordered everywhere.
 static int compare(const void *left, const void *right, void *dictionary) {
     const struct around *a = left, *b = right;
@@ -65,7 +59,7 @@ static int compare(const void *left, const void *right, void *dictionary) {
         return a->start < b->start ? -1 : 1;
     if (a->end != b->end)
         return a->end > b->end ? -1 : 1;
-    return a->name == b->name ? 0 : compare_names(dictionary, a->name, b->name);
+    return a->name == b->name ? 0 : text_compare_ids(dictionary, a->name, b->name);
 }
 
 // The innermost of those up to `at` (index + 1) that has not ended by then.

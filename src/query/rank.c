@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/text.h"
+
 // A value that occurs. NULL sorts before numbers, numbers before text, text by its bytes.
 struct value {
     uint32_t code;
@@ -38,9 +40,7 @@ static int compare(const struct value *a, const struct value *b) {
         return 0;
     if (!a->text.bytes)
         return a->code < b->code ? -1 : a->code > b->code;
-    size_t common = a->text.length < b->text.length ? a->text.length : b->text.length;
-    int order = common ? memcmp(a->text.bytes, b->text.bytes, common) : 0;
-    return order ? order : a->text.length < b->text.length ? -1 : a->text.length > b->text.length;
+    return text_compare(a->text, b->text);
 }
 
 static int by_value(const void *a, const void *b) {
