@@ -11,6 +11,7 @@
 
 #include "api/left_sources.h"
 #include "api/recording.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "capture/recovery.h"
 #include "sbt/continue.h"
@@ -121,12 +122,6 @@ static void open_file(struct completion *completion) {
 }
 
 // ---- the new file
-
-static bool is_same_file(const char *a, const char *b) {
-    struct stat left, right;
-    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
-           left.st_ino == right.st_ino;
-}
 
 // What is written to first: a new file beside `path`, or `path` itself when that is no regular file.
 static tsmith_status make_place(const char *path, char **out, tsmith_error *error) {
@@ -246,7 +241,7 @@ static tsmith_status complete(struct completion *completion, const char *directo
     if (status)
         return status;
     bool is_whole = recovery_processes(completion->recovery) == 0;
-    if (!is_whole && is_same_file(path, recovery_control(completion->recovery)->output))
+    if (!is_whole && file_is_same(path, recovery_control(completion->recovery)->output))
         return status_set(error, TSMITH_ERROR_BUSY,
                           "the recorded program still runs: end it first, or write to another file than %s",
                           path);

@@ -17,6 +17,9 @@ void *file_map(int fd, uint64_t offset, uint64_t bytes);
 // An unlinked file in TMPDIR (or /tmp), mode 0600, open for reading and writing; -1 with errno set.
 int file_temporary(void);
 
+// Whether both are there and are one file, by whatever name.
+bool file_is_same(const char *left, const char *right);
+
 // Writes all of it; false with errno set.
 bool file_write(int fd, const void *bytes, size_t size);
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "event/merge.h"
 #include "sbt/continue.h"
@@ -125,13 +125,6 @@ static tsmith_status carry_all(struct recovery *recovery, tsmith_error *error) {
     return status == TSMITH_OK ? sbt_writer_finish(recovery->writer, dictionary, error) : status;
 }
 
-// Writing over what is being read would leave neither.
-static bool is_same_file(const char *a, const char *b) {
-    struct stat left, right;
-    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
-           left.st_ino == right.st_ino;
-}
-
 // The frames that are carried over may use all that the version of the damaged file has: the new one says so too.
 static tsmith_status create_like(struct recovery *recovery, const char *path, tsmith_error *error) {
     const tsmith_sbt_write_options options = {
@@ -143,7 +136,8 @@ tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmi
                                  tsmith_error *error) {
     struct recovery recovery = {.whole = UINT64_MAX};
     *out = (tsmith_sbt_recovery){0};
-    if (is_same_file(damaged, repaired))
+    // Writing over what is being read would leave neither.
+    if (file_is_same(damaged, repaired))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "%s cannot be recovered into itself: give another name for the repaired trace",
                           damaged);
