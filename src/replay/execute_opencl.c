@@ -42,6 +42,13 @@ struct live *live_memory(struct run *run, uint64_t id) {
     return live && live_is_memory(live) ? live : NULL;
 }
 
+cl_event live_event(struct run *run, uint64_t id) {
+    const struct live *live = live_find(run, id);
+    return live && (live->type == RECORDING_COMMAND || live->type == RECORDING_USER_EVENT)
+               ? live->handle.event
+               : NULL;
+}
+
 // What it lies in, or itself.
 struct live *live_root(struct run *run, struct live *memory) {
     while ((memory->type == RECORDING_SUB_BUFFER || memory->type == RECORDING_IMAGE) && memory->within)
@@ -80,7 +87,7 @@ tsmith_status run_no_memory(struct run *run) {
 // ---- waiting
 
 // What is waited for may wait for another queue, which the program had flushed somewhere.
-static void flush_all(struct run *run) {
+void run_flush(struct run *run) {
     for (size_t i = 1; i < run->live_count; i++)
         if (run->lives[i].type == RECORDING_QUEUE && run->lives[i].handle.queue)
             run->cl->clFlush(run->lives[i].handle.queue);
@@ -103,7 +110,7 @@ bool run_wait(struct run *run, cl_event event) {
         if (status == CL_COMPLETE)
             return true;
         if (spin == SPINS)
-            flush_all(run);
+            run_flush(run);
         if (spin < SPINS)
             continue;
         if (clock_trace_now() > until) {
@@ -136,13 +143,12 @@ static tsmith_status execute_wait(struct run *run, const struct recording_record
         return run->error ? run->error->status : TSMITH_ERROR_LIMIT;
     // Whatever is waited for must have been handed to the device.
     if (count)
-        flush_all(run);
+        run_flush(run);
     for (size_t i = 0; i < count; i++) {
         uint64_t id;
         memcpy(&id, ids + 8 * i, sizeof id);
-        const struct live *live = live_find(run, id);
-        if (live && (live->type == RECORDING_COMMAND || live->type == RECORDING_USER_EVENT) &&
-            live->handle.event && !run_wait(run, live->handle.event))
+        cl_event event = live_event(run, id);
+        if (event && !run_wait(run, event))
             return run->error ? run->error->status : TSMITH_ERROR_LIMIT;
     }
     return transfers_reap(run, false);

@@ -237,11 +237,13 @@ struct live *live_find(struct run *run, uint64_t id); // NULL when there is none
 struct live *live_find_type(struct run *run, uint64_t id, uint32_t type);
 struct live *live_memory(struct run *run, uint64_t id); // a buffer, a part of one, an image, or shared memory
 bool live_is_memory(const struct live *live);
+cl_event live_event(struct run *run, uint64_t id); // that something may wait for; NULL when there is none
 struct live *live_add(struct run *run, uint64_t id, uint32_t type);
 struct live *live_root(struct run *run, struct live *buffer);
 tsmith_status run_begin(struct run *run); // looks at all records; what comes next is the walk
 tsmith_status run_end(struct run *run, tsmith_status status);
 void run_note(struct run *run, const char *format, ...) TSMITH_PRINTF(2, 3);
+void run_flush(struct run *run); // all queues
 // Polls. False after setting the error.
 bool run_wait(struct run *run, cl_event event);
 bool run_finish(struct run *run, cl_command_queue queue);

@@ -167,10 +167,9 @@ static bool get_waits(struct run *run, struct command *command) {
     for (size_t i = 0; command->waits && i < count; i++) {
         uint64_t id;
         memcpy(&id, ids + 8 * i, sizeof id);
-        const struct live *live = live_find(run, id);
-        if (live && (live->type == RECORDING_COMMAND || live->type == RECORDING_USER_EVENT) &&
-            live->handle.event)
-            command->waits[command->wait_count++] = live->handle.event;
+        cl_event event = live_event(run, id);
+        if (event)
+            command->waits[command->wait_count++] = event;
     }
     if (command->wait_count)
         return true;

@@ -158,9 +158,7 @@ tsmith_status execute_order_bring(struct execute_order *order, uint32_t number) 
 
 // All that was enqueued is over, and what was read is handed over.
 static tsmith_status settle(struct run *run) {
-    for (size_t i = 1; i < run->live_count; i++)
-        if (run->lives[i].type == RECORDING_QUEUE && run->lives[i].handle.queue)
-            run->cl->clFlush(run->lives[i].handle.queue);
+    run_flush(run);
     if (run->last && !run_wait(run, run->last))
         return run->error->status;
     return transfers_reap(run, true);
