@@ -103,12 +103,7 @@ uint32_t reader_kernel_name(struct reader *reader, const char *name) {
 }
 
 uint32_t reader_constant(_Atomic uint32_t *id, const char *text) {
-    uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
-    if (!known) {
-        known = channel_string_cstr(agent.channel, text);
-        atomic_store_explicit(id, known, memory_order_relaxed);
-    }
-    return known;
+    return channel_string_once(agent.channel, id, text);
 }
 
 // ---- records

@@ -23,15 +23,6 @@ __thread struct agent_thread agent_thread;
 const char entry_name[] = "TraceSmith";
 cl_icd_dispatch entry_table;
 
-static uint32_t intern_once(_Atomic uint32_t *id, const char *text) {
-    uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
-    if (!known) {
-        known = channel_string_cstr(agent.channel, text);
-        atomic_store_explicit(id, known, memory_order_relaxed);
-    }
-    return known;
-}
-
 uint32_t agent_call_name(enum call_id call) {
     static const char *const names[CALL_LIMIT] = {
 #define CALL_NAME(name) [CALL_##name] = #name,
@@ -39,13 +30,13 @@ uint32_t agent_call_name(enum call_id call) {
 #undef CALL_NAME
     };
     static _Atomic uint32_t ids[CALL_LIMIT];
-    return intern_once(&ids[call], names[call]);
+    return channel_string_once(agent.channel, &ids[call], names[call]);
 }
 
 uint32_t agent_operation_name(tsmith_operation operation) {
     static _Atomic uint32_t ids[128];
     return (size_t)operation < sizeof ids / sizeof *ids
-               ? intern_once(&ids[operation], tsmith_operation_name(operation))
+               ? channel_string_once(agent.channel, &ids[operation], tsmith_operation_name(operation))
                : 0;
 }
 

@@ -11,6 +11,7 @@
 #ifndef CAPTURE_CHANNEL_H
 #define CAPTURE_CHANNEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,15 @@ bool channel_tick_is_tsc(const struct channel *channel);
 // reads as "unknown". Strings are interned. Entries take local ids of strings, devices and tracks.
 uint32_t channel_string(struct channel *channel, const char *bytes, size_t length);
 uint32_t channel_string_cstr(struct channel *channel, const char *text);
+// Of a text that never changes: its id is kept in `id`, 0 before the first call. Cheap enough for each event.
+static inline uint32_t channel_string_once(struct channel *channel, _Atomic uint32_t *id, const char *text) {
+    uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
+    if (!known) {
+        known = channel_string_cstr(channel, text);
+        atomic_store_explicit(id, known, memory_order_relaxed);
+    }
+    return known;
+}
 // The name of a function as its compiler mangled it: in the trace it is written as in its source.
 uint32_t channel_function(struct channel *channel, const char *name);
 uint32_t channel_device(struct channel *channel, const tsmith_device *device);
