@@ -13,6 +13,13 @@ TRACESMITH_AGENT_DIR=$work/agents
 export TRACESMITH_AGENT_DIR
 library=$work/agents/libtracesmith-opencl.so
 used=
+# The probes that perf makes have one name in the whole machine: whoever runs this test elsewhere waits.
+for events in /sys/kernel/tracing/uprobe_events /sys/kernel/debug/tracing/uprobe_events; do
+    [ -r "$events" ] || continue
+    exec 9<"$events"
+    ! command -v flock >/dev/null || flock 9
+    break
+done
 if command -v perf >/dev/null && perf --buildid-dir "$work/ids" buildid-cache --add "$library" 2>/dev/null; then
     perf --buildid-dir "$work/ids" probe -q -d sdt_tracesmith:launch 2>/dev/null || true
     if perf --buildid-dir "$work/ids" probe -q sdt_tracesmith:launch 2>"$work/probe.err"; then
@@ -31,6 +38,7 @@ PY
         used="perf"
     fi
 fi
+exec 9<&-
 if command -v bpftrace >/dev/null && bpftrace -l "usdt:$library:tracesmith:launch" 2>/dev/null | grep -q launch; then
     python3 - "$library" "$TRACESMITH" "$programs/cl_launch_loop" "$work" <<'PY' || fail "bpftrace does not see as many launches as there are"
 import json, re, signal, subprocess, sys
