@@ -42,9 +42,9 @@ struct collect_target {
     struct builder *builder;
     const struct collect_plan *plan;
     struct builder_layout *layout;
-    uint32_t number; // of the plan, and of the layout as long as it is the plan's
     uint32_t name;
-    bool others, more; // that cannot wait
+    bool now;  // something cannot wait: the collector's own moves,
+    bool more; // or what a row has beyond values
     uint32_t waiting;
     uint32_t rows[COLLECT_WAITING];
     const uint64_t *words[COLLECT_WAITING]; // of the records, after their heads

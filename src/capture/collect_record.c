@@ -97,15 +97,6 @@ static bool lay_out(struct builder *builder, const struct collect_plan *plan, st
     return true;
 }
 
-// The layout of the builder's rows of this shape. NULL when memory is exhausted.
-static struct builder_layout *layout_of(struct builder *builder, const struct collect_plan *plan) {
-    struct builder_layout *layout = builder_layout(builder, plan->number);
-    if (!layout || (!layout->number && !lay_out(builder, plan, layout)))
-        return NULL;
-    builder->device_times |= layout->device;
-    return layout;
-}
-
 // ---- values
 
 // A record being read: its words after the head.
@@ -184,9 +175,10 @@ static void move_others(struct collector *collector, struct builder *builder,
 
 #define MOVE(class, ctype, value)                                                                            \
     for (end = layout->moves + layout->ends[class]; move < end; move++) {                                    \
-        ctype *values = move->values;                                                                        \
-        for (uint32_t i = 0; i < count; i++) {                                                               \
-            const uint64_t word = target->words[i][move->word];                                              \
+        ctype *const values = move->values;                                                                  \
+        const size_t of = move->word;                                                                        \
+        _Pragma("GCC unroll 4") for (uint32_t i = 0; i < count; i++) {                                       \
+            const uint64_t word = target->words[i][of];                                                      \
             values[target->rows[i]] = (ctype)(value);                                                        \
         }                                                                                                    \
     }
@@ -207,6 +199,7 @@ static void move_waiting(const struct collect_channel *channel, struct collect_t
     MOVE(MOVE_1, uint8_t, word)
     MOVE(MOVE_STRING, uint32_t, collect_id(&strings, word))
     MOVE(MOVE_TRACK, uint32_t, collect_id(&tracks, word))
+    target->builder->records += count;
     target->waiting = 0;
 }
 
@@ -283,9 +276,25 @@ static bool add_more(struct collector *collector, struct builder *builder, const
            (plan->role != RECORD_BEGIN || builder_open_range(builder, record->words - 1, record->count + 1));
 }
 
+// None has something waiting.
 static void forget_targets(struct collect_targets *targets) {
     memset(targets->heads, 0, sizeof targets->heads);
     targets->used = 0;
+}
+
+// The layout of the builder's rows of this shape. NULL when memory is exhausted. Where one is laid out, others may have
+// become invalid.
+static struct builder_layout *layout_of(struct builder *builder, const struct collect_plan *plan,
+                                        struct collect_targets *targets) {
+    struct builder_layout *layout = builder_layout(builder, plan->number);
+    if (layout && !layout->number) {
+        forget_targets(targets);
+        if (!lay_out(builder, plan, layout))
+            return NULL;
+    }
+    if (layout)
+        builder->device_times |= layout->device;
+    return layout;
 }
 
 // Where the target of this head is, or can be.
@@ -303,22 +312,13 @@ static inline uint32_t target_of(const struct collect_targets *targets, uint64_t
     return targets->heads[found] ? home : found;
 }
 
-// The next row of a target whose builder has room.
-static inline void add_row(struct collector *collector, struct collect_target *target, const uint64_t *words,
-                           uint32_t count) {
-    struct builder *builder = target->builder;
-    target->rows[target->waiting] = builder->rows++;
-    target->words[target->waiting++] = words;
-    builder->records++;
-    if (target->others || target->more) {
-        const struct record record = {.words = words, .count = count, .name = target->name};
-        if (target->others)
-            move_others(collector, builder, target->layout, &record);
-        if (target->more && !add_more(collector, builder, target->plan, &record))
-            collector->out_of_memory = true;
-    }
-    if (target->waiting == COLLECT_WAITING)
-        move_waiting(collector->work.channel, target);
+// What of the row that was added last cannot wait.
+static void add_now(struct collector *collector, const struct collect_target *target, const uint64_t *words,
+                    uint32_t count) {
+    const struct record record = {.words = words, .count = count, .name = target->name};
+    move_others(collector, target->builder, target->layout, &record);
+    if (target->more && !add_more(collector, target->builder, target->plan, &record))
+        collector->out_of_memory = true;
 }
 
 // One record of `count` words after its head, of which nothing is known. What was found out goes to
@@ -349,31 +349,27 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
     if (!collect_row_allowed(collector, builder))
         return BUILDER_FULL;
     collect_touch(collector, builder, channel, work->slot, local);
-    struct builder_layout *layout = layout_of(builder, plan);
+    struct collect_targets *targets = &collector->targets;
+    struct builder_layout *layout = layout_of(builder, plan, targets);
     if (!layout) {
         collector->out_of_memory = true;
         return KEPT;
     }
-    struct collect_targets *targets = &collector->targets;
+    struct collect_target *target = &targets->of[at];
     targets->heads[at] = collector->known ? 0 : head;
     targets->used |= 1ull << at;
-    targets->of[at] =
-        (struct collect_target){.builder = builder,
-                                .plan = plan,
-                                .layout = layout,
-                                .number = plan->number,
-                                .name = name,
-                                .others = layout->ends[MOVE_OTHER] > layout->ends[MOVE_TRACK],
-                                .more = plan->list || plan->queued || plan->role == RECORD_BEGIN};
-    add_row(collector, &targets->of[at], words, count);
+    target->builder = builder;
+    target->plan = plan;
+    target->layout = layout;
+    target->name = name;
+    target->more = plan->list || plan->queued || plan->role == RECORD_BEGIN;
+    target->now = target->more || layout->ends[MOVE_OTHER] > layout->ends[MOVE_TRACK];
+    target->rows[0] = builder->rows++;
+    target->words[0] = words;
+    target->waiting = 1;
+    if (target->now)
+        add_now(collector, target, words, count);
     return KEPT;
-}
-
-// Whether a record with this head is as the target says.
-static inline bool is_known(const struct collect_targets *targets, uint32_t at, uint64_t head) {
-    const struct collect_target *target = &targets->of[at];
-    return targets->heads[at] == head && target->layout->number == target->number &&
-           target->builder->rows < target->builder->capacity;
 }
 
 void collect_reopen_range(struct collector *collector, struct collect_channel *channel,
@@ -422,23 +418,36 @@ void collect_read(struct collector *collector) {
     struct collect_work *work = &collector->work;
     struct collect_targets *targets = &collector->targets;
     struct collect_ring *ring = &work->channel->ring_states[work->slot];
-    bool full = false;
+    uint64_t at = work->at, known = 0; // what of the targets is not counted yet
     forget_targets(targets);
-    while (work->at < work->end && !collector->due && !full) {
-        const uint64_t *words = work->words + work->at;
+    while (at < work->end) {
+        const uint64_t *words = work->words + at;
         const uint64_t head = words[0];
-        const uint32_t count = head >> 16 & 0xffff, at = target_of(targets, head);
-        if (count == 0 || count > work->end - work->at)
+        const uint32_t count = head >> 16 & 0xffff, place = target_of(targets, head);
+        struct collect_target *target = &targets->of[place];
+        if (count == 0 || count > work->end - at)
             break; // the rest cannot be read; collect_end_work counts it
-        if (is_known(targets, at, head)) {
-            add_row(collector, &targets->of[at], words + 1, count - 1);
-            work->records++;
-            collector->totals.kept++;
+        if (targets->heads[place] == head && target->builder->rows < target->builder->capacity) {
+            target->rows[target->waiting] = target->builder->rows++;
+            target->words[target->waiting++] = words + 1;
+            known++;
+            if (target->now)
+                add_now(collector, target, words + 1, count - 1);
+            if (target->waiting == COLLECT_WAITING)
+                move_waiting(work->channel, target);
         } else {
-            full = !read_unknown(collector, ring, words, count, at);
+            work->at = at;
+            work->records += known;
+            collector->totals.kept += known;
+            known = 0;
+            if (!read_unknown(collector, ring, words, count, place))
+                break;
         }
-        work->at += full ? 0 : count;
+        at += count;
     }
+    work->at = at;
+    work->records += known;
+    collector->totals.kept += known;
     move_all_waiting(collector);
     if (!collector->due)
         collect_end_work(collector);

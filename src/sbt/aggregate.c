@@ -65,7 +65,7 @@ static struct aggregate_entry *find(struct aggregates *aggregates, unsigned kind
 enum { RECENT = 64 };
 struct recent {
     uint64_t key; // name << 8 | kind
-    uint64_t count, timed, total, least, greatest;
+    uint64_t count, untimed, total, least, greatest;
     uint64_t unused[2];
 };
 static const uint64_t NO_KEY = UINT64_MAX;
@@ -76,12 +76,12 @@ static bool add_sum(struct aggregates *aggregates, const struct recent *sum) {
     if (!entry)
         return sum->count == 0;
     entry->total.count += sum->count;
-    if (sum->timed == 0)
+    if (sum->untimed == sum->count)
         return true;
     entry->total.min = entry->timed == 0 || sum->least < entry->total.min ? sum->least : entry->total.min;
     entry->total.max = sum->greatest > entry->total.max ? sum->greatest : entry->total.max;
     entry->total.total += sum->total;
-    entry->timed += sum->timed;
+    entry->timed += sum->count - sum->untimed;
     return true;
 }
 
@@ -107,18 +107,23 @@ __attribute__((always_inline)) static inline bool add_rows(struct aggregates *ag
     bool done = true;
     for (uint32_t row = 0; row < rows.count; row++) {
         const bool named = rows.names && (!rows.named || (rows.named[row / 64] >> (row % 64) & 1));
-        const uint64_t key = (named ? (uint64_t)rows.names[row] << 8 : 0) | rows.kinds[row];
-        struct recent *sum = &recent[((key >> 8) * 7 + (key & 255)) % RECENT];
+        const uint32_t kind = rows.kinds[row], name = named ? rows.names[row] : 0;
+        const uint64_t key = (uint64_t)name << 8 | kind;
+        struct recent *sum = &recent[(name * 7 + kind) % RECENT];
         if (__builtin_expect(sum->key != key, 0))
             done &= make_room(aggregates, sum, key);
         sum->count++;
-        if (!rows.durations || (rows.timed && !(rows.timed[row / 64] >> (row % 64) & 1)))
+        if (!rows.durations || (rows.timed && !(rows.timed[row / 64] >> (row % 64) & 1))) {
+            sum->untimed++;
             continue;
+        }
         const uint64_t duration = rows.durations[row] > 0 ? (uint64_t)rows.durations[row] : 0;
         sum->total += duration;
-        sum->least = duration < sum->least ? duration : sum->least;
-        sum->greatest = duration > sum->greatest ? duration : sum->greatest;
-        sum->timed++;
+        // Seldom: as jumps these cost less than as values that are stored again.
+        if (__builtin_expect(duration < sum->least, 0))
+            sum->least = duration;
+        if (__builtin_expect(duration > sum->greatest, 0))
+            sum->greatest = duration;
     }
     return done;
 }

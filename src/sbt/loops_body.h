@@ -123,14 +123,16 @@ static bool LOOP(ends_within)(const int64_t *restrict starts, const int64_t *res
     return beyond == 0;
 }
 
+// Of starts and ends, those that overflow left out.
 static int64_t LOOP(last_end)(const int64_t *restrict starts, const int64_t *restrict durations,
                               uint32_t count) {
     int64_t last = INT64_MIN;
     for (uint32_t i = 0; i < count; i++) {
         int64_t start = starts[i], duration = durations[i];
         int64_t end = (int64_t)((uint64_t)start + (uint64_t)duration);
-        int64_t counted = ((start ^ end) & (duration ^ end)) < 0 ? INT64_MIN : end;
-        last = counted > last ? counted : last;
+        int64_t overflow = (start ^ end) & (duration ^ end);
+        int64_t counted = overflow >= 0 ? end : start;
+        last = last > counted ? last : counted;
     }
     return last;
 }
