@@ -138,6 +138,8 @@ tsmith_status reader_begin(struct chrome *chrome, tsmith_error *error);
 // TRUNCATED).
 tsmith_status reader_run(struct chrome *chrome, tsmith_error *error);
 struct key *reader_key(struct reader *reader, uint32_t index);
+// The first value whose key has this role; NULL when there is none.
+const struct value *reader_value(struct reader *reader, const struct event *event, uint8_t role);
 
 // ---- rows
 

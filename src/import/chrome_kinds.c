@@ -25,22 +25,15 @@ static tsmith_kind kind_of_task(tsmith_string name) {
 
 // mcTracer (MetaX) writes neither categories nor names of processes that say it: what was launched has a grid, copies of
 // the device begin with a small letter, and what has a number besides was a call ("mcMemcpyAsync").
-static const struct value *value_of(const struct chrome *chrome, const struct event *event, uint8_t role) {
-    for (size_t i = 0; i < event->count; i++)
-        if (reader_key(chrome->reader, event->values[i].key)->role == role)
-            return &event->values[i];
-    return NULL;
-}
-
 static tsmith_kind kind_of_mctracer(const struct chrome *chrome, const struct event *event) {
     tsmith_string name = tsmith_dictionary_string(chrome->dictionary, event->name);
-    if (value_of(chrome, event, ROLE_GRID))
+    if (reader_value(chrome->reader, event, ROLE_GRID))
         return TSMITH_KIND_KERNEL;
     if (name.length >= 6 && memcmp(name.bytes, "memcpy", 6) == 0)
         return TSMITH_KIND_MEMCPY;
     if (name.length >= 6 && memcmp(name.bytes, "memset", 6) == 0)
         return TSMITH_KIND_MEMSET;
-    return value_of(chrome, event, ROLE_CO_ID) ? TSMITH_KIND_API : TSMITH_KIND_RANGE;
+    return reader_value(chrome->reader, event, ROLE_CO_ID) ? TSMITH_KIND_API : TSMITH_KIND_RANGE;
 }
 
 tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event) {
@@ -86,7 +79,7 @@ static uint32_t mctracer_device(struct chrome *chrome, uint64_t number) {
 }
 
 static void learn_mctracer(struct chrome *chrome, struct row_track *track, const struct event *event) {
-    const struct value *number = value_of(chrome, event, ROLE_DEVICE_ID);
+    const struct value *number = reader_value(chrome->reader, event, ROLE_DEVICE_ID);
     track->by_name = true;
     if (!number || number->form != FORM_I64)
         return;
@@ -100,7 +93,7 @@ static void find_writer(struct chrome *chrome, const struct event *event) {
     if (chrome->has_writer || event->ph != 'X')
         return;
     chrome->has_writer = true;
-    if (!chrome->in_ns || !value_of(chrome, event, ROLE_CO_ID))
+    if (!chrome->in_ns || !reader_value(chrome->reader, event, ROLE_CO_ID))
         return;
     tsmith_attribute attribute = {tsmith_dictionary_intern_cstr(chrome->dictionary, "import.writer"),
                                   tsmith_dictionary_intern_cstr(chrome->dictionary, "mcTracer")};

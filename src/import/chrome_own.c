@@ -23,15 +23,8 @@ void own_recognize(struct chrome *chrome, const char *key, size_t key_length, co
         chrome->by_us = true;
 }
 
-static const struct value *argument(const struct chrome *chrome, const struct event *event, uint8_t role) {
-    for (size_t i = 0; i < event->count; i++)
-        if (reader_key(chrome->reader, event->values[i].key)->role == role)
-            return &event->values[i];
-    return NULL;
-}
-
 tsmith_kind own_kind(const struct chrome *chrome, const struct event *event, tsmith_kind otherwise) {
-    const struct value *said = argument(chrome, event, ROLE_KIND);
+    const struct value *said = reader_value(chrome->reader, event, ROLE_KIND);
     tsmith_kind kind =
         said && said->form == FORM_STRING
             ? tsmith_kind_find(tsmith_dictionary_string(chrome->dictionary, (uint32_t)said->bits).bytes)
@@ -42,8 +35,8 @@ tsmith_kind own_kind(const struct chrome *chrome, const struct event *event, tsm
 }
 
 void own_learn(struct chrome *chrome, struct row_track *track, const struct event *event) {
-    const struct value *device = argument(chrome, event, ROLE_DEVICE);
-    const struct value *stream = argument(chrome, event, ROLE_STREAM);
+    const struct value *device = reader_value(chrome->reader, event, ROLE_DEVICE);
+    const struct value *stream = reader_value(chrome->reader, event, ROLE_STREAM);
     if (track->device_id || !device || !stream || device->form != FORM_I64 || stream->form != FORM_I64)
         return;
     uint32_t *slot = tracks_device(chrome->rows, device->bits);
