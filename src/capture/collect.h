@@ -146,9 +146,10 @@ struct collect_channel {
     uint32_t ring_count;
     uint64_t lost_seen[LAYOUT_REASONS];
     uint32_t lost_reported;
-    uint32_t held;   // sub-buffers taken and not freed yet
-    int64_t checked; // trace time of the last look whether the process lives
-    int end_status;  // wait status, when has_end_status
+    int64_t lost_until; // trace time up to which losses were reported; 0: none was
+    uint32_t held;      // sub-buffers taken and not freed yet
+    int64_t checked;    // trace time of the last look whether the process lives
+    int end_status;     // wait status, when has_end_status
     bool has_end_status;
 };
 

@@ -72,8 +72,12 @@ void collect_reported_losses(struct collector *collector, struct collect_channel
     channel->lost_reported = reported;
     uint64_t first = atomic_load_explicit(&channel->head->lost_first, memory_order_relaxed);
     uint64_t last = atomic_load_explicit(&channel->head->lost_last, memory_order_relaxed);
-    int64_t from = session_clock_convert(&collector->clock, first);
+    // What was lost since the report before this one is of the time since then. Threads may note their times in another order.
+    int64_t from =
+        channel->lost_until ? channel->lost_until : session_clock_convert(&collector->clock, first);
     int64_t to = session_clock_convert(&collector->clock, last);
+    to = to > from ? to : from;
+    channel->lost_until = to;
     for (uint32_t reason = 1; reason < TSMITH_REASON_LIMIT; reason++) {
         uint64_t lost = atomic_load_explicit(&channel->head->lost[reason], memory_order_relaxed);
         if (lost > channel->lost_seen[reason]) {

@@ -26,6 +26,10 @@ for how in drop=10 zero=7 wrong=9 silent torn strange takeover; do
     lacking "$how"
 done
 
+# Long enough for several looks: each loss is of its own stretch of time.
+DOUBLE_CUPTI=wrong=9
+record windows -- "$programs/cu_work" launches=200000
+
 # A CUPTI that keeps hundreds of buffers gets no more in the end; one that would crash then gets them.
 DOUBLE_CUPTI=version=130001
 record hoard_new -- "$programs/cu_work" launches=10 hoard=300
@@ -71,6 +75,12 @@ untimed = [k for k in run.of("kernel") if "duration" not in k]
 run.expect(len(run.of("kernel")) == 1000 and len(untimed) == 1000 // 9, f"{len(untimed)} without times")
 run.expect(run.lost == {"no_timing": 1000 // 9}, f"lost {run.lost}")
 run.check_order()
+
+run = Run(folder, "windows")
+windows = sorted((e["start"], e["start"] + e["duration"], e["lost"]) for e in run.of("loss"))
+run.expect(sum(lost for _, _, lost in windows) == 200000 // 9, f"{windows}")
+run.expect(all(one[1] <= next[0] for one, next in zip(windows, windows[1:])), f"losses are of one time: {windows}")
+print(f"losses in {len(windows)} stretches of time")
 
 run = Run(folder, "silent")
 run.expect(not run.of("kernel") and run.lost == {"no_completion": 1000}, f"lost {run.lost}")
