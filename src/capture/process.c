@@ -34,17 +34,25 @@ static bool read_about(const char *who, const char *what, char *text, size_t roo
     return length > 0;
 }
 
-// Field 22 of a stat; 0 of a process that has ended.
+// Where field `number` of a stat begins, from that of field 2 on.
+static const char *stat_field(const char *at, int number) {
+    for (int field = 2; at && field < number; field++)
+        at = strchr(at + 1, ' ');
+    return at;
+}
+
+// Field 22 of a stat; 0 of a process that has ended. One whose first thread has left goes on with its others (field 20).
 static uint64_t start_time_of(const char *who) {
     char text[1024];
     if (!read_about(who, "stat", text, sizeof text))
         return 0;
-    const char *at = strrchr(text, ')'); // the name before it may hold anything
-    if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
+    const char *name = strrchr(text, ')'); // what is before it may be anything
+    if (!name || name[1] != ' ' || name[2] == 'X')
         return 0;
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
+    const char *threads = stat_field(name, 20), *start = stat_field(name, 22);
+    if (!start || (name[2] == 'Z' && strtoull(threads, NULL, 10) < 2))
+        return 0;
+    return strtoull(start, NULL, 10);
 }
 
 uint64_t process_start_time(void) {
