@@ -31,6 +31,8 @@ def make(path):
             trace.event(thread, "api", at + 5, duration=40, name="driver's launch", correlation=i, stack=1)
             trace.event(queue, "kernel", at + 100, duration=40, name="blur", correlation=i, host_track=thread)
     trace.event(queue, "memcpy", 2500, duration=100, name="copy", bytes=4096, direction="h2d")
+    for at in (2599, 2600, 2605, 2610, 2611):
+        trace.event(thread, "marker", at, name="mark")
     trace.event(thread, "loss", 2600, duration=10, lost=7, reason="ring_full")
     trace.write(path)
 
@@ -69,9 +71,11 @@ def main():
         with open(DOCS, encoding="utf-8") as file:
             check(file.read() == generated, "docs/query.md has the tables there are (check_docs.py --write)")
         questions = re.findall(r"```sql\n(.*?)```", written, re.S)
-        check(len(questions) == 11, "eleven questions")
+        check(len(questions) == 12, "twelve questions")
         known = {"launch latency": ("start - enqueued", [{"call": "launch", "kernel": "blur", "delay": 100}] * 6),
                  "ranges": ("range r", [{"name": "step", "kernels": 3, "device_time": 120}]),
+                 "coverage": ("recorded + lost", [{"start": 2600, "end": 2610, "reason": "ring_full", "lost": 7, "recorded": 3,
+                                                   "percent": 30.0}]),
                  "paths": ("JOIN stacks", [{"path": "main", "kernels": 6, "device_time": 240}])}
         for name, (words, rows) in known.items():
             (question,) = [question for question in questions if words in question]
