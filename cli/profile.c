@@ -243,8 +243,7 @@ static const char *what_of_cuda(const struct summary *summary) {
     if ((summary->apis && !strstr(summary->apis, "cuda")) || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL))
         return "";
     return ". NVIDIA's driver (libcuda.so.1) is not here: a CUDA program finds no GPU (install it; in a "
-           "container, start that "
-           "with its GPUs: docker run --gpus all)";
+           "container, start that with its GPUs: docker run --gpus all)";
 }
 
 static void say_what_went_wrong(const struct summary *summary) {

@@ -44,6 +44,7 @@ static bool is_zombie(pid_t pid) {
     return state == 'Z';
 }
 
+// Nothing tells of it: who waits for a process, or polls a pidfd, learns of its last thread only.
 static void until_zombie(pid_t pid) {
     const struct timespec moment = {.tv_nsec = 1000000};
     while (!is_zombie(pid))

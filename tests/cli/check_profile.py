@@ -3,12 +3,12 @@
 import ctypes
 import json
 import os
+import select
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
-import time
 
 from support import BUILD, TRACESMITH, check, run, skip
 
@@ -132,20 +132,22 @@ def check_left_behind(directory):
     """A process that outlives the program is recorded on, it is said, and a signal ends the recording."""
     path = os.path.join(directory, "left.sbt")
     stop, launched = os.path.join(directory, "stop"), os.path.join(directory, "launched")
-    script = ("(while '%s' -n 100 && [ -d '%s' ]; do : >'%s'; [ ! -e '%s' ] || exit 0; done) >/dev/null 2>&1 & exit 3" %
+    os.mkfifo(launched)
+    script = ("(while '%s' -n 100 && [ -d '%s' ]; do echo 1<>'%s'; [ ! -e '%s' ] || exit 0; done) >/dev/null 2>&1 & exit 3" %
               (LOOP, directory, launched, stop))
+    told = os.open(launched, os.O_RDONLY | os.O_NONBLOCK)
     child = subprocess.Popen([TRACESMITH, "profile", "-o", path, "sh", "-c", script], stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE)
     try:
         said = child.stderr.readline()
         check(b"still recording" in said, "says what it waits for: %r" % said)
-        while not os.path.exists(launched):
-            time.sleep(0.01)
+        check(select.select([told], [], [], 60)[0], "the loop has run once")
         child.send_signal(signal.SIGTERM)
         child.communicate(timeout=60)
     finally:
         with open(stop, "w"):
             pass
+        os.close(told)
     check(child.returncode == 3, "the exit code is the program's: %d" % child.returncode)
     info = json.loads(run("info", "--json", path).stdout)
     check(info["complete"] is True and info["kinds"]["kernel"] > 100, "what it did until then is there")

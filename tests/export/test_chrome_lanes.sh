@@ -3,14 +3,9 @@
 # In Chrome JSON the slices of a thread lie within one another or apart, as check_lanes.py reads it: traces that are hard to
 # write, one with more than may wait, a recording of a queue whose commands overlap, and traces of the corpus.
 set -eu
-source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/support/traces.sh
+. "$(dirname "$0")/../support/traces.sh"
 here=$source/tests/export
-if ! command -v python3 >/dev/null 2>&1; then
-    echo "skipped: no python3"
-    exit 77
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 
 # check [some|none]
 check() {

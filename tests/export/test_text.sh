@@ -3,14 +3,9 @@
 # CSV and folded stacks say what the trace holds, as check_text.py reads all three; Chrome JSON is what other tools take
 # for launches and the work of devices.
 set -eu
-source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/support/traces.sh
+. "$(dirname "$0")/../support/traces.sh"
 here=$source/tests/export
-if ! command -v python3 >/dev/null 2>&1; then
-    echo "skipped: no python3"
-    exit 77
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 
 check() {
     for format in csv folded; do

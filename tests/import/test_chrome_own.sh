@@ -4,15 +4,10 @@
 # again as it was (compare_chrome.py): traces that are hard to write, a recording of every kind of command, ranges with
 # categories. Through a pipe, too.
 set -eu
-source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/support/traces.sh
+. "$(dirname "$0")/../support/traces.sh"
 here=$source/tests/import
 programs=$TRACESMITH_BUILD_DIR/tests/programs
-if ! command -v python3 >/dev/null 2>&1; then
-    echo "skipped: no python3"
-    exit 77
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 
 # check [twice]: fields of one name are one key in JSON, and of these any may be the last.
 check() {

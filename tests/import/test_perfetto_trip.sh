@@ -4,13 +4,8 @@
 # by its specification) sees it: traces that are hard to write, and those of the corpus (with TRACESMITH_SOAK the large
 # ones, too).
 set -eu
-source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
-if ! command -v python3 >/dev/null 2>&1; then
-    echo "skipped: no python3"
-    exit 77
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+# shellcheck source=tests/support/traces.sh
+. "$(dirname "$0")/../support/traces.sh"
 
 # trip GZIP: trace.sbt there and back.
 trip() {

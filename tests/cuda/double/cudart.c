@@ -225,12 +225,13 @@ API(int, cudaDeviceGetAttribute, int *value, int attribute, int device) {
 }
 API(int, cudaGetDeviceProperties, void *properties, int device) {
     // Of the structure of CUDA 13.
+    static const char name[] = "Double GPU, simulated"; // it stands first
     enum { BYTES = 1008, MEMORY_AT = 288, MAJOR_AT = 360, PROCESSORS_AT = 384 };
     const uint64_t memory = UINT64_C(16) << 30;
     const int major = 8, processors = 40;
     (void)device;
     memset(properties, 0, BYTES);
-    strcpy(properties, "Double GPU, simulated");
+    memcpy(properties, name, sizeof name);
     memcpy((char *)properties + MEMORY_AT, &memory, sizeof memory);
     memcpy((char *)properties + MAJOR_AT, &major, sizeof major);
     memcpy((char *)properties + PROCESSORS_AT, &processors, sizeof processors);
