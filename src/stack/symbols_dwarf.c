@@ -247,18 +247,6 @@ static const char *file_of(const struct walk *walk, size_t number) {
     return number < walk->file_count ? walk->files[number] : NULL;
 }
 
-static const char *name_of(Dwarf_Die *die) {
-    static const unsigned NAMES[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        Dwarf_Attribute attribute;
-        const char *name =
-            dwarf_attr_integrate(die, NAMES[i], &attribute) ? dwarf_formstring(&attribute) : NULL;
-        if (name && *name)
-            return name;
-    }
-    return NULL;
-}
-
 static uint32_t number_of(Dwarf_Die *die, unsigned which) {
     uint64_t value;
     return attribute_value(die, which, &value) && value <= UINT32_MAX ? (uint32_t)value : 0;
@@ -297,7 +285,7 @@ static bool add_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, uin
         !array_reserve(&nodes, &lines->node_capacity, lines->node_count + 1, sizeof *lines->nodes))
         return false;
     lines->nodes = nodes;
-    struct node made = {.name = name_of(die), .bare = note_bare(lines, die)};
+    struct node made = {.name = symbols_scope_given(die), .bare = note_bare(lines, die)};
     if (inlined) {
         made.parent = parent;
         made.call_line = number_of(die, DW_AT_call_line);

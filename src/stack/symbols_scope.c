@@ -23,6 +23,11 @@ static const char *linkage_name(Dwarf_Die *die) {
     return name ? name : text_of(die, DW_AT_MIPS_linkage_name);
 }
 
+const char *symbols_scope_given(Dwarf_Die *function) {
+    const char *name = linkage_name(function);
+    return name ? name : text_of(function, DW_AT_name);
+}
+
 bool symbols_scope_lacks(Dwarf_Die *function) {
     Dwarf_Attribute attribute;
     Dwarf_Die unit;

@@ -11,6 +11,8 @@
 
 #include "base/arena.h"
 
+// What DWARF calls a function or a place where it was inlined: the linkage name, else the bare one. NULL: nothing.
+const char *symbols_scope_given(Dwarf_Die *function);
 // Whether the entry is a function whose name C++ would write with more around it.
 bool symbols_scope_lacks(Dwarf_Die *function);
 // `name` with its namespaces, classes and functions before it, as in "ns::(anonymous namespace)::run" and "ns::all(int)::{lambda}::
