@@ -16,7 +16,7 @@
 #include "stack/symbols_image.h"
 #include "stack/symbols_scope.h"
 
-enum { DEPTH_MAX = 256, BUDGET_FIRST = 1 << 16, BUDGET_PER_BYTE = 16, NAME_BUDGET = 1 << 22 };
+enum { DEPTH_MAX = 256, BUDGET_FIRST = 1 << 16, BUDGET_PER_BYTE = 16 };
 
 // A function at a place: out of line (call_line 0 and no parent), or inlined into its parent at the call's line.
 struct node {
@@ -70,7 +70,8 @@ struct dwarf_lines {
     Dwarf_Die *bare; // functions whose whole name is found out when somebody asks for it
     size_t bare_count, bare_capacity;
     struct arena texts;
-    uint64_t budget, name_budget; // whole names are worth less than lines: they have a budget of their own
+    uint64_t budget;
+    struct symbols_scopes scopes; // whole names are worth less than lines: they have a budget of their own
     bool walked; // all units were looked into for their ranges; false: those of .debug_aranges are known
     bool damaged;
 };
@@ -265,7 +266,7 @@ static uint32_t note_bare(struct dwarf_lines *lines, Dwarf_Die *die) {
 static const char *whole_name(struct dwarf_lines *lines, struct node *node) {
     if (node->bare && node->name)
         node->name =
-            symbols_scope_name(&lines->bare[node->bare - 1], node->name, &lines->texts, &lines->name_budget);
+            symbols_scope_name(&lines->bare[node->bare - 1], node->name, &lines->texts, &lines->scopes);
     node->bare = 0;
     return node->name;
 }
@@ -566,8 +567,8 @@ struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct e
     if (ok && alternate)
         dwarf_setalt(lines->own.dwarf, lines->shared.dwarf);
     size_t size = lines->own.image.size + lines->shared.image.size;
-    lines->name_budget = NAME_BUDGET;
     lines->budget = BUDGET_FIRST + (uint64_t)size * BUDGET_PER_BYTE;
+    lines->scopes.budget = BUDGET_FIRST + (uint64_t)size;
     void *nodes = NULL;
     if (ok && array_reserve(&nodes, &lines->node_capacity, 1, sizeof *lines->nodes)) {
         lines->nodes = nodes;
@@ -590,6 +591,7 @@ void dwarf_lines_close(struct dwarf_lines *lines) {
     free(lines->units);
     free(lines->nodes);
     free(lines->bare);
+    symbols_scopes_finish(&lines->scopes);
     symbols_segments_finish(&lines->by_address);
     arena_finish(&lines->texts);
     for (size_t i = 0; i < lines->split_count; i++)

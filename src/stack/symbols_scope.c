@@ -4,11 +4,13 @@
 
 #include <dwarf.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "stack/demangle.h"
 
-enum { SCOPES_MAX = 32, REFERENCES_MAX = 8, FUNCTIONS_MAX = 8, NAME_MAX_BYTES = 4096 };
+enum { SCOPES_MAX = 32, STEPS_MAX = 64, REFERENCES_MAX = 8, FUNCTIONS_MAX = 8, NAME_MAX_BYTES = 4096 };
 // DWARF 6, which older headers do not have.
 enum { LANGUAGE_CPP_17 = 0x2b, LANGUAGE_CPP_20 = 0x2c };
 
@@ -64,39 +66,83 @@ static Dwarf_Die declaration_of(Dwarf_Die die) {
     return die;
 }
 
-// What it costs to step over an entry: libdw goes through all that lies in one which does not say where it ends.
-static uint64_t step_cost(Dwarf_Die *die, Dwarf_Off next) {
-    bool is_one_step = dwarf_haschildren(die) <= 0 || dwarf_hasattr(die, DW_AT_sibling);
-    return is_one_step ? 1 : 1 + (next - dwarf_dieoffset(die)) / 2;
+// Pays for a step to the next entry: libdw goes through all that lies in one which does not say where it ends.
+static bool spend(struct symbols_scopes *scopes, Dwarf_Die *die, Dwarf_Off next) {
+    const bool is_one_step = dwarf_haschildren(die) <= 0 || dwarf_hasattr(die, DW_AT_sibling);
+    const uint64_t cost = is_one_step ? 1 : 1 + (next - dwarf_dieoffset(die)) / 2;
+    if (scopes->budget < cost)
+        return false;
+    scopes->budget -= cost;
+    return true;
 }
 
-// Of the entries beside `die` the last that begins at `target` or before it. False: too many.
-static bool step_to(Dwarf_Die *die, Dwarf_Off target, uint64_t *budget) {
+// Of many entries in one: where they begin. Found once, for all functions of a large unit.
+static const struct symbols_scope_list *list_entries(struct symbols_scopes *scopes, const void *parent,
+                                                     Dwarf_Die first) {
+    void *lists = scopes->lists;
+    struct symbols_scope_list list = {.parent = parent};
+    size_t capacity = 0;
+    for (size_t i = 0; i < scopes->count; i++)
+        if (scopes->lists[i].parent == parent)
+            return &scopes->lists[i];
+    if (!array_reserve(&lists, &scopes->capacity, scopes->count + 1, sizeof *scopes->lists))
+        return NULL;
+    scopes->lists = lists;
+    for (bool more = true; more;) {
+        void *offsets = list.offsets;
+        if (!array_reserve(&offsets, &capacity, list.count + 1, sizeof *list.offsets))
+            break;
+        list.offsets = offsets;
+        list.offsets[list.count++] = dwarf_dieoffset(&first);
+        Dwarf_Die next;
+        more = dwarf_siblingof(&first, &next) == 0 && spend(scopes, &first, dwarf_dieoffset(&next));
+        if (more)
+            first = next;
+    }
+    scopes->lists[scopes->count] = list;
+    return &scopes->lists[scopes->count++];
+}
+
+static bool find_in_list(const struct symbols_scope_list *list, Dwarf_Die *die, Dwarf_Off target) {
+    size_t low = 0, high = list ? list->count : 0;
+    while (low < high) { // the first beyond it
+        const size_t middle = low + (high - low) / 2;
+        if (list->offsets[middle] <= target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && dwarf_offdie(dwarf_cu_getdwarf(die->cu), list->offsets[low - 1], die) != NULL;
+}
+
+// Of the entries in `parent`, of which `die` is the first, the last that begins at `target` or before it. False: too many.
+static bool step_to(struct symbols_scopes *scopes, const void *parent, Dwarf_Die *die, Dwarf_Off target) {
+    const Dwarf_Die first = *die;
     Dwarf_Die next;
-    while (dwarf_siblingof(die, &next) == 0 && dwarf_dieoffset(&next) <= target) {
-        const uint64_t cost = step_cost(die, dwarf_dieoffset(&next));
-        if (*budget < cost)
+    for (int steps = 0; dwarf_siblingof(die, &next) == 0 && dwarf_dieoffset(&next) <= target; steps++) {
+        if (steps == STEPS_MAX)
+            return find_in_list(list_entries(scopes, parent, first), die, target);
+        if (!spend(scopes, die, dwarf_dieoffset(&next)))
             return false;
-        *budget -= cost;
         *die = next;
     }
     return true;
 }
 
 // The entries around a function, outermost first and without the unit's. How many; 0 also where that is not found out.
-static size_t find_scopes(Dwarf_Die *function, Dwarf_Die *scopes, uint64_t *budget) {
+static size_t find_scopes(struct symbols_scopes *scopes, Dwarf_Die *function, Dwarf_Die *around) {
     const Dwarf_Off target = dwarf_dieoffset(function);
     Dwarf_Die at, unit;
     size_t count = 0;
     if (!dwarf_diecu(function, &unit, NULL, NULL) || dwarf_child(&unit, &at) != 0)
         return 0;
-    while (step_to(&at, target, budget)) {
+    while (step_to(scopes, count ? around[count - 1].addr : unit.addr, &at, target)) {
         if (dwarf_dieoffset(&at) == target)
             return count;
         if (count == SCOPES_MAX)
             return 0;
-        scopes[count] = at;
-        if (dwarf_child(&scopes[count++], &at) != 0 || dwarf_dieoffset(&at) > target)
+        around[count] = at;
+        if (dwarf_child(&around[count++], &at) != 0 || dwarf_dieoffset(&at) > target)
             return 0;
     }
     return 0;
@@ -122,17 +168,18 @@ static void add_scope(struct text *text, const char *name) {
     add(text, "::");
 }
 
-static void add_scopes(struct text *text, Dwarf_Die *function, int functions, uint64_t *budget);
+static void add_scopes(struct text *text, Dwarf_Die *function, int functions, struct symbols_scopes *scopes);
 
 // A function that others lie in, with what it lies in itself: its whole name if it has one, with its parameters.
-static void add_function(struct text *text, Dwarf_Die *function, int functions, uint64_t *budget) {
+static void add_function(struct text *text, Dwarf_Die *function, int functions,
+                         struct symbols_scopes *scopes) {
     char whole[NAME_MAX_BYTES];
     const char *linkage = linkage_name(function), *name = text_of(function, DW_AT_name);
     if (linkage && demangle(linkage, whole, sizeof whole)) {
         add_scope(text, whole);
     } else if (name) {
         if (functions < FUNCTIONS_MAX)
-            add_scopes(text, function, functions + 1, budget);
+            add_scopes(text, function, functions + 1, scopes);
         add_scope(text, name);
     }
 }
@@ -144,24 +191,24 @@ static const char *name_of_class(Dwarf_Die *type, Dwarf_Die *within) {
     return inner && strcmp(inner, "operator()") == 0 ? "{lambda}" : "(anonymous class)";
 }
 
-static void add_scopes(struct text *text, Dwarf_Die *function, int functions, uint64_t *budget) {
-    Dwarf_Die scopes[SCOPES_MAX], declared = declaration_of(*function);
-    const size_t count = find_scopes(&declared, scopes, budget);
+static void add_scopes(struct text *text, Dwarf_Die *function, int functions, struct symbols_scopes *scopes) {
+    Dwarf_Die around[SCOPES_MAX], declared = declaration_of(*function);
+    const size_t count = find_scopes(scopes, &declared, around);
     size_t first = count; // after the innermost function: that says itself where it lies
-    while (first && dwarf_tag(&scopes[first - 1]) != DW_TAG_subprogram)
+    while (first && dwarf_tag(&around[first - 1]) != DW_TAG_subprogram)
         first--;
     if (first)
-        add_function(text, &scopes[first - 1], functions, budget);
+        add_function(text, &around[first - 1], functions, scopes);
     for (size_t i = first; i < count; i++) {
-        const char *name = text_of(&scopes[i], DW_AT_name);
-        switch (dwarf_tag(&scopes[i])) {
+        const char *name = text_of(&around[i], DW_AT_name);
+        switch (dwarf_tag(&around[i])) {
         case DW_TAG_namespace:
             add_scope(text, name ? name : "(anonymous namespace)");
             break;
         case DW_TAG_class_type:
         case DW_TAG_structure_type:
         case DW_TAG_union_type:
-            add_scope(text, name_of_class(&scopes[i], i + 1 < count ? &scopes[i + 1] : &declared));
+            add_scope(text, name_of_class(&around[i], i + 1 < count ? &around[i + 1] : &declared));
             break;
         default: // a block within a function
             break;
@@ -169,12 +216,19 @@ static void add_scopes(struct text *text, Dwarf_Die *function, int functions, ui
     }
 }
 
-const char *symbols_scope_name(Dwarf_Die *function, const char *name, struct arena *texts, uint64_t *budget) {
+const char *symbols_scope_name(Dwarf_Die *function, const char *name, struct arena *texts,
+                               struct symbols_scopes *scopes) {
     struct text text = {.length = 0};
-    add_scopes(&text, function, 0, budget);
+    add_scopes(&text, function, 0, scopes);
     if (!text.length)
         return name;
     add(&text, name);
     const char *whole = text.full ? NULL : arena_copy(texts, text.bytes, text.length);
     return whole ? whole : name;
+}
+
+void symbols_scopes_finish(struct symbols_scopes *scopes) {
+    for (size_t i = 0; i < scopes->count; i++)
+        free(scopes->lists[i].offsets);
+    free(scopes->lists);
 }

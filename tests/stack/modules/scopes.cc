@@ -71,6 +71,18 @@ void all() {
 }
 } // namespace outer
 
+// So many beside each other that nobody goes past them one by one each time.
+#define TEN(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
+#define HUNDRED(X)                                                                                           \
+    TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5) TEN(X, 6) TEN(X, 7) TEN(X, 8) TEN(X, 9) TEN(X, 10)
+namespace {
+#define DEFINE(n)                                                                                            \
+    INLINE void many_##n() {                                                                                 \
+        TELL;                                                                                                \
+    }
+HUNDRED(DEFINE)
+} // namespace
+
 static INLINE void bare() {
     TELL;
 }
@@ -78,4 +90,6 @@ static INLINE void bare() {
 int main() {
     outer::all();
     bare();
+#define CALL(n) many_##n();
+    HUNDRED(CALL)
 }
