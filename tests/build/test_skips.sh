@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/skips.py judges skips as its head says: one that is listed passes, and one that is not listed fails, as does one
+# that is listed for another reason, a test that gives no reason, and results without a test.
+set -eu
+: "${TRACESMITH_SOURCE_DIR:?}"
+command -v python3 >/dev/null || {
+    echo "skipped: no python3"
+    exit 77
+}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+judge="python3 $TRACESMITH_SOURCE_DIR/tests/skips.py"
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# result NAME STATUS OUTPUT: one test as ctest writes it.
+result() {
+    mark=
+    [ "$2" = run ] || mark='<skipped message="SKIP_RETURN_CODE=77"/>'
+    printf '<testcase name="%s" status="%s">%s<system-out>%s</system-out></testcase>\n' "$1" "$2" "$mark" "$3"
+}
+results() { printf '<testsuite>\n%s\n</testsuite>\n' "$1" >"$folder/tests.xml"; }
+echo 'room\.one | no such tool | a tool that no package has' >"$folder/allowed"
+
+# want CODE WORDS: what the judge says of the results with the list.
+want() {
+    code=0
+    $judge "$folder/tests.xml" "$folder/allowed" >"$folder/out" 2>&1 || code=$?
+    [ "$code" -eq "$1" ] || fail "exit $code instead of $1: $(cat "$folder/out")"
+    grep -q "$2" "$folder/out" || fail "'$2' is missing: $(cat "$folder/out")"
+}
+results "$(result room.one notrun 'skipped: no such tool')"
+want 0 '^skipped  room.one  *no such tool'
+results "$(result room.one notrun 'skipped: another reason')"
+want 1 '^REFUSED  room.one  *another reason'
+results "$(result room.other notrun 'skipped: no such tool')"
+want 1 '^REFUSED  room.other'
+results "$(result room.one notrun '')"
+want 1 'no reason given'
+results "$(result room.two run 'half
+skipped: no second driver')"
+want 0 '^in part  room.two  *no second driver'
+results ''
+want 1 'no test ran'
+results "$(result room.other notrun 'skipped: no such tool')"
+$judge "$folder/tests.xml" >"$folder/out" || fail "without a list a skip is a failure"
+# The project's own list can be read.
+$judge "$folder/tests.xml" "$TRACESMITH_SOURCE_DIR/.ci/skips" >"$folder/out" 2>&1 && fail "the list takes any skip"
+grep -q '^REFUSED  room.other' "$folder/out" || fail "the project's list cannot be read: $(cat "$folder/out")"
