@@ -7,17 +7,15 @@ find_path(TRACESMITH_BPF_INCLUDE bpf/libbpf.h)
 find_library(TRACESMITH_BPF_LIBRARY bpf)
 find_library(TRACESMITH_ELF_LIBRARY elf)
 find_path(TRACESMITH_ELF_INCLUDE gelf.h)
-set(found OFF)
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING AND TRACESMITH_BPF_CLANG AND TRACESMITH_BPFTOOL
-        AND TRACESMITH_BPF_INCLUDE AND TRACESMITH_BPF_LIBRARY AND TRACESMITH_ELF_LIBRARY AND TRACESMITH_ELF_INCLUDE)
-    set(found ON)
+set(TRACESMITH_BPF_HOST OFF) # a Linux that builds for itself
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
+    set(TRACESMITH_BPF_HOST ON)
 endif()
-option(TRACESMITH_ENABLE_BPF "Build the programs for the kernel (profile --sched, --probe)" ${found})
+tracesmith_optional_part(TRACESMITH_ENABLE_BPF "the programs for the kernel (profile --sched, --probe)"
+    "libbpf, libelf, clang and bpftool (Debian: libbpf-dev libelf-dev clang bpftool)"
+    TRACESMITH_BPF_HOST TRACESMITH_BPF_CLANG TRACESMITH_BPFTOOL TRACESMITH_BPF_INCLUDE TRACESMITH_BPF_LIBRARY
+    TRACESMITH_ELF_LIBRARY TRACESMITH_ELF_INCLUDE)
 if(TRACESMITH_ENABLE_BPF)
-    if(NOT found)
-        message(FATAL_ERROR "TRACESMITH_ENABLE_BPF is ON, but libbpf, libelf, clang or bpftool were not found "
-                            "(Debian: libbpf-dev, libelf-dev, clang, bpftool)")
-    endif()
     set(folder ${PROJECT_BINARY_DIR}/bpf)
     file(MAKE_DIRECTORY ${folder})
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)")

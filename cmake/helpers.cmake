@@ -29,6 +29,32 @@ function(tracesmith_find_library name module header package)
     target_link_libraries(tracesmith_${name} INTERFACE ${TRACESMITH_${name}_LIBRARY})
 endfunction()
 
+# tracesmith_optional_part(<option> <part> <what it needs> <variable>...)
+# AUTO, the default, builds the part where every variable is true, and looks again at each configure: what was
+# missing may have been installed since. ON and OFF are the user's and stay. Afterwards <option> is ON or OFF.
+macro(tracesmith_optional_part option part needs)
+    set(${option} AUTO CACHE STRING "Build ${part}: AUTO (where it can be built), ON or OFF")
+    set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
+    set(part_found ON)
+    foreach(part_variable ${ARGN})
+        if(NOT ${part_variable})
+            set(part_found OFF)
+        endif()
+    endforeach()
+    if("${${option}}" STREQUAL "AUTO")
+        set(${option} ${part_found})
+        if(NOT part_found)
+            message(STATUS "Not built: ${part}. It needs ${needs}")
+        endif()
+    elseif(${option} AND NOT part_found)
+        message(FATAL_ERROR "${option} is ON, but not everything that it needs was found: ${needs}. "
+                            "Install it, or set the option to AUTO or OFF")
+    elseif(NOT ${option} AND part_found)
+        message(STATUS "Not built: ${part}. ${option} is OFF although everything it needs is installed; "
+                       "-D${option}=AUTO builds it")
+    endif()
+endmacro()
+
 # tracesmith_add_agent(<api>): agents/<api>/*.c become lib/tracesmith/libtracesmith-<api>.so, '_' as '-'.
 function(tracesmith_add_agent api)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/agents/${api}/*.c)

@@ -4,25 +4,22 @@
 include(CheckLanguage)
 find_path(TRACESMITH_OCLGRIND_INCLUDE oclgrind/Plugin.h)
 find_library(TRACESMITH_OCLGRIND_LIBRARY oclgrind)
-if(TRACESMITH_OCLGRIND_INCLUDE AND TRACESMITH_OCLGRIND_LIBRARY AND NOT DEFINED TRACESMITH_OCLGRIND_LLVM_INCLUDE)
+if(TRACESMITH_OCLGRIND_INCLUDE AND TRACESMITH_OCLGRIND_LIBRARY AND NOT TRACESMITH_OCLGRIND_LLVM_INCLUDE)
     file(STRINGS ${TRACESMITH_OCLGRIND_LIBRARY} needed REGEX "libLLVM-[0-9]+" LIMIT_COUNT 1)
     string(REGEX MATCH "libLLVM-([0-9]+)" needed "${needed}")
     find_path(TRACESMITH_OCLGRIND_LLVM_INCLUDE llvm/IR/Instructions.h
         PATHS /usr/lib/llvm-${CMAKE_MATCH_1}/include /usr/lib64/llvm${CMAKE_MATCH_1}/include
         NO_DEFAULT_PATH)
 endif()
-check_language(CXX)
-set(found OFF)
-if(TRACESMITH_OCLGRIND_LIBRARY AND TRACESMITH_OCLGRIND_INCLUDE AND TRACESMITH_OCLGRIND_LLVM_INCLUDE
-        AND TRACESMITH_CL_HEADERS AND CMAKE_CXX_COMPILER)
-    set(found ON)
+if(NOT CMAKE_CXX_COMPILER)
+    unset(CMAKE_CXX_COMPILER CACHE) # check_language() looks once; a compiler may have been installed since
 endif()
-option(TRACESMITH_ENABLE_OCLGRIND "Build the plugin for Oclgrind (C++)" ${found})
+check_language(CXX)
+tracesmith_optional_part(TRACESMITH_ENABLE_OCLGRIND "the plugin for Oclgrind (C++)"
+    "Oclgrind's headers, those of its LLVM and of OpenCL, and a C++ compiler (Debian: liboclgrind-dev llvm-14-dev opencl-headers g++)"
+    TRACESMITH_OCLGRIND_LIBRARY TRACESMITH_OCLGRIND_INCLUDE TRACESMITH_OCLGRIND_LLVM_INCLUDE TRACESMITH_CL_HEADERS
+    CMAKE_CXX_COMPILER)
 if(TRACESMITH_ENABLE_OCLGRIND)
-    if(NOT found)
-        message(FATAL_ERROR "TRACESMITH_ENABLE_OCLGRIND is ON, but Oclgrind's headers, those of its LLVM, or a C++ "
-                            "compiler were not found (Debian: liboclgrind-dev, llvm-14-dev, g++)")
-    endif()
     enable_language(CXX)
     add_library(tracesmith_oclgrind MODULE src/replay/oclgrind_plugin.cc)
     set_target_properties(tracesmith_oclgrind PROPERTIES
