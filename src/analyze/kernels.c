@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels take the time: totals by name, and by name and shape (grid and block) where the trace has shapes. Memory:
-// one entry per name with up to 64 Ki durations, and one per shape; shapes are told apart by a 64-bit hash.
+// one entry per name with up to 64 Ki durations, and one per shape.
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/samples.h"
 #include "base/array.h"
+#include "base/hash.h"
 
 enum { DIMENSIONS = 6, OCCUPANCIES = 2 };
 
@@ -96,33 +97,44 @@ static bool has(const tsmith_column *column, uint32_t row) {
     return column->values && tsmith_column_has(column, row);
 }
 
+// The entry of a name and its sizes, made if there is none; NULL when memory is exhausted. The tally knows 64-bit keys
+// only: where another shape has this one's hash, the next key is tried, so that two shapes never share an entry.
+static struct shape *find_shape(struct kernels *kernels, struct entry *entry, const struct shape *wanted) {
+    uint64_t words[1 + DIMENSIONS] = {wanted->name};
+    memcpy(words + 1, wanted->sizes, sizeof wanted->sizes);
+    for (uint64_t key = hash_bytes(words, sizeof words);; key++) {
+        const size_t before = kernels->shape_numbers.count;
+        const uint32_t number = tally_number(&kernels->shape_numbers, key);
+        void *shapes = kernels->shapes;
+        if (number == UINT32_MAX || !array_reserve(&shapes, &kernels->shape_capacity,
+                                                   kernels->shape_numbers.count, sizeof *kernels->shapes))
+            return NULL;
+        kernels->shapes = shapes;
+        struct shape *found = &kernels->shapes[number];
+        if (number == before) {
+            *found = *wanted;
+            entry->shapes++;
+            return found;
+        }
+        if (found->name == wanted->name && !memcmp(found->sizes, wanted->sizes, sizeof found->sizes))
+            return found;
+    }
+}
+
 static bool add_shape(struct kernels *kernels, const struct details *details, uint32_t row,
                       struct entry *entry, int64_t duration) {
     struct shape shape = {.name = entry->name, .min = duration, .max = duration};
-    uint64_t hash = entry->name;
     bool any = false;
-    for (size_t i = 0; i < DIMENSIONS; i++) {
+    for (size_t i = 0; i < DIMENSIONS; i++)
         if (has(&details->sizes[i], row)) {
             shape.sizes[i] = ((const uint64_t *)details->sizes[i].values)[row];
             any = true;
         }
-        hash = (hash ^ shape.sizes[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
     if (!any)
         return true;
-    size_t known = kernels->shape_numbers.count;
-    uint32_t number = tally_number(&kernels->shape_numbers, hash);
-    void *shapes = kernels->shapes;
-    if (number == UINT32_MAX || !array_reserve(&shapes, &kernels->shape_capacity,
-                                               kernels->shape_numbers.count, sizeof *kernels->shapes))
+    struct shape *of = find_shape(kernels, entry, &shape);
+    if (!of)
         return false;
-    kernels->shapes = shapes;
-    if (number == known) {
-        kernels->shapes[number] = shape;
-        entry->shapes++;
-    }
-    struct shape *of = &kernels->shapes[number];
     of->count++;
     of->total = sweep_add(of->total, duration);
     of->min = duration < of->min ? duration : of->min;

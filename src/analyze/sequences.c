@@ -8,6 +8,7 @@
 #include "analyze/analysis.h"
 #include "analyze/time_order.h"
 #include "base/array.h"
+#include "base/hash.h"
 
 enum { SHORTEST = 3, SHOWN = 100, TEXT = 400 };
 
@@ -36,8 +37,7 @@ struct sequences {
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
+    return hash_bytes((const uint64_t[]){hash, value}, 2 * sizeof hash);
 }
 
 // The outermost range of each name around a command takes it: walking out, a later one of the same name replaces.
