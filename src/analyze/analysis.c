@@ -222,8 +222,7 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
 tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
                                      tsmith_error *error) {
     tsmith_status status = tsmith_timeline_finish(analysis->timeline, dictionary, error);
-    if (status == TSMITH_OK && analysis->needs_ranges &&
-        !ranges_make(&analysis->ranges, analysis->timeline, dictionary))
+    if (status == TSMITH_OK && analysis->needs_ranges && !ranges_make(&analysis->ranges, analysis->timeline))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the ranges of the host.");
     if (status == TSMITH_OK)
         status = make_reports(analysis, dictionary, -1, NEEDS_TIMELINE, error);

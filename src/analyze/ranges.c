@@ -57,9 +57,7 @@ static bool add_range(struct ranges *ranges, struct range_track *track, int64_t 
     struct range range = {cut(start), cut(end), tally_number(&ranges->keys, key), TSMITH_INDEX_NONE};
     if (track->count) {
         const struct range *last = &track->items[track->count - 1];
-        track->unsorted |= range.start < last->start ||
-                           (range.start == last->start &&
-                            (range.end > last->end || (range.end == last->end && range.key != last->key)));
+        track->unsorted |= range.start < last->start || (range.start == last->start && range.end > last->end);
     }
     track->items[track->count++] = range;
     return range.key != UINT32_MAX && track->count < TSMITH_INDEX_NONE;
@@ -94,25 +92,23 @@ bool ranges_add(struct ranges *ranges, const tsmith_dictionary *dictionary, cons
 
 // ---- order
 
-struct order {
-    const struct ranges *ranges;
-    const tsmith_dictionary *dictionary;
-};
-
-static int compare_ranges(const void *left, const void *right, void *context) {
+// Of ranges with one start and one end the one that was recorded first is the outer one: sources write a range before
+// what it contains. Until there are parents, `parent` holds the place in that order.
+static int compare_ranges(const void *left, const void *right) {
     const struct range *a = left, *b = right;
-    const struct order *order = context;
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
     if (a->end != b->end)
         return a->end > b->end ? -1 : 1;
-    if (a->key == b->key)
-        return 0;
-    int names = text_compare_ids(order->dictionary, range_key_name(order->ranges, a->key),
-                                 range_key_name(order->ranges, b->key));
-    return names ? names
-                 : text_compare_ids(order->dictionary, range_key_category(order->ranges, a->key),
-                                    range_key_category(order->ranges, b->key));
+    return a->parent < b->parent ? -1 : a->parent > b->parent;
+}
+
+static void sort_track(struct range_track *track) {
+    for (size_t i = 0; i < track->count; i++)
+        track->items[i].parent = (uint32_t)i;
+    qsort(track->items, track->count, sizeof *track->items, compare_ranges);
+    for (size_t i = 0; i < track->count; i++)
+        track->items[i].parent = TSMITH_INDEX_NONE;
 }
 
 static int by_number(const void *left, const void *right) {
@@ -159,9 +155,7 @@ static bool find_innermost(struct ranges *ranges, const tsmith_timeline *timelin
     return true;
 }
 
-bool ranges_make(struct ranges *ranges, const tsmith_timeline *timeline,
-                 const tsmith_dictionary *dictionary) {
-    struct order order = {ranges, dictionary};
+bool ranges_make(struct ranges *ranges, const tsmith_timeline *timeline) {
     struct stack stack = {0};
     bool done = true;
     if (ranges->track_count)
@@ -169,7 +163,7 @@ bool ranges_make(struct ranges *ranges, const tsmith_timeline *timeline,
     for (size_t i = 0; i < ranges->track_count; i++) {
         struct range_track *track = &ranges->tracks[i];
         if (track->unsorted)
-            qsort_r(track->items, track->count, sizeof *track->items, compare_ranges, &order);
+            sort_track(track);
         track->first = ranges->count;
         ranges->count += track->count;
         ranges->of_track[track->track] = (uint32_t)i + 1;

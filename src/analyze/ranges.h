@@ -3,7 +3,8 @@
 // of the program, frames of an interpreter) around the launching calls. 24 bytes per range.
 //
 // A range encloses a moment t when start <= t < end, on the same track. Of those that do, the order is by start, then
-// the longer first, then by name and category: the last of them is the innermost. Ranges may overlap without nesting.
+// the longer first, then by the order in which they were recorded: the last of them is the innermost. Ranges may overlap
+// without nesting.
 #ifndef ANALYZE_RANGES_H
 #define ANALYZE_RANGES_H
 
@@ -42,7 +43,7 @@ struct ranges {
 // Takes the ranges of a batch. False when memory is exhausted.
 bool ranges_add(struct ranges *ranges, const tsmith_dictionary *dictionary, const tsmith_batch *batch);
 // Sorts, and finds the innermost range of every call that launched something.
-bool ranges_make(struct ranges *ranges, const tsmith_timeline *timeline, const tsmith_dictionary *dictionary);
+bool ranges_make(struct ranges *ranges, const tsmith_timeline *timeline);
 void ranges_finish(struct ranges *ranges);
 
 static inline uint32_t range_key_name(const struct ranges *ranges, uint32_t key) {

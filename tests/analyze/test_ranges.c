@@ -9,7 +9,7 @@
 
 #include "tracesmith/analyze.h"
 
-enum { NAMES = 4, RANGES = 25 };
+enum { NAMES = 4, RANGES = 25, STEP = 15 };
 static const char *const NAME[NAMES] = {"a", "b", "c", "d"};
 
 // The number in a column of the row whose first cell is `name`; 0 when there is no such row.
@@ -30,7 +30,8 @@ static void make(struct made_trace *trace, struct random *random) {
     for (int i = 0; i < RANGES; i++) {
         struct made_event *range =
             made_event(trace, TSMITH_KIND_RANGE, 1 + (uint32_t)random_below(random, RANDOM_THREADS),
-                       (int64_t)random_below(random, RANDOM_SPAN), (int64_t)random_below(random, 90));
+                       (int64_t)random_below(random, RANDOM_SPAN / STEP) * STEP,
+                       (int64_t)random_below(random, 90 / STEP) * STEP); // many have one start and one end
         range->name = NAME[random_below(random, NAMES)];
     }
 }
@@ -57,7 +58,7 @@ static bool further_in(const struct made_event *a, const struct made_event *b) {
         return a->start > b->start;
     if (a->duration != b->duration)
         return a->duration < b->duration;
-    return strcmp(a->name, b->name) > 0;
+    return a > b; // recorded later
 }
 
 static void operators_are_the_ranges_around_the_call(void **state) {

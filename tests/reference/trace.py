@@ -198,9 +198,10 @@ class Around:
     SHORT = 1000000  # ns: shorter ones need be looked for only so far back
 
     def __init__(self, trace):
-        self.ranges = collections.defaultdict(list)
-        for one in trace.ranges:
+        self.ranges, self.places = collections.defaultdict(list), {}
+        for place, one in enumerate(trace.ranges):
             self.ranges[one.thread].append(one)
+            self.places[id(one)] = place
         self.short, self.starts, self.long, self.known = {}, {}, {}, {}
         for thread, ranges in self.ranges.items():
             self.short[thread] = sorted((r for r in ranges if r.end - r.start < self.SHORT), key=lambda r: r.start)
@@ -211,11 +212,10 @@ class Around:
         if thread not in self.ranges:
             return []
         if (thread, time) not in self.known:
-            text = lambda value: value.encode("utf-8", "surrogateescape")
             first = bisect.bisect_left(self.starts[thread], time - self.SHORT)
             last = bisect.bisect_right(self.starts[thread], time)
             found = [r for r in self.short[thread][first:last] + self.long[thread] if r.start <= time < r.end]
             if len(found) > 1:
-                found.sort(key=lambda r: (r.start, -r.end, text(r.name), text(r.category)))
+                found.sort(key=lambda r: (r.start, -r.end, self.places[id(r)]))
             self.known[thread, time] = found
         return self.known[thread, time]
