@@ -137,6 +137,9 @@ tsmith_status reader_begin(struct chrome *chrome, tsmith_error *error);
 // Reads events into the rows until the rows want to give some of them away (OK) or the file ends (END,
 // TRUNCATED).
 tsmith_status reader_run(struct chrome *chrome, tsmith_error *error);
+// Behind the end of the trace: reads the rest of the file, so that the checksums of compressed data are compared. END, or
+// TRUNCATED when the data is damaged; `events` were read.
+tsmith_status reader_finish(struct chrome *chrome, uint64_t events, tsmith_error *error);
 struct key *reader_key(struct reader *reader, uint32_t index);
 // The first value whose key has this role; NULL when there is none.
 const struct value *reader_value(struct reader *reader, const struct event *event, uint8_t role);

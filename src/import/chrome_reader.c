@@ -707,9 +707,27 @@ static bool ends_as_trace(const struct chrome *chrome) {
     return !closing && !input->cut;
 }
 
+tsmith_status reader_finish(struct chrome *chrome, uint64_t events, tsmith_error *error) {
+    struct input *input = &chrome->input;
+    bool spaces;
+    tsmith_status status = input_drain(input, &spaces, error);
+    if (status < 0)
+        return status;
+    chrome->problems.counts[PROBLEM_TRAILING] += !spaces;
+    if (!input->cut)
+        return TSMITH_END;
+    chrome->problems.counts[PROBLEM_CONTAINER]++;
+    uint64_t offset = input->offset + input->end;
+    return status_set_at(
+        error, TSMITH_TRUNCATED, offset, events,
+        "%s: the compressed data is damaged (%s, found after %llu bytes of it were unpacked): "
+        "values among the %llu events that were read may be wrong",
+        chrome->name, input->problem, (unsigned long long)offset, (unsigned long long)events);
+}
+
 static tsmith_status finished(struct chrome *chrome, tsmith_error *error) {
     if (chrome->reader->saw_events)
-        return TSMITH_END;
+        return reader_finish(chrome, chrome->reader->events, error);
     uint64_t offset = chrome->input.offset + chrome->input.begin;
     return status_set_at(error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
                          "%s: JSON, but no trace: the object that ends at byte %llu has no \"traceEvents\"",
@@ -760,7 +778,7 @@ tsmith_status reader_run(struct chrome *chrome, tsmith_error *error) {
         else if (status < 0)
             return status;
         else if (status == TSMITH_END && reader->state == SEARCHING && ends_as_trace(chrome))
-            reader->state = FINISHED;
+            commit(chrome, FINISHED, chrome->input.window + chrome->input.end);
         else if (status == TSMITH_END &&
                  (reader->state == SEARCHING || reader->state != AT_EVENT || reader->tolerant ||
                   !find_event(chrome->input.window + chrome->input.begin + 1,

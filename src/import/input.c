@@ -9,8 +9,11 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
-enum { FIRST_WINDOW = 1 << 20, PACKED_SIZE = 1 << 18, ZSTD_WINDOW_LOG_MAX = 25 };
+// zstd -19 --long makes windows of 128 MiB, --long=31 of 2 GiB. A larger window than this is refused, for a file of a few
+// bytes could ask for all of it.
+enum { FIRST_WINDOW = 1 << 20, PACKED_SIZE = 1 << 18, ZSTD_WINDOW_LOG_MAX = 29 };
 
 enum packing { PLAIN, GZIP, ZSTD };
 
@@ -19,6 +22,7 @@ struct input_decoder {
     bool owned;
     bool file_ended;
     bool between; // zstd, gzip: at the end of a frame or member, where the file may end
+    bool padding; // gzip: zeros follow the last member
     enum packing packing;
     const char *name;
     size_t capacity; // of the window, padding not counted
@@ -83,8 +87,19 @@ static size_t decode_gzip(struct input *input, char *into, size_t size) {
     gzip->next_out = (Bytef *)into;
     gzip->avail_out = (uInt)(size < (1u << 30) ? size : 1u << 30);
     uInt room = gzip->avail_out;
-    if (decoder->between && (gzip->avail_in == 0 || *gzip->next_in != 0x1f)) {
-        input->ended = true; // zeros or anything else after the last member do not belong to it
+    // Zeros behind the last member are padding. Anything else may be a member whose beginning is damaged.
+    while (decoder->between && gzip->avail_in && *gzip->next_in == 0) {
+        decoder->padding = true;
+        gzip->next_in++;
+        gzip->avail_in--;
+    }
+    if (decoder->between && gzip->avail_in == 0) {
+        decoder->packed_begin = decoder->packed_end;
+        input->ended = decoder->file_ended;
+        return 0;
+    }
+    if (decoder->between && (decoder->padding || *gzip->next_in != 0x1f)) {
+        cut(input, "what follows a gzip member is no gzip member");
         return 0;
     }
     int result = inflate(gzip, Z_NO_FLUSH);
@@ -108,7 +123,9 @@ static size_t decode_zstd(struct input *input, char *into, size_t size) {
     size_t result = ZSTD_decompressStream(decoder->zstd, &out, &in);
     decoder->packed_begin = in.pos;
     decoder->between = result == 0;
-    if (ZSTD_isError(result))
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+        cut(input, "its zstd window is larger than 512 MiB: decompress it first, with zstd -d --long=31");
+    else if (ZSTD_isError(result))
         cut(input, ZSTD_getErrorName(result));
     return out.pos;
 }
@@ -123,10 +140,24 @@ static tsmith_status read_decoded(struct input *input, char *into, size_t size, 
             return status;
         bool nothing_left = decoder->packed_begin == decoder->packed_end;
         *got = decoder->packing == GZIP ? decode_gzip(input, into, size) : decode_zstd(input, into, size);
-        if (*got == 0 && nothing_left && !input->ended)
+        if (*got == 0 && nothing_left && decoder->file_ended && !input->ended)
             cut(input, "the compressed data stops early");
     }
     return TSMITH_OK;
+}
+
+tsmith_status input_drain(struct input *input, bool *spaces, tsmith_error *error) {
+    tsmith_status status = TSMITH_OK;
+    *spaces = true;
+    while (status == TSMITH_OK) {
+        const char *at = input->window + input->begin, *end = input->window + input->end;
+        while (at < end && strchr(" \t\r\n", *at) && *at)
+            at++;
+        *spaces &= at == end;
+        input->begin = input->end;
+        status = input_more(input, error);
+    }
+    return status == TSMITH_END ? TSMITH_OK : status;
 }
 
 static bool make_room(struct input *input) {

@@ -40,4 +40,8 @@ void input_close(struct input *input);
 // when the window would have to be larger than INPUT_WINDOW_MAX.
 tsmith_status input_more(struct input *input, tsmith_error *error);
 
+// Reads what is left and gives it up, so that the checksums of compressed data are compared: afterwards `cut` says whether
+// the file is whole. *spaces: whether nothing but white space was left.
+tsmith_status input_drain(struct input *input, bool *spaces, tsmith_error *error);
+
 #endif

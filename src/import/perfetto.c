@@ -343,6 +343,8 @@ static tsmith_status read_one(struct pf *pf) {
 static void end(struct pf *pf, tsmith_status status) {
     pf->over = true;
     pf->ended = status;
+    if (status == TSMITH_TRUNCATED)
+        pf_problem(pf, PF_PROBLEM_CUT);
     pf_end_events(pf);
     pf_write_ledger(pf);
     gather_flush(&pf->gather);

@@ -68,6 +68,8 @@ enum {
     X(NO_STACK, 0, TSMITH_REASON_CORRUPT,                                                                    \
       "numbers of call stacks, or of their parts, that the file does not have")                              \
     X(TOO_MANY_STACKS, 0, TSMITH_REASON_TABLE_FULL, "call stacks, more than can be kept")                    \
+    X(CUT, 0, TSMITH_REASON_CORRUPT,                                                                         \
+      "the file ends early, or its compressed data is damaged: events may be missing or wrong")              \
     X(SAMPLES, 1, TSMITH_REASON_VENDOR_DROPPED, "samples that were lost or skipped when they were recorded") \
     X(NO_END, 0, TSMITH_REASON_UNMATCHED, "slices begun and not ended")                                      \
     X(NO_BEGIN, 0, TSMITH_REASON_UNMATCHED, "ends of slices that were not begun")                            \

@@ -87,8 +87,8 @@ static void put_problems(struct ledger *ledger) {
         for (size_t c = 0; rows[i].attribute[c] && c < sizeof key - 1; c++)
             key[c] = (char)(rows[i].attribute[c] | (rows[i].attribute[c] == '_' ? 0 : 0x20));
         count(pf, key, pf->problems[i]);
-        // Dropped by the recorder: how many nobody knows.
-        if (rows[i].lost || i == PF_PROBLEM_DROPPED)
+        // Dropped by the recorder, or behind the end of the file: how many is not known.
+        if (rows[i].lost || i == PF_PROBLEM_DROPPED || i == PF_PROBLEM_CUT)
             put(ledger, rows[i].reason, rows[i].lost ? pf->problems[i] : 0, rows[i].text);
     }
 }

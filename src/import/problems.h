@@ -13,6 +13,8 @@
     X(TOO_LARGE, "too_large", 1, "events larger than 64 MiB")                                                \
     X(TRUNCATED, "truncated", 2, "the file ends within an event")                                            \
     X(NO_END, "no_end", 2, "the file ends early, after a whole event")                                       \
+    X(CONTAINER, "damaged_container", 2, "the compressed data is damaged: its checksum does not match")      \
+    X(TRAILING, "trailing", 2, "the file goes on after the end of the trace; that part was not read")        \
     X(INVALID_UTF8, "invalid_utf8", 0, "different strings that are not UTF-8, kept byte by byte")            \
     X(CONTROL_CHARACTER, "control_character", 0, "different strings with raw control characters")            \
     X(BAD_ESCAPE, "bad_escape", 0, "different strings with an escape that JSON does not have")               \

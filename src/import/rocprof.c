@@ -488,5 +488,7 @@ tsmith_status rocprof_run(struct chrome *chrome, struct rocprof *rocprof, tsmith
                              "%s: cannot be read beyond byte %llu; the %llu records before that were read",
                              chrome->name, (unsigned long long)offset, (unsigned long long)rocprof->events);
     }
-    return full ? TSMITH_OK : TSMITH_END;
+    if (full)
+        return TSMITH_OK;
+    return reader_finish(chrome, rocprof->events, error);
 }

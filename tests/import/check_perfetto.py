@@ -262,7 +262,9 @@ def cut_short():
     first = len(THREAD + START + event(1, [INSTANT, (23, "one")]))
     for length in range(first, len(whole)):
         events, _ = trace(whole[:length], code=0 if length == first else 3)
-        if [e["name"] for e in events] != ["one"]:
+        if [e["name"] for e in events if e["kind"] != LOSS] != ["one"]:
+            fail(length, events)
+        if bool(lost(events, "the file ends early")) != (length > first):
             fail(length, events)
 
 
