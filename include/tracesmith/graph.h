@@ -6,6 +6,10 @@
 // own times contradict (clocks that disagree) is left out and counted. What the trace does not tell is not
 // guessed, except for the kinds marked "inferred", whose rule is in their description.
 //
+// A device's clock may lie beside the hosts'. Where the recorded times of a device cannot be (a command that starts before
+// the call that launched it, a wait that returns before what it waited for has ended), its times are placed by
+// tsmith_graph_clocks() before they are compared with those of a host or another device.
+//
 // 8 bytes per edge and 4 per node. Built once, read-only afterwards; it borrows the timeline. One thread at a
 // time.
 #ifndef TRACESMITH_GRAPH_H
@@ -57,6 +61,23 @@ typedef struct tsmith_edge {
     uint32_t kind; // tsmith_edge_kind
 } tsmith_edge;
 
+typedef enum tsmith_clock_state {
+    TSMITH_CLOCK_AS_RECORDED = 0,  // nothing in the trace rules out that it agrees with the hosts' clock
+    TSMITH_CLOCK_PLACED = 1,       // it does not: `offset` and `drift` are added to its times
+    TSMITH_CLOCK_CONTRADICTED = 2, // nor would any offset and drift: its times are used as recorded
+} tsmith_clock_state;
+
+// How a device's clock lies to the hosts', in ns. What is added to a recorded time t: offset + drift * (t - at).
+typedef struct tsmith_device_clock {
+    int64_t offset, at;
+    double drift;
+    int64_t low,
+        high; // the offsets at `at` that the trace admits; TSMITH_TIME_UNKNOWN where there is no such bound
+    uint64_t launches, waits; // how many bounds of each kind the trace gives
+    uint64_t left_out;        // bounds that contradict the others
+    uint32_t state;           // tsmith_clock_state
+} tsmith_device_clock;
+
 TSMITH_API tsmith_status tsmith_graph_create(const tsmith_timeline *timeline,
                                              const tsmith_dictionary *dictionary, tsmith_graph **out,
                                              tsmith_error *error);
@@ -70,6 +91,8 @@ TSMITH_API const tsmith_edge *tsmith_graph_predecessors(const tsmith_graph *grap
 TSMITH_API uint64_t tsmith_graph_edge_count(const tsmith_graph *graph, tsmith_edge_kind kind);
 // Edges that the times of the trace contradict; they are not in the graph.
 TSMITH_API uint64_t tsmith_graph_contradicted(const tsmith_graph *graph, tsmith_edge_kind kind);
+// By device of the timeline.
+TSMITH_API const tsmith_device_clock *tsmith_graph_clocks(const tsmith_graph *graph, size_t *count);
 TSMITH_API const char *tsmith_edge_kind_name(tsmith_edge_kind kind);
 TSMITH_API const char *tsmith_edge_kind_doc(tsmith_edge_kind kind);
 

@@ -89,7 +89,8 @@ typedef enum tsmith_block {
 //   finished     in [end, observed): has run, and no host thread is known to know; complete from `completed` on
 //   observed     from `observed` on
 // `enqueued` is TSMITH_TIME_UNKNOWN when the trace does not say, then queued, submitted and unblocked are,
-// too; `observed` is TSMITH_TIME_UNKNOWN when nobody is seen to wait for it.
+// too; `observed` is TSMITH_TIME_UNKNOWN when nobody is seen to wait for it. All times are as the device's clock shows
+// them: where the graph places that clock (tsmith_graph_clocks), a host's time differs from the call's by the offset.
 typedef struct tsmith_life {
     int64_t enqueued, queued, submitted, unblocked;
     int64_t completed; // end when the trace does not say

@@ -177,6 +177,47 @@ tsmith_status tsmith_analysis_add_totals(tsmith_analysis *analysis, const tsmith
     return TSMITH_OK;
 }
 
+static const char *signed_duration(char text[REPORT_TEXT], int64_t time) {
+    char length[REPORT_TEXT];
+    if (time == TSMITH_TIME_UNKNOWN)
+        return "any";
+    (void)snprintf(text, REPORT_TEXT, "%s%s", time < 0 ? "-" : "+",
+                   report_duration(length, time < 0 ? -time : time));
+    return text;
+}
+
+// Which devices' times are not compared with the hosts' as they were recorded.
+static void note_clocks(const struct analysis_context *context, struct report *report) {
+    for (size_t i = 0; i < context->timeline->device_count; i++) {
+        const tsmith_device_clock *clock = &context->graph->clocks[i];
+        char name[REPORT_TEXT], offset[REPORT_TEXT], low[REPORT_TEXT], high[REPORT_TEXT], drift[REPORT_TEXT];
+        const tsmith_device *device =
+            tsmith_dictionary_device(context->dictionary, context->timeline->devices[i].dictionary_device);
+        tsmith_string shown = tsmith_dictionary_string(context->dictionary, device ? device->name : 0);
+        (void)snprintf(name, sizeof name, "device %zu", i);
+        shown = shown.length ? shown : analysis_text(name);
+        if (clock->state == TSMITH_CLOCK_CONTRADICTED)
+            report_note(report,
+                        "No offset of the clock of %.*s%s satisfies its %llu launches and %llu waits: its "
+                        "times are compared with the host's as recorded, and may be wrong by as much.",
+                        ANALYSIS_SHOWN(shown), (unsigned long long)clock->launches,
+                        (unsigned long long)clock->waits);
+        if (clock->state != TSMITH_CLOCK_PLACED)
+            continue;
+        *drift = 0;
+        if (clock->drift != 0)
+            (void)snprintf(drift, sizeof drift, " and %+.1f ns per ms", 1e6 * clock->drift);
+        report_note(report,
+                    "The clock of %.*s%s disagrees with the host's: its times are placed by %s%s for "
+                    "comparisons (admissible: %s to %s, by %llu launches and %llu waits; %llu contradict "
+                    "the others and are left out).",
+                    ANALYSIS_SHOWN(shown), signed_duration(offset, clock->offset), drift,
+                    signed_duration(low, clock->low), signed_duration(high, clock->high),
+                    (unsigned long long)clock->launches, (unsigned long long)clock->waits,
+                    (unsigned long long)clock->left_out);
+    }
+}
+
 static tsmith_status make_report(const tsmith_analysis *analysis, struct running *running,
                                  const struct analysis_context *context) {
     tsmith_report *public = &running->report.public;
@@ -187,6 +228,8 @@ static tsmith_status make_report(const tsmith_analysis *analysis, struct running
     for (size_t i = 0; i < analysis->timeline->hole_count; i++)
     public->lost += analysis->timeline->holes[i].lost;
     tsmith_status status = running->kind->finish(running->state, context, &running->report);
+    if (status == TSMITH_OK && running->kind->needs >= NEEDS_GRAPH && running->asked)
+        note_clocks(context, &running->report);
     release(running);
     return status == TSMITH_OK && !report_end(&running->report) ? TSMITH_ERROR_NO_MEMORY : status;
 }

@@ -186,11 +186,15 @@ static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from,
     uint32_t thread = next == TSMITH_INDEX_NONE ? next : idle->context->timeline->commands[next].thread;
     int64_t compile = 0, sync = 0;
     if (thread != TSMITH_INDEX_NONE) {
-        compile = covered(&idle->compiles[thread], from, to);
-        sync = covered(&idle->waits[thread], from, to);
+        const tsmith_graph *graph = idle->context->graph;
+        const int64_t begin = graph_placed(graph, device->device, from),
+                      end = begin + (to - from); // on the host's clock
+        compile = covered(&idle->compiles[thread], begin, end);
+        sync = covered(&idle->waits[thread], begin, end);
         sync = sync > to - from - compile ? to - from - compile : sync;
-        idle->failed |= !host_calls_add(&idle->calls, idle->context->timeline, ELSE_ROLES, thread, from, to);
-        add_host_bound(idle, thread, from, to);
+        idle->failed |=
+            !host_calls_add(&idle->calls, idle->context->timeline, ELSE_ROLES, thread, begin, end);
+        add_host_bound(idle, thread, begin, end);
     }
     add_time(idle, CAUSE_COMPILE, compile);
     add_time(idle, CAUSE_SYNC, sync);

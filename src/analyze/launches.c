@@ -78,7 +78,8 @@ static bool measure(struct launches *launches, const struct analysis_context *co
             command->start >= window.to)
             continue;
         struct samples *samples = lives[i].block == TSMITH_BLOCK_NONE ? launches->delays : launches->queued;
-        if (!samples_add(&samples[command->row], command->start - timeline->calls[command->call].start) ||
+        const int64_t start = graph_command_time(context->graph, (uint32_t)i, false);
+        if (!samples_add(&samples[command->row], start - timeline->calls[command->call].start) ||
             !measure_steps(launches, timeline, command))
             return false;
     }

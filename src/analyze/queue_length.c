@@ -30,7 +30,8 @@ static tsmith_status measure(const struct analysis_context *context, const tsmit
     for (uint32_t i = 0; i < row->command_count; i++) {
         timeline_fetch_call(context->timeline, row->first_command + i,
                             row->first_command + row->command_count);
-        int64_t from = timeline_enqueued(context->timeline, &commands[i]), to = commands[i].start;
+        int64_t from = timeline_enqueued(context->timeline, &commands[i]),
+                to = graph_command_time(context->graph, row->first_command + i, false);
         if (commands[i].kind == TSMITH_KIND_COMPILE || from == TSMITH_TIME_UNKNOWN || from >= to ||
             to <= window.from || from >= window.to)
             continue;
@@ -106,6 +107,6 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
 const struct analysis_kind analysis_queue_length = {
     .name = "queue_length",
     .question = "How many commands waited in the queues?",
-    .needs = NEEDS_TIMELINE,
+    .needs = NEEDS_GRAPH,
     .finish = finish,
 };

@@ -43,7 +43,7 @@ static int64_t ended(const struct analysis_context *context, uint32_t call) {
     for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
         if (graph->edges[i].kind != TSMITH_EDGE_SYNC_RETURN)
             continue;
-        int64_t end = context->timeline->commands[graph->edges[i].from].end;
+        int64_t end = graph_time(graph, graph->edges[i].from, true);
         latest = end > latest ? end : latest;
     }
     return latest;

@@ -139,7 +139,7 @@ static void calibrate_command(const tsmith_simulation *simulation, const struct 
     const struct incoming in = incoming(simulation->graph, node, false);
     if (in.binding)
         class_add(command_class(simulation, classes, command, in.binding->kind),
-                  sim_between(in.from, command->start));
+                  sim_between(in.from, graph_time(simulation->graph, node, false)));
 }
 
 static void calibrate_call(const tsmith_simulation *simulation, const struct classes *classes,
@@ -193,13 +193,14 @@ static int64_t binding_lag(tsmith_simulation *simulation, const struct lag_class
 
 static bool link_command_start(tsmith_simulation *simulation, const struct classes *classes, uint32_t node) {
     const tsmith_command *command = sim_command(simulation, node);
+    const int64_t start = graph_time(simulation->graph, node, false);
     struct incoming in = incoming(simulation->graph, node, false);
     for (uint32_t i = 0; i < in.count; i++) {
         const tsmith_edge *edge = &in.edges[i];
         if (!takes_part(&in, edge))
             continue;
         const struct lag_class *class = command_class(simulation, classes, command, edge->kind);
-        int64_t recorded = sim_between(edge_time(simulation->graph, edge), command->start), lag = recorded;
+        int64_t recorded = sim_between(edge_time(simulation->graph, edge), start), lag = recorded;
         if (edge == in.binding)
             lag = binding_lag(simulation, class, 2 * node, recorded);
         else if (class->lag < recorded)
@@ -214,7 +215,7 @@ static bool link_command_start(tsmith_simulation *simulation, const struct class
     // A compilation has no launch in the graph; it happens in the call.
     if (!in.binding && command->call != TSMITH_INDEX_NONE) {
         uint32_t call = graph_call_node(simulation->graph, command->call);
-        int64_t lag = sim_between(graph_time(simulation->graph, call, false), command->start);
+        int64_t lag = sim_between(graph_time(simulation->graph, call, false), start);
         return add_link(simulation, 2 * call, 2 * node, lag, TSMITH_EDGE_LAUNCH);
     }
     simulation->figures.anchored += !in.binding;
@@ -226,10 +227,10 @@ static bool link_command_end(tsmith_simulation *simulation, uint32_t node) {
     const tsmith_command *command = sim_command(simulation, node);
     simulation->model.own[node] = in.binding ? 0 : sim_between(command->start, command->end);
     for (uint32_t i = 0; i < in.count; i++)
-        if (takes_part(&in, &in.edges[i]) &&
-            !add_link(simulation, edge_point(&in.edges[i]), 2 * node + 1,
-                      sim_between(edge_time(simulation->graph, &in.edges[i]), command->end),
-                      in.edges[i].kind))
+        if (takes_part(&in, &in.edges[i]) && !add_link(simulation, edge_point(&in.edges[i]), 2 * node + 1,
+                                                       sim_between(edge_time(simulation->graph, &in.edges[i]),
+                                                                   graph_time(simulation->graph, node, true)),
+                                                       in.edges[i].kind))
             return false;
     return true;
 }

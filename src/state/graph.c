@@ -85,6 +85,11 @@ tsmith_status tsmith_graph_create(const tsmith_timeline *timeline, const tsmith_
     graph->timeline = timeline;
     graph->command_count = (uint32_t)timeline->command_count;
     graph->node_count = (uint32_t)(timeline->command_count + timeline->call_count);
+    graph->clocks = clocks_make(timeline, &builder.order, &graph->placed);
+    if (!graph->clocks) {
+        status = TSMITH_ERROR_NO_MEMORY;
+        goto done;
+    }
     graph_add_host(&builder);
     graph_add_queues(&builder);
     graph_add_devices(&builder);
@@ -106,6 +111,7 @@ void tsmith_graph_destroy(tsmith_graph *graph) {
         return;
     free(graph->edges);
     free(graph->first);
+    free(graph->clocks);
     free(graph);
 }
 
@@ -124,6 +130,11 @@ uint64_t tsmith_graph_edge_count(const tsmith_graph *graph, tsmith_edge_kind kin
 
 uint64_t tsmith_graph_contradicted(const tsmith_graph *graph, tsmith_edge_kind kind) {
     return (unsigned)kind < TSMITH_EDGE_LIMIT ? graph->contradicted[kind] : 0;
+}
+
+const tsmith_device_clock *tsmith_graph_clocks(const tsmith_graph *graph, size_t *count) {
+    *count = graph->timeline->device_count;
+    return graph->clocks;
 }
 
 NAMES_DEFINE(tsmith_edge_kind_name, tsmith_edge_kind, TSMITH_EDGE_TABLE, NAMES_NAME, "?")

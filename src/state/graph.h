@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "state/clocks.h"
 #include "state/launch_order.h"
 #include "state/timeline.h"
 #include "tracesmith/graph.h"
@@ -19,6 +20,8 @@ struct tsmith_graph {
     uint32_t *first; // by node: of its edges; node_count + 1 of them
     uint64_t counts[TSMITH_EDGE_LIMIT];
     uint64_t contradicted[TSMITH_EDGE_LIMIT];
+    tsmith_device_clock *clocks; // by device
+    bool placed;                 // one of them moves its device's times
 };
 
 struct graph_raw_edge {
@@ -37,11 +40,26 @@ struct graph_builder {
 
 extern const bool graph_from_end[TSMITH_EDGE_LIMIT], graph_to_end[TSMITH_EDGE_LIMIT];
 
+// A device's time on the hosts' clock, and a host's time on the clock of a device.
+static inline int64_t graph_placed(const tsmith_graph *graph, uint32_t device, int64_t time) {
+    return graph->placed ? time + clocks_offset(&graph->clocks[device], time) : time;
+}
+
+static inline int64_t graph_on_device(const tsmith_graph *graph, uint32_t device, int64_t time) {
+    return graph->placed ? time - clocks_offset(&graph->clocks[device], time) : time;
+}
+
+// When a command starts or ends, on the hosts' clock.
+static inline int64_t graph_command_time(const tsmith_graph *graph, uint32_t index, bool end) {
+    const tsmith_command *command = &graph->timeline->commands[index];
+    const int64_t time = end ? command->end : command->start;
+    return graph->placed ? graph_placed(graph, graph->timeline->rows[command->row].device, time) : time;
+}
+
 static inline int64_t graph_time(const tsmith_graph *graph, uint32_t node, bool end) {
-    const tsmith_timeline *timeline = graph->timeline;
     if (node < graph->command_count)
-        return end ? timeline->commands[node].end : timeline->commands[node].start;
-    const tsmith_call *call = &timeline->calls[node - graph->command_count];
+        return graph_command_time(graph, node, end);
+    const tsmith_call *call = &graph->timeline->calls[node - graph->command_count];
     return end ? call->end : call->start;
 }
 

@@ -44,10 +44,10 @@ static bool by_start_make(struct by_start *list, const tsmith_timeline *timeline
     return done;
 }
 
-// Whether it is known that `command` was enqueued before `time`.
-static bool enqueued_before(const tsmith_timeline *timeline, uint32_t command, int64_t time) {
-    int64_t enqueued = timeline_enqueued(timeline, &timeline->commands[command]);
-    return enqueued != TSMITH_TIME_UNKNOWN && enqueued < time;
+// Whether it is known that `command` was enqueued before another ended.
+static bool enqueued_before(const struct graph_builder *builder, uint32_t command, uint32_t end_of) {
+    int64_t enqueued = timeline_enqueued(builder->timeline, &builder->timeline->commands[command]);
+    return enqueued != TSMITH_TIME_UNKNOWN && enqueued < graph_command_time(builder->graph, end_of, true);
 }
 
 // ---- one thing at a time
@@ -79,7 +79,7 @@ static void walk_resource(struct graph_builder *builder, const struct by_start *
         const tsmith_command *before = &timeline->commands[last];
         resource->shared |= before->end > command->start;
         if (before->row == command->row || is_default[before->row] || is_default[command->row] ||
-            !enqueued_before(timeline, index, before->end))
+            !enqueued_before(builder, index, last))
             continue;
         if (add)
             graph_add(builder, TSMITH_EDGE_RESOURCE, last, index);
@@ -158,7 +158,7 @@ static void walk_streams(struct graph_builder *builder, const struct by_start *l
         mark_beside(timeline, streams, command);
         uint32_t last = is_default ? streams->last_other : streams->last_default;
         if (last != TSMITH_INDEX_NONE && timeline->commands[last].end <= command->start &&
-            enqueued_before(timeline, index, timeline->commands[last].end)) {
+            enqueued_before(builder, index, last)) {
             uint32_t row = is_default ? timeline->commands[last].row : command->row;
             if (!add)
                 streams->evidence[row]++;
@@ -213,17 +213,17 @@ static int order_participants(const void *left, const void *right) {
 // before the last has begun.
 static void add_collective(struct graph_builder *builder, const struct participant *first, size_t devices,
                            size_t each, size_t k) {
-    const tsmith_timeline *timeline = builder->timeline;
+    const tsmith_graph *graph = builder->graph;
     uint32_t latest = first[k].command;
-    int64_t earliest_end = timeline->commands[latest].end;
+    int64_t earliest_end = graph_command_time(graph, latest, true);
     for (size_t d = 1; d < devices; d++) {
         uint32_t command = first[d * each + k].command;
-        if (timeline->commands[command].start > timeline->commands[latest].start)
+        if (graph_command_time(graph, command, false) > graph_command_time(graph, latest, false))
             latest = command;
-        if (timeline->commands[command].end < earliest_end)
-            earliest_end = timeline->commands[command].end;
+        if (graph_command_time(graph, command, true) < earliest_end)
+            earliest_end = graph_command_time(graph, command, true);
     }
-    if (timeline->commands[latest].start > earliest_end)
+    if (graph_command_time(graph, latest, false) > earliest_end)
         return;
     for (size_t d = 0; d < devices; d++)
         graph_add(builder, TSMITH_EDGE_COLLECTIVE, latest, first[d * each + k].command);

@@ -92,8 +92,9 @@ static uint32_t last_of_process(const struct graph_builder *builder, const tsmit
             continue;
         uint32_t last = last_before(builder, row, call->start);
         // A command that ends after the call is of another device.
-        if (last != TSMITH_INDEX_NONE && timeline->commands[last].end <= call->end &&
-            (latest == TSMITH_INDEX_NONE || timeline->commands[last].end > timeline->commands[latest].end))
+        if (last != TSMITH_INDEX_NONE && graph_command_time(builder->graph, last, true) <= call->end &&
+            (latest == TSMITH_INDEX_NONE || graph_command_time(builder->graph, last, true) >
+                                                graph_command_time(builder->graph, latest, true)))
             latest = last;
     }
     return latest;

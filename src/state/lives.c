@@ -55,11 +55,15 @@ static tsmith_life make_life(const tsmith_states *states, uint32_t index) {
                         .completed = clamp(command->completed, command->end, INT64_MAX),
                         .observed = TSMITH_TIME_UNKNOWN,
                         .blocker = TSMITH_INDEX_NONE};
-    int64_t enqueued = timeline_enqueued(timeline, command);
+    int64_t enqueued = timeline_enqueued(timeline, command), handed = enqueued;
     if (enqueued == TSMITH_TIME_UNKNOWN)
         return life;
+    if (command->call != TSMITH_INDEX_NONE) {
+        const uint32_t device = timeline->rows[command->row].device;
+        enqueued = graph_on_device(states->graph, device, enqueued);
+        handed = graph_on_device(states->graph, device, timeline->calls[command->call].end);
+    }
     life.enqueued = clamp(enqueued, INT64_MIN + 1, command->start);
-    int64_t handed = command->call != TSMITH_INDEX_NONE ? timeline->calls[command->call].end : enqueued;
     life.queued = clamp(command->queued == TSMITH_TIME_UNKNOWN ? handed : command->queued, life.enqueued,
                         command->start);
     life.submitted = clamp(command->submitted, life.queued, command->start); // unknown is below everything
@@ -72,6 +76,7 @@ static tsmith_life make_life(const tsmith_states *states, uint32_t index) {
 // By place in the launch order: when a wait returned that covers the place and all before it in its row; when one
 // returned that covers that command alone. INT64_MAX: none.
 struct coverage {
+    const tsmith_graph *graph;
     struct launch_order order;
     uint32_t *place; // by command
     int64_t *up_to, *alone;
@@ -83,13 +88,13 @@ static void lower(int64_t *time, int64_t to) {
 }
 
 // A wait that returned at `call->end` covers what was enqueued in the row before `time`.
-static void cover_row(const tsmith_timeline *timeline, struct coverage *coverage, const tsmith_row *row,
-                      int64_t time, const tsmith_call *call) {
+static void cover_row(struct coverage *coverage, const tsmith_row *row, int64_t time,
+                      const tsmith_call *call) {
     uint32_t before = launch_order_before(&coverage->order, row, time);
     if (!before)
         return;
     uint32_t place = row->first_command + before - 1;
-    if (timeline->commands[coverage->order.latest[place]].end <= call->end)
+    if (graph_command_time(coverage->graph, coverage->order.latest[place], true) <= call->end)
         lower(&coverage->up_to[place], call->end);
 }
 
@@ -97,10 +102,10 @@ static void cover_command(const tsmith_timeline *timeline, struct coverage *cove
                           const tsmith_call *call) {
     uint32_t place = coverage->place[command];
     bool in_order = timeline->rows[timeline->commands[command].row].in_order != 0;
-    if (timeline->commands[command].end > call->end)
+    if (graph_command_time(coverage->graph, command, true) > call->end)
         return;
     lower(&coverage->alone[place], call->end);
-    if (in_order && timeline->commands[coverage->order.latest[place]].end <= call->end)
+    if (in_order && graph_command_time(coverage->graph, coverage->order.latest[place], true) <= call->end)
         lower(&coverage->up_to[place], call->end);
 }
 
@@ -108,14 +113,14 @@ static void cover_call(const tsmith_timeline *timeline, struct coverage *coverag
     for (uint32_t i = 0; i < call->wait_count; i++)
         cover_command(timeline, coverage, timeline->waits[call->wait_first + i], call);
     if (call->role == TSMITH_CALL_SYNC_QUEUE && call->row != TSMITH_INDEX_NONE)
-        cover_row(timeline, coverage, &timeline->rows[call->row], call->start, call);
+        cover_row(coverage, &timeline->rows[call->row], call->start, call);
     for (size_t i = 0; call->role == TSMITH_CALL_SYNC_DEVICE && i < timeline->row_count; i++)
         if (timeline->rows[i].process == timeline->threads[call->thread].process)
-            cover_row(timeline, coverage, &timeline->rows[i], call->start, call);
+            cover_row(coverage, &timeline->rows[i], call->start, call);
     if (call->role == TSMITH_CALL_SYNC_EVENT && call->record != TSMITH_INDEX_NONE) {
         const tsmith_call *record = &timeline->calls[call->record];
         if (record->row != TSMITH_INDEX_NONE)
-            cover_row(timeline, coverage, &timeline->rows[record->row], record->start, call);
+            cover_row(coverage, &timeline->rows[record->row], record->start, call);
     }
 }
 
@@ -124,15 +129,19 @@ static void observe_row(tsmith_states *states, const struct coverage *coverage, 
     for (uint32_t place = row->first_command + row->command_count; place-- > row->first_command;) {
         lower(&since, coverage->up_to[place]);
         int64_t observed = coverage->alone[place] < since ? coverage->alone[place] : since;
-        if (observed != INT64_MAX)
-            states->lives[coverage->order.command[place]].observed = observed;
+        if (observed == INT64_MAX)
+            continue;
+        uint32_t command = coverage->order.command[place];
+        observed = graph_on_device(states->graph, row->device, observed);
+        states->lives[command].observed = clamp(observed, states->timeline->commands[command].end, INT64_MAX);
     }
 }
 
 static tsmith_status observe(tsmith_states *states) {
     const tsmith_timeline *timeline = states->timeline;
     size_t count = timeline->command_count + 1;
-    struct coverage coverage = {.place = malloc(count * sizeof(uint32_t)),
+    struct coverage coverage = {.graph = states->graph,
+                                .place = malloc(count * sizeof(uint32_t)),
                                 .up_to = malloc(count * sizeof(int64_t)),
                                 .alone = malloc(count * sizeof(int64_t))};
     tsmith_status status = launch_order_make(&coverage.order, timeline);
