@@ -339,10 +339,6 @@ static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
     list_unlock(list);
 }
 
-bool pending_any_own(void) {
-    return agent_thread.list && !list_empty(agent_thread.list);
-}
-
 void pending_reap_own(void) {
     if (!agent_thread.list)
         return;

@@ -30,7 +30,6 @@ bool pending_push(const struct command *command, cl_event event, bool held, uint
 // Records what is complete of the calling thread's list; of all lists. `patient` waits a short while for a
 // list that somebody else is at: for calls that let objects go, so that what we hold of them is given back
 // before.
-bool pending_any_own(void);
 void pending_reap_own(void);
 void pending_reap_all(bool patient);
 // Records what is complete of the lists whose owners have not looked themselves since the last call. For the control

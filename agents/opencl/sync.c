@@ -14,12 +14,10 @@ cl_int layer_clFinish(cl_command_queue queue) {
     struct call call = call_begin_with_stack(CALL_clFinish);
     call.queue = object_find(OBJECT_QUEUE, queue);
     const bool busy = call.queue && atomic_exchange(&call.queue->queue.busy, false);
-    // What is complete already is recorded while the device does the rest: the wait is as long without it. The flush,
-    // which clFinish would begin with, must not come later for that.
-    if (busy && pending_any_own()) {
-        agent.next.clFlush(queue);
+    // What is complete already is recorded while the device does the rest: the wait is as long without it. No flush before
+    // it: the program sent none, and there are drivers whose clFinish then waits for nothing (Mesa 22.3).
+    if (busy)
         pending_reap_own();
-    }
     const cl_int result = agent.next.clFinish(queue);
     call_record(&call, result);
     if (busy && result == CL_SUCCESS)
