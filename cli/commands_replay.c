@@ -11,7 +11,7 @@ static const char *mode_doc(size_t index) {
     static const char *const docs[] = {
         "run everything", "run the commands of --range or --kernel, and those whose results they need",
         "run the commands of one queue (--stream), and those whose results they need",
-        "say what would be run, and run nothing"};
+        "list the commands that would be run, and run nothing"};
     return docs[index];
 }
 
@@ -81,8 +81,9 @@ static const struct option replay_options[] = {
             "bytes and every result is the same, the finding is only possible, and is not in the exit code"},
     {.name = "permute",
      .argument = "COUNT",
-     .doc = "Replay in so many other orders that the program leaves open, and name the commands whose order "
-            "decides a result"},
+     .doc = "Replay in so many other orders that the program leaves open (all of them, where there are no "
+            "more), "
+            "and name the commands whose order decides a result"},
     {.name = "seed",
      .argument = "NUMBER",
      .doc = "Of the orders of --permute: the same gives the same; 1 when not given"},
@@ -144,7 +145,7 @@ const struct command replay_entry = {
         "all that a "
         "kernel does. The instructions are those of its compiler, not of the recorded device.\n\n"
         "The exit code is 1 when a result diverged or --check found something, and 4 when there is no "
-        "device, the replay came to no end, or "
+        "device, the replay came to no end, there was nothing to compare or to check, or "
         "--check could run nothing. It is 3 when the source given with --source does not make the kernel.",
     .operands_least = 1,
     .operands_most = 1,

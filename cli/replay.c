@@ -15,6 +15,7 @@
 #include "replay_part.h"
 #include "replay_plan.h"
 #include "replay_results.h"
+#include "replay_say.h"
 #include "replay_source.h"
 #include "terminal.h"
 #include "trace.h"
@@ -167,9 +168,6 @@ static void add_summary_text(struct text *text, const struct replay *replay) {
     text_add_cstr(text, summary->checks == 1 ? " result to compare, " : " results to compare, ");
     text_add_bytes(text, (double)summary->chunk_bytes);
     text_add_cstr(text, " of data\n");
-    if (summary->damaged)
-        text_add_format(text, "%" PRIu64 " parts of the recording are damaged and left out\n",
-                        summary->damaged);
     for (size_t i = 0; tsmith_recording_refusal_get(replay->recording, i, &refusal); i++) {
         text_add_cstr(text, "not replayed: ");
         text_add_safe(text, text_string(refusal.function), 60);
@@ -300,7 +298,10 @@ static void add_devices(struct text *text, const struct replay *replay, bool jso
         text_add_json_cstr(text, tsmith_replay_device(replay->replay));
     else {
         text_add_safe(text, text_string(tsmith_replay_device(replay->replay)), 200);
-        text_add_format(text, replay->options.times == 1 ? ", once\n" : ", %" PRIu32 " times\n",
+        text_add_format(text,
+                        !replay->summary.commands    ? ", nothing to run\n"
+                        : replay->options.times == 1 ? ", once\n"
+                                                     : ", %" PRIu32 " times\n",
                         replay->options.times);
     }
     const char *against = tsmith_replay_against(replay->replay);
@@ -388,6 +389,14 @@ static void add_verdicts(struct text *text, const struct replay *replay, bool js
     text_add_cstr(text, json ? "}" : first ? "nothing was compared\n" : "\n");
 }
 
+// Whether there was any result at all: a replay without one has shown nothing.
+static bool has_compared(const struct replay *replay) {
+    uint64_t sum = 0;
+    for (int i = 0; i < TSMITH_VERDICT_LIMIT; i++)
+        sum += replay->verdicts[i];
+    return sum != 0;
+}
+
 static int run_replay(struct replay *replay, struct text *text, bool json) {
     tsmith_error error;
     const bool validates = invocation_flag(replay->invocation, "validate");
@@ -410,6 +419,7 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     if (!replay->replay)
         return exit_code_of_input(status);
     add_devices(text, replay, json);
+    say_extent(text, replay->replay, json);
     add_notes(text, replay, json);
     add_results(text, replay, json);
     add_verdicts(text, replay, json);
@@ -422,6 +432,8 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
         replay_add_validation(text, replay->varying, json);
     if (json)
         text_add_format(text, ",\"whole\":%s", status == TSMITH_OK ? "true" : "false");
+    else if (status == TSMITH_OK && !interpreted)
+        say_next(text, replay->recording, replay->replay, replay->verdicts, replay->options.times);
     const bool bad = validates ? replay->varying != 0 : replay->verdicts[TSMITH_VERDICT_DIVERGED] != 0;
     int code = bad ? EXIT_NO : EXIT_DONE;
     if (replay->instructions) {
@@ -431,12 +443,15 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     }
     if (status == TSMITH_ERROR_FORMAT)
         return exit_code_of_input(status);
+    if (code == EXIT_DONE && !interpreted && !replay->options.timing && !has_compared(replay))
+        code = EXIT_LACKING;
     return status < 0 || replay->results.failed ? EXIT_LACKING : code;
 }
 
 static int run(struct replay *replay, struct text *text) {
     const bool json = invocation_flag(replay->invocation, "json");
     const char *mode = invocation_value(replay->invocation, "mode");
+    const bool interpreted = replay_is_interpreted(replay->invocation);
     tsmith_error error;
     int code = trace_open(replay->invocation->operands[0], &replay->trace);
     if (code != EXIT_DONE)
@@ -446,30 +461,42 @@ static int run(struct replay *replay, struct text *text) {
         complain("%s: %s", replay->trace.path, error.message);
         return exit_code_of_input(status);
     }
+    code = say_verify(&replay->trace);
+    if (code != EXIT_DONE)
+        return code;
     code = replay_take_times(&replay->trace, replay->recording, &replay->options);
     if (code != EXIT_DONE)
         return code;
     sites_read(&replay->sites, &replay->trace);
     replay->summary.size = sizeof replay->summary;
     tsmith_recording_summarize(replay->recording, &replay->summary);
+    const bool plans = invocation_flag(replay->invocation, "hazards"), dry = mode && !strcmp(mode, "dry-run");
+    if (!json && !dry && !interpreted && (!plans || invocation_flag(replay->invocation, "confirm")))
+        say_foreign(text, replay->recording, &replay->options);
     text_add_cstr(text, json ? "{" : "");
     json ? add_summary_json(text, replay) : add_summary_text(text, replay);
+    say_damage(text, &replay->trace, &replay->summary, json);
     const char *save = invocation_value(replay->invocation, "save-source");
     if (save)
         return replay_save_source(replay->recording, save, replay->trace.path);
     if (replay->permute.orders)
         code = answer_permute(replay->recording, &replay->permute, &replay->sites, text, json);
-    else if (invocation_flag(replay->invocation, "hazards"))
+    else if (plans)
         code = answer_hazards(replay->recording,
                               invocation_flag(replay->invocation, "confirm") ? &replay->options : NULL,
                               &replay->sites, text, json);
-    else if (!mode || strcmp(mode, "dry-run") != 0)
+    else if (dry)
+        code = say_commands(text, replay->recording, invocation_flag(replay->invocation, "all"), json);
+    else
         code = run_replay(replay, text, json);
     text_add_cstr(text, json ? "}\n" : "");
     output_text(text);
     trace_refresh(&replay->trace);
-    const int report = trace_report(&replay->trace);
-    return code != EXIT_DONE ? code : report;
+    int report = trace_report(&replay->trace);
+    if (report == EXIT_DONE && replay->summary.damaged)
+        report = EXIT_DAMAGED;
+    // Where nothing could be checked, damage is the more likely reason.
+    return code == EXIT_DONE || (code == EXIT_LACKING && report == EXIT_DAMAGED) ? report : code;
 }
 
 int command_replay(const struct invocation *invocation) {

@@ -49,9 +49,10 @@ static void add_hazard_json(struct text *text, const tsmith_hazard *hazard, cons
                     hazard->assumed ? "true" : "false", tsmith_hazard_trial_name(hazard->trial));
 }
 
-// Nobody knows that both use the same bytes, and it made no difference.
+// It is not known that both use the same bytes in a way that matters; or it made no difference.
 static bool is_only_possible(const tsmith_hazard *hazard) {
-    return hazard->assumed && hazard->trial == TSMITH_HAZARD_TRIAL_SAME;
+    return (hazard->assumed && hazard->trial == TSMITH_HAZARD_TRIAL_SAME) ||
+           (hazard->possible && hazard->trial != TSMITH_HAZARD_TRIAL_DIFFERENT);
 }
 
 static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, const struct sites *sites) {
@@ -105,6 +106,24 @@ static int plan_failed(tsmith_plan *plan, tsmith_status status, const tsmith_err
                                                                           : exit_code_of_input(status);
 }
 
+static const char nothing_to_check[] = "nothing to check: the recording has no command that uses memory\n";
+
+// What is only possible is listed where it was tried.
+static bool is_shown(const tsmith_hazard *hazard, bool confirmed) {
+    return confirmed || !is_only_possible(hazard);
+}
+
+static void add_ordered(struct text *text, size_t possible, bool confirmed) {
+    text_add_cstr(text, possible ? "every use of memory that is known to conflict is ordered\n"
+                                 : "every conflicting use of memory is ordered\n");
+    if (possible && !confirmed)
+        text_add_format(
+            text,
+            "note: %zu pair%s of commands in no fixed order may meet in the same memory (atomics, or "
+            "parts of a buffer that are not known): --confirm runs them the other way round\n",
+            possible, possible == 1 ? "" : "s");
+}
+
 int answer_hazards(tsmith_recording *recording, const tsmith_replay_options *confirm,
                    const struct sites *sites, struct text *text, bool json) {
     tsmith_plan *plan;
@@ -122,22 +141,29 @@ int answer_hazards(tsmith_recording *recording, const tsmith_replay_options *con
     if (json)
         text_add_format(text,
                         ",\"plan\":{\"nodes\":%" PRIu64 ",\"edges\":%" PRIu64 ",\"never\":%" PRIu64
-                        ",\"unknown\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"callbacks\":%s},\"hazards\":[",
+                        ",\"unknown\":%" PRIu64 ",\"unchecked\":%" PRIu64
+                        ",\"callbacks\":%s,\"commands\":%" PRIu64 ",\"uses\":%" PRIu64 "},\"hazards\":[",
                         summary.commands, summary.edges, summary.never, summary.unknown, summary.unchecked,
-                        summary.callbacks ? "true" : "false");
+                        summary.callbacks ? "true" : "false", summary.device_commands, summary.uses);
     for (; tsmith_plan_hazard_get(plan, count, &hazard); count++) {
         text_add_cstr(text, json && count ? ",\n" : "");
-        json ? add_hazard_json(text, &hazard, sites) : add_hazard_text(text, &hazard, sites);
+        if (json)
+            add_hazard_json(text, &hazard, sites);
+        else if (is_shown(&hazard, confirm != NULL))
+            add_hazard_text(text, &hazard, sites);
         possible += is_only_possible(&hazard);
     }
     if (json)
         text_add_format(text, "],\"possible\":%zu,\"replays\":%" PRIu64, possible, replays);
     else
         add_limits(text, &summary);
-    if (!json && !count)
-        text_add_cstr(text, "every conflicting use of memory is ordered\n");
+    const bool any = summary.device_commands && summary.uses;
+    if (!json && !any)
+        text_add_cstr(text, nothing_to_check);
+    else if (!json && count == possible)
+        add_ordered(text, possible, confirm != NULL);
     tsmith_plan_destroy(plan);
-    return count > possible ? EXIT_NO : EXIT_DONE;
+    return count > possible ? EXIT_NO : any ? EXIT_DONE : EXIT_LACKING;
 }
 
 // ---- other orders
@@ -168,16 +194,42 @@ static void add_dependency(struct text *text, const tsmith_dependency *dependenc
     text_add_char(text, '\n');
 }
 
+static bool has_orders(const tsmith_permutation_summary *summary) {
+    return summary->results && summary->others;
+}
+
+static const char *permuted(const tsmith_permutation_summary *summary) {
+    return !summary->results  ? "nothing to check: the recording has no result that could be compared\n"
+           : !summary->others ? "1 legal order; nothing else to try\n"
+           : summary->counted && summary->orders == summary->others
+               ? "every legal order gives the same results\n"
+               : "every order that was tried gives the same results\n";
+}
+
 static void add_permutation(struct text *text, const tsmith_permutation_summary *summary, bool json) {
     if (json) {
-        text_add_format(text,
-                        ",\"permutation\":{\"orders\":%" PRIu64 ",\"replays\":%" PRIu64
-                        ",\"results\":%" PRIu64 ",\"noisy\":%" PRIu64 "}",
-                        summary->orders, summary->replays, summary->results, summary->noisy);
+        text_add_format(
+            text,
+            ",\"permutation\":{\"orders\":%" PRIu64 ",\"replays\":%" PRIu64 ",\"results\":%" PRIu64
+            ",\"noisy\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"legal_orders\":",
+            summary->orders, summary->replays, summary->results, summary->noisy, summary->commands);
+        if (summary->counted)
+            text_add_u64(text, summary->others + 1);
+        else
+            text_add_cstr(text, "null");
+        text_add_char(text, '}');
         return;
     }
+    if (!has_orders(summary))
+        return;
     text_add_count(text, summary->orders);
-    text_add_cstr(text, summary->orders == 1 ? " other order tried, " : " other orders tried, ");
+    if (summary->counted) {
+        text_add_cstr(text, " of ");
+        text_add_count(text, summary->others);
+    }
+    text_add_cstr(text, (summary->counted ? summary->others : summary->orders) == 1
+                            ? " other legal order tried, "
+                            : " other legal orders tried, ");
     text_add_count(text, summary->results);
     text_add_cstr(text, " results compared in each, ");
     text_add_count(text, summary->replays);
@@ -206,11 +258,11 @@ int answer_permute(tsmith_recording *recording, const tsmith_permute_options *op
         add_dependency(text, &dependency, sites, json);
     }
     text_add_cstr(text, json ? "]" : "");
-    if (!json && !count)
-        text_add_cstr(text, "every order gives the same results\n");
     tsmith_permutation_summarize(permutation, &summary);
+    if (!json && !count)
+        text_add_cstr(text, permuted(&summary));
     add_permutation(text, &summary, json);
     tsmith_permutation_destroy(permutation);
     tsmith_plan_destroy(plan);
-    return count ? EXIT_NO : EXIT_DONE;
+    return count ? EXIT_NO : summary.results ? EXIT_DONE : EXIT_LACKING;
 }

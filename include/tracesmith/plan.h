@@ -30,6 +30,8 @@ typedef struct tsmith_plan_summary {
     uint64_t
         unchecked; // uses of memory that were not checked against others, to keep time and memory bounded
     int callbacks; // the program had callbacks: they may order what the plan says nothing orders
+    uint64_t device_commands; // without moments of the host
+    uint64_t uses;            // of memory by all of them, each range of bytes counted
 } tsmith_plan_summary;
 
 // X(NAME, number, "name", "what it means")
@@ -80,6 +82,9 @@ typedef struct tsmith_hazard {
         count;   // how often the same two calls (by queue, command and kernel) do it; this is the first time
     int assumed; // which bytes a kernel uses is not known for certain: at most these
     tsmith_hazard_trial trial; // of the first time, by tsmith_plan_try_hazards
+    // It may be none: both use the memory by atomic functions only, or are launches of one kernel with other arguments that
+    // may use other parts of it. A trial tells.
+    int possible;
 } tsmith_hazard;
 
 // LIMIT when so many commands can run at once that keeping them apart takes more than 1 GiB, or a quarter of the memory: from
@@ -129,10 +134,13 @@ typedef struct tsmith_dependency {
 typedef struct tsmith_permutation tsmith_permutation;
 typedef struct tsmith_permutation_summary {
     size_t size;      // sizeof(tsmith_permutation_summary), the caller's
-    uint64_t orders;  // that were tried
+    uint64_t orders;  // other than the recorded one that were tried, each counted once
     uint64_t replays; // made in all, also to find which two commands it was
     uint64_t results; // compared in each
     uint64_t noisy;   // of those, that differ in the recorded order too: they are left out
+    uint64_t others;  // legal orders besides the recorded one, of all processes
+    int counted;      // `others` is exact; otherwise it is a lower bound
+    uint64_t commands;
 } tsmith_permutation_summary;
 
 // Replays the commands of the plan in other orders that it allows, one command at a time, and compares what comes out with

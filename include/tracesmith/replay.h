@@ -69,6 +69,20 @@ typedef struct tsmith_recording_refusal {
 TSMITH_API int tsmith_recording_refusal_get(const tsmith_recording *recording, size_t index,
                                             tsmith_recording_refusal *out);
 
+// A command of the recording, in its order; 0 past the last index. Text is the recording's.
+typedef struct tsmith_recorded_command {
+    uint64_t pid, command; // how many commands of the process were before it
+    const char *what;      // "kernel", "read", ...
+    const char *kernel;    // its name, or NULL
+    uint64_t queue;        // the recording's number of it
+    uint64_t bytes;        // of a transfer, where the recording says how many; else 0
+    uint64_t buffer;       // that it writes, or else reads, where it names one; else 0
+} tsmith_recorded_command;
+typedef void tsmith_recorded_command_take(void *context, const tsmith_recorded_command *command);
+TSMITH_API tsmith_status tsmith_recording_each_command(tsmith_recording *recording,
+                                                       tsmith_recorded_command_take *take, void *context,
+                                                       tsmith_error *error);
+
 // The source of the first program that has this kernel, as the recorded program gave it to its driver. The caller frees
 // `text`, which ends with NUL. NOT_FOUND, naming the kernels there are, when none has it, or its program was given as a
 // binary or in an intermediate language.
@@ -202,6 +216,10 @@ typedef struct tsmith_replay tsmith_replay;
 // LIMIT when it came to no end. `out` is there also then, with what was compared until then.
 TSMITH_API tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay_options *options,
                                            tsmith_replay **out, tsmith_error *error);
+// Chooses the devices of a replay with these options and runs nothing: for tsmith_replay_mapping_get.
+TSMITH_API tsmith_status tsmith_replay_choose(tsmith_recording *recording,
+                                              const tsmith_replay_options *options, tsmith_replay **out,
+                                              tsmith_error *error);
 TSMITH_API void tsmith_replay_destroy(tsmith_replay *replay);
 TSMITH_API const char *
 tsmith_replay_device(const tsmith_replay *replay); // its name; of several: joined by " + "
@@ -209,10 +227,11 @@ tsmith_replay_device(const tsmith_replay *replay); // its name; of several: join
 TSMITH_API const char *tsmith_replay_against(const tsmith_replay *replay);
 // Which device a recorded one was replayed on; 0 past the last index. Text is the replay's.
 typedef struct tsmith_replay_mapping {
-    uint64_t pid;         // of the recorded process
-    const char *recorded; // name
-    uint64_t device;      // number
-    const char *name;     // of that
+    uint64_t pid;                         // of the recorded process
+    const char *recorded;                 // name
+    uint64_t device;                      // number
+    const char *name;                     // of that
+    const char *recorded_driver, *driver; // versions; "" where it is not known
 } tsmith_replay_mapping;
 TSMITH_API int tsmith_replay_mapping_get(const tsmith_replay *replay, size_t index,
                                          tsmith_replay_mapping *out);
@@ -241,6 +260,12 @@ typedef struct tsmith_replay_culprit {
 } tsmith_replay_culprit;
 // 0 when nothing diverged, or what did comes of nothing that was run.
 TSMITH_API int tsmith_replay_culprit_get(const tsmith_replay *replay, tsmith_replay_culprit *out);
+// How many commands there are, and how many of them the options asked for and the replay ran: those, and what they need.
+typedef struct tsmith_replay_extent {
+    size_t size; // sizeof(tsmith_replay_extent), the caller's
+    uint64_t commands, asked, ran;
+} tsmith_replay_extent;
+TSMITH_API void tsmith_replay_get_extent(const tsmith_replay *replay, tsmith_replay_extent *out);
 // What could not be done as it was recorded; NULL past the last index.
 TSMITH_API const char *tsmith_replay_note(const tsmith_replay *replay, size_t index);
 

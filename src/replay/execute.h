@@ -44,9 +44,9 @@ struct execution; // devices, opened
 // A recorded device, and where it is replayed.
 struct execute_mapping {
     uint64_t pid;
-    char recorded[256];
+    char recorded[256], recorded_driver[256];
     size_t device; // its number
-    const char *name;
+    const char *name, *driver;
 };
 
 #define EXECUTE_OCLGRIND "oclgrind"   // the name that asks for it
@@ -61,6 +61,9 @@ const struct execute_mapping *execute_opencl_mapping(const struct execution *exe
 tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
                                  const struct recorded_process *process, const tsmith_replay_options *options,
                                  const struct execute_client *client, tsmith_error *error);
+// Chooses the devices of a process and runs nothing: only for execute_opencl_mapping. False: no memory.
+bool execute_opencl_choose(struct execution *execution, struct tsmith_recording *recording,
+                           const struct recorded_process *process);
 // Whether an edited source did not make its kernel in any run.
 bool execute_opencl_source_failed(const struct execution *execution);
 // The commands among these nodes of a plan, one after the other in this order, whatever the recording says of waits. Every

@@ -93,7 +93,7 @@ struct execute_calls {
 struct execute_device {
     cl_platform_id platform;
     cl_device_id id;
-    char name[256];
+    char name[256], driver[256];
     bool used; // a recorded device is replayed on it
 };
 

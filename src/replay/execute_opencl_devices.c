@@ -62,6 +62,8 @@ static bool list_platform(struct execution *execution, cl_platform_id platform) 
         struct execute_device *device = &execution->devices[execution->device_count++];
         *device = (struct execute_device){.platform = platform, .id = ids[i]};
         execution->cl.clGetDeviceInfo(ids[i], CL_DEVICE_NAME, sizeof device->name - 1, device->name, NULL);
+        execution->cl.clGetDeviceInfo(ids[i], CL_DRIVER_VERSION, sizeof device->driver - 1, device->driver,
+                                      NULL);
     }
     return true;
 }
@@ -156,8 +158,12 @@ const char *execute_opencl_device(struct execution *execution) {
     size_t length = 0;
     free(execution->names);
     execution->names = calloc(1, room);
+    bool any = false; // else nothing was run, and the first is where it would have been
+    for (size_t i = 0; i < execution->device_count; i++)
+        any |= execution->devices[i].used;
+    const size_t first = execution->wanted_count ? execution->wanted[0] : 0;
     for (size_t i = 0; execution->names && i < execution->device_count; i++)
-        if (execution->devices[i].used)
+        if (execution->devices[i].used || (!any && i == first))
             length += (size_t)snprintf(execution->names + length, room - length, "%s%s", length ? " + " : "",
                                        execution->devices[i].name);
     return execution->names ? execution->names : "";
@@ -225,14 +231,17 @@ static void assign(struct run *run, const char *const *names, const size_t *amon
     }
 }
 
-static bool keep_mapping(struct run *run, size_t index, const char *name) {
+static bool keep_mapping(struct run *run, size_t index, const char *name, const char *driver) {
     struct execution *execution = run->execution;
     void *mappings = execution->mappings;
     const size_t device = run->mapped[index].device;
-    struct execute_mapping mapping = {
-        .pid = run->process->pid, .device = device, .name = execution->devices[device].name};
+    struct execute_mapping mapping = {.pid = run->process->pid,
+                                      .device = device,
+                                      .name = execution->devices[device].name,
+                                      .driver = execution->devices[device].driver};
     execution->devices[device].used = true;
     snprintf(mapping.recorded, sizeof mapping.recorded, "%s", name ? name : "");
+    snprintf(mapping.recorded_driver, sizeof mapping.recorded_driver, "%s", driver ? driver : "");
     for (size_t i = 0, same = 0; i < execution->mapping_count; i++) {
         same += execution->mappings[i].pid == mapping.pid;
         if (same > index)
@@ -264,15 +273,16 @@ bool devices_map(struct run *run) {
     size_t count = 0;
     for (size_t i = 0; i < process->count; i++)
         count += process->records[i].type == RECORDING_DEVICE;
-    const char **names = calloc(count + 1, sizeof *names);
+    const char **names = calloc(count + 1, sizeof *names), **drivers = calloc(count + 1, sizeof *drivers);
     size_t *among = calloc(execution->device_count + 1, sizeof *among);
     run->mapped = calloc(count + 1, sizeof *run->mapped);
-    bool room = names && among && run->mapped;
+    bool room = names && drivers && among && run->mapped;
     for (size_t i = 0; room && i < process->count; i++) {
         const struct recording_record *record = &process->records[i];
         if (record->type != RECORDING_DEVICE)
             continue;
         names[run->mapped_count] = recording_text(run->recording, record, RECORDING_KEY_NAME);
+        drivers[run->mapped_count] = recording_text(run->recording, record, RECORDING_KEY_DRIVER);
         run->mapped[run->mapped_count++] =
             (struct mapped){recording_value(record, RECORDING_KEY_OBJECT), SIZE_MAX};
     }
@@ -281,11 +291,26 @@ bool devices_map(struct run *run) {
     else if (room)
         assign(run, names, among, choose_platform(execution, names[0], among), false);
     for (size_t i = 0; i < run->mapped_count && room; i++)
-        room = keep_mapping(run, i, names[i]);
+        room = keep_mapping(run, i, names[i], drivers[i]);
     if (room)
         note_sharing(run);
     free(names);
+    free(drivers);
     free(among);
+    return room;
+}
+
+static void ignore_note(void *context, const char *text) {
+    (void)context;
+    (void)text;
+}
+
+bool execute_opencl_choose(struct execution *execution, struct tsmith_recording *recording,
+                           const struct recorded_process *process) {
+    const struct execute_client client = {.note = ignore_note};
+    struct run run = {.execution = execution, .recording = recording, .process = process, .client = &client};
+    const bool room = devices_map(&run);
+    free(run.mapped);
     return room;
 }
 
@@ -338,6 +363,14 @@ const char *execute_opencl_device(struct execution *execution) {
 bool execute_opencl_source_failed(const struct execution *execution) {
     (void)execution;
     return false;
+}
+
+bool execute_opencl_choose(struct execution *execution, struct tsmith_recording *recording,
+                           const struct recorded_process *process) {
+    (void)execution;
+    (void)recording;
+    (void)process;
+    return true;
 }
 
 const struct execute_mapping *execute_opencl_mapping(const struct execution *execution, size_t index) {

@@ -45,6 +45,7 @@ struct permuter {
     struct outcome right, now;
     uint8_t *noisy; // by record
     struct plan_pairs kept;
+    struct chunk_table tried; // orders, by their hash
 };
 
 // ---- one replay
@@ -146,28 +147,81 @@ static void take_commands(struct permuter *permuter, const uint32_t *order, uint
     permuter->count = count;
 }
 
-// Until this order gives what the recorded one does, pairs that were found being kept.
+// Whether the order in `other` was not tried before; from now on it was.
+static tsmith_status note_order(struct permuter *permuter, bool *is_new) {
+    const struct chunk_hash key = chunk_hash_of(permuter->other, permuter->count * sizeof *permuter->other);
+    *is_new = !chunk_table_find(&permuter->tried, key);
+    return !*is_new || chunk_table_add(&permuter->tried, key, 1) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+// Runs the order in `other`. Where it gives something else than the recorded one, the two commands are found.
+static tsmith_status try_other(struct permuter *permuter, bool *differs) {
+    *differs = false;
+    permuter->out->summary.orders++;
+    tsmith_status status = run(permuter, permuter->other, &permuter->now);
+    if (status != TSMITH_OK || compare(permuter) == SIZE_MAX)
+        return status;
+    // It may vary by itself: the recorded order must give the same again, and this one not.
+    for (int i = 0; i < AGAIN && status == TSMITH_OK; i++)
+        status = run_again(permuter);
+    if (status == TSMITH_OK)
+        status = run(permuter, permuter->other, &permuter->now);
+    if (status != TSMITH_OK || compare(permuter) == SIZE_MAX)
+        return status;
+    *differs = true;
+    return find_pair(permuter);
+}
+
+// An order of this seed, and others of it as long as they differ from the recorded one: pairs that were found are kept.
 static tsmith_status try_order(struct permuter *permuter, uint64_t seed) {
     tsmith_status status = TSMITH_OK;
-    while (status == TSMITH_OK && permuter->out->count < FOUND_MOST) {
+    bool differs = true;
+    while (differs && status == TSMITH_OK && permuter->out->count < FOUND_MOST) {
         uint32_t *order = malloc((permuter->plan->node_count + 1) * sizeof *order);
+        bool is_new = false;
         status = order ? plan_shuffle(permuter->plan, &permuter->kept, seed, order) : TSMITH_ERROR_NO_MEMORY;
-        if (status == TSMITH_OK)
+        if (status == TSMITH_OK) {
             take_commands(permuter, order, permuter->other);
+            status = note_order(permuter, &is_new);
+        }
         free(order);
-        if (status == TSMITH_OK)
-            status = run(permuter, permuter->other, &permuter->now);
-        if (status != TSMITH_OK || compare(permuter) == SIZE_MAX)
+        if (status != TSMITH_OK || !is_new)
             return status;
-        // It may vary by itself: the recorded order must give the same again, and this one not.
-        for (int i = 0; i < AGAIN && status == TSMITH_OK; i++)
-            status = run_again(permuter);
-        if (status == TSMITH_OK)
-            status = run(permuter, permuter->other, &permuter->now);
-        if (status != TSMITH_OK || compare(permuter) == SIZE_MAX)
-            return status;
-        status = find_pair(permuter);
+        status = try_other(permuter, &differs);
     }
+    return status;
+}
+
+static bool keeps_pairs(const struct permuter *permuter) {
+    for (size_t i = 0; i < permuter->kept.count; i++)
+        for (size_t j = 0; j < permuter->count && permuter->other[j] != permuter->kept.pairs[i][0]; j++)
+            if (permuter->other[j] == permuter->kept.pairs[i][1])
+                return false;
+    return true;
+}
+
+// Every legal order there is, but those that exchange a pair that was found already.
+static tsmith_status try_all(struct permuter *permuter, uint64_t count) {
+    uint32_t *orders = plan_list_orders(permuter->plan, count);
+    tsmith_status status = orders ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+    for (uint64_t i = 0; i < count && status == TSMITH_OK && permuter->out->count < FOUND_MOST; i++) {
+        bool is_new, differs;
+        memcpy(permuter->other, orders + i * permuter->count, permuter->count * sizeof *permuter->other);
+        status = note_order(permuter, &is_new);
+        if (status == TSMITH_OK && is_new && keeps_pairs(permuter))
+            status = try_other(permuter, &differs);
+    }
+    free(orders);
+    return status;
+}
+
+// Random ones until so many different ones were tried; where there are few, the same come again and again.
+static tsmith_status try_some(struct permuter *permuter, uint64_t orders, uint64_t seed) {
+    const uint64_t from = permuter->out->summary.orders, attempts = 4 * orders + 64;
+    tsmith_status status = TSMITH_OK;
+    for (uint64_t i = 0; i < attempts && status == TSMITH_OK && permuter->out->summary.orders - from < orders;
+         i++)
+        status = try_order(permuter, i ? seed * 0x9e3779b97f4a7c15u + i : 0);
     return status;
 }
 
@@ -195,6 +249,7 @@ static void finish(struct permuter *permuter) {
     free(permuter->now.there);
     free(permuter->noisy);
     free(permuter->kept.pairs);
+    chunk_table_finish(&permuter->tried);
 }
 
 // The recorded order, twice.
@@ -207,15 +262,26 @@ static tsmith_status begin(struct permuter *permuter) {
     return status == TSMITH_OK ? run_again(permuter) : status;
 }
 
+static uint64_t add_up(uint64_t a, uint64_t b) {
+    return a > PLAN_ORDERS_MOST - b ? PLAN_ORDERS_MOST : a + b;
+}
+
 static tsmith_status permute(struct permuter *permuter, uint64_t orders, uint64_t seed) {
     tsmith_permutation_summary *summary = &permuter->out->summary;
+    const uint64_t legal = plan_count_orders(permuter->plan);
+    bool is_new;
     tsmith_status status = begin(permuter);
     for (size_t i = 0; status == TSMITH_OK && i < permuter->plan->process->count; i++)
         summary->results += permuter->right.there[i];
-    for (uint64_t i = 0; i < orders && status == TSMITH_OK; i++) {
-        status = try_order(permuter, i ? seed * 0x9e3779b97f4a7c15u + i : 0);
-        summary->orders++;
+    summary->commands += permuter->count;
+    summary->others = add_up(summary->others, legal ? legal - 1 : 1);
+    summary->counted = summary->counted && legal && legal < PLAN_ORDERS_MOST;
+    if (status == TSMITH_OK) {
+        memcpy(permuter->other, permuter->recorded, permuter->count * sizeof *permuter->other);
+        status = note_order(permuter, &is_new);
     }
+    if (status == TSMITH_OK && legal != 1)
+        status = legal && legal - 1 <= orders ? try_all(permuter, legal) : try_some(permuter, orders, seed);
     finish(permuter);
     return status;
 }
@@ -236,6 +302,7 @@ tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_option
     if (!permutation)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to try other orders");
     permutation->plan = plan;
+    permutation->summary.counted = 1;
     tsmith_status status = TSMITH_OK;
     if (plan->count)
         status = recording_has_source_of(plan->processes[0].recording, shared.options.source_kernel, error);

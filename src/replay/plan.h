@@ -23,6 +23,7 @@
 //   plan_source.c   the source of a kernel -> how it uses its arguments
 //   plan_check.c    conflicts that no path orders; what really depends on what
 //   plan_order.c    legal orders
+//   plan_count.c    how many there are
 //   plan_report.c   the public API
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
@@ -78,6 +79,7 @@ struct plan_hazard {
     uint32_t last[2]; // the pair that was counted last
     uint64_t count;
     tsmith_hazard_trial trial;
+    bool possible; // as tsmith_hazard has it
 };
 
 struct plan {
@@ -149,6 +151,16 @@ tsmith_status plan_shuffle(const struct plan *plan, const struct plan_pairs *kep
 uint64_t plan_distance(const uint32_t *from, const uint32_t *to, size_t count, size_t limit);
 bool plan_between(const uint32_t *from, const uint32_t *to, size_t count, size_t limit, uint64_t steps,
                   uint32_t *out, uint32_t last[2]);
+
+// ---- plan_count.c
+
+// More are not counted.
+#define PLAN_ORDERS_MOST ((uint64_t)1 << 62)
+// How many legal orders of its commands there are; 0: more than one, and not counted.
+uint64_t plan_count_orders(const struct plan *plan);
+// So many of them, one after the other, as nodes of commands; `count` is at most what plan_count_orders gave. The caller
+// frees them. NULL: no memory.
+uint32_t *plan_list_orders(const struct plan *plan, uint64_t count);
 
 // ---- plan_report.c
 

@@ -51,6 +51,9 @@ void tsmith_plan_summarize(const tsmith_plan *plan, tsmith_plan_summary *out) {
         sum.unknown += process->unknown;
         sum.unchecked += process->unchecked;
         sum.callbacks |= process->callbacks;
+        sum.uses += process->access_count;
+        for (size_t j = 0; j < process->node_count; j++)
+            sum.device_commands += process->nodes[j].kind == PLAN_COMMAND;
     }
     memcpy(out, &sum, size);
     out->size = size;
@@ -98,7 +101,8 @@ int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsmith_hazard 
                            .count = hazard->count,
                            .assumed = plan_command(of, hazard->first) == RECORDING_COMMAND_KERNEL ||
                                       plan_command(of, hazard->second) == RECORDING_COMMAND_KERNEL,
-                           .trial = hazard->trial};
+                           .trial = hazard->trial,
+                           .possible = hazard->possible};
     plan_describe(of, hazard->first, &out->first);
     plan_describe(of, hazard->second, &out->second);
     return 1;

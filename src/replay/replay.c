@@ -66,17 +66,31 @@ static tsmith_status find_culprit(struct tsmith_replay *replay, struct execution
     return status;
 }
 
+static void count_commands(struct tsmith_replay *replay, const uint8_t *left_out, uint64_t asked) {
+    uint64_t commands = 0, ran = 0;
+    for (size_t i = 0; i < replay->process->count; i++)
+        if (replay->process->records[i].type == RECORDING_COMMAND) {
+            commands++;
+            ran += !left_out || !left_out[i];
+        }
+    replay->extent.commands += commands;
+    replay->extent.ran += ran;
+    replay->extent.asked += left_out ? asked : commands;
+}
+
 static tsmith_status run_process(struct tsmith_replay *replay, struct execution *execution,
                                  const tsmith_replay_options *options, tsmith_error *error) {
     struct execute_wishes wishes;
     const struct execute_client client = {replay, results_take, results_note, &wishes};
     uint8_t *left_out;
     replay->first = replay->count;
+    const uint64_t asked = replay->asked;
     tsmith_status status = make_wishes(replay, options, &wishes, &left_out, error);
     if (status != TSMITH_OK) {
         free(left_out);
         return status;
     }
+    count_commands(replay, left_out, replay->asked - asked);
     if (!results_begin(replay))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
     if (recording_unfinished(replay->process))
@@ -148,6 +162,33 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     return status;
 }
 
+tsmith_status tsmith_replay_choose(tsmith_recording *recording, const tsmith_replay_options *given,
+                                   tsmith_replay **out, tsmith_error *error) {
+    tsmith_replay_options options = {0};
+    *out = NULL;
+    if (given)
+        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    struct tsmith_replay *replay = calloc(1, sizeof *replay);
+    if (!replay)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while choosing devices");
+    tsmith_status status = execute_opencl_open(options.device, &replay->execution, error);
+    for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++)
+        if (!execute_opencl_choose(replay->execution, recording, &recording->processes[i]))
+            status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while choosing devices");
+    if (status == TSMITH_OK)
+        *out = replay;
+    else
+        tsmith_replay_destroy(replay);
+    return status;
+}
+
+void tsmith_replay_get_extent(const tsmith_replay *replay, tsmith_replay_extent *out) {
+    tsmith_replay_extent extent = replay->extent;
+    const size_t size = out->size < sizeof extent ? out->size : sizeof extent;
+    memcpy(out, &extent, size);
+    out->size = size;
+}
+
 void tsmith_replay_destroy(tsmith_replay *replay) {
     if (!replay)
         return;
@@ -178,7 +219,8 @@ const char *tsmith_replay_against(const tsmith_replay *replay) {
 int tsmith_replay_mapping_get(const tsmith_replay *replay, size_t index, tsmith_replay_mapping *out) {
     const struct execute_mapping *mapping = execute_opencl_mapping(replay->execution, index);
     if (mapping)
-        *out = (tsmith_replay_mapping){mapping->pid, mapping->recorded, mapping->device, mapping->name};
+        *out = (tsmith_replay_mapping){mapping->pid,  mapping->recorded,        mapping->device,
+                                       mapping->name, mapping->recorded_driver, mapping->driver};
     return mapping != NULL;
 }
 

@@ -37,6 +37,7 @@ struct tsmith_replay {
     bool failed; // memory
     struct timing timing;
     uint64_t asked; // commands, of a part
+    tsmith_replay_extent extent;
     tsmith_replay_culprit culprit;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source of a recorded program, for whoever wants to edit it.
+// What is in a recording, for whoever wants to read it: the commands, and the source of a program.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,4 +122,46 @@ tsmith_status tsmith_recording_source(tsmith_recording *recording, const char *k
     if (found)
         return take(recording, found, kernel, out, error);
     return say_missing(TSMITH_ERROR_NOT_FOUND, recording, kernel, error);
+}
+
+// ---- commands
+
+static tsmith_status list_commands(struct tsmith_recording *recording, const struct recorded_process *process,
+                                   tsmith_recorded_command_take *each, void *context, tsmith_error *error) {
+    struct chunk_table kernels = {0}; // by number: record + 1
+    uint64_t command = 0;
+    bool room = true;
+    for (size_t i = 0; i < process->count && room; i++) {
+        const struct recording_record *record = &process->records[i];
+        const uint64_t object = recording_value(record, RECORDING_KEY_OBJECT),
+                       kernel = recording_value(record, RECORDING_KEY_KERNEL),
+                       target = recording_value(record, RECORDING_KEY_TARGET);
+        if (record->type == RECORDING_KERNEL && !chunk_table_find(&kernels, chunk_key_of(object)))
+            room = chunk_table_add(&kernels, chunk_key_of(object), i + 1);
+        if (record->type != RECORDING_COMMAND)
+            continue;
+        const char *what = recording_command_name(recording_value(record, RECORDING_KEY_COMMAND));
+        const uint64_t made = kernel ? chunk_table_find(&kernels, chunk_key_of(kernel)) : 0;
+        each(context,
+             &(tsmith_recorded_command){
+                 .pid = process->pid,
+                 .command = command++,
+                 .what = what ? what : "unknown",
+                 .kernel =
+                     made ? recording_text(recording, &process->records[made - 1], RECORDING_KEY_NAME) : NULL,
+                 .queue = recording_value(record, RECORDING_KEY_QUEUE),
+                 .bytes = recording_value(record, RECORDING_KEY_SIZE),
+                 .buffer = target ? target : recording_value(record, RECORDING_KEY_SOURCE)});
+    }
+    chunk_table_finish(&kernels);
+    return room ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while listing the commands");
+}
+
+tsmith_status tsmith_recording_each_command(tsmith_recording *recording, tsmith_recorded_command_take *each,
+                                            void *context, tsmith_error *error) {
+    tsmith_status status = TSMITH_OK;
+    for (size_t i = 0; i < recording->process_count && status == TSMITH_OK; i++)
+        status = list_commands(recording, &recording->processes[i], each, context, error);
+    return status;
 }

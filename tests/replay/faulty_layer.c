@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that computes wrongly, made of a right one: on devices with FAULTY_DEVICE in their name, the lowest bit of the
 // buffer in argument 0 is turned after launch number FAULTY_LAUNCH of a context (from 0), and with FAULTY_BUILD no program
-// builds. Everywhere else this layer does nothing.
+// builds. With FAULTY_NOISE its first byte becomes one more and one less instead, in turns. Everywhere else this layer does
+// nothing.
 #include "../opencl/layer.h"
 
 #include <stdbool.h>
@@ -54,7 +55,8 @@ static void turn_bit(cl_command_queue queue, cl_kernel kernel) {
     for (int i = 0; i < MOST && arguments[i].kernel; i++)
         if (arguments[i].kernel == kernel &&
             next->clEnqueueReadBuffer(queue, arguments[i].buffer, CL_TRUE, 0, 1, &byte, 0, NULL, NULL) == 0) {
-            byte ^= 1;
+            static unsigned char turns;
+            byte = getenv("FAULTY_NOISE") ? (unsigned char)(byte + (turns++ % 2 ? -1 : 1)) : byte ^ 1;
             next->clEnqueueWriteBuffer(queue, arguments[i].buffer, CL_TRUE, 0, 1, &byte, 0, NULL, NULL);
         }
 }

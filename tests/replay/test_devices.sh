@@ -79,3 +79,13 @@ holds apart 'v["exact"] == len(a["results"]) and named == {"basic": sum(own)}'
 POCL_DEVICES=pthread capture one "$programs/cl_devices"
 replay one
 holds one 'v["exact"] == len(a["results"]) and named == {"pthread": sum(own)}'
+
+# In text another device is the first line of the answer, whatever is asked; the recorded one is not mentioned.
+for options in "" "--permute 2"; do
+    # shellcheck disable=SC2086 # words
+    "$TRACESMITH" replay $options --device basic "$work/one.sbt" >"$work/text" 2>"$work/log" || fail "on basic: $(cat "$work/log")"
+    head -n 1 "$work/text" | grep -q '^another device: recorded on pthread.* replayed on basic' || fail "not said first: $(cat "$work/text")"
+    # shellcheck disable=SC2086 # words
+    "$TRACESMITH" replay $options --device pthread "$work/one.sbt" >"$work/text" 2>"$work/log" || fail "on its own: $(cat "$work/log")"
+    ! grep -q '^another ' "$work/text" || fail "its own device is called another: $(cat "$work/text")"
+done

@@ -128,3 +128,61 @@ for line in "cl_launch_loop -n 50" "cl_what_if queues -n 8" "cl_what_if copies -
         fail "$line: $(cat "$work/log")"
     hazards 0 good
 done
+
+# Only orders that exist are counted, however many are asked for: of one queue in order there is one; of two kernels that both
+# wait for a third and for nothing else there are two.
+"$TRACESMITH" profile --capture -o "$work/one.sbt" -- "$programs/cl_launch_loop" -n 3 >"$work/log" 2>&1 || fail "one order: $(cat "$work/log")"
+permuted() {
+    code=0
+    "$TRACESMITH" replay --permute 20 "$2" "$work/$1.sbt" >"$work/$1.out" 2>"$work/log" || code=$?
+}
+permuted one --json
+[ "$code" -eq 0 ] || fail "one order: exit code $code"
+python3 -c 'import json, sys
+p = json.load(open(sys.argv[1]))["permutation"]
+sys.exit(0 if p["legal_orders"] == 1 and p["orders"] == 0 and p["results"] > 0 else str(p))' "$work/one.out" || fail "one order"
+permuted one --seed=3
+grep -qx '1 legal order; nothing else to try' "$work/one.out" || fail "one order: $(cat "$work/one.out")"
+program=cl_hazards
+capture readers-twin readers --fixed
+permuted readers-twin --json
+python3 -c 'import json, sys
+p = json.load(open(sys.argv[1]))["permutation"]
+sys.exit(0 if p["legal_orders"] - 1 == p["orders"] == 1 else str(p))' "$work/readers-twin.out" || fail "two readers: two orders"
+
+# Nothing to check is no success.
+"$TRACESMITH" profile --capture=kernels:100+5 -o "$work/empty.sbt" -- "$programs/cl_launch_loop" -n 3 >"$work/log" 2>&1 ||
+    fail "an empty range: $(cat "$work/log")"
+for option in --hazards "--permute 3"; do
+    code=0
+    # shellcheck disable=SC2086 # words
+    "$TRACESMITH" replay $option "$work/empty.sbt" >"$work/empty.out" 2>"$work/log" || code=$?
+    [ "$code" -eq 4 ] || fail "$option of nothing: exit code $code"
+    grep -q '^nothing to check: ' "$work/empty.out" || fail "$option of nothing: $(cat "$work/empty.out")"
+done
+
+# An exact replay of a program that leaves something open points there; one that does not says nothing.
+for name in two-queues-raw two-queues-raw-twin; do
+    "$TRACESMITH" replay "$work/$name.sbt" >"$work/$name.out" 2>"$work/log" || true
+done
+if grep -q '^exact [0-9]*$' "$work/two-queues-raw.out"; then
+    grep -q -- '--hazards lists them' "$work/two-queues-raw.out" || fail "no hint: $(cat "$work/two-queues-raw.out")"
+fi
+! grep -q '^hint: ' "$work/two-queues-raw-twin.out" || fail "a hint of nothing: $(cat "$work/two-queues-raw-twin.out")"
+
+# What would run is listed, and what ran of a part.
+"$TRACESMITH" replay --mode dry-run "$work/double-buffer.sbt" >"$work/dry"
+"$TRACESMITH" replay --mode dry-run --json "$work/double-buffer.sbt" >"$work/dry.json"
+python3 - "$work/dry" "$work/dry.json" <<'PY' || fail "dry run"
+import json, sys
+lines = [l for l in open(sys.argv[1]) if l.startswith("command ")]
+answer = json.load(open(sys.argv[2]))
+commands = answer["commands"]
+assert len(lines) == len(commands) == answer["recording"]["commands"], (len(lines), len(commands))
+assert [c["command"] for c in commands] == list(range(len(commands)))
+assert sum(c["kernel"] is not None for c in commands) == answer["recording"]["kernels"]
+PY
+"$TRACESMITH" replay --mode partial --range 4..4 --json "$work/double-buffer.sbt" >"$work/part.json" 2>"$work/log" || true
+python3 -c 'import json, sys
+e = json.load(open(sys.argv[1]))["extent"]
+sys.exit(0 if e["asked"] == 1 <= e["ran"] < e["commands"] else str(e))' "$work/part.json" || fail "what ran of a part"

@@ -216,6 +216,41 @@ static void check_orders(const struct plan *plan, const struct model *model, uin
     assert_memory_equal(same, other, plan->order_count * sizeof *same);
 }
 
+// The plain way: who can come first, and how many orders the others have after it.
+static uint64_t count_plainly(const struct model *model, unsigned done) {
+    uint64_t count = 0;
+    if (done == (1u << model->count) - 1)
+        return 1;
+    for (unsigned i = 0; i < model->count; i++) {
+        bool ready = !(done >> i & 1);
+        for (unsigned j = 0; j < model->count && ready; j++)
+            ready = !model->before[j][i] || (done >> j & 1);
+        if (ready)
+            count += count_plainly(model, done | 1u << i);
+    }
+    return count;
+}
+
+// As many orders as there are, and all of them listed: legal, and each once.
+static void check_count(const struct plan *plan, const struct model *model) {
+    enum { COUNTED = 7, LISTED = 200 };
+    if (model->count > COUNTED)
+        return;
+    const uint64_t count = plan_count_orders(plan);
+    assert_int_equal(count, count_plainly(model, 0));
+    if (count > LISTED)
+        return;
+    uint32_t *orders = plan_list_orders(plan, count);
+    assert_non_null(orders);
+    for (uint64_t i = 0; i < count; i++) {
+        check_order(plan, model, orders + i * model->count, model->count);
+        for (uint64_t j = 0; j < i; j++)
+            assert_memory_not_equal(orders + i * model->count, orders + j * model->count,
+                                    model->count * sizeof *orders);
+    }
+    free(orders);
+}
+
 static void test_random(void **state) {
     struct random random = {20};
     unsigned with = 0;
@@ -237,6 +272,8 @@ static void test_random(void **state) {
         with += plan.hazard_count > 0;
         if (round % 16 == 0)
             check_orders(&plan, &model, round);
+        if (round % 4 == 0)
+            check_count(&plan, &model);
         plan_finish(&plan);
         for (size_t i = 0; i < made.process.count; i++)
             free(made.bytes[i]);
