@@ -257,7 +257,8 @@ const struct command recover_entry = {
         "itself was killed: the new file begins with what the recording had written before, and goes on with "
         "what it had not, so that everything the program had committed is there once. Neither the directory "
         "nor the file that was being written is changed, unless --output names that file: then the whole "
-        "trace takes its place.\n\n"
+        "trace takes its place. For a recording of another user, --output is required, and the file that was "
+        "being written is only read when it belongs to that user.\n\n"
         "Without an operand, lists the recordings that run or were left behind on this machine.",
     .operands_least = 0,
     .operands_most = 1,

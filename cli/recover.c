@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "progress.h"
@@ -119,6 +120,12 @@ static int recover_session(struct recovery *recovery, tsmith_capture_left *left)
     recovery->is_session = true;
     left->size = sizeof *left;
     tsmith_status status = tsmith_capture_look(recovery->from, left, &error);
+    if (status >= 0 && !recovery->to && left->user != (uint32_t)geteuid()) {
+        complain("the recording in %s belongs to user %" PRIu32
+                 ", who also chose where its trace is: name the file to write with --output",
+                 recovery->from, left->user);
+        return EXIT_USAGE;
+    }
     if (status >= 0 && !recovery->to)
         recovery->to = default_path_beside(left->output, &path);
     if (status >= 0 && !trace_may_replace(recovery->to)) {

@@ -128,7 +128,8 @@ typedef struct tsmith_capture_completion {
 
 // Writes one trace of everything that a recording committed, each event once: the whole frames of the file that it was
 // writing, and what is left in its session directory. `path` may be that very file: it is replaced when the new one is
-// whole. Nothing else is changed, and doing it again gives the same bytes. TRUNCATED: what was readable is written.
+// whole. The file that was being written is only read when it is a regular file of the session directory's owner. Nothing
+// else is changed, and doing it again gives the same bytes. TRUNCATED: what was readable is written.
 // `keep_going` as for tsmith_pump.
 TSMITH_API tsmith_status tsmith_capture_complete(const char *directory, const char *path,
                                                  int (*keep_going)(void *context), void *context,
@@ -144,6 +145,8 @@ typedef struct tsmith_capture_left {
     int collected;            // the collector is alive
     int64_t started_realtime; // ns of CLOCK_REALTIME; 0: not known
     uint64_t bytes;           // memory (or disk) that it takes
+    // The user id of its owner. `output` and `command` are that user's word: do not write to `output` for another user.
+    uint32_t user;
 } tsmith_capture_left;
 
 TSMITH_API tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *out,

@@ -254,14 +254,20 @@ typedef enum tsmith_direction {
     X(NO_STACK, 14, "no_stack", "a call was recorded without its call stack: there was no room for it")      \
     X(PARTIAL_STACK, 15, "partial_stack",                                                                    \
       "a call stack does not reach the outermost function: code that nothing describes, or another stack")   \
-    X(THINNED, 16, "thinned", "passed over so that recording costs no more than was allowed")
+    X(THINNED, 16, "thinned", "passed over so that recording costs no more than was allowed")                \
+    X(INTERRUPTED, 17, "interrupted",                                                                        \
+      "emitted by a signal handler while its thread was inside another emission")                            \
+    X(BLOCK_TIMEOUT, 18, "block_timeout",                                                                    \
+      "under the policy block, the collector made no room within the time allowed")                          \
+    X(FILES_DAMAGED, 19, "files_damaged",                                                                    \
+      "the shared files of a process were truncated or overwritten while it was recorded")
 
 typedef enum tsmith_reason {
     TSMITH_REASON_NONE = 0,
 #define TSMITH_REASON_ENUM(NAME, number, name, doc) TSMITH_REASON_##NAME = number,
     TSMITH_REASON_TABLE(TSMITH_REASON_ENUM)
 #undef TSMITH_REASON_ENUM
-        TSMITH_REASON_LIMIT = 17
+        TSMITH_REASON_LIMIT = 20
 } tsmith_reason;
 
 // One row of the field table (a dynamic field is described by the dictionary in the same form).

@@ -14,6 +14,16 @@
 // Emitting takes no lock and makes no system call: the first emission of a thread maps its ring. A NULL
 // session makes every emission a no-op, so that call sites need no condition. Emitting while another thread
 // stops the session is counted, not undefined.
+//
+// fork: the session stays the parent's. A forked child may emit: its events are in the parent's file, as those of a
+// process of its own, if they came before the parent stopped the session. tsmith_session_stop in the child ends only the
+// child's emissions and returns TSMITH_ERROR_STATE; the parent's session and file are untouched.
+//
+// Signal handlers: the four emissions below (range_begin, range_end, mark, count), and tsmith_emit with a combination of
+// fields that was used before, may be called in a signal handler of a thread that has emitted before. A handler that
+// interrupts an emission of its own thread cannot record: that event is counted in the loss ledger as "interrupted". A
+// handler must not leave such an emission with longjmp: its thread would then record nothing more, and count every event.
+// Every other function takes locks or allocates, and must not be called in a signal handler.
 #ifndef TRACESMITH_SESSION_H
 #define TRACESMITH_SESSION_H
 
@@ -52,7 +62,7 @@ typedef struct tsmith_session_statistics {
 TSMITH_API tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith_session **out,
                                               tsmith_error *error);
 // Drains every ring, finishes the file and frees the session. `statistics` may be NULL. The session is gone
-// even when this fails (a full disk): what was written stays readable.
+// even when this fails (a full disk): what was written stays readable. STATE in a forked child (see above).
 TSMITH_API tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statistics *statistics,
                                              tsmith_error *error);
 // Live figures; exact only after the stop.

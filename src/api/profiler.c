@@ -151,8 +151,16 @@ static tsmith_status set_environment(tsmith_profiler *profiler, const tsmith_cap
 
 // ---- the source
 
+// What is recorded is taken by one process: in a forked child the rings are those of the parent.
+static tsmith_status refuse_child(tsmith_error *error) {
+    return status_set(error, TSMITH_ERROR_STATE,
+                      "the profiler belongs to the process that created it, not to a forked child");
+}
+
 static tsmith_status events_next(void *self, const tsmith_batch **out, tsmith_error *error) {
     tsmith_profiler *profiler = self;
+    if (session_directory_is_of_parent(&profiler->directory))
+        return refuse_child(error);
     collector_set_settling(profiler->collector, !profiler->recording);
     tsmith_status status = collector_next(profiler->collector, out, error);
     if (status == TSMITH_AGAIN) {
@@ -252,6 +260,8 @@ static void tell_agents(int on) {
 }
 
 tsmith_status tsmith_profiler_start(tsmith_profiler *profiler, tsmith_error *error) {
+    if (session_directory_is_of_parent(&profiler->directory))
+        return refuse_child(error);
     if (profiler->recording)
         return status_set(error, TSMITH_ERROR_STATE, "the profiler is recording already");
     profiler->recording = true;
@@ -261,6 +271,8 @@ tsmith_status tsmith_profiler_start(tsmith_profiler *profiler, tsmith_error *err
 }
 
 tsmith_status tsmith_profiler_stop(tsmith_profiler *profiler, tsmith_error *error) {
+    if (session_directory_is_of_parent(&profiler->directory))
+        return refuse_child(error);
     if (!profiler->recording)
         return status_set(error, TSMITH_ERROR_STATE, "the profiler is not recording");
     tell_agents(0);
@@ -274,7 +286,8 @@ tsmith_source *tsmith_profiler_events(tsmith_profiler *profiler) {
 }
 
 void tsmith_profiler_destroy(tsmith_profiler *profiler) {
-    if (!profiler)
+    // A forked child has a copy; all that it stands for is the parent's.
+    if (!profiler || session_directory_is_of_parent(&profiler->directory))
         return;
     session_directory_end(&profiler->directory);
     finish(profiler);

@@ -70,7 +70,7 @@ static tsmith_status carry_file(struct sbt_writer *writer, uint32_t process, int
     struct frames frames = {.writer = writer, .process = process};
     struct stat status;
     tsmith_status result = TSMITH_OK;
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode))
         result = status_set_errno(error, "the recording %s cannot be read", name);
     else if (status.st_size > 0) {

@@ -97,10 +97,22 @@ static void open_file(struct completion *completion) {
     const char *path = recovery_control(completion->recovery)->output;
     tsmith_capture_completion *out = completion->out;
     struct sbt_tail tail;
+    struct stat status;
     tsmith_error error;
     char why[sizeof out->note];
     if (!path[0])
         return;
+    // The control file says which file it was, and the recorded program can write to that. A file of another user than
+    // the recording's is not opened: whoever recovers may be allowed to read what the recording's user is not.
+    if (lstat(path, &status) == 0 &&
+        (!S_ISREG(status.st_mode) || status.st_uid != recovery_user(completion->recovery))) {
+        snprintf(why, sizeof why,
+                 "the file that was being written is left out: %.400s is not a file of the "
+                 "user who made the recording",
+                 path);
+        leave_file(completion, why);
+        return;
+    }
     if (sbt_continue_open(path, &completion->file, &tail, &error)) {
         snprintf(why, sizeof why, "the file that was being written is left out: %.400s", error.message);
         leave_file(completion, why);

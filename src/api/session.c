@@ -34,6 +34,12 @@
 enum { SHAPE_BEGIN = 1, SHAPE_END = 2, SHAPE_MARK = 3, SHAPE_COUNT = 4, SHAPES_FIXED = 4 };
 enum { SHAPES_MAX = RECORD_MAX_SHAPES };
 
+// Making a shape takes shapes_lock, then the channel's lock. Over a fork it is held, so that a child finds it free.
+static pthread_mutex_t shapes_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+// This thread is making a shape: a signal handler on it must not wait for the lock.
+static __thread volatile sig_atomic_t making_shape __attribute__((tls_model("initial-exec")));
+
 static const long FIRST_NAP = 250000; // ns
 static const long LONGEST_NAP = 4000000;
 
@@ -68,6 +74,7 @@ struct tsmith_session {
     tsmith_session *next; // of the retired ones
     pthread_mutex_t lock; // of what follows
     tsmith_session_statistics live;
+    pid_t owner; // the process that started it
     struct emit_shape
         *_Atomic shapes;          // SHAPES_MAX, from the first tsmith_emit on; read without the lock up to
     _Atomic uint32_t shape_count; // shape_count
@@ -146,7 +153,23 @@ static uint16_t find_shape(const tsmith_session *session, const struct emit_shap
     return 0;
 }
 
-static uint16_t make_shape(tsmith_session *session, struct emit_shape *wanted) {
+static void lock_shapes(void) {
+    making_shape = 1;
+    pthread_mutex_lock(&shapes_lock);
+}
+
+static void unlock_shapes(void) {
+    pthread_mutex_unlock(&shapes_lock);
+    making_shape = 0;
+}
+
+// Registered after the channel's handlers, so that it runs before them: the order of the locks.
+static void prepare_forks(void) {
+    pthread_atfork(lock_shapes, unlock_shapes, unlock_shapes);
+}
+
+// 0 with the reason when there is none.
+static uint16_t make_shape(tsmith_session *session, struct emit_shape *wanted, tsmith_reason *why) {
     struct record_shape shape = {.kind = wanted->kind,
                                  .role = RECORD_EVENT,
                                  .subject = wanted->has_track ? RECORD_SUBJECT_TRACK : RECORD_SUBJECT_NAME};
@@ -158,7 +181,10 @@ static uint16_t make_shape(tsmith_session *session, struct emit_shape *wanted) {
             (struct record_field){TSMITH_FIELD_NAME, RECORD_STRING | RECORD_ZERO_IS_NONE, 0};
     for (uint8_t i = 0; i < wanted->count; i++)
         emit_field(wanted->fields[i], &shape.fields[shape.field_count++]);
-    pthread_mutex_lock(&session->lock);
+    *why = making_shape ? TSMITH_REASON_INTERRUPTED : TSMITH_REASON_TABLE_FULL;
+    if (making_shape)
+        return 0;
+    lock_shapes();
     uint16_t id = find_shape(session, wanted); // another thread may have been quicker
     uint32_t count = atomic_load_explicit(&session->shape_count, memory_order_relaxed);
     struct emit_shape *shapes = atomic_load_explicit(&session->shapes, memory_order_relaxed);
@@ -169,7 +195,7 @@ static uint16_t make_shape(tsmith_session *session, struct emit_shape *wanted) {
         shapes[count] = *wanted;
         atomic_store_explicit(&session->shape_count, count + 1, memory_order_release);
     }
-    pthread_mutex_unlock(&session->lock);
+    unlock_shapes();
     return id;
 }
 
@@ -194,11 +220,12 @@ void tsmith_emit(tsmith_session *session, tsmith_kind kind, uint32_t track, uint
         words[count++] = values[i].bits;
         wanted.signature = wanted.signature * 31 + values[i].field;
     }
+    tsmith_reason why;
     uint16_t shape = find_shape(session, &wanted);
     if (shape == 0)
-        shape = make_shape(session, &wanted);
+        shape = make_shape(session, &wanted, &why);
     if (shape == 0) {
-        channel_lose(session->channel, TSMITH_REASON_TABLE_FULL, 1);
+        channel_lose(session->channel, why, 1);
         return;
     }
     struct ring *ring = channel_ring(session->channel);
@@ -365,6 +392,7 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
         goto fail;
     }
     pthread_mutex_init(&session->lock, NULL);
+    session->owner = getpid();
     session->collecting = collecting;
     const tsmith_capture_options capture = {.size = sizeof capture,
                                             .buffer_bytes = chosen.buffer_bytes,
@@ -382,6 +410,7 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
     }
     if (!status)
         status = open_channel(session, error);
+    pthread_once(&fork_once, prepare_forks);
     if (!status) {
         capture_describe(collecting->collector, &collecting->directory);
         collecting->started = clock_trace_now();
@@ -422,6 +451,19 @@ static void retire(tsmith_session *session) {
     pthread_mutex_unlock(&retired_lock);
 }
 
+// The thread that collects, the file and the session directory are the parent's, which goes on. What the child emitted
+// is in the parent's session, as that of a process of its own.
+static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_statistics *statistics,
+                                   tsmith_error *error) {
+    channel_close(session->channel);
+    if (statistics)
+        memset(statistics, 0, sizeof *statistics);
+    return status_set(error, TSMITH_ERROR_STATE,
+                      "the session belongs to process %d, which started it; in a forked child only the "
+                      "emissions of the child end",
+                      (int)session->owner);
+}
+
 tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statistics *statistics,
                                   tsmith_error *error) {
     if (!session) {
@@ -429,6 +471,8 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
             memset(statistics, 0, sizeof *statistics);
         return TSMITH_OK;
     }
+    if (session->owner != getpid())
+        return stop_in_child(session, statistics, error);
     struct collecting *collecting = session->collecting;
     // In this order: no new emission, nobody waits for room any more, then the last drain.
     channel_close(session->channel);
@@ -449,7 +493,7 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
 
 void tsmith_session_statistics_get(const tsmith_session *session, tsmith_session_statistics *out) {
     memset(out, 0, sizeof *out);
-    if (!session)
+    if (!session || session->owner != getpid()) // a forked child: the lock may be held by a thread it has not
         return;
     pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&session->lock; // changes nothing a caller sees
     pthread_mutex_lock(lock);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/host_clock.h"
@@ -173,7 +174,7 @@ static tsmith_status open_log(tsmith_xray *xray, const char *log, const char *bi
     snprintf(path, sizeof path, "%s/%s", xray->directory, log);
     const struct xray_session session = {to_time, xray, xray->buffers};
     const struct import_place place = {
-        .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), .owned = true, .name = path};
+        .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), .owned = true, .name = path};
     if (place.fd < 0)
         return status_set_errno(&xray->error, "%s cannot be read", path);
     if (!xray_is(&place)) {
@@ -237,6 +238,11 @@ bool xray_open_left(const char *directory, tsmith_xray **out) {
         xray->link = link_in(directory);
     const ssize_t length = xray && xray->link ? readlink(xray->link, target, sizeof target) : -1;
     if (length > 0 && (size_t)length < sizeof target)
+        target[length] = '\0';
+    // The link is the word of whoever can write to the session directory.
+    struct stat folder, session;
+    if (length > 0 && (size_t)length < sizeof target && lstat(target, &folder) == 0 &&
+        S_ISDIR(folder.st_mode) && stat(directory, &session) == 0 && folder.st_uid == session.st_uid)
         xray->directory = strndup(target, (size_t)length);
     if (xray && !xray->directory) {
         tsmith_xray_destroy(xray);

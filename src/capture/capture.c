@@ -150,6 +150,9 @@ static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_erro
     struct tsmith_capture *capture = self;
     int64_t begun = clock_trace_now();
     struct timespec nap = {.tv_nsec = FIRST_NAP};
+    if (session_directory_is_of_parent(&capture->directory))
+        return status_set(error, TSMITH_ERROR_STATE,
+                          "the capture belongs to the process that created it, not to a forked child");
     for (;;) {
         if (capture->drained)
             return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
@@ -368,7 +371,8 @@ const char *tsmith_capture_directory(const tsmith_capture *capture) {
 }
 
 void tsmith_capture_destroy(tsmith_capture *capture) {
-    if (!capture)
+    // A forked child has a copy; all that it stands for is the parent's.
+    if (!capture || session_directory_is_of_parent(&capture->directory))
         return;
     sampler_stop(&capture->sampler);
     session_directory_end(&capture->directory);

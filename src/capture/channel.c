@@ -34,6 +34,22 @@ static _Atomic uint64_t last_id;
 
 static const uint32_t RING_BACKOFF = 1024; // calls
 
+// ---- locks
+
+// Every lock of a channel is taken through these. A signal handler that emits while its thread has one, or waits for
+// one, sees `inside` and is refused: it would wait for its own thread.
+static void lock(struct channel *channel) {
+    channel_here.inside++;
+    atomic_signal_fence(memory_order_seq_cst);
+    pthread_mutex_lock(&channel->lock);
+}
+
+static void unlock(struct channel *channel) {
+    pthread_mutex_unlock(&channel->lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    channel_here.inside--;
+}
+
 // ---- threads
 
 // Under the channel's lock. The ring is the calling thread's.
@@ -56,9 +72,9 @@ static void thread_end(void *unused) {
     while (owner) {
         struct ring_owner *next = owner->next;
         struct channel *channel = owner->channel;
-        pthread_mutex_lock(&channel->lock);
+        lock(channel);
         ring_part(owner);
-        pthread_mutex_unlock(&channel->lock);
+        unlock(channel);
         owner = next;
     }
 }
@@ -69,13 +85,13 @@ static void drop_stale_rings(void) {
     while (*at) {
         struct ring_owner *owner = *at;
         struct channel *channel = owner->channel;
-        pthread_mutex_lock(&channel->lock);
+        lock(channel);
         bool stale = owner->channel_id != atomic_load(&channel->gate.id);
         if (stale) {
             *at = owner->next;
             ring_part(owner);
         }
-        pthread_mutex_unlock(&channel->lock);
+        unlock(channel);
         if (!stale)
             at = &owner->next;
     }
@@ -84,6 +100,7 @@ static void drop_stale_rings(void) {
 // ---- fork
 
 static void before_fork(void) {
+    channel_here.inside++;
     pthread_mutex_lock(&registry_lock);
     for (struct channel *channel = registry; channel; channel = channel->next)
         if (!channel->not_in_children)
@@ -95,6 +112,7 @@ static void after_fork_parent(void) {
         if (!channel->not_in_children)
             pthread_mutex_unlock(&channel->lock);
     pthread_mutex_unlock(&registry_lock);
+    channel_here.inside--;
 }
 
 static void after_fork_child(void) {
@@ -307,14 +325,21 @@ static void revive(struct channel *channel) {
 }
 
 bool channel_lock(struct channel *channel) {
-    pthread_mutex_lock(&channel->lock);
+    if (channel_here.inside) {
+        channel_here.inside++;
+        return false;
+    }
+    lock(channel);
     if (channel->state == CHANNEL_FORKED)
         revive(channel);
     return channel->state == CHANNEL_OPEN;
 }
 
 void channel_unlock(struct channel *channel) {
-    pthread_mutex_unlock(&channel->lock);
+    if (channel_here.inside == 1)
+        unlock(channel);
+    else
+        channel_here.inside--;
 }
 
 void channel_not_in_children(struct channel *channel) {
@@ -326,7 +351,7 @@ void channel_not_in_children(struct channel *channel) {
 void channel_close(struct channel *channel) {
     if (!channel)
         return;
-    pthread_mutex_lock(&channel->lock);
+    lock(channel);
     if (channel->state == CHANNEL_OPEN) {
         // The calling thread's ring is handed over; those of others stay as they are and are read up to what
         // they have committed: their threads may be writing right now.
@@ -340,7 +365,7 @@ void channel_close(struct channel *channel) {
     } else if (channel->state == CHANNEL_FORKED) {
         channel->state = CHANNEL_DEAD; // never used in this process: the files are the parent's
     }
-    pthread_mutex_unlock(&channel->lock);
+    unlock(channel);
 }
 
 static void retire(struct channel *channel) {
@@ -357,7 +382,7 @@ static void retire(struct channel *channel) {
 }
 
 void channel_detach(struct channel *channel) {
-    pthread_mutex_lock(&channel->lock);
+    lock(channel);
     bool first = channel->state == CHANNEL_CLOSED && !channel->detached;
     if (first) {
         channel->detached = true;
@@ -376,7 +401,7 @@ void channel_detach(struct channel *channel) {
         free(channel->directory);
         channel->directory = NULL;
     }
-    pthread_mutex_unlock(&channel->lock);
+    unlock(channel);
     if (first)
         retire(channel);
 }
@@ -477,7 +502,9 @@ uint32_t channel_thread(struct channel *channel, uint32_t tid) {
 
 static struct ring *make_ring(struct channel *channel) {
     struct ring *ring = NULL;
+    channel_here.inside++;
     drop_stale_rings();
+    channel_here.inside--;
     if (!channel_lock(channel))
         goto done;
     uint64_t id = atomic_load(&channel->gate.id);
@@ -495,7 +522,11 @@ static struct ring *make_ring(struct channel *channel) {
         channel->threads++;
         pthread_setspecific(thread_key, channel); // any value: it makes thread_end run
     }
+    // A signal handler must not find the id of one channel with the ring of another.
+    channel_here.id = 0;
+    atomic_signal_fence(memory_order_seq_cst);
     channel_here.ring = ring;
+    atomic_signal_fence(memory_order_seq_cst);
     channel_here.id = id;
 done:
     channel_unlock(channel);
@@ -505,8 +536,11 @@ done:
 struct ring *channel_ring_slow(struct channel *channel) {
     int saved = errno;
     struct ring *ring = NULL;
+    tsmith_reason reason = TSMITH_REASON_NO_MEMORY;
     if (atomic_load_explicit(&channel->gate.id, memory_order_relaxed) == CHANNEL_CLOSED_ID) {
         // Late: nothing to make.
+    } else if (channel_here.inside > 0) {
+        reason = TSMITH_REASON_INTERRUPTED; // in a signal handler
     } else if (channel_here.backoff > 0) {
         channel_here.backoff--;
     } else {
@@ -514,7 +548,7 @@ struct ring *channel_ring_slow(struct channel *channel) {
         channel_here.backoff = ring ? 0 : RING_BACKOFF;
     }
     if (!ring)
-        channel_lose(channel, TSMITH_REASON_NO_MEMORY, 1);
+        channel_lose(channel, reason, 1);
     errno = saved;
     return ring;
 }

@@ -105,6 +105,7 @@ struct channel_here {
     struct ring *ring;
     struct ring_owner *owners; // all rings of this thread
     uint32_t backoff;          // calls to let go after a ring could not be made
+    uint32_t inside;           // calls under way on this thread that hold a lock of a channel
 };
 // initial-exec: an access is one instruction and can never allocate; small enough for the room libc keeps for
 // libraries that are loaded late.

@@ -62,7 +62,8 @@ struct channel {
 static_assert(offsetof(struct channel, gate) == 0, "channel_ring looks at the gate first");
 
 // Locks, and gives a forked child its own files first. False when nothing is recorded any more; unlock in any
-// case.
+// case. Also false, without the lock, in a signal handler that interrupted a call of its own thread which has a lock: the
+// thread would wait for itself.
 bool channel_lock(struct channel *channel);
 void channel_unlock(struct channel *channel);
 

@@ -44,7 +44,7 @@ static bool says_stopped(const uint8_t *bytes, size_t length) {
 static bool stopped(int directory, const char *name, int64_t *since) {
     uint8_t bytes[LAST_BYTES];
     struct stat status;
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     ssize_t got = -1;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
         got = pread(fd, bytes, sizeof bytes, status.st_size > LAST_BYTES ? status.st_size - LAST_BYTES : 0);

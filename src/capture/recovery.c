@@ -54,6 +54,10 @@ const struct layout_control *recovery_control(const struct recovery *recovery) {
     return recovery->directory.control;
 }
 
+uid_t recovery_user(const struct recovery *recovery) {
+    return recovery->directory.user;
+}
+
 uint32_t recovery_processes(const struct recovery *recovery) {
     uint32_t unclear;
     return session_processes_alive(recovery->directory.path, &unclear);
@@ -186,6 +190,7 @@ tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *ou
     const struct layout_control *control = session.control;
     memcpy(found.output, control->output, sizeof found.output);
     memcpy(found.command, control->command, sizeof found.command);
+    found.user = session.user;
     found.collector_pid = atomic_load(&control->collector_pid);
     found.started_realtime = control->started_realtime;
     found.bytes = session_directory_bytes(&session);

@@ -16,6 +16,8 @@ tsmith_status recovery_open(const char *directory, struct recovery **out, tsmith
 // A source gives it up to recovery_source.
 void recovery_close(struct recovery *recovery);
 const struct layout_control *recovery_control(const struct recovery *recovery);
+// Whose recording it is.
+uid_t recovery_user(const struct recovery *recovery);
 // Processes alive that record into it.
 uint32_t recovery_processes(const struct recovery *recovery);
 

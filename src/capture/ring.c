@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "capture/channel.h"
 #include "capture/ring_pool.h"
 #include "tracesmith/capture.h"
 
@@ -186,6 +187,15 @@ static uint64_t *drop(struct ring_owner *owner, tsmith_reason reason) {
     atomic_store_explicit(&owner->slot->reason, (uint32_t)reason, memory_order_relaxed);
     atomic_store_explicit(&owner->slot->last, tick_now(owner), memory_order_relaxed);
     atomic_store_explicit(&owner->slot->ordinal, owner->ordinal, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&owner->ring.busy, false, memory_order_relaxed);
+    return NULL;
+}
+
+// The ordinals of the ring are in use by the interrupted emission, so the channel counts: with atomic additions, which
+// are safe in a signal handler.
+uint64_t *ring_refuse(struct ring *ring) {
+    channel_lose(ring->owner->channel, TSMITH_REASON_INTERRUPTED, 1);
     return NULL;
 }
 

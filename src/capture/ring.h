@@ -35,6 +35,7 @@ struct ring {
     uint64_t *limit;             // end of the sub-buffer being written
     _Atomic uint64_t *committed; // of that sub-buffer: bytes of whole records; [1]: how many records
     uint64_t *base;              // its first word
+    _Atomic bool busy;           // the thread is between reserve and commit, or in the slow path
     bool tick_is_tsc;
     struct ring_owner *owner; // the rest, for the slow path
 };
@@ -42,6 +43,8 @@ struct ring {
 // The slow path: hands the sub-buffer over and opens the next, or applies the overflow policy. NULL when the
 // record is dropped (and counted).
 uint64_t *ring_reserve_slow(struct ring *ring, uint32_t words);
+// A signal handler emits while its own thread is inside an emission: NULL, and the record is counted as interrupted.
+uint64_t *ring_refuse(struct ring *ring);
 
 // Counts a record before it is written: whoever finds the file after a crash sees from the count that there was one.
 static inline void ring_count(struct ring *ring) {
@@ -52,8 +55,13 @@ static inline void ring_count(struct ring *ring) {
 }
 
 // Room for a record of `words` words (head included, at most RECORD_MAX_WORDS); NULL when it is dropped. What is
-// reserved must be committed: between the two the owner only stores.
+// reserved must be committed: between the two the owner only stores. A signal handler may call it at any moment: `busy`
+// is set before the cursor is read, so a handler either finds it set and is refused, or finishes its record first.
 static inline uint64_t *ring_reserve(struct ring *ring, uint32_t words) {
+    if (__builtin_expect(atomic_load_explicit(&ring->busy, memory_order_relaxed), 0))
+        return ring_refuse(ring);
+    atomic_store_explicit(&ring->busy, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
     uint64_t *at = ring->cursor;
     if (__builtin_expect((uint64_t)(ring->limit - at) < words, 0))
         return ring_reserve_slow(ring, words);
@@ -65,6 +73,8 @@ static inline void ring_commit(struct ring *ring, uint32_t words) {
     ring->cursor += words;
     atomic_store_explicit(ring->committed, (uint64_t)((char *)ring->cursor - (char *)ring->base),
                           memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&ring->busy, false, memory_order_relaxed);
 }
 
 // ---- the life of a ring (used by channel.c)

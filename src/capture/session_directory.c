@@ -127,6 +127,7 @@ tsmith_status session_directory_create(struct session_directory *directory,
         memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
     memset(directory, 0, sizeof *directory);
     directory->fd = -1;
+    directory->owner = getpid();
     if (!tsmith_overflow_name(chosen.overflow))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no overflow policy %d",
                           (int)chosen.overflow);
@@ -142,10 +143,16 @@ tsmith_status session_directory_create(struct session_directory *directory,
     return status;
 }
 
-// The control file as a private copy: nothing changes it while it is read, whatever size it pretends to be.
-static struct layout_control *copy_control(int directory) {
+// The control file as a private copy: nothing changes it while it is read, whatever size it pretends to be. NULL when
+// there is none, or it is not of the user whose directory it is.
+static struct layout_control *copy_control(int directory, uid_t user) {
     const size_t bytes = sizeof(struct layout_control);
+    struct stat status;
     int fd = openat(directory, LAYOUT_CONTROL_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_uid != user)) {
+        close(fd);
+        fd = -1;
+    }
     if (fd < 0)
         return NULL;
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -215,10 +222,14 @@ tsmith_status session_directory_look(struct session_directory *directory, const 
     directory->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory->fd < 0)
         return status_set_errno(error, "cannot open the session directory %s", path);
-    directory->control = copy_control(directory->fd);
+    struct stat info;
+    if (fstat(directory->fd, &info) == 0) {
+        directory->user = info.st_uid;
+        directory->control = copy_control(directory->fd, info.st_uid);
+    }
     if (!directory->control)
         status = status_set(error, TSMITH_ERROR_FORMAT,
-                            "%s is not a session directory: it has no control file", path);
+                            "%s is not a session directory: it has no control file of its owner", path);
     else
         status = check_control(directory, error);
     if (status) {
@@ -263,8 +274,12 @@ void session_directory_set_command(struct session_directory *directory, const ch
     directory->control->command[length] = '\0';
 }
 
+bool session_directory_is_of_parent(const struct session_directory *directory) {
+    return directory->owner && directory->owner != getpid();
+}
+
 void session_directory_end(struct session_directory *directory) {
-    if (!directory->control || directory->private_copy)
+    if (!directory->control || directory->private_copy || session_directory_is_of_parent(directory))
         return;
     atomic_store(&directory->control->armed, 0);
     atomic_store(&directory->control->state, LAYOUT_SESSION_CLOSED);
@@ -317,16 +332,25 @@ uint64_t session_directory_bytes(const struct session_directory *directory) {
 static void remove_logs(const struct session_directory *directory) {
     static const char ours[] = "/tracesmith-xray-";
     char path[4096];
-    struct stat status;
+    struct stat status, session;
     const ssize_t length = readlinkat(directory->fd, LAYOUT_LOGS_NAME, path, sizeof path - 1);
     if (length <= 0)
         return;
     path[length] = '\0';
     const char *name = strrchr(path, '/');
-    if (!name || strncmp(name, ours, sizeof ours - 1) != 0 || lstat(path, &status) ||
-        !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
+    if (!name || strncmp(name, ours, sizeof ours - 1) != 0)
         return;
-    DIR *folder = opendir(path);
+    // The link is the word of whoever can write to the session directory: only a folder of the same user is believed.
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &status) || fstat(directory->fd, &session) || status.st_uid != geteuid() ||
+        session.st_uid != geteuid()) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    DIR *folder = fdopendir(fd);
+    if (!folder)
+        close(fd);
     for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder))
         if (entry->d_name[0] != '.')
             unlinkat(dirfd(folder), entry->d_name, 0);
@@ -336,6 +360,10 @@ static void remove_logs(const struct session_directory *directory) {
 }
 
 void session_directory_remove(struct session_directory *directory) {
+    if (session_directory_is_of_parent(directory)) {
+        session_directory_close(directory);
+        return;
+    }
     remove_logs(directory);
     DIR *listing = list(directory);
     // Its control file and its journal last: what there still is of it until then can be told from the file.

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "capture/layout.h"
 #include "tracesmith/capture.h"
@@ -13,6 +14,8 @@ struct session_directory {
     char path[4096];
     int fd;
     struct layout_control *control; // mapped whole
+    uid_t user;                     // whose it is: of the directory and of its control file
+    pid_t owner; // the process that made it; a forked child of it changes nothing. 0: not made here
     bool
         private_copy; // recover: nothing in the directory is changed, but for the final comparison of the clocks
 };
@@ -31,6 +34,8 @@ tsmith_status session_directory_look(struct session_directory *directory, const 
 // Opens one whose collector is gone. BUSY when it is not gone.
 tsmith_status session_directory_open(struct session_directory *directory, const char *path,
                                      tsmith_error *error);
+// Whether this process is a forked child of the one that made it.
+bool session_directory_is_of_parent(const struct session_directory *directory);
 // Tells the recording side that it is over.
 void session_directory_end(struct session_directory *directory);
 void session_directory_close(struct session_directory *directory);

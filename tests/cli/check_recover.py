@@ -93,6 +93,33 @@ def check_no_start(session, directory):
     shutil.rmtree(root)
 
 
+def check_other_user(session, path, directory):
+    """Root recovers a recording of another user: nothing is read or written where that user's control file says."""
+    other = 65534
+    if os.geteuid() != 0:
+        print("not root: recovering another user's recording is not tried")
+        return
+    copy = os.path.join(directory, "other")
+    shutil.copytree(session, copy, symlinks=True)
+    os.chown(copy, other, other)
+    before = content(path)
+    to = os.path.join(directory, "other.sbt")
+    done = run("recover", copy, "-o", to, code=3)
+    check(b"control file of its owner" in done.stderr, "a control file of somebody else is not believed")
+    for name in os.listdir(copy):
+        os.lchown(os.path.join(copy, name), other, other)
+    done = run("recover", copy, code=2)
+    check(b"--output" in done.stderr and b"%d" % other in done.stderr, "another user's recording needs --output")
+    check(not os.path.exists(os.path.join(directory, "t.recovered.sbt")), "nothing was written beside the named file")
+    done = run("recover", copy, "-o", to, code=3)
+    check(b"left out" in done.stderr and content(path) == before, "the file it names is not that user's: not read")
+    os.chown(path, other, other)
+    run("recover", copy, "-o", to)
+    os.chown(path, 0, 0)
+    shutil.rmtree(copy)
+    os.unlink(to)
+
+
 def main():
     if not os.access(LOOP, os.X_OK):
         skip("no OpenCL test programs")
@@ -107,6 +134,7 @@ def main():
         check(session.encode() in run("recover").stdout, "also for people")
         check_said_commands(session, directory)
         check_no_start(session, directory)
+        check_other_user(session, path, directory)
         before = content(path)
         answer = json.loads(run("recover", "--json", session).stdout)
         recovered = os.path.join(directory, "t.recovered.sbt")
