@@ -14,6 +14,7 @@
 #include "import/perfetto.h"
 #include "import/rocprof.h"
 #include "import/xctrace.h"
+#include "import/xplane.h"
 #include "import/xray.h"
 
 // A source around a Chrome trace.
@@ -74,6 +75,33 @@ static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *er
     }
 }
 
+// ---- formats that are read by a stream of bytes and are no JSON
+
+struct format {
+    const char *name;
+    bool (*is)(struct input *input); // looks at what the whole structure says, not only at the first bytes
+    tsmith_status (*open)(struct input *input, char *name, tsmith_source **out, tsmith_error *error);
+};
+
+// The format of the input, NULL when it is none of these. An input that could be two of them is read as neither.
+static tsmith_status find_format(struct input *input, const char *name, const struct format **out,
+                                 tsmith_error *error) {
+    static const struct format formats[] = {{"a Perfetto trace", pf_is, pf_open_input},
+                                            {"an XPlane trace", xplane_is, xplane_open},
+                                            {"an xctrace export", xctrace_is, xctrace_open}};
+    *out = NULL;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (!formats[i].is(input))
+            continue;
+        if (*out)
+            return status_set(error, TSMITH_ERROR_FORMAT,
+                              "%s: could be %s or %s; its content does not say which", name, (*out)->name,
+                              formats[i].name);
+        *out = &formats[i];
+    }
+    return TSMITH_OK;
+}
+
 // The program that wrote the trace, for formats that leave names there.
 static const char *binary_of(const tsmith_import_options *options) {
     if (options && options->size >= offsetof(tsmith_import_options, binary) + sizeof options->binary &&
@@ -106,13 +134,12 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
                                       place->first_size, error);
     if (status != TSMITH_OK)
         goto fail;
-    if (pf_is(&chrome->input)) {
-        status = pf_open_input(&chrome->input, importer->name, out, error); // takes over both
-        free(importer);
-        return status;
-    }
-    if (xctrace_is(&chrome->input)) {
-        status = xctrace_open(&chrome->input, importer->name, out, error); // the same
+    const struct format *format;
+    status = find_format(&chrome->input, importer->name, &format, error);
+    if (status != TSMITH_OK)
+        goto fail;
+    if (format) {
+        status = format->open(&chrome->input, importer->name, out, error); // takes over both
         free(importer);
         return status;
     }

@@ -20,6 +20,7 @@ enum packing { PLAIN, GZIP, ZSTD };
 struct input_decoder {
     int fd;
     bool owned;
+    bool from_start; // of the file
     bool file_ended;
     bool between; // zstd, gzip: at the end of a frame or member, where the file may end
     bool padding; // gzip: zeros follow the last member
@@ -261,6 +262,7 @@ tsmith_status input_open(struct input *input, int fd, bool owned, const char *na
     }
     *decoder = (struct input_decoder){
         .fd = fd, .owned = owned, .name = name, .capacity = FIRST_WINDOW, .left = size_left(fd)};
+    decoder->from_start = !first_size && lseek(fd, 0, SEEK_CUR) == 0;
     if (first_size) {
         memcpy(input->window, first, first_size);
         input->end = first_size;
@@ -278,6 +280,15 @@ fail:
         (void)close(fd);
     input_close(input);
     return status;
+}
+
+int input_take_file(struct input *input, bool *owned) {
+    struct input_decoder *decoder = input->decoder;
+    if (decoder->packing != PLAIN || decoder->left == UINT64_MAX || !decoder->from_start)
+        return -1;
+    *owned = decoder->owned;
+    decoder->owned = false;
+    return decoder->fd;
 }
 
 void input_close(struct input *input) {

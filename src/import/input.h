@@ -33,6 +33,9 @@ struct input {
 tsmith_status input_open(struct input *input, int fd, bool owned, const char *name, const void *first,
                          size_t first_size, tsmith_error *error);
 void input_close(struct input *input);
+// The descriptor of a file that is not compressed and was opened at its beginning, for who reads it here and there: it then
+// belongs to the caller if it was owned. -1 of any other input.
+int input_take_file(struct input *input, bool *owned);
 
 // Reads on, of a file as much as it had when it was opened: keeps what is from `begin`, moving it to the front of the window, and makes the window larger when
 // it is full of that. As much comes as is kept, so that whoever begins again at `begin` every time reads each byte a few

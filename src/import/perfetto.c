@@ -17,6 +17,29 @@ enum {
 
 // ---- whether it is one
 
+static bool is_message(const struct proto_field *field) {
+    struct proto_in in = proto_within(field);
+    struct proto_field part;
+    while (proto_next(&in, &part))
+        ;
+    return !in.bad;
+}
+
+// A packet carries one message, and beside it numbers and what is interned. Other protobuf files have numbers where packets
+// have messages (pprof), or several messages (XPlane).
+static bool is_packet_field(const struct proto_field *field, unsigned *messages) {
+    enum { INTERNED = 12, DEFAULTS = 59, SHARED = 6, TESTS = 900, LAST = 2000 };
+    static const uint16_t numbers[] = {3, 8, 10, 13, 41, 42, 58, 79, 87, 98};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (field->number == numbers[i])
+            return field->wire == PROTO_VARINT;
+    if (field->number >= TESTS)
+        return field->number <= LAST;
+    *messages += field->number != INTERNED && field->number != DEFAULTS;
+    // Higher numbers may be bytes that are no message.
+    return field->wire == PROTO_BYTES && *messages <= 1 && (field->number > SHARED || is_message(field));
+}
+
 // Packets begin with what is in every trace; the length of the first leads to the next.
 bool pf_is(struct input *input) {
     while (input->end - input->begin < LOOK && !input->ended && input_more(input, NULL) == TSMITH_OK)
@@ -30,8 +53,9 @@ bool pf_is(struct input *input) {
     bool whole = length <= (uint64_t)(in.end - in.at);
     struct proto_in packet = proto_in(in.at, whole ? (size_t)length : (size_t)(in.end - in.at));
     bool any = !whole && have >= LOOK; // the first field may be longer than what is here
+    unsigned messages = 0;
     while (proto_next(&packet, &field)) {
-        if (field.number > 2000)
+        if (!is_packet_field(&field, &messages))
             return false;
         any = true;
     }

@@ -9,6 +9,8 @@
 
 #include "base/file.h"
 
+#define UNPACKED_MAX ((uint64_t)64 << 30)
+
 static tsmith_status copy_pipe(int to, const struct import_place *place, tsmith_error *error) {
     char bytes[1 << 14];
     ssize_t got = 1;
@@ -45,6 +47,46 @@ tsmith_status seekable_open(struct seekable *file, const struct import_place *pl
     if (status == TSMITH_OK)
         file->size = (uint64_t)stat.st_size;
     else
+        seekable_close(file);
+    return status;
+}
+
+// Into a file without a name, as far as the input goes.
+static tsmith_status unpack(struct seekable *file, struct input *input, const char *name,
+                            tsmith_error *error) {
+    tsmith_status status = TSMITH_OK;
+    *file = (struct seekable){.fd = file_temporary(), .owned = true};
+    if (file->fd < 0)
+        return status_set_errno(error, "%s: no temporary file for it (TMPDIR chooses another folder)", name);
+    while (status == TSMITH_OK) {
+        size_t there = input->end - input->begin;
+        if (!file_write(file->fd, input->window + input->begin, there))
+            return status_set_errno(error, "%s: cannot be unpacked (TMPDIR chooses another folder)", name);
+        input->begin = input->end;
+        file->size += there;
+        if (file->size > UNPACKED_MAX)
+            return status_set(error, TSMITH_ERROR_LIMIT,
+                              "%s: unpacks to more than %llu GiB: decompress it first", name,
+                              (unsigned long long)UNPACKED_MAX >> 30);
+        status = input_more(input, error);
+    }
+    file->problem = input->cut ? input->problem : NULL;
+    return status == TSMITH_END ? TSMITH_OK : status;
+}
+
+tsmith_status seekable_take(struct seekable *file, struct input *input, const char *name,
+                            tsmith_error *error) {
+    struct stat stat;
+    tsmith_status status = TSMITH_OK;
+    *file = (struct seekable){.fd = input_take_file(input, &file->owned)};
+    if (file->fd < 0)
+        status = unpack(file, input, name, error);
+    else if (fstat(file->fd, &stat) == 0)
+        file->size = (uint64_t)stat.st_size;
+    else
+        status = status_set_errno(error, "%s: cannot be read", name);
+    input_close(input);
+    if (status != TSMITH_OK)
         seekable_close(file);
     return status;
 }

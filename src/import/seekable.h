@@ -4,17 +4,24 @@
 #define IMPORT_SEEKABLE_H
 
 #include "base/status.h"
+#include "import/input.h"
 #include "import/open.h"
 
 struct seekable {
     int fd;
     bool owned; // closed by seekable_close
     uint64_t size;
+    const char *
+        problem; // the compressed file that it was unpacked from is damaged; NULL: it is not, or there was none
 };
 
 // The file itself, or a copy without a name of what comes out of a pipe. Takes over the place's descriptor if that is
 // owned, also on failure.
 tsmith_status seekable_open(struct seekable *file, const struct import_place *place, tsmith_error *error);
+// The same of an input that was opened already: a compressed one is unpacked into a file without a name. Closes the input,
+// also on failure.
+tsmith_status seekable_take(struct seekable *file, struct input *input, const char *name,
+                            tsmith_error *error);
 void seekable_close(struct seekable *file);
 // The first bytes of a place that nobody has read yet; how many there are.
 size_t seekable_peek(const struct import_place *place, void *into, size_t size);

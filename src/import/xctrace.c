@@ -6,7 +6,7 @@
 
 enum { CHUNK = 64 << 10, TOKEN_MAX = 32 << 20, HEAD = 1024 };
 
-bool xctrace_is(const struct input *input) {
+bool xctrace_is(struct input *input) {
     static const char root[] = "<trace-query-result";
     const char *at = input->window + input->begin;
     size_t there = input->end - input->begin;

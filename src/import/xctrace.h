@@ -114,7 +114,7 @@ struct xctrace {
 };
 
 // Whether the window begins as such a file does.
-bool xctrace_is(const struct input *input);
+bool xctrace_is(struct input *input);
 // Takes over input and name, also on failure.
 tsmith_status xctrace_open(struct input *input, char *name, tsmith_source **out, tsmith_error *error);
 
