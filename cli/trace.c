@@ -346,11 +346,8 @@ void trace_add_json_device(struct text *text, const struct trace *trace, uint32_
     const struct {
         const char *key;
         uint32_t string;
-    } strings[] = {{"name", device->name},
-                   {"vendor", device->vendor},
-                   {"driver", device->driver},
-                   {"api", device->api},
-                   {"type", device->type}};
+    } strings[] = {{"name", device->name}, {"vendor", device->vendor}, {"driver", device->driver},
+                   {"api", device->api},   {"type", device->type},     {"identity", device->identity}};
     text_add_format(text, "{\"id\":%u", number);
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
         text_add_format(text, ",\"%s\":", strings[i].key);
@@ -358,8 +355,13 @@ void trace_add_json_device(struct text *text, const struct trace *trace, uint32_
     }
     text_add_format(text,
                     ",\"process\":%u,\"memory_bytes\":%" PRIu64 ",\"compute_units\":%" PRIu32
-                    ",\"clock_mhz\":%" PRIu32 "}",
+                    ",\"clock_mhz\":%" PRIu32 ",\"number\":",
                     device->process, device->memory_bytes, device->compute_units, device->clock_mhz);
+    if (device->number)
+        text_add_u64(text, device->number - (uint64_t)1);
+    else
+        text_add_cstr(text, "null");
+    text_add_char(text, '}');
 }
 
 static void add_json_device(struct text *text, const struct trace *trace, uint32_t id) {

@@ -67,6 +67,7 @@ static uint32_t add_device(uint32_t id, const struct cupti_device *record) {
         .vendor = channel_string_cstr(agent.channel, "NVIDIA"),
         .api = channel_string_cstr(agent.channel, AGENT_API),
         .type = channel_string_cstr(agent.channel, "gpu"),
+        .number = id + 1,
     };
     if (record) {
         device.memory_bytes = record->memory_bytes;

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/pci.h"
 #include "capture/agent.h"
 #include "capture/channel.h"
 #include "library.h"
@@ -152,6 +153,8 @@ static void add_device(struct sampler *sampler, nvml_device handle, unsigned num
     struct channel *channel = sampler->channel;
     struct nvml_memory memory = {0, 0, 0};
     char name[TEXT_MAX] = "", driver[80] = "", uuid[96] = "", text[TEXT_MAX + 64];
+    char pci_text[PCI_IDENTITY_SIZE];
+    struct nvml_pci pci = {.bus = 0};
     unsigned clock = 0;
     (void)ANSWERS(&sampler->nvml, nvmlDeviceGetName, handle, name, sizeof name);
     (void)ANSWERS(&sampler->nvml, nvmlSystemGetDriverVersion, driver, sizeof driver);
@@ -166,7 +169,12 @@ static void add_device(struct sampler *sampler, nvml_device handle, unsigned num
                                 .type = channel_string_cstr(channel, "gpu"),
                                 .memory_bytes = memory.total,
                                 .clock_mhz = clock};
-    const uint32_t id = channel_device_identified(channel, &said, uuid);
+    (void)ANSWERS(&sampler->nvml, nvmlDeviceGetPciInfo_v3, handle, &pci);
+    pci.bus_id[sizeof pci.bus_id - 1] = '\0';
+    pci_identity_of(pci.bus_id, pci_text);
+    const uint32_t id = channel_device_identified(channel, &said, uuid[0] ? uuid : pci_text);
+    if (uuid[0] && pci_text[0])
+        channel_device_described(channel, id, &said, pci_text);
     device->handle = handle;
     static const struct {
         const char *name, *unit;

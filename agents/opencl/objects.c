@@ -3,8 +3,11 @@
 #include "objects.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "identity.h"
 
 enum { LOG2_BUCKETS = 14, SLAB_OBJECTS = 64 };
 
@@ -115,22 +118,21 @@ static uint32_t device_string(cl_device_id device, cl_device_info what) {
     return channel_string_cstr(agent.channel, text);
 }
 
-// "Platform name, driver version".
-static uint32_t device_driver(cl_device_id device, bool *compiles_at_launch) {
+static cl_platform_id device_platform(cl_device_id device, char name[256]) {
     cl_platform_id platform = NULL;
-    char text[512] = "";
-    char version[128] = "";
-    if (agent.next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) ==
+    name[0] = '\0';
+    if (agent.next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) !=
         CL_SUCCESS)
-        agent.next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, 256, text, NULL);
+        return NULL;
+    agent.next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, 255, name, NULL);
+    return platform;
+}
+
+// "Platform name, driver version".
+static uint32_t device_driver(cl_device_id device, const char *platform) {
+    char text[512] = "", version[128] = "";
     agent.next.clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof version - 1, version, NULL);
-    *compiles_at_launch = strcmp(text, "Portable Computing Language") == 0;
-    const size_t used = strlen(text);
-    const size_t more = strlen(version);
-    if (used && more && used + more + 3 < sizeof text) {
-        memcpy(text + used, ", ", 2);
-        memcpy(text + used + 2, version, more + 1);
-    }
+    snprintf(text, sizeof text, "%s%s%s", platform, platform[0] && version[0] ? ", " : "", version);
     return channel_string_cstr(agent.channel, text);
 }
 
@@ -139,21 +141,29 @@ static void device_describe(cl_device_id id, struct device *out) {
     cl_ulong bytes = 0;
     cl_uint units = 0;
     cl_uint clock = 0;
+    char platform_name[256];
+    struct identity identity;
+    const cl_platform_id platform = device_platform(id, platform_name);
     agent.next.clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     agent.next.clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     agent.next.clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
     agent.next.clGetDeviceInfo(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
+    out->compiles_at_launch = strcmp(platform_name, "Portable Computing Language") == 0;
+    identity_find(id, platform, platform_name, &identity);
     const tsmith_device device = {
         .name = device_string(id, CL_DEVICE_NAME),
         .vendor = device_string(id, CL_DEVICE_VENDOR),
-        .driver = device_driver(id, &out->compiles_at_launch),
+        .driver = device_driver(id, platform_name),
         .api = channel_string_cstr(agent.channel, AGENT_API),
         .type = channel_string_cstr(agent.channel, agent_device_type(type)),
         .memory_bytes = bytes,
         .compute_units = units,
         .clock_mhz = clock,
+        .number = identity.number,
     };
-    out->id = channel_device(agent.channel, &device);
+    out->id = channel_device_identified(agent.channel, &device, identity.text);
+    if (identity.other[0])
+        channel_device_described(agent.channel, out->id, &device, identity.other);
 }
 
 struct object *object_device(cl_device_id id) {

@@ -46,10 +46,15 @@ typedef struct tsmith_device {
     uint32_t driver;  // driver or platform and its version
     uint32_t api;     // "opencl", "cuda", ...
     uint32_t type;    // "cpu", "gpu", "accelerator"
-    uint32_t process; // the process that reported it (0: the machine)
+    uint32_t process; // the process that reported it (0: the machine, as is every device with an identity)
     uint64_t memory_bytes;
     uint32_t compute_units;
     uint32_t clock_mhz;
+    // String: what tells it apart from every other device of its machine, whichever process or API names it. The driver's
+    // UUID ("GPU-8a1f...", "MIG-..."), else "pci:0000:65:00.0", else API, platform, name and number
+    // ("opencl:Portable Computing Language/pthread-haswell/0"). 0: unknown; then it may be another entry's device too.
+    uint32_t identity;
+    uint32_t number; // 1 + the API's own number of it (CUDA device 1: 2); 0: unknown
 } tsmith_device;
 
 // X(NAME, number, "name", "doc")

@@ -70,8 +70,8 @@ uint32_t channel_function(struct channel *channel, const char *name);
 uint32_t channel_device(struct channel *channel, const tsmith_device *device);
 struct channel_device { // in the table
     tsmith_device device;
-    uint32_t identity; // string id, 0: none
-    uint32_t more_of;  // id of a device of this channel that this says more of, 0: none
+    uint32_t more_of; // id of a device of this channel that this says more of, 0: none
+    uint32_t reserved;
 };
 // The same of a device that is told apart by an identity, "GPU-8a1f...": whoever names it, in this process or another, means
 // the same one, and what the first said of it holds; what it did not know others add. NULL or "": it has none.

@@ -209,7 +209,7 @@ uint32_t channel_device_identified(struct channel *channel, const tsmith_device 
 uint32_t channel_device_described(struct channel *channel, uint32_t before, const tsmith_device *device,
                                   const char *identity) {
     struct channel_device entry = {.device = *device, .more_of = before};
-    entry.identity = identity && *identity ? channel_string_cstr(channel, identity) : 0;
+    entry.device.identity = identity && *identity ? channel_string_cstr(channel, identity) : 0;
     return add(channel, LAYOUT_ENTRY_DEVICE, &entry, sizeof entry);
 }
 

@@ -58,20 +58,43 @@ struct builder *collect_builder(struct collector *collector, uint32_t track) {
     return builder;
 }
 
-struct device_clock *collect_device_clock(struct collector *collector, uint32_t track) {
-    const tsmith_track *entry = tsmith_dictionary_track(collector->dictionary, track);
-    uint32_t count = tsmith_dictionary_device_count(collector->dictionary);
-    if (!entry || entry->device == 0 || entry->device >= count)
-        return NULL;
-    void *devices = collector->devices;
-    bool room = array_reserve(&devices, &collector->device_capacity, count, sizeof *collector->devices);
-    collector->devices = devices;
+// A driver may count from where its process began, so a device has a clock per process that uses it.
+static uint32_t find_clock(struct collector *collector, uint32_t device, uint32_t process) {
+    for (uint32_t i = 0; i < collector->clock_count; i++)
+        if (collector->clocks[i].device == device && collector->clocks[i].process == process)
+            return i + 1;
+    void *clocks = collector->clocks;
+    bool room = array_reserve(&clocks, &collector->clock_capacity, collector->clock_count + (size_t)1,
+                              sizeof *collector->clocks);
+    collector->clocks = clocks;
     if (!room)
-        return NULL;
-    for (; collector->device_count < count; collector->device_count++)
-        device_clock_init(&collector->devices[collector->device_count], collector->device_count,
-                          collector->recover ? collector->control->host_offsets : NULL);
-    return &collector->devices[entry->device];
+        return 0;
+    device_clock_init(&collector->clocks[collector->clock_count], device, process,
+                      collector->recover ? collector->control->host_offsets : NULL);
+    return ++collector->clock_count;
+}
+
+struct device_clock *collect_device_clock(struct collector *collector, uint32_t track) {
+    const uint32_t count = tsmith_dictionary_track_count(collector->dictionary);
+    if (track >= collector->clock_of_track_count) {
+        void *clocks = collector->clock_of_track;
+        bool room = track < count && array_reserve(&clocks, &collector->clock_of_track_capacity, count,
+                                                   sizeof *collector->clock_of_track);
+        collector->clock_of_track = clocks;
+        if (!room)
+            return NULL;
+        memset(collector->clock_of_track + collector->clock_of_track_count, 0,
+               (count - collector->clock_of_track_count) * sizeof *collector->clock_of_track);
+        collector->clock_of_track_count = count;
+    }
+    uint32_t *clock = &collector->clock_of_track[track];
+    if (!*clock) {
+        const tsmith_track *entry = tsmith_dictionary_track(collector->dictionary, track);
+        *clock = entry && tsmith_dictionary_device(collector->dictionary, entry->device)
+                     ? find_clock(collector, entry->device, entry->process)
+                     : 0;
+    }
+    return *clock ? &collector->clocks[*clock - 1] : NULL;
 }
 
 void collect_freshen(struct collector *collector, struct builder *builder) {
@@ -532,7 +555,8 @@ void collector_destroy(struct collector *collector) {
     free(collector->channels);
     free(collector->builders);
     free(collector->identities);
-    free(collector->devices);
+    free(collector->clocks);
+    free(collector->clock_of_track);
     free(collector->found);
     free(collector->held);
     free(collector->copy);

@@ -153,19 +153,17 @@ static uint32_t find_identity(const struct collector *collector, uint32_t text) 
     return 0;
 }
 
+// Makes `text` one more identity of the device.
 static bool keep_identity(struct collector *collector, uint32_t text, uint32_t device) {
-    char key[32];
     void *identities = collector->identities;
-    if (!text || !device)
+    if (!text || !device || find_identity(collector, text))
         return true;
     if (!array_reserve(&identities, &collector->identity_capacity, collector->identity_count + 1,
                        sizeof *collector->identities))
         return false;
     collector->identities = identities;
     collector->identities[collector->identity_count++] = (struct identity){text, device};
-    snprintf(key, sizeof key, "device.%u.uuid", device);
-    const uint32_t name = tsmith_dictionary_intern_cstr(collector->dictionary, key);
-    return tsmith_dictionary_add_attribute(collector->dictionary, &(tsmith_attribute){name, text}) != 0;
+    return true;
 }
 
 static bool read_device(struct collector *collector, struct collect_channel *channel, const char *payload,
@@ -175,22 +173,21 @@ static bool read_device(struct collector *collector, struct collect_channel *cha
         return false;
     memcpy(&entry, payload, sizeof entry);
     tsmith_device device = entry.device;
-    const uint32_t identity = find_id(&channel->strings, entry.identity);
-    const uint32_t identified = find_identity(collector, identity);
+    device.identity = find_id(&channel->strings, device.identity);
     const uint32_t before = find_id(&channel->devices, entry.more_of);
-    const uint32_t known = before ? before : identified;
+    uint32_t known = before ? before : find_identity(collector, device.identity);
     device.name = find_id(&channel->strings, device.name);
     device.vendor = find_id(&channel->strings, device.vendor);
     device.driver = find_id(&channel->strings, device.driver);
     device.api = find_id(&channel->strings, device.api);
     device.type = find_id(&channel->strings, device.type);
-    device.process = channel->process;
-    if (known) {
+    // A device with an identity is the machine's: other processes use it too.
+    device.process = device.identity ? 0 : channel->process;
+    if (known)
         tsmith_dictionary_complete_device(collector->dictionary, known, &device);
-        return add_id(&channel->devices, known) && (identified || keep_identity(collector, identity, known));
-    }
-    const uint32_t id = tsmith_dictionary_add_device(collector->dictionary, &device);
-    return add_id(&channel->devices, id) && keep_identity(collector, identity, id);
+    else
+        known = tsmith_dictionary_add_device(collector->dictionary, &device);
+    return add_id(&channel->devices, known) && keep_identity(collector, device.identity, known);
 }
 
 static bool read_field(struct collector *collector, struct collect_channel *channel, const char *payload,

@@ -90,9 +90,12 @@ struct collector {
         uint32_t text, device;
     } * identities; // of devices that have one
     size_t identity_count, identity_capacity;
-    struct device_clock *devices; // by device of the dictionary
-    size_t device_capacity;
-    uint32_t device_count;
+    struct device_clock *clocks; // of devices, for each process that uses one
+    size_t clock_capacity;
+    uint32_t clock_count;
+    uint32_t *clock_of_track; // by track of the dictionary: its index + 1, 0 not looked for or none
+    size_t clock_of_track_capacity;
+    uint32_t clock_of_track_count;
     struct builder *due;               // must be flushed before reading goes on
     struct journal *journal;           // live, and there is a file; NULL: none
     const struct journal_state *known; // recover: what is in the file

@@ -19,10 +19,12 @@ static const struct {
              {CLOCK_REALTIME, "CLOCK_REALTIME"}};
 enum { HOSTS = LAYOUT_HOST_CLOCKS }; // in the order of the enum
 
-void device_clock_init(struct device_clock *clock, uint32_t device, const _Atomic int64_t *kept) {
+void device_clock_init(struct device_clock *clock, uint32_t device, uint32_t process,
+                       const _Atomic int64_t *kept) {
     memset(clock, 0, sizeof *clock);
     clock->kept = kept;
     clock->device = device;
+    clock->process = process;
 }
 
 static int64_t host_offset(const struct device_clock *clock, int host) {
@@ -102,6 +104,7 @@ static void describe(struct device_clock *clock, tsmith_dictionary *dictionary, 
         const char *name = clock->model == DEVICE_CLOCK_HOST ? hosts[clock->host].name : "device";
         clock->clock = tsmith_dictionary_add_clock(
             dictionary, &(tsmith_clock){.name = tsmith_dictionary_intern_cstr(dictionary, name),
+                                        .process = clock->process,
                                         .device = clock->device});
     }
     int64_t trace = (int64_t)((uint64_t)clock->last_time + (uint64_t)clock->offset);

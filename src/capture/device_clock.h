@@ -19,7 +19,7 @@ enum device_clock_model {
 };
 
 struct device_clock {
-    uint32_t device;             // id in the dictionary
+    uint32_t device, process;    // ids in the dictionary
     const _Atomic int64_t *kept; // offsets of the host's clocks, or NULL
     uint32_t clock;              // id in the dictionary, 0: not described yet
     enum device_clock_model model;
@@ -32,7 +32,8 @@ struct device_clock {
 };
 
 // `kept` (may be NULL: compare now) is where the host's clocks were when there was somebody to compare them.
-void device_clock_init(struct device_clock *clock, uint32_t device, const _Atomic int64_t *kept);
+void device_clock_init(struct device_clock *clock, uint32_t device, uint32_t process,
+                       const _Atomic int64_t *kept);
 // The device's clock showed `time` between the trace times `not_before` and `not_after`.
 void device_clock_observe(struct device_clock *clock, int64_t time, int64_t not_before, int64_t not_after);
 // The offset to convert with; keeps a calibration pair with its error in the dictionary from time to time.

@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LAYOUT_VERSION 2u
+#define LAYOUT_VERSION 3u
 #define LAYOUT_PAGE 4096u
 #define LAYOUT_CONTROL_NAME "control"
 #define LAYOUT_JOURNAL_NAME "journal"

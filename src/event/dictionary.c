@@ -454,6 +454,8 @@ void tsmith_dictionary_complete_device(tsmith_dictionary *dictionary, uint32_t d
     COMPLETE(memory_bytes);
     COMPLETE(compute_units);
     COMPLETE(clock_mhz);
+    COMPLETE(identity);
+    COMPLETE(number);
 #undef COMPLETE
 }
 

@@ -4,7 +4,7 @@
 // Entries are compared with their padding cleared. Modules, frames and stacks are what they hold, whoever recorded
 // them, and are interned. A frame is named once: where others have named one of `into`, `named` has it.
 // Of a device more becomes known while a recording is made: two views of it may know differently much. It is the one that has
-// the same identity (the attribute device.N.uuid, where N is its id), else one like it.
+// the same identity (in older files the attribute device.N.uuid, where N is its id), else one like it.
 #include "event/merge.h"
 
 #include <stdbool.h>
@@ -94,6 +94,8 @@ static void translate_device(const struct merge *merge, const tsmith_device *fro
     to->memory_bytes = from->memory_bytes;
     to->compute_units = from->compute_units;
     to->clock_mhz = from->clock_mhz;
+    to->identity = ID(string, from->identity);
+    to->number = from->number;
 }
 
 static void translate_track(const struct merge *merge, const tsmith_track *from, tsmith_track *to) {
@@ -311,8 +313,11 @@ static bool note_identities(struct identities *identities, const tsmith_dictiona
     if (!array_reserve(&texts, &identities->capacity, devices, sizeof *identities->texts))
         return false;
     identities->texts = texts;
-    while (identities->count < devices)
-        identities->texts[identities->count++] = 0;
+    for (; identities->count < devices; identities->count++)
+        identities->texts[identities->count] = 0;
+    for (uint32_t id = 1; id < devices; id++)
+        if (tsmith_dictionary_device(dictionary, id)->identity)
+            identities->texts[id] = tsmith_dictionary_device(dictionary, id)->identity;
     for (; identities->attributes_seen < tsmith_dictionary_attribute_count(dictionary);
          identities->attributes_seen++) {
         if (identities->attributes_seen == 0)

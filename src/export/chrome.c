@@ -402,7 +402,8 @@ static bool has_stream(const struct chrome *chrome, uint32_t row) {
 static void put_stream(struct chrome *chrome) {
     const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, chrome->track);
     put_key(chrome, "\"device\":");
-    json_out_u64(&chrome->output, track->device - 1);
+    const tsmith_device *device = tsmith_dictionary_device(chrome->dictionary, track->device);
+    json_out_u64(&chrome->output, (device && device->number ? device->number : track->device) - 1);
     put_key(chrome, "\"stream\":");
     json_out_u64(&chrome->output, track->queue ? track->queue : chrome->track);
 }

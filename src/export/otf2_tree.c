@@ -181,6 +181,7 @@ static void put_device(struct otf2 *otf2, uint32_t id) {
     put_group_text(otf2, group, "driver", it->driver);
     put_group_text(otf2, group, "api", it->api);
     put_group_text(otf2, group, "type", it->type);
+    put_group_text(otf2, group, "identity", it->identity);
     put_group_number(otf2, group, "memory_bytes", it->memory_bytes);
     put_group_number(otf2, group, "compute_units", it->compute_units);
     put_group_number(otf2, group, "clock_mhz", it->clock_mhz);

@@ -186,13 +186,14 @@ static void put_named(struct perfetto *perfetto, uint32_t uuid, uint32_t parent,
 }
 
 static void put_device_facts(struct perfetto *perfetto, uint32_t id, const tsmith_device *device) {
-    put_fact(perfetto, "device", id, "%" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32, device->process,
-             device->memory_bytes, device->compute_units, device->clock_mhz);
+    put_fact(perfetto, "device", id, "%" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32,
+             device->process, device->memory_bytes, device->compute_units, device->clock_mhz, device->number);
     put_text(perfetto, "device", id, "name", device->name);
     put_text(perfetto, "device", id, "vendor", device->vendor);
     put_text(perfetto, "device", id, "driver", device->driver);
     put_text(perfetto, "device", id, "api", device->api);
     put_text(perfetto, "device", id, "type", device->type);
+    put_text(perfetto, "device", id, "identity", device->identity);
 }
 
 // The queues of a device are shown together, beneath the device.

@@ -72,6 +72,7 @@ static uint32_t mctracer_device(struct chrome *chrome, uint64_t number) {
                             .type = tsmith_dictionary_intern_cstr(dictionary, "gpu")};
     for (size_t i = 0; i < rows->process_count && !device.name; i++)
         device.name = rows->processes[i].name;
+    device.number = number < UINT32_MAX ? (uint32_t)number + 1 : 0;
     uint32_t *slot = tracks_device(rows, number);
     if (slot && !*slot)
         *slot = tsmith_dictionary_add_device(dictionary, &device);

@@ -43,7 +43,8 @@ void own_learn(struct chrome *chrome, struct row_track *track, const struct even
     if (slot && !*slot) {
         char name[32];
         (void)snprintf(name, sizeof name, "device %u", (unsigned)device->bits);
-        tsmith_device entry = {.name = tsmith_dictionary_intern_cstr(chrome->dictionary, name)};
+        tsmith_device entry = {.name = tsmith_dictionary_intern_cstr(chrome->dictionary, name),
+                               .number = (uint32_t)device->bits + 1};
         *slot = tsmith_dictionary_add_device(chrome->dictionary, &entry);
     }
     track->device_id = slot ? *slot : 0;

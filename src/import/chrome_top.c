@@ -39,6 +39,7 @@ static void add_device(struct chrome *chrome, const char *text, size_t length) {
         .type = tsmith_dictionary_intern_cstr(dictionary, "gpu"),
         .memory_bytes = member_number(text, length, "\"totalGlobalMem\":"),
         .compute_units = units <= UINT32_MAX ? (uint32_t)units : 0,
+        .number = (uint32_t)id + 1,
     };
     if (!*slot)
         *slot = tsmith_dictionary_add_device(dictionary, &device);

@@ -225,7 +225,8 @@ static uint32_t device_of(struct chrome *chrome, const struct row_track *track) 
         char name[32];
         (void)snprintf(name, sizeof name, "GPU %u", (unsigned)pid);
         tsmith_device device = {.name = tsmith_dictionary_intern_cstr(chrome->dictionary, name),
-                                .type = tsmith_dictionary_intern_cstr(chrome->dictionary, "gpu")};
+                                .type = tsmith_dictionary_intern_cstr(chrome->dictionary, "gpu"),
+                                .number = (uint32_t)pid + 1};
         *slot = tsmith_dictionary_add_device(chrome->dictionary, &device);
     }
     return *slot;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/pci.h"
 #include "import/nsys.h"
 
 enum { PLACES_MAX = 1 << 17, PAIRS_MAX = 1 << 20, ORDINAL_MAX = 4096 };
@@ -98,6 +99,7 @@ static uint32_t add_device(struct nsys *nsys, int64_t number, tsmith_device devi
     device.api = cstr(nsys, "cuda");
     device.type = cstr(nsys, "gpu");
     device.driver = nsys->places.driver;
+    device.number = number >= 0 && number < UINT32_MAX ? (uint32_t)number + 1 : 0;
     uint32_t id = tsmith_dictionary_add_device(nsys->dictionary, &device);
     (void)snprintf(key, sizeof key, "import.device.%" PRIu32 ".id", id);
     (void)snprintf(text, sizeof text, "%" PRId64, number);
@@ -106,11 +108,27 @@ static uint32_t add_device(struct nsys *nsys, int64_t number, tsmith_device devi
     return id;
 }
 
+// The UUID as CUDA and NVML write it, else the PCI address; 0: the file has neither.
+static uint32_t gpu_identity(struct nsys *nsys, const char *uuid, const char *bus) {
+    char text[96];
+    if (uuid && *uuid && strlen(uuid) < 64) {
+        (void)snprintf(text, sizeof text, "%s%s",
+                       strncmp(uuid, "GPU-", 4) == 0 || strncmp(uuid, "MIG-", 4) == 0 ? "" : "GPU-", uuid);
+        return cstr(nsys, text);
+    }
+    pci_identity_of(bus ? bus : "", text);
+    return cstr(nsys, text);
+}
+
 static void read_gpus(struct nsys *nsys) {
     static const char *const forms[] = {
-        "SELECT id, name, totalMemory, smCount, clockRate FROM TARGET_INFO_GPU ORDER BY id",
-        "SELECT id, name, NULL, NULL, NULL FROM TARGET_INFO_GPU ORDER BY id",
-        "SELECT id, name, NULL, NULL, NULL FROM TARGET_INFO_CUDA_GPU ORDER BY id",
+        "SELECT id, name, totalMemory, smCount, clockRate, uuid, busLocation FROM TARGET_INFO_GPU ORDER BY "
+        "id",
+        "SELECT id, name, totalMemory, smCount, clockRate, NULL, busLocation FROM TARGET_INFO_GPU ORDER BY "
+        "id",
+        "SELECT id, name, totalMemory, smCount, clockRate, NULL, NULL FROM TARGET_INFO_GPU ORDER BY id",
+        "SELECT id, name, NULL, NULL, NULL, NULL, NULL FROM TARGET_INFO_GPU ORDER BY id",
+        "SELECT id, name, NULL, NULL, NULL, NULL, NULL FROM TARGET_INFO_CUDA_GPU ORDER BY id",
     };
     sqlite3_stmt *select = NULL;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !select; i++)
@@ -118,6 +136,8 @@ static void read_gpus(struct nsys *nsys) {
     for (int count = 0; select && count < ORDINAL_MAX && sqlite3_step(select) == SQLITE_ROW; count++) {
         int64_t memory = sqlite3_column_int64(select, 2), units = sqlite3_column_int64(select, 3),
                 clock = sqlite3_column_int64(select, 4);
+        const uint32_t identity = gpu_identity(nsys, (const char *)sqlite3_column_text(select, 5),
+                                               (const char *)sqlite3_column_text(select, 6));
         (void)add_device(
             nsys, sqlite3_column_int64(select, 0),
             (tsmith_device){.name = column_text(nsys, select, 1),
@@ -125,7 +145,8 @@ static void read_gpus(struct nsys *nsys) {
                             .compute_units = units > 0 && units < UINT32_MAX ? (uint32_t)units : 0,
                             .clock_mhz = clock > 0 && clock / 1000000 < UINT32_MAX
                                              ? (uint32_t)(clock / 1000000)
-                                             : 0}); // the file has Hz
+                                             : 0, // the file has Hz
+                            .identity = identity});
     }
     sqlite3_finalize(select);
     sort_pairs(&nsys->places.gpus);

@@ -291,12 +291,15 @@ static void set_device(struct pf *pf, uint64_t id, const char *part, const char 
         entry->api = text;
     } else if (strcmp(part, ".type") == 0) {
         entry->type = text;
+    } else if (strcmp(part, ".identity") == 0) {
+        entry->identity = text;
     } else if (!*part) {
         uint64_t process = next_number(&value);
         entry->process = process ? pf_process(pf, ~process) : 0;
         entry->memory_bytes = next_number(&value);
         entry->compute_units = (uint32_t)next_number(&value);
         entry->clock_mhz = (uint32_t)next_number(&value);
+        entry->number = (uint32_t)next_number(&value);
     }
 }
 

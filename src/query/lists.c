@@ -87,11 +87,16 @@ static void process_cell(const tsmith_query *query, uint64_t row, int column, sq
       list_give_text(context, string_of(query, device->driver)))                                             \
     X(api, "TEXT", "", "opencl, cuda...", list_give_text(context, string_of(query, device->api)))            \
     X(type, "TEXT", "", "cpu, gpu, accelerator", list_give_text(context, string_of(query, device->type)))    \
-    X(process, "INTEGER", "", "the process that reported it: processes.id",                                  \
+    X(process, "INTEGER", "", "the process that reported it, where it has no identity: processes.id",        \
       list_give_id(context, device->process))                                                                \
     X(memory_bytes, "INTEGER", "bytes", "its memory", list_give_id(context, device->memory_bytes))           \
     X(compute_units, "INTEGER", "", "its compute units", list_give_id(context, device->compute_units))       \
-    X(clock_mhz, "INTEGER", "MHz", "its highest clock", list_give_id(context, device->clock_mhz))
+    X(clock_mhz, "INTEGER", "MHz", "its highest clock", list_give_id(context, device->clock_mhz))            \
+    X(number, "INTEGER", "", "the API's own number of it",                                                   \
+      if (device->number) sqlite3_result_int64(context, (int64_t)device->number - 1))                        \
+    X(identity, "TEXT", "",                                                                                  \
+      "what tells it apart from every other: UUID, PCI address, or platform/name/number",                    \
+      list_give_text(context, string_of(query, device->identity)))
 
 static void device_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
     uint32_t id = (uint32_t)row + 1;

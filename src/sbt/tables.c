@@ -45,7 +45,7 @@ bool blob_read(struct input *in, uint64_t limit, struct scratch *scratch, struct
 
 // ---- rows: the integers of each table, in the order of the document
 
-enum { MAX_COLUMNS = 9 };
+enum { MAX_COLUMNS = 11 };
 
 // How an integer is told.
 enum told {
@@ -97,10 +97,11 @@ static const struct form forms[TABLE_LIMIT] = {
                          {U(process, pid), U(process, parent_pid), AT(process, start, SIGNED),
                           U(process, name), U(process, command_line), U(process, host)}},
     [TABLE_DEVICES] = {FORM(device, SBT_ROW_COST),
-                       9,
+                       11,
                        {U(device, name), U(device, vendor), U(device, driver), U(device, api),
                         U(device, type), U(device, process), U(device, memory_bytes),
-                        U(device, compute_units), U(device, clock_mhz)}},
+                        U(device, compute_units), U(device, clock_mhz), U(device, identity),
+                        U(device, number)}},
     [TABLE_TRACKS] = {FORM(track, SBT_ROW_COST),
                       9,
                       {U(track, kind), U(track, flags), U(track, name), U(track, process), U(track, device),
@@ -128,8 +129,9 @@ static const struct form forms[TABLE_LIMIT] = {
 
 // Tables whose rows change others' and begin with their ids: TABLE_TRACK_NAMES and
 static const struct column device_facts[] = {
-    U(device, name), U(device, vendor),       U(device, driver),        U(device, api),
-    U(device, type), U(device, memory_bytes), U(device, compute_units), U(device, clock_mhz)};
+    U(device, name),     U(device, vendor),       U(device, driver),        U(device, api),
+    U(device, type),     U(device, memory_bytes), U(device, compute_units), U(device, clock_mhz),
+    U(device, identity), U(device, number)};
 enum { DEVICE_FACTS = sizeof device_facts / sizeof *device_facts };
 
 static bool changes_others(uint32_t table) {
@@ -194,9 +196,9 @@ static void write_section(struct packer *packer, struct table_state *state, stru
 }
 
 // The entry of a section, after the one whose values are `before`, which become its own.
-static void put_row(struct output *out, const struct form *form, const void *entry, uint32_t id,
-                    uint64_t before[MAX_COLUMNS]) {
-    for (uint32_t i = 0; i < form->column_count; i++) {
+static void put_row(struct output *out, const struct form *form, uint32_t columns, const void *entry,
+                    uint32_t id, uint64_t before[MAX_COLUMNS]) {
+    for (uint32_t i = 0; i < columns; i++) {
         uint64_t value = get_value(&form->columns[i], entry);
         switch ((enum told)form->columns[i].told) {
         case SIGNED:
@@ -268,23 +270,44 @@ static bool note_devices(struct table_state *state, const tsmith_dictionary *dic
     return true;
 }
 
+// Rows of devices end before their identity and number where no row of the section has either: files without them are
+// what they were before devices had these.
+enum { DEVICE_IDENTITY_COLUMNS = 2 };
+
+static bool has_identity(const tsmith_device *device) {
+    return device->identity || device->number;
+}
+
+static uint32_t columns_of(const tsmith_dictionary *dictionary, enum sbt_table table, uint32_t from,
+                           uint32_t to) {
+    if (table != TABLE_DEVICES)
+        return forms[table].column_count;
+    bool any = false;
+    for (uint32_t id = from; id < to; id++)
+        any |= has_identity(tsmith_dictionary_device(dictionary, id));
+    return forms[table].column_count - (any ? 0 : DEVICE_IDENTITY_COLUMNS);
+}
+
 // Devices of which more is known than was written.
 static void write_device_facts(struct packer *packer, struct table_state *state,
                                const tsmith_dictionary *dictionary, struct output *out) {
-    uint32_t rows = 0;
+    uint32_t rows = 0, facts = DEVICE_FACTS - DEVICE_IDENTITY_COLUMNS;
     state->rows.length = 0;
+    for (uint32_t id = 1; id < state->written[TABLE_DEVICES]; id++)
+        if (has_identity(tsmith_dictionary_device(dictionary, id)))
+            facts = DEVICE_FACTS;
     for (uint32_t id = 1; id < state->written[TABLE_DEVICES]; id++) {
         const tsmith_device *device = tsmith_dictionary_device(dictionary, id);
         if (memcmp(device, &state->devices[id], sizeof *device) == 0)
             continue;
         output_varint(&state->rows, id);
-        for (uint32_t i = 0; i < DEVICE_FACTS; i++)
+        for (uint32_t i = 0; i < facts; i++)
             output_varint(&state->rows, get_value(&device_facts[i], device));
         state->devices[id] = *device;
         rows++;
     }
     if (rows)
-        write_section(packer, state, out, TABLE_DEVICE_FACTS, 0, rows, 1 + DEVICE_FACTS);
+        write_section(packer, state, out, TABLE_DEVICE_FACTS, 0, rows, 1 + facts);
 }
 
 static tsmith_status put_rows(struct table_state *state, const tsmith_dictionary *dictionary,
@@ -294,8 +317,9 @@ static tsmith_status put_rows(struct table_state *state, const tsmith_dictionary
     if (table == TABLE_STRINGS)
         return put_strings(state, dictionary, from, to, error);
     uint64_t before[MAX_COLUMNS] = {0};
+    const uint32_t columns = columns_of(dictionary, table, from, to);
     for (uint32_t id = from; id < to; id++)
-        put_row(&state->rows, &forms[table], forms[table].get(dictionary, id), id, before);
+        put_row(&state->rows, &forms[table], columns, forms[table].get(dictionary, id), id, before);
     if ((table == TABLE_TRACKS && !note_track_names(state, dictionary, from, to)) ||
         (table == TABLE_DEVICES && !note_devices(state, dictionary, from, to)))
         state->rows.failed = true;
@@ -320,7 +344,8 @@ tsmith_status tables_write(struct packer *packer, struct table_state *state,
                                   "the names of this trace take more than the %d MiB a file may have: "
                                   "record less into one file",
                                   SBT_MAX_DICTIONARY >> 20);
-            write_section(packer, state, out, table, from, end - from, forms[table].column_count);
+            write_section(packer, state, out, table, from, end - from,
+                          table == TABLE_STRINGS ? 0 : columns_of(dictionary, table, from, end));
             if (out->failed)
                 return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to write the names of the trace");
             state->written[table] = from = end;

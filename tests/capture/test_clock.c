@@ -138,7 +138,7 @@ static void device_uses_the_trace_clock(void **unused) {
     struct device_clock clock;
     tsmith_dictionary *dictionary;
     assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
-    device_clock_init(&clock, 1, NULL);
+    device_clock_init(&clock, 1, 0, NULL);
     for (int i = 0; i < 100; i++) {
         int64_t now = clock_trace_now();
         device_clock_observe(&clock, now, now - 700, now + 900);
@@ -157,7 +157,7 @@ static void device_clock_drifts(void **unused) {
     tsmith_dictionary *dictionary;
     uint32_t seen = 1;
     assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
-    device_clock_init(&clock, 1, NULL);
+    device_clock_init(&clock, 1, 0, NULL);
     int64_t worst = 0, trace = clock_trace_now(), begun = trace;
     for (int i = 0; i < 30000; i++) {
         trace += 300000 + (int64_t)(next_random() % 100000);
@@ -187,7 +187,7 @@ static void absurd_device_times(void **unused) {
     struct device_clock clock;
     tsmith_dictionary *dictionary;
     assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
-    device_clock_init(&clock, 1, NULL);
+    device_clock_init(&clock, 1, 0, NULL);
     for (int i = 0; i < 100000; i++) {
         device_clock_observe(&clock, (int64_t)next_random(), (int64_t)next_random(), (int64_t)next_random());
         device_clock_offset(&clock, dictionary);

@@ -31,7 +31,7 @@ import sys
 from trace import Run
 
 def uuids(run):
-    return {int(key.split(".")[1]): value for key, value in run.attributes.items() if key.startswith("device.")}
+    return {device["id"]: device["identity"] for device in run.devices}
 
 def board(run, device):
     return int(uuids(run)[device].split("-")[-1], 16)

@@ -158,6 +158,9 @@ static void values(void **unused) {
     tsmith_dictionary_destroy(from);
 }
 
+// Older files say who a device is in an attribute.
+static bool identity_is_attribute;
+
 static uint32_t add_device(tsmith_dictionary *dictionary, uint32_t process, const char *name, uint32_t units,
                            const char *identity) {
     char key[32];
@@ -167,8 +170,12 @@ static uint32_t add_device(tsmith_dictionary *dictionary, uint32_t process, cons
                                      .process = process,
                                      .compute_units = units});
     (void)snprintf(key, sizeof key, "device.%u.uuid", id);
-    if (identity)
+    if (identity && identity_is_attribute)
         tsmith_dictionary_set_attribute(dictionary, key, identity);
+    else if (identity)
+        tsmith_dictionary_complete_device(
+            dictionary, id,
+            &(tsmith_device){.identity = tsmith_dictionary_intern_cstr(dictionary, identity)});
     return id;
 }
 
@@ -180,12 +187,14 @@ static void assert_device(const tsmith_dictionary *dictionary, uint32_t id, cons
     assert_string_equal(text_of(dictionary, device->name), name);
     assert_int_equal(device->compute_units, units);
     (void)snprintf(key, sizeof key, "device.%u.uuid", id);
-    assert_string_equal(tsmith_dictionary_find_attribute(dictionary, key).bytes, identity);
+    assert_string_equal(identity_is_attribute ? tsmith_dictionary_find_attribute(dictionary, key).bytes
+                                              : text_of(dictionary, device->identity),
+                        identity);
 }
 
 // Two looks at the same devices, of which the second knows more: who they are decides, then what they are like.
 static void devices_known_better(void **unused) {
-    (void)unused;
+    identity_is_attribute = *unused != NULL;
     tsmith_dictionary *into, *from;
     assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
     assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
@@ -374,9 +383,12 @@ static void same_processes(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_recording), cmocka_unit_test(devices_known_better),
-        cmocka_unit_test(values),         cmocka_unit_test(two_recordings),
-        cmocka_unit_test(stacks),         cmocka_unit_test(same_processes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_recording),
+                                       cmocka_unit_test(devices_known_better),
+                                       cmocka_unit_test_prestate(devices_known_better, "attribute"),
+                                       cmocka_unit_test(values),
+                                       cmocka_unit_test(two_recordings),
+                                       cmocka_unit_test(stacks),
+                                       cmocka_unit_test(same_processes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,7 +242,7 @@ class File:
 
 # ---- DICTIONARY (section 5)
 
-TABLES = {2: ("processes", "uuzuuu"), 3: ("devices", "uuuuuuuuu"), 4: ("tracks", "uuuuuuuuu"),
+TABLES = {2: ("processes", "uuzuuu"), 3: ("devices", "uuuuuuuuuuu"), 4: ("tracks", "uuuuuuuuu"),
           5: ("clocks", "uuu"), 6: ("clock_pairs", "uzzz"), 7: ("attributes", "uu"), 8: ("fields", "uuu"),
           10: ("modules", "uuuu"), 11: ("frames", "uud"), 12: ("stacks", "bd"), 13: ("symbols", "duuu")}
 TRACK_NAMES = 9
@@ -269,10 +269,10 @@ class Dictionary:
                     if 0 < track < len(self.tables[4]):
                         self.tables[4][track][2] = name
             elif table == DEVICE_FACTS:
-                for device, *facts in self.read_rows(content, first, rows, columns, "uuuuuuuuu"):
+                for device, *facts in self.read_rows(content, first, rows, columns, "uuuuuuuuuuu"):
                     if 0 < device < len(self.tables[3]):
                         entry = self.tables[3][device]
-                        for at, fact in zip((0, 1, 2, 3, 4, 6, 7, 8), facts):
+                        for at, fact in zip((0, 1, 2, 3, 4, 6, 7, 8, 9, 10), facts):
                             entry[at] = entry[at] or fact
 
     @staticmethod

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "sbt/format.h"
 
-enum { ZSTD_OF_THE_FILES = 10504, MOST_FILES = 64, FILES_WRITTEN = 25, FILES_READ = 26 };
+enum { ZSTD_OF_THE_FILES = 10504, MOST_FILES = 64, FILES_WRITTEN = 26, FILES_READ = 27 };
 
 // ---- making the good ones
 
@@ -248,6 +248,25 @@ static void make_stacks(struct golden *golden) {
             tsmith_dictionary_add_symbol(dictionary, &(tsmith_symbol){frame, 1, 2, 10 * line});
 }
 
+// Devices with an identity, without one, and with one that became known after the row was written.
+static void make_devices(struct golden *golden) {
+    tsmith_dictionary *dictionary = golden->dictionary;
+    const uint32_t uuid =
+        tsmith_dictionary_intern_cstr(dictionary, "GPU-01020304-0506-0708-090a-0b0c0d0e0f10");
+    tsmith_dictionary_add_device(dictionary, &(tsmith_device){.name = 1, .identity = uuid, .number = 2});
+    tsmith_dictionary_add_device(dictionary, &(tsmith_device){.name = 2, .process = 7});
+    const uint32_t late = tsmith_dictionary_add_device(dictionary, &(tsmith_device){.name = 2});
+    tsmith_dictionary_add_track(dictionary, &(tsmith_track){.kind = TSMITH_TRACK_QUEUE, .device = 1});
+    for (uint32_t i = 0; i < 2; i++) {
+        tsmith_batch_reset(golden->batch, 1);
+        tsmith_batch_append(golden->batch, TSMITH_KIND_KERNEL, 100 * i);
+        put(golden);
+        tsmith_dictionary_complete_device(
+            dictionary, late,
+            &(tsmith_device){.identity = tsmith_dictionary_intern_cstr(dictionary, "pci:0000:65:00.0")});
+    }
+}
+
 enum { SMALL_LEVEL = 9 };
 
 static const struct {
@@ -262,6 +281,7 @@ static const struct {
             {"codecs-small", make_codecs, SMALL_LEVEL},
             {"calls-small", make_calls, SMALL_LEVEL},
             {"stacks", make_stacks, 0},
+            {"devices", make_devices, 0},
             {"small", make_small, 0}};
 
 static void write_good(const char *path, void (*make)(struct golden *golden),
@@ -463,8 +483,9 @@ static void put_tables(FILE *out, const tsmith_dictionary *d) {
     fprintf(out, "],\n\"devices\":[");
     for (uint32_t id = 1; id < tsmith_dictionary_device_count(d); id++) {
         const tsmith_device *v = tsmith_dictionary_device(d, id);
-        fprintf(out, "%s[%u,%u,%u,%u,%u,%u,%" PRIu64 ",%u,%u]", comma(id - 1), v->name, v->vendor, v->driver,
-                v->api, v->type, v->process, v->memory_bytes, v->compute_units, v->clock_mhz);
+        fprintf(out, "%s[%u,%u,%u,%u,%u,%u,%" PRIu64 ",%u,%u,%u,%u]", comma(id - 1), v->name, v->vendor,
+                v->driver, v->api, v->type, v->process, v->memory_bytes, v->compute_units, v->clock_mhz,
+                v->identity, v->number);
     }
     fprintf(out, "],\n\"tracks\":[");
     for (uint32_t id = 1; id < tsmith_dictionary_track_count(d); id++) {

@@ -37,7 +37,8 @@ static void add_random_rows(struct random *random, tsmith_dictionary *dictionary
 #define R32 (uint32_t)(random_next(random) >> (32 + random_below(random, 32)))
     tsmith_dictionary_add_process(dictionary,
                                   &(tsmith_process){R, R, (int64_t)random_next(random), R32, R32, R32});
-    tsmith_dictionary_add_device(dictionary, &(tsmith_device){R32, R32, R32, R32, R32, R32, R, R32, R32});
+    tsmith_dictionary_add_device(dictionary,
+                                 &(tsmith_device){R32, R32, R32, R32, R32, R32, R, R32, R32, R32, R32});
     tsmith_dictionary_add_track(
         dictionary, &(tsmith_track){(uint8_t)R32, 0, (uint16_t)R32, R32, R32, R32, R32, 0, R, R, R});
     tsmith_dictionary_add_clock(dictionary, &(tsmith_clock){R32, R32, R32, 0});
@@ -82,13 +83,16 @@ static void every_table_comes_back(void **state) {
         write_one(sink, made.dictionary, batch);
         if (step == STEPS / 2) { // known to somebody else, after it was written and before others are
             tsmith_dictionary_complete_device(made.dictionary, unknown,
-                                              &(tsmith_device){.driver = 5, .clock_mhz = 7});
+                                              &(tsmith_device){.driver = 5, .clock_mhz = 7, .identity = 2});
             tsmith_dictionary_complete_device(
-                made.dictionary, unknown, &(tsmith_device){.driver = 6, .compute_units = 108, .process = 9});
+                made.dictionary, unknown,
+                &(tsmith_device){
+                    .driver = 6, .compute_units = 108, .process = 9, .identity = 4, .number = 3});
         }
     }
     const tsmith_device *whole = tsmith_dictionary_device(made.dictionary, unknown);
     assert_true(whole->driver == 5 && whole->clock_mhz == 7 && whole->compute_units == 108);
+    assert_true(whole->identity == 2 && whole->number == 3);
     assert_true(whole->name == 3 && whole->process == 1 && whole->memory_bytes == 0);
     add_random_rows(&random, made.dictionary); // known only when the trace is finished
     tsmith_dictionary_rename_track(made.dictionary, 3, 7);
