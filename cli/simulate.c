@@ -350,6 +350,12 @@ static void add_model_text(const struct simulate *simulate, struct text *text) {
                                 ? ", so no change will make them shorter: take the answer with care\n"
                                 : "\n");
     }
+    if (model->inferred)
+        text_add_format(
+            text,
+            "%" PRIu64 " dependencies on the way are inferred, not recorded (docs/analyses.md); %.1f%% of "
+            "the time rests on them\n",
+            model->inferred, model->recorded > 0 ? 100 * (double)model->rests / (double)model->recorded : 0);
     if (model->uncalibrated && simulate->asked) {
         text_add_cstr(text, "Never decided anything in this trace, and is taken as 0: ");
         add_uncalibrated(simulate, text, "");
@@ -419,11 +425,11 @@ static void add_model_json(const struct simulate *simulate, struct text *text) {
     text_add_cstr(text, ",\"median_start_error\":");
     text_add_f64(text, model->median_start_error);
     text_add_format(text,
-                    ",\"unexplained_ns\":%" PRId64 ",\"unexplained_delays\":%" PRIu64 ",\"anchored\":%" PRIu64
-                    ",\"circular\":%" PRIu64 ",\"exclusive_devices\":%" PRIu32
-                    ",\"contended_devices\":%" PRIu32 "}",
-                    model->unexplained, model->unexplained_count, model->anchored, model->circular,
-                    model->exclusive, model->contended);
+                    ",\"unexplained_ns\":%" PRId64 ",\"unexplained_delays\":%" PRIu64 ",\"inferred\":%" PRIu64
+                    ",\"rests_on_inferred_ns\":%" PRId64 ",\"anchored\":%" PRIu64 ",\"circular\":%" PRIu64
+                    ",\"exclusive_devices\":%" PRIu32 ",\"contended_devices\":%" PRIu32 "}",
+                    model->unexplained, model->unexplained_count, model->inferred, model->rests,
+                    model->anchored, model->circular, model->exclusive, model->contended);
     text->length--; // the model's members go on
     text_add_cstr(text, ",\"uncalibrated\":[");
     add_uncalibrated(simulate, text, "\"");

@@ -45,13 +45,16 @@ extern "C" {
       "one wait")                                                                                            \
     X(COMPILE, 10, "compile", 1, 0, "a kernel waited for its compilation")                                   \
     X(COLLECTIVE, 11, "collective", 0, 1, "a collective ends after its last participant has begun")          \
-    X(SYNC_RETURN, 12, "sync_return", 1, 1, "a call returns after the commands it waits for")
+    X(SYNC_RETURN, 12, "sync_return", 1, 1, "a call returns after the commands it waits for")                \
+    X(SYNC_INFERRED, 13, "sync_inferred", 1, 1,                                                              \
+      "inferred: a call that waits for a queue the trace does not name, or returned, by its times, only "    \
+      "after a device had finished")
 
 typedef enum tsmith_edge_kind {
 #define TSMITH_EDGE_ENUM(NAME, number, name, from_end, to_end, doc) TSMITH_EDGE_##NAME = number,
     TSMITH_EDGE_TABLE(TSMITH_EDGE_ENUM)
 #undef TSMITH_EDGE_ENUM
-        TSMITH_EDGE_LIMIT = 13
+        TSMITH_EDGE_LIMIT = 14
 } tsmith_edge_kind;
 
 typedef struct tsmith_graph tsmith_graph;
@@ -94,6 +97,8 @@ TSMITH_API uint64_t tsmith_graph_contradicted(const tsmith_graph *graph, tsmith_
 // By device of the timeline.
 TSMITH_API const tsmith_device_clock *tsmith_graph_clocks(const tsmith_graph *graph, size_t *count);
 TSMITH_API const char *tsmith_edge_kind_name(tsmith_edge_kind kind);
+// Whether edges of the kind are inferred: whatever rests on them is less certain than what the trace records.
+TSMITH_API int tsmith_edge_kind_inferred(tsmith_edge_kind kind);
 TSMITH_API const char *tsmith_edge_kind_doc(tsmith_edge_kind kind);
 
 // Writes the nodes that touch [from, to] and the edges between them for Graphviz, one cluster per queue and

@@ -105,6 +105,8 @@ typedef struct tsmith_simulation_model {
                         // taken as 0, so that what is simulated with changes is a bound
     uint32_t exclusive; // devices and copy engines that run one command at a time
     uint32_t contended; // devices whose overlapping kernels slow each other down in the trace
+    uint64_t inferred;  // dependencies on that path that are inferred (tsmith_edge_kind_inferred)
+    int64_t rests;      // ns of that path before the last of them: they rest on it
 } tsmith_simulation_model;
 
 // A part of the path that decides the end: a kind of work by name, or a kind of gap by the name of who waited.

@@ -54,6 +54,7 @@ static const char *class_name(uint32_t class) {
         [TSMITH_EDGE_COMPILE] = "gap after a compilation",
         [TSMITH_EDGE_COLLECTIVE] = "collective",
         [TSMITH_EDGE_SYNC_RETURN] = "return of a wait",
+        [TSMITH_EDGE_SYNC_INFERRED] = "return of an inferred wait",
     };
     if (class < OWN_LIMIT) // of the node itself
         return class == OWN_CALL ? "host in a call" : tsmith_work_name((tsmith_work) class);
@@ -256,6 +257,21 @@ static void write_classes(const struct state *state, const struct analysis_conte
             report_percent(times[worst], length));
 }
 
+static void note_inferred(const struct state *state, const struct analysis_context *context,
+                          struct report *report, int64_t length) {
+    const struct critical_path *path = &state->path;
+    if (!path->inferred || !path->count)
+        return;
+    const int64_t from = path->steps[0].from, until = path->inferred_until < context->window.to
+                                                          ? path->inferred_until
+                                                          : context->window.to;
+    report_note(
+        report,
+        "The path goes through %llu dependencies that the trace does not record but that are inferred "
+        "(docs/analyses.md); the %.1f %% of the path before the last of them rest on that.",
+        (unsigned long long)path->inferred, report_percent(until > from ? until - from : 0, length));
+}
+
 static tsmith_status finish(void *self, const struct analysis_context *context, struct report *report) {
     struct state *state = self;
     uint64_t contradicted = 0;
@@ -270,6 +286,7 @@ static tsmith_status finish(void *self, const struct analysis_context *context, 
         status = write_slack(state, context, report);
     if (status == TSMITH_OK)
         advise(state, context, length);
+    note_inferred(state, context, report, length);
     for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
         contradicted += context->graph->contradicted[kind];
     if (contradicted)

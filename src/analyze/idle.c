@@ -92,12 +92,18 @@ static bool add_activity(struct activity *activity, const tsmith_call *call) {
     return true;
 }
 
+static bool is_wait(const struct idle *idle, size_t index) {
+    const tsmith_call *call = &idle->context->timeline->calls[index];
+    return (call->role >= TSMITH_CALL_SYNC_QUEUE && call->role <= TSMITH_CALL_SYNC_EVENT) || call->blocking ||
+           (idle->context->graph->counts[TSMITH_EDGE_SYNC_INFERRED] &&
+            graph_waited_until(idle->context->graph, (uint32_t)index) != TSMITH_TIME_UNKNOWN);
+}
+
 static bool find_activities(struct idle *idle) {
     const tsmith_timeline *timeline = idle->context->timeline;
     for (size_t i = 0; i < timeline->call_count; i++) {
         const tsmith_call *call = &timeline->calls[i];
-        bool waits =
-            (call->role >= TSMITH_CALL_SYNC_QUEUE && call->role <= TSMITH_CALL_SYNC_EVENT) || call->blocking;
+        bool waits = is_wait(idle, i);
         if ((waits && !add_activity(&idle->waits[call->thread], call)) ||
             (call->role == TSMITH_CALL_COMPILE && !add_activity(&idle->compiles[call->thread], call)))
             return false;

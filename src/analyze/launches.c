@@ -9,7 +9,8 @@
 
 struct name_entry {
     uint32_t name;
-    struct samples calls;
+    struct samples calls; // without what they waited for a device
+    int64_t waiting, inferred;
 };
 
 // The way to the device of commands whose times on it are known: from the call to the queue, to the device, to the start.
@@ -58,6 +59,15 @@ static bool measure_steps(struct launches *launches, const tsmith_timeline *time
            samples_add(&steps->each[2], command->start - command->submitted);
 }
 
+// ns that a launching call spent waiting for a device to finish.
+static int64_t waited(const struct analysis_context *context, uint32_t index) {
+    const tsmith_call *call = &context->timeline->calls[index];
+    if (!call->blocking && !context->graph->counts[TSMITH_EDGE_SYNC_INFERRED])
+        return 0;
+    const int64_t until = graph_waited_until(context->graph, index);
+    return until == TSMITH_TIME_UNKNOWN || until <= call->start ? 0 : until - call->start;
+}
+
 static bool measure(struct launches *launches, const struct analysis_context *context) {
     const tsmith_timeline *timeline = context->timeline;
     tsmith_interval window = context->window;
@@ -69,7 +79,10 @@ static bool measure(struct launches *launches, const struct analysis_context *co
             continue;
         struct name_entry *entry =
             &launches->names[tally_number(&launches->numbers, call->name)]; // it is there
-        if (!samples_add(&entry->calls, call->end - call->start))
+        const int64_t waiting = waited(context, (uint32_t)i);
+        entry->waiting = sweep_add(entry->waiting, waiting);
+        entry->inferred = sweep_add(entry->inferred, call->blocking ? 0 : waiting);
+        if (!samples_add(&entry->calls, call->end - call->start - waiting))
             return false;
     }
     for (size_t i = 0; i < count; i++) {
@@ -91,9 +104,11 @@ static void write_calls(const struct launches *launches, const struct analysis_c
     static const tsmith_report_column COLUMNS[] = {
         {"call", TSMITH_CELL_TEXT},    {"count", TSMITH_CELL_COUNT},     {"total", TSMITH_CELL_DURATION},
         {"min", TSMITH_CELL_DURATION}, {"median", TSMITH_CELL_DURATION}, {"p99", TSMITH_CELL_DURATION},
-        {"max", TSMITH_CELL_DURATION}};
+        {"max", TSMITH_CELL_DURATION}, {"waiting", TSMITH_CELL_DURATION}};
     struct report_table *table = REPORT_TABLE(
-        report, "calls", "time the host spends in calls that put something into a queue", COLUMNS);
+        report, "calls",
+        "time the host spends in calls that put something into a queue, but for waiting for a device in them",
+        COLUMNS);
     for (size_t i = 0; i < launches->count; i++) {
         struct samples *calls = &launches->names[i].calls;
         if (!calls->count)
@@ -105,6 +120,7 @@ static void write_calls(const struct launches *launches, const struct analysis_c
         report_integer(report, table, samples_quantile(calls, 0.5));
         report_integer(report, table, samples_quantile(calls, 0.99));
         report_integer(report, table, calls->max);
+        report_integer(report, table, launches->names[i].waiting);
     }
 }
 
@@ -166,8 +182,8 @@ static void write_finding(const struct launches *launches, const struct analysis
                           struct report *report) {
     const tsmith_timeline *timeline = context->timeline;
     uint64_t commands = 0, paired = 0, shorter = 0;
-    int64_t total = 0;
-    char calls[REPORT_TEXT];
+    int64_t total = 0, waiting = 0, inferred = 0;
+    char calls[REPORT_TEXT], waits[REPORT_TEXT], part[REPORT_TEXT];
     for (size_t i = 0; i < timeline->command_count; i++) {
         const tsmith_command *command = &timeline->commands[i];
         if (!timeline_runs(command))
@@ -177,11 +193,14 @@ static void write_finding(const struct launches *launches, const struct analysis
             continue;
         const tsmith_call *call = &timeline->calls[command->call];
         paired++;
-        shorter +=
-            command->kind == TSMITH_KIND_KERNEL && command->end - command->start < call->end - call->start;
+        shorter += command->kind == TSMITH_KIND_KERNEL &&
+                   command->end - command->start < call->end - call->start - waited(context, command->call);
     }
-    for (size_t i = 0; i < launches->count; i++)
+    for (size_t i = 0; i < launches->count; i++) {
         total = sweep_add(total, launches->names[i].calls.total);
+        waiting = sweep_add(waiting, launches->names[i].waiting);
+        inferred = sweep_add(inferred, launches->names[i].inferred);
+    }
     if (!paired)
         report_finding(report, "No command can be paired with the call that launched it.");
     else
@@ -191,6 +210,12 @@ static void write_finding(const struct launches *launches, const struct analysis
             "shorter than the call that launched them.",
             report_duration(calls, total), (unsigned long long)shorter, (unsigned long long)paired,
             report_percent((int64_t)shorter, (int64_t)paired));
+    if (waiting)
+        report_note(
+            report,
+            "Besides, launching calls wait %s for a device to finish; %s of that are inferred from their "
+            "times.",
+            report_duration(waits, waiting), report_duration(part, inferred));
     if (shorter)
         advice_evidence(context->advice, ADVICE_LAUNCH,
                         "%llu of %llu commands are kernels shorter than the call that launched them.",

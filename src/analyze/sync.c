@@ -8,8 +8,9 @@
 struct group {
     uint32_t name;
     uint8_t role, blocking;
-    uint64_t count, known;
-    int64_t total, device, back;
+    bool by_times; // it is no wait by its name
+    uint64_t count, known, inferred;
+    int64_t total, device, back, inferred_total;
 };
 
 struct syncs {
@@ -25,7 +26,7 @@ static int by_name(const void *left, const void *right) {
     const struct group *a = left, *b = right;
     if (a->name != b->name)
         return a->name < b->name ? -1 : 1;
-    return (int)a->role - (int)b->role;
+    return a->role != b->role ? (int)a->role - (int)b->role : (int)a->by_times - (int)b->by_times;
 }
 
 static int by_total(const void *left, const void *right) {
@@ -35,25 +36,16 @@ static int by_total(const void *left, const void *right) {
     return by_name(left, right);
 }
 
-// When what the call waited for had ended; TSMITH_TIME_UNKNOWN when no edge says so.
-static int64_t ended(const struct analysis_context *context, uint32_t call) {
-    const tsmith_graph *graph = context->graph;
-    uint32_t node = graph_call_node(graph, call);
-    int64_t latest = TSMITH_TIME_UNKNOWN;
-    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
-        if (graph->edges[i].kind != TSMITH_EDGE_SYNC_RETURN)
-            continue;
-        int64_t end = graph_time(graph, graph->edges[i].from, true);
-        latest = end > latest ? end : latest;
-    }
-    return latest;
-}
-
 static struct group measure(const struct analysis_context *context, uint32_t index) {
     const tsmith_call *call = &context->timeline->calls[index];
     struct group one = {.name = call->name, .role = call->role, .blocking = call->blocking, .count = 1};
-    int64_t end = ended(context, index);
+    int64_t end = graph_waited_until(context->graph, index);
     one.total = call->end - call->start;
+    one.by_times = !is_wait(call);
+    if (end != TSMITH_TIME_UNKNOWN && (one.by_times || call->row_inferred)) {
+        one.inferred = 1;
+        one.inferred_total = one.total;
+    }
     if (end == TSMITH_TIME_UNKNOWN)
         return one;
     one.known = 1;
@@ -64,7 +56,8 @@ static struct group measure(const struct analysis_context *context, uint32_t ind
 
 static bool collect(struct syncs *syncs, const struct analysis_context *context) {
     const tsmith_timeline *timeline = context->timeline;
-    size_t count = 0, kept = 0;
+    const bool inferred = context->graph->counts[TSMITH_EDGE_SYNC_INFERRED];
+    size_t count = context->graph->counts[TSMITH_EDGE_SYNC_INFERRED], kept = 0;
     for (size_t i = 0; i < timeline->call_count; i++)
         count += is_wait(&timeline->calls[i]);
     syncs->groups = malloc((count + 1) * sizeof *syncs->groups);
@@ -73,7 +66,8 @@ static bool collect(struct syncs *syncs, const struct analysis_context *context)
     count = 0;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const tsmith_call *call = &timeline->calls[i];
-        if (is_wait(call) && call->start >= context->window.from && call->start < context->window.to)
+        if (call->start >= context->window.from && call->start < context->window.to &&
+            (is_wait(call) || (inferred && graph_waited_until(context->graph, i) != TSMITH_TIME_UNKNOWN)))
             syncs->groups[count++] = measure(context, i);
     }
     qsort(syncs->groups, count, sizeof *syncs->groups, by_name);
@@ -86,6 +80,8 @@ static bool collect(struct syncs *syncs, const struct analysis_context *context)
         }
         last->count += one->count;
         last->known += one->known;
+        last->inferred += one->inferred;
+        last->inferred_total = sweep_add(last->inferred_total, one->inferred_total);
         last->total = sweep_add(last->total, one->total);
         last->device = sweep_add(last->device, one->device);
         last->back = sweep_add(last->back, one->back);
@@ -107,14 +103,15 @@ static void write_calls(const struct syncs *syncs, const struct analysis_context
     struct report_table *table = REPORT_TABLE(
         report, "waits",
         "host waits; device_works and way_back are of those matched with what they waited for", COLUMNS);
-    uint64_t count = 0, known = 0;
-    int64_t total = 0, back = 0;
+    uint64_t count = 0, known = 0, inferred = 0;
+    int64_t total = 0, back = 0, inferred_total = 0;
     for (size_t i = 0; i < syncs->count; i++) {
         const struct group *group = &syncs->groups[i];
         report_text(report, table, tsmith_dictionary_string(context->dictionary, group->name));
         report_text(report, table,
-                    analysis_text(group->blocking ? "blocking_call"
-                                                  : tsmith_call_role_name((tsmith_call_role)group->role)));
+                    analysis_text(group->by_times   ? "inferred"
+                                  : group->blocking ? "blocking_call"
+                                                    : tsmith_call_role_name((tsmith_call_role)group->role)));
         report_integer(report, table, (int64_t)group->count);
         report_integer(report, table, group->total);
         report_integer(report, table, group->device);
@@ -122,6 +119,8 @@ static void write_calls(const struct syncs *syncs, const struct analysis_context
         report_integer(report, table, (int64_t)group->known);
         count += group->count;
         known += group->known;
+        inferred += group->inferred;
+        inferred_total = sweep_add(inferred_total, group->inferred_total);
         total = sweep_add(total, group->total);
         back = sweep_add(back, group->back);
     }
@@ -133,6 +132,13 @@ static void write_calls(const struct syncs *syncs, const struct analysis_context
             report,
             "Host threads waited %llu times, %s in all; for %s of it the device had already finished.",
             (unsigned long long)count, report_duration(time, total), report_duration(way, back));
+    if (inferred)
+        report_note(
+            report,
+            "%llu of the waits, %s (%.1f %%) of their time, are inferred: from the call's own times, or "
+            "from what its thread launched last.",
+            (unsigned long long)inferred, report_duration(time, inferred_total),
+            report_percent(inferred_total, total));
     if (known < count)
         report_note(report,
                     "%llu of %llu waits are not matched with commands: there was nothing to wait for, or the "

@@ -117,12 +117,25 @@ static bool attribute(tsmith_simulation *simulation, uint32_t point, uint32_t fr
     }
 }
 
-// From the last end back to the first moment. Adds up what on the way no figure explains.
-static bool walk_path(tsmith_simulation *simulation, int64_t *unexplained) {
+// What was seen on the way.
+struct walked {
+    int64_t unexplained; // what no figure explains
+    uint64_t inferred;   // dependencies that are inferred
+    int64_t rests;       // ns before the last of these
+};
+
+static void note_inferred(const tsmith_simulation *simulation, struct walked *walked, uint32_t point,
+                          uint32_t kind) {
+    if (tsmith_edge_kind_inferred((tsmith_edge_kind)kind) && !walked->inferred++)
+        walked->rests = sim_between(simulation->origin, simulation->time[point]);
+}
+
+// From the last end back to the first moment.
+static bool walk_path(tsmith_simulation *simulation, struct walked *walked) {
     uint32_t point = 2 * last_node(simulation, false) + 1;
     simulation->part_count = 0;
     simulation->part_limit = PARTS_LEAST;
-    *unexplained = 0;
+    *walked = (struct walked){0};
     for (size_t steps = 0; steps < 2 * (size_t)simulation->node_count; steps++) {
         const uint32_t why = simulation->why[point];
         uint32_t from;
@@ -137,11 +150,13 @@ static bool walk_path(tsmith_simulation *simulation, int64_t *unexplained) {
         } else if (why == SIM_WHY_RESOURCE) {
             from = 2 * simulation->freed_by[point / 2] + 1;
             done = attribute(simulation, point, from, TSMITH_EDGE_RESOURCE);
-            *unexplained = sim_add(*unexplained, simulation->model.unexplained[point]);
+            note_inferred(simulation, walked, point, TSMITH_EDGE_RESOURCE);
+            walked->unexplained = sim_add(walked->unexplained, simulation->model.unexplained[point]);
         } else {
             from = simulation->links[why].from;
             done = attribute(simulation, point, from, simulation->links[why].kind);
-            *unexplained = sim_add(*unexplained, simulation->model.unexplained[point]);
+            note_inferred(simulation, walked, point, simulation->links[why].kind);
+            walked->unexplained = sim_add(walked->unexplained, simulation->model.unexplained[point]);
         }
         if (!done)
             return false;
@@ -219,10 +234,12 @@ static tsmith_status first_run(tsmith_simulation *simulation, tsmith_error *erro
         return status;
     figures->simulated = unmodified.makespan;
     figures->circular = simulation->circular;
-    int64_t unexplained;
-    if (!walk_path(simulation, &unexplained) || !find_errors(simulation))
+    struct walked walked;
+    if (!walk_path(simulation, &walked) || !find_errors(simulation))
         return no_memory(simulation, error);
-    figures->unexplained = unexplained;
+    figures->unexplained = walked.unexplained;
+    figures->inferred = walked.inferred;
+    figures->rests = walked.rests;
     return TSMITH_OK;
 }
 
@@ -317,9 +334,9 @@ tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_
                                     tsmith_simulated *out, tsmith_error *error) {
     static const tsmith_simulation_options AS_RECORDED = {.size = sizeof AS_RECORDED};
     const tsmith_timeline *timeline = simulation->timeline;
-    int64_t unexplained;
-    bool done = sim_run(simulation, options ? options : &AS_RECORDED) == TSMITH_OK &&
-                walk_path(simulation, &unexplained);
+    struct walked walked;
+    bool done =
+        sim_run(simulation, options ? options : &AS_RECORDED) == TSMITH_OK && walk_path(simulation, &walked);
     *out = (tsmith_simulated){0};
     if (done) {
         merge_parts(simulation);

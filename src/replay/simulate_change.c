@@ -132,7 +132,7 @@ static void drop_sync(struct change *change) {
     uint32_t last = SIM_NONE;
     for (size_t i = 0; i < simulation->link_count; i++) {
         struct sim_link *link = &simulation->links[i];
-        if (link->kind != TSMITH_EDGE_SYNC_RETURN || link->dead)
+        if (!graph_is_wait(link->kind) || link->dead)
             continue;
         const tsmith_call *call = sim_call(simulation, link->to / 2);
         if (!is_sync(call) || !is_asked(change, call->name))
@@ -247,7 +247,7 @@ static void find_captured(struct change *change, const struct captured *captured
     }
     for (size_t i = 0; i < simulation->link_count; i++) {
         const struct sim_link *link = &simulation->links[i];
-        if (link->kind == TSMITH_EDGE_SYNC_RETURN && !link->dead)
+        if (graph_is_wait(link->kind) && !link->dead)
             captured->waits[link->to / 2 - simulation->command_count] = true;
     }
     uint32_t last = SIM_NONE; // captured launch of this thread without a wait since
@@ -352,7 +352,7 @@ static bool move_links(tsmith_simulation *simulation, const struct neighbours *n
         const uint32_t from = link->from / 2, to = link->to / 2;
         if (link->dead || !sim_is_command(simulation, from))
             continue;
-        if (link->kind == TSMITH_EDGE_SYNC_RETURN) {
+        if (graph_is_wait(link->kind)) {
             const uint32_t communication = neighbours->communication[from];
             struct sim_link too = *link;
             too.from = 2 * communication + 1;

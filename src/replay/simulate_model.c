@@ -128,7 +128,7 @@ static struct incoming incoming(const tsmith_graph *graph, uint32_t node, bool e
 
 // Whether a call that ends with a wait did wait: what it waited for was not done when it could have returned at once.
 static bool did_wait(const struct incoming *in, const tsmith_call *call) {
-    return in->binding && in->binding->kind == TSMITH_EDGE_SYNC_RETURN && in->from > call->start;
+    return in->binding && graph_is_wait(in->binding->kind) && in->from > call->start;
 }
 
 // ---- calibration
@@ -151,7 +151,7 @@ static void calibrate_call(const tsmith_simulation *simulation, const struct cla
         return;
     }
     for (uint32_t i = 0; i < in.count; i++) {
-        if (in.edges[i].kind != TSMITH_EDGE_SYNC_RETURN)
+        if (!graph_is_wait(in.edges[i].kind))
             continue;
         class_add(&classes->items[classes->first_ready + call->role], sim_between(call->start, call->end));
         return;
@@ -262,7 +262,7 @@ static bool link_call_end(tsmith_simulation *simulation, const struct classes *c
             continue;
         int64_t recorded = sim_between(edge_time(simulation->graph, edge), call->end), lag = recorded;
         inner |= edge->kind == TSMITH_EDGE_RETURNED;
-        if (edge->kind == TSMITH_EDGE_SYNC_RETURN) {
+        if (graph_is_wait(edge->kind)) {
             lag = sync->lag < recorded ? sync->lag : recorded;
             if (waited && edge == in.binding)
                 lag = binding_lag(simulation, sync, 2 * node + 1, recorded);

@@ -208,7 +208,7 @@ static bool add_waits(struct spread *spread) {
     const size_t count = simulation->link_count;
     for (size_t i = 0; i < count; i++) {
         const struct sim_link link = simulation->links[i];
-        if (link.dead || link.kind != TSMITH_EDGE_SYNC_RETURN || !sim_is_command(simulation, link.from / 2) ||
+        if (link.dead || !graph_is_wait(link.kind) || !sim_is_command(simulation, link.from / 2) ||
             spread->place[link.from / 2] == SIM_NONE)
             continue;
         const tsmith_call *call = sim_call(simulation, link.to / 2);

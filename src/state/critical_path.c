@@ -27,6 +27,7 @@ struct walk {
     struct critical_path *path;
     tsmith_interval window;
     uint8_t *visited; // by point: what is on the chain already; equal times could lead in circles
+    bool inferred[TSMITH_EDGE_LIMIT];
     bool failed;
 };
 
@@ -97,6 +98,13 @@ static void attribute(struct walk *walk, size_t point, const struct reason *reas
     }
 }
 
+static void note_inferred(struct walk *walk, size_t point, const struct reason *reason) {
+    if (reason->kind >= TSMITH_EDGE_LIMIT || !walk->inferred[reason->kind])
+        return;
+    if (!walk->path->inferred++)
+        walk->path->inferred_until = point_time(walk->graph, point);
+}
+
 // The node that ends last, SIZE_MAX when there is none. A thread that only asks (a watchdog that queries events) decides
 // nothing: its calls count only when there is nothing else.
 static size_t find_last(const tsmith_graph *graph, int64_t until) {
@@ -134,8 +142,10 @@ static void walk_back(struct walk *walk, size_t last) {
     while (at != SIZE_MAX && !walk->failed && point_time(graph, at) > walk->window.from) {
         walk->visited[at] = 1;
         struct reason reason = last_reason(walk, at);
-        if (reason.point != SIZE_MAX)
+        if (reason.point != SIZE_MAX) {
             attribute(walk, at, &reason);
+            note_inferred(walk, at, &reason);
+        }
         at = reason.point;
     }
 }
@@ -230,6 +240,8 @@ tsmith_status critical_path_make(struct critical_path *path, const tsmith_graph 
     walk.visited = calloc(2 * (size_t)graph->node_count + 1, 1);
     if (!path->slack || !walk.visited)
         goto done;
+    for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
+        walk.inferred[kind] = tsmith_edge_kind_inferred((tsmith_edge_kind)kind);
     size_t last = find_last(graph, INT64_MAX);
     walk_back(&walk, last);
     if (walk.failed)

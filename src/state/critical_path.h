@@ -26,7 +26,9 @@ struct path_step {
 struct critical_path {
     struct path_step *steps; // ascending, without gaps
     size_t count, capacity;
-    int64_t *slack; // by node: of its end, in ns
+    int64_t *slack;         // by node: of its end, in ns
+    uint64_t inferred;      // inferred edges that the path goes through
+    int64_t inferred_until; // and when the last of them is: all of the path before rests on them
 };
 
 tsmith_status critical_path_make(struct critical_path *path, const tsmith_graph *graph,

@@ -93,6 +93,7 @@ tsmith_status tsmith_graph_create(const tsmith_timeline *timeline, const tsmith_
     graph_add_host(&builder);
     graph_add_queues(&builder);
     graph_add_devices(&builder);
+    graph_infer_waits(&builder);
     status = compress(&builder);
 done:
     launch_order_finish(&builder.order);
@@ -132,12 +133,28 @@ uint64_t tsmith_graph_contradicted(const tsmith_graph *graph, tsmith_edge_kind k
     return (unsigned)kind < TSMITH_EDGE_LIMIT ? graph->contradicted[kind] : 0;
 }
 
+int64_t graph_waited_until(const tsmith_graph *graph, uint32_t call) {
+    uint32_t node = graph_call_node(graph, call);
+    int64_t latest = TSMITH_TIME_UNKNOWN;
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
+        if (!graph_is_wait(graph->edges[i].kind))
+            continue;
+        int64_t end = graph_time(graph, graph->edges[i].from, true);
+        latest = end > latest ? end : latest;
+    }
+    return latest;
+}
+
 const tsmith_device_clock *tsmith_graph_clocks(const tsmith_graph *graph, size_t *count) {
     *count = graph->timeline->device_count;
     return graph->clocks;
 }
 
 NAMES_DEFINE(tsmith_edge_kind_name, tsmith_edge_kind, TSMITH_EDGE_TABLE, NAMES_NAME, "?")
+
+int tsmith_edge_kind_inferred(tsmith_edge_kind kind) {
+    return strncmp(tsmith_edge_kind_doc(kind), "inferred", strlen("inferred")) == 0;
+}
 
 const char *tsmith_edge_kind_doc(tsmith_edge_kind kind) {
     static const char *const DOCS[] = {

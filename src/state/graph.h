@@ -69,9 +69,29 @@ static inline uint32_t graph_call_node(const tsmith_graph *graph, uint32_t call)
 
 void graph_add(struct graph_builder *builder, tsmith_edge_kind kind, uint32_t from, uint32_t to);
 
+// Edges from what a call waited for to its end.
+static inline bool graph_is_wait(uint32_t kind) {
+    return kind == TSMITH_EDGE_SYNC_RETURN || kind == TSMITH_EDGE_SYNC_INFERRED;
+}
+
+// When what a call waited for had ended, on the hosts' clock; TSMITH_TIME_UNKNOWN when nothing says that it waited.
+int64_t graph_waited_until(const tsmith_graph *graph, uint32_t call);
+
+// The command that ends last of those enqueued in a row before `time`, or TSMITH_INDEX_NONE.
+static inline uint32_t graph_last_before(const struct graph_builder *builder, uint32_t row, int64_t time) {
+    const tsmith_row *entry = &builder->timeline->rows[row];
+    uint32_t before = launch_order_before(&builder->order, entry, time);
+    return before ? builder->order.latest[entry->first_command + before - 1] : TSMITH_INDEX_NONE;
+}
+
+// Whether what is seen `times` times, where chance would give `expected`, is more than chance (1 in 1,000 at most).
+bool graph_is_no_chance(double times, double expected);
+
 // The rules. Host: threads and what they wait for. Queue: within a row. Device: between rows.
 void graph_add_host(struct graph_builder *builder);
 void graph_add_queues(struct graph_builder *builder);
 void graph_add_devices(struct graph_builder *builder);
+// Calls that waited by their times alone; after the others.
+void graph_infer_waits(struct graph_builder *builder);
 
 #endif

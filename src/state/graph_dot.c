@@ -119,6 +119,7 @@ static void write_edges(const struct drawing *drawing) {
         [TSMITH_EDGE_COMPILE] = "color=purple",
         [TSMITH_EDGE_COLLECTIVE] = "color=magenta",
         [TSMITH_EDGE_SYNC_RETURN] = "color=green",
+        [TSMITH_EDGE_SYNC_INFERRED] = "color=green style=dashed",
     };
     const tsmith_graph *graph = drawing->graph;
     for (uint32_t node = 0; node < graph->node_count; node++) {

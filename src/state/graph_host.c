@@ -76,13 +76,6 @@ static void add_launches(struct graph_builder *builder) {
     }
 }
 
-// The command that ends last of those enqueued in a row before `time`, or TSMITH_INDEX_NONE.
-static uint32_t last_before(const struct graph_builder *builder, uint32_t row, int64_t time) {
-    const tsmith_row *entry = &builder->timeline->rows[row];
-    uint32_t before = launch_order_before(&builder->order, entry, time);
-    return before ? builder->order.latest[entry->first_command + before - 1] : TSMITH_INDEX_NONE;
-}
-
 // The last command of all queues of the call's process: what a wait for the device waits for.
 static uint32_t last_of_process(const struct graph_builder *builder, const tsmith_call *call) {
     const tsmith_timeline *timeline = builder->timeline;
@@ -90,7 +83,7 @@ static uint32_t last_of_process(const struct graph_builder *builder, const tsmit
     for (uint32_t row = 0; row < timeline->row_count; row++) {
         if (timeline->rows[row].process != process)
             continue;
-        uint32_t last = last_before(builder, row, call->start);
+        uint32_t last = graph_last_before(builder, row, call->start);
         // A command that ends after the call is of another device.
         if (last != TSMITH_INDEX_NONE && graph_command_time(builder->graph, last, true) <= call->end &&
             (latest == TSMITH_INDEX_NONE || graph_command_time(builder->graph, last, true) >
@@ -107,14 +100,16 @@ static void add_wait(struct graph_builder *builder, uint32_t index) {
     for (uint32_t i = 0; i < call->wait_count; i++)
         graph_add(builder, TSMITH_EDGE_SYNC_RETURN, timeline->waits[call->wait_first + i], node);
     if (call->role == TSMITH_CALL_SYNC_QUEUE && call->row != TSMITH_INDEX_NONE)
-        last = last_before(builder, call->row, call->start);
+        last = graph_last_before(builder, call->row, call->start);
     else if (call->role == TSMITH_CALL_SYNC_DEVICE)
         last = last_of_process(builder, call);
     else if (call->role == TSMITH_CALL_SYNC_EVENT && call->record != TSMITH_INDEX_NONE &&
              timeline->calls[call->record].row != TSMITH_INDEX_NONE)
-        last = last_before(builder, timeline->calls[call->record].row, timeline->calls[call->record].start);
+        last = graph_last_before(builder, timeline->calls[call->record].row,
+                                 timeline->calls[call->record].start);
     if (last != TSMITH_INDEX_NONE)
-        graph_add(builder, TSMITH_EDGE_SYNC_RETURN, last, node);
+        graph_add(builder, call->row_inferred ? TSMITH_EDGE_SYNC_INFERRED : TSMITH_EDGE_SYNC_RETURN, last,
+                  node);
 }
 
 // A queue was made to wait for an event: what was in the other queue when the event was recorded comes before
@@ -127,7 +122,7 @@ static void add_queue_wait(struct graph_builder *builder, const tsmith_call *cal
     if (record->row == TSMITH_INDEX_NONE || record->row == call->row)
         return;
     const tsmith_row *row = &timeline->rows[call->row];
-    uint32_t from = last_before(builder, record->row, record->start);
+    uint32_t from = graph_last_before(builder, record->row, record->start);
     uint32_t before = launch_order_before(&builder->order, row, call->start);
     if (from != TSMITH_INDEX_NONE && before < row->command_count)
         graph_add(builder, TSMITH_EDGE_EVENT_WAIT, from, builder->order.command[row->first_command + before]);

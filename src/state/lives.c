@@ -160,6 +160,13 @@ static tsmith_status observe(tsmith_states *states) {
         if (call != TSMITH_INDEX_NONE && timeline->calls[call].blocking)
             cover_command(timeline, &coverage, i, &timeline->calls[call]);
     }
+    const tsmith_graph *graph = states->graph;
+    for (uint32_t i = 0; graph->counts[TSMITH_EDGE_SYNC_INFERRED] && i < timeline->call_count; i++) {
+        const uint32_t node = graph_call_node(graph, i);
+        for (uint32_t k = graph->first[node]; k < graph->first[node + 1]; k++)
+            if (graph->edges[k].kind == TSMITH_EDGE_SYNC_INFERRED)
+                cover_command(timeline, &coverage, graph->edges[k].from, &timeline->calls[i]);
+    }
     for (size_t i = 0; i < timeline->row_count; i++)
         observe_row(states, &coverage, &timeline->rows[i]);
 done:

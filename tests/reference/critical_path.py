@@ -10,10 +10,11 @@ import waits
 from copies import direction_of
 
 # In the order of the rules: of two reasons at one time the first counts.
-ORDER, CALLED, RETURNED, LAUNCH, STREAM, GRAPH, EVENT, DEFAULT, RESOURCE, COLLECTIVE, SYNC = range(11)
+ORDER, CALLED, RETURNED, LAUNCH, STREAM, GRAPH, EVENT, DEFAULT, RESOURCE, COLLECTIVE, SYNC, SYNC_INFERRED = range(12)
 GAPS = {ORDER: "host between calls", LAUNCH: "launch latency", STREAM: "gap within a queue",
         GRAPH: "gap within a graph", EVENT: "gap after another queue", DEFAULT: "gap after the default stream",
-        RESOURCE: "gap after a busy resource", SYNC: "return of a wait"}
+        RESOURCE: "gap after a busy resource", SYNC: "return of a wait",
+        SYNC_INFERRED: "return of an inferred wait"}
 ROLES = re.compile(r"(?:cuda|hip|cu)(?=[A-Z])(?:DeviceSynchronize|CtxSynchronize|StreamSynchronize|Finish|"
                    r"EventSynchronize|EventRecord|StreamWaitEvent|ModuleLoad|LibraryLoad|Malloc|Free|MemAlloc|MemFree|"
                    r"HostAlloc|HostMalloc|ExtMalloc)")
@@ -90,7 +91,8 @@ class Graph:
         for wait in waits.find(self.trace, waits.Queues(self.trace)):
             ends = [(end, number) for commands in wait.covers for _, end, number in commands]
             if ends:
-                self.add(SYNC, (original[max(ends)[1]], True), (self.number[id(wait.call)], True))
+                self.add(SYNC_INFERRED if wait.inferred else SYNC, (original[max(ends)[1]], True),
+                         (self.number[id(wait.call)], True))
 
     def add_queues(self):
         for members in self.queues.values():

@@ -6,8 +6,9 @@ import bisect
 import collections
 import re
 
+import inferred
 from trace import union
-from waits import role_of
+from waits_roles import role_of
 
 GAPS = 20
 BACK = 5000  # calls before the end of a gap that may reach into it
@@ -33,8 +34,9 @@ def clip(spans, gap):
 def without_work(trace, calls, inside):
     """What the thread that launches the next command did while there was no work: it waited, compiled, or else."""
     waits, compilations = collections.defaultdict(list), collections.defaultdict(list)
+    by_times = {id(call) for call, _ in inferred.find(trace)}
     for call in trace.all_calls:
-        if role_of(call.name):
+        if role_of(call.name) or id(call) in by_times:
             waits[call.thread].append((call.start, call.end))
         if compiles(call.name):
             compilations[call.thread].append((call.start, call.end))

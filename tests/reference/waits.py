@@ -2,19 +2,12 @@
 """Waits: what each waited for by its name and the records of CUPTI, when that had ended, and how long commands that had
 ended stayed unobserved. By looking at every wait and every command."""
 import collections
-import re
 
-ROLES = (("DeviceSynchronize", "sync_device"), ("CtxSynchronize", "sync_device"), ("StreamSynchronize", "sync_queue"),
-         ("EventSynchronize", "sync_event"))
-Wait = collections.namedtuple("Wait", "call role covers")  # lists of commands: all of a list had ended
+import inferred
+from waits_roles import role_of
 
-
-def role_of(name):
-    found = re.match(r"(?:cuda|hip|cu)(?=[A-Z])(.*)", name)
-    rest = found.group(1) if found else ""
-    if rest.startswith("Memcpy") and "Async" not in rest:
-        return "blocking_call"
-    return next((role for prefix, role in ROLES if rest.startswith(prefix)), None)
+# Lists of commands: all of a list had ended. Whether the trace does not say it.
+Wait = collections.namedtuple("Wait", "call role covers inferred")
 
 
 class Queues:
@@ -68,8 +61,12 @@ def find(trace, queues):
     for call in trace.all_calls:
         role = role_of(call.name)
         if role:
-            covers = covered(trace, queues, call, role, numbers.get(id(call)), launched)
-            yield Wait(call, role, ended(covers, call))
+            correlation = numbers.get(id(call))
+            covers = covered(trace, queues, call, role, correlation, launched)
+            guessed = role == "sync_queue" and correlation not in trace.notes
+            yield Wait(call, role, ended(covers, call), guessed and not isinstance(call.thread, int))  # nsys: of nsys's record
+    for call, (end, number) in inferred.find(trace):
+        yield Wait(call, "inferred", [[(0, end, number)]], True)
 
 
 def ended(covers, call):
@@ -78,7 +75,7 @@ def ended(covers, call):
 
 def seen_with(queues, trace, wait):
     """What else has been seen to end: a queue runs in order, so what was before a blocking copy."""
-    if wait.role != "blocking_call":
+    if wait.role not in ("blocking_call", "inferred"):
         return []
     own = [trace.commands[number] for commands in wait.covers for _, _, number in commands]
     return ended([queues.before(command.queue, wait.call.start) for command in own], wait.call)
@@ -87,7 +84,7 @@ def seen_with(queues, trace, wait):
 def check(trace, reports, expect):
     sums, observed, queues = {}, {}, Queues(trace)
     for wait in find(trace, queues):
-        call, role, covers = wait
+        call, role, covers, _ = wait
         row = sums.setdefault((call.name, role), [0] * 5)
         ends = [end for commands in covers for _, end, _ in commands]
         device = max(max(ends) - call.start, 0) if ends else 0
