@@ -82,6 +82,7 @@ static void prepare(void) {
         emit(i % 3 ? begin : end, 0);
     }
     atomic_store(&session.control->collector_pid, 0);
+    CONTROL_FILE_WRITE(&session.file, collector_pid);
     find_name();
 }
 

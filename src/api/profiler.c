@@ -228,11 +228,10 @@ tsmith_status tsmith_profiler_create(const tsmith_capture_options *options, tsmi
         status = session_directory_create(&profiler->directory, &chosen, error);
     if (status)
         goto fail;
-    atomic_store(&profiler->directory.control->armed, 0);
+    session_directory_arm(&profiler->directory, false);
     status = set_environment(profiler, &chosen, error);
     if (!status)
-        status = collector_create(profiler->directory.fd, profiler->directory.control, COLLECT_SESSION,
-                                  &profiler->collector, error);
+        status = collector_create(&profiler->directory, COLLECT_SESSION, &profiler->collector, error);
     if (!status && (status = tsmith_source_create(&events_ops, profiler, &profiler->source)))
         status_set(error, status, "no memory for a profiler");
     if (status)
@@ -265,7 +264,7 @@ tsmith_status tsmith_profiler_start(tsmith_profiler *profiler, tsmith_error *err
     if (profiler->recording)
         return status_set(error, TSMITH_ERROR_STATE, "the profiler is recording already");
     profiler->recording = true;
-    atomic_store(&profiler->directory.control->armed, 1);
+    session_directory_arm(&profiler->directory, true);
     tell_agents(1);
     return TSMITH_OK;
 }
@@ -276,7 +275,7 @@ tsmith_status tsmith_profiler_stop(tsmith_profiler *profiler, tsmith_error *erro
     if (!profiler->recording)
         return status_set(error, TSMITH_ERROR_STATE, "the profiler is not recording");
     tell_agents(0);
-    atomic_store(&profiler->directory.control->armed, 0);
+    session_directory_arm(&profiler->directory, false);
     profiler->recording = false;
     return TSMITH_OK;
 }

@@ -405,8 +405,7 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
     if (!status) {
         session_directory_set_output(&collecting->directory, chosen.path);
         session_directory_set_command(&collecting->directory, program_invocation_name);
-        status = collector_create(collecting->directory.fd, collecting->directory.control, COLLECT_SESSION,
-                                  &collecting->collector, error);
+        status = collector_create(&collecting->directory, COLLECT_SESSION, &collecting->collector, error);
     }
     if (!status)
         status = open_channel(session, error);

@@ -219,8 +219,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
         goto fail;
     if (capture->options.output)
         session_directory_set_output(&capture->directory, capture->options.output);
-    status = collector_create(capture->directory.fd, capture->directory.control, COLLECT_SESSION,
-                              &capture->collector, error);
+    status = collector_create(&capture->directory, COLLECT_SESSION, &capture->collector, error);
     if (status)
         goto fail_directory;
     capture_describe(capture->collector, &capture->directory);
@@ -354,7 +353,7 @@ void tsmith_capture_signal(tsmith_capture *capture, int signal_number) {
 }
 
 void tsmith_capture_trigger(tsmith_capture *capture) {
-    atomic_fetch_add(&capture->directory.control->trigger, 1);
+    session_directory_trigger(&capture->directory);
 }
 
 int tsmith_capture_wait_status(const tsmith_capture *capture) {

@@ -11,12 +11,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -130,12 +128,6 @@ static tsmith_status flush(struct collector *collector, struct builder *builder)
 
 // ---- freeing sub-buffers
 
-static void wake_waiters(struct layout_control *control) {
-    atomic_fetch_add_explicit(&control->wake, 1, memory_order_seq_cst);
-    if (atomic_load_explicit(&control->waiters, memory_order_seq_cst) > 0)
-        syscall(SYS_futex, &control->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 static void free_held(struct collector *collector) {
     uint64_t limit = collector->work.channel ? collector->serial : UINT64_MAX;
     bool freed = false;
@@ -153,12 +145,10 @@ static void free_held(struct collector *collector) {
         held->channel->ring_states[held->slot].held--;
         if (collector->recover)
             continue;
-        atomic_store_explicit(&layout_sub_at(held->channel->rings, held->sub)->state, LAYOUT_SUB_FREE,
-                              memory_order_release);
-        freed = true;
+        freed |= collect_set_state(held->channel, held->sub, LAYOUT_SUB_FREE);
     }
     if (freed)
-        wake_waiters(collector->control);
+        control_file_wake(collector->file);
 }
 
 static bool under_pressure(const struct collector *collector) {
@@ -242,10 +232,15 @@ static void add_channels(struct collector *collector, struct names *names) {
     free(names->items);
 }
 
+static uint32_t generation_of(const struct collector *collector) {
+    return collector->file ? control_file_generation(collector->file)
+                           : atomic_load_explicit(&collector->control->generation, memory_order_relaxed);
+}
+
 static void read_directory(struct collector *collector) {
     collector->rescan = false;
     collector->scanned = collector->now;
-    collector->generation = atomic_load_explicit(&collector->control->generation, memory_order_acquire);
+    collector->generation = generation_of(collector);
     int fd = openat(collector->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     if (!directory) {
@@ -268,7 +263,7 @@ static void read_directory(struct collector *collector) {
 }
 
 static void look_for_channels(struct collector *collector) {
-    uint32_t generation = atomic_load_explicit(&collector->control->generation, memory_order_acquire);
+    uint32_t generation = generation_of(collector);
     bool again = collector->rescan && collector->now - collector->scanned > CHECK_INTERVAL / 10;
     if (generation != collector->generation || again || collector->scanned == 0)
         read_directory(collector);
@@ -351,12 +346,34 @@ static bool advance(struct collector *collector) {
     }
 }
 
+static void beat(struct collector *collector, int64_t now) {
+    atomic_store_explicit(&collector->control->heartbeat, now, memory_order_relaxed);
+    CONTROL_FILE_WRITE(collector->file, heartbeat);
+}
+
+// A segment is written before the number that says it is there.
+static void write_segments(struct collector *collector) {
+    const struct layout_control *control = collector->control;
+    const uint32_t count = atomic_load_explicit(&control->segment_count, memory_order_relaxed);
+    const uint32_t from = collector->segments_written;
+    if (count <= from)
+        return;
+    control_file_write(collector->file,
+                       offsetof(struct layout_control, segments) + from * sizeof control->segments[0],
+                       (count - from) * sizeof control->segments[0]);
+    CONTROL_FILE_WRITE(collector->file, segment_count);
+    CONTROL_FILE_WRITE(collector->file, host_offsets);
+    collector->segments_written = count;
+}
+
 static void begin_round(struct collector *collector) {
     collector->begun = true;
     collector->now = clock_trace_now();
     if (!collector->recover) {
+        control_file_repair(collector->file);
         session_clock_advance(&collector->clock, collector->dictionary);
-        atomic_store_explicit(&collector->control->heartbeat, collector->now, memory_order_relaxed);
+        write_segments(collector);
+        beat(collector, collector->now);
     }
     look_for_channels(collector);
     collector->peek = collector->settling || collector->now - collector->peeked > PEEK_INTERVAL;
@@ -390,8 +407,7 @@ static struct builder *aged_builder(struct collector *collector, bool all) {
 }
 
 static bool at_the_end(const struct collector *collector) {
-    if (!collector->closing ||
-        atomic_load_explicit(&collector->control->generation, memory_order_acquire) != collector->generation)
+    if (!collector->closing || generation_of(collector) != collector->generation)
         return false;
     for (uint32_t i = 0; i < collector->channel_count; i++)
         if (collector->channels[i]->state != COLLECT_DONE)
@@ -436,7 +452,7 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
     collector->totals.delivered += collector->handed_out;
     collector->handed_out = 0;
     if (!collector->recover)
-        atomic_store_explicit(&collector->control->heartbeat, clock_trace_now(), memory_order_relaxed);
+        beat(collector, clock_trace_now());
     if (!collector->begun)
         begin_round(collector);
     free_held(collector);
@@ -495,12 +511,11 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
 bool collector_can_rest(const struct collector *collector) {
     const struct layout_control *control = collector->control;
     if (collector->draining != UINT32_MAX || collector->due || collector->pressure || collector->rescan ||
-        clock_trace_now() - collector->now > REST ||
-        atomic_load_explicit(&control->generation, memory_order_acquire) != collector->generation ||
-        atomic_load_explicit(&control->waiters, memory_order_relaxed) > 0)
+        clock_trace_now() - collector->now > REST || generation_of(collector) != collector->generation ||
+        control_file_waiters(collector->file) > 0)
         return false;
     for (uint32_t i = 0; i < collector->channel_count; i++) {
-        const struct collect_channel *channel = collector->channels[i];
+        struct collect_channel *channel = collector->channels[i];
         if (channel->state != COLLECT_DONE && REST_SHARE * collect_full(channel) >= control->ring_sub_buffers)
             return false;
     }
@@ -509,13 +524,15 @@ bool collector_can_rest(const struct collector *collector) {
 
 // ---- life
 
-tsmith_status collector_create(int directory, struct layout_control *control, enum collect_mode mode,
+tsmith_status collector_create(const struct session_directory *directory, enum collect_mode mode,
                                struct collector **out, tsmith_error *error) {
+    struct layout_control *control = directory->control;
     tsmith_status status = TSMITH_OK;
     struct collector *collector = calloc(1, sizeof *collector);
     if (!collector)
         goto fail;
-    collector->directory = directory;
+    collector->directory = directory->fd;
+    collector->file = mode == COLLECT_SESSION ? &directory->file : NULL;
     collector->control = control;
     collector->recover = mode != COLLECT_SESSION;
     collector->closing = collector->recover;
@@ -525,7 +542,7 @@ tsmith_status collector_create(int directory, struct layout_control *control, en
         goto fail;
     collector->now = clock_trace_now();
     if (mode == COLLECT_SESSION) {
-        status = control->output[0] ? journal_create(directory, &collector->journal, error) : TSMITH_OK;
+        status = control->output[0] ? journal_create(directory->fd, &collector->journal, error) : TSMITH_OK;
         if (status)
             goto fail_told;
         session_clock_start(&collector->clock, control);
@@ -597,6 +614,7 @@ void collector_program_ended(struct collector *collector, int wait_status) {
 
 static bool still_records(const struct collector *collector, struct collect_channel *channel) {
     return channel->state == COLLECT_LIVE && !is_program(collector, channel) &&
+           collect_look_at_head(channel) &&
            atomic_load_explicit(&channel->head->state, memory_order_acquire) != LAYOUT_CHANNEL_CLOSED &&
            process_is_alive(&channel->seen);
 }

@@ -3,10 +3,11 @@
 // sub-buffers they hand over, turns records into rows by their shapes, and hands out batches. Live, it runs
 // beside the programs; over a dead directory (recover) the same code reads what is left.
 //
-// Nothing in the directory is believed: a program that scribbles over its files gets a damaged trace, not a
-// crash of the collector. What other processes wrote is copied out (pread) before it is looked at, except the
-// heads of files, whose every word is checked on each use; the sub-buffers of this process itself are read in
-// place.
+// Nothing in the directory is believed: a program that scribbles over its files, or truncates them, gets a damaged
+// trace, not a crash of the collector. What other processes wrote is copied out (pread) before it is looked at, and
+// every word of the copy is checked on each use; the files of this process itself are read in place. What the collector
+// changes in the files of others it changes by system calls (collect_shared.c), never through a mapping: truncating a
+// file turns every access to a mapping of it into SIGBUS, and a library must not catch the signals of its process.
 //
 // A sub-buffer is freed only when everything that came from it has been handed out in a batch, and the
 // consumer has come back for more: a collector that is killed loses nothing that is not in its sink.
@@ -115,8 +116,12 @@ struct collect_channel {
     bool started, ended,
         final_losses; // recover: the process's start, its end, what was missing at its end are in the file
     char api[32];
-    struct layout_channel *head; // mapped
-    struct layout_rings *rings;  // mapped, LAYOUT_DATA_AT bytes
+    struct layout_channel *head; // a copy of the first page
+    struct layout_rings
+        *rings; // a copy of LAYOUT_DATA_AT bytes, as far as they are in use; of `local` the rings themselves
+    void *shared;       // of another process, live: the same part of the file, mapped for its addresses only
+    bool live;          // the collector runs beside the process: what was copied is looked at again
+    bool files_damaged; // truncated or overwritten: its files are not looked at any more
     int table_fd, rings_fd;
     struct ring_pool *local; // the channel is this process's: its sub-buffers are read in place
     uint32_t sub_bytes;
@@ -167,8 +172,10 @@ enum collect_mode {
     COLLECT_BEFORE_BOOT, // recover, and the machine was started anew since: its processes and ticks are gone
 };
 
-// Over a session directory. The descriptor and the mapping stay the caller's.
-tsmith_status collector_create(int directory, struct layout_control *control, enum collect_mode mode,
+struct session_directory;
+
+// Over a session directory, which stays the caller's.
+tsmith_status collector_create(const struct session_directory *directory, enum collect_mode mode,
                                struct collector **out, tsmith_error *error);
 // Recover, before the first batch: what is in the file that the collector wrote. The state stays the caller's.
 void collector_skip(struct collector *collector, const struct journal_state *state);

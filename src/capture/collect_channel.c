@@ -363,12 +363,14 @@ static char *read_new_entries(struct collect_channel *channel, uint64_t committe
 }
 
 void collect_channel_read_table(struct collector *collector, struct collect_channel *channel) {
+    (void)collect_look_at_head(channel);
     uint64_t committed = atomic_load_explicit(&channel->head->committed, memory_order_acquire);
     if (committed <= channel->table_read || channel->table_bad)
         return;
     char *text = read_new_entries(channel, committed);
     uint64_t bytes = committed - channel->table_read;
     channel->table_bad = !text;
+    channel->files_damaged |= !text && channel->live;
     for (uint64_t at = 0; text && at < bytes;) {
         struct layout_entry entry;
         if (bytes - at < sizeof entry) {
@@ -390,7 +392,7 @@ void collect_channel_read_table(struct collector *collector, struct collect_chan
         add_process(collector, channel);
     if (channel->table_bad && !channel->table_told)
         collect_lose(collector, channel, TSMITH_REASON_CORRUPT, 1, channel->head->attached,
-                     channel->head->attached, 0);
+                     channel->head->attached, 0); // what follows in the table is not known
 }
 
 // ---- opening
@@ -417,7 +419,7 @@ static void copy_part(int fd, char *to, size_t from, size_t bytes) {
     }
 }
 
-// Recover gets a private copy of a head, where nothing can change underneath. Of the long one only what is in use.
+// A private copy of a head, where nothing can change underneath. Of the long one only what is in use.
 static void *copy_head_of_file(int fd, size_t bytes) {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
@@ -434,13 +436,6 @@ static void *copy_head_of_file(int fd, size_t bytes) {
     return at;
 }
 
-static void *map_head(const struct collector *collector, int fd, size_t bytes) {
-    if (collector->recover)
-        return copy_head_of_file(fd, bytes);
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
-
 static bool map_files(const struct collector *collector, struct collect_channel *channel) {
     struct stat status;
     channel->table_fd =
@@ -449,13 +444,19 @@ static bool map_files(const struct collector *collector, struct collect_channel 
         collect_open_file(collector->directory, channel->name, LAYOUT_RINGS_SUFFIX, LAYOUT_DATA_AT);
     if (channel->table_fd < 0 || channel->rings_fd < 0)
         return false;
-    channel->head = map_head(collector, channel->table_fd, LAYOUT_PAGE);
+    channel->live = !collector->recover;
+    channel->head = copy_head_of_file(channel->table_fd, LAYOUT_PAGE);
     if (!collector->recover && fstat(channel->rings_fd, &status) == 0)
         channel->local = channel_local_pool(status.st_dev, status.st_ino);
     // Of this process itself: the same memory, so that there is one order of things in it (and race detectors
     // see).
     channel->rings =
-        channel->local ? channel->local->rings : map_head(collector, channel->rings_fd, LAYOUT_DATA_AT);
+        channel->local ? channel->local->rings : copy_head_of_file(channel->rings_fd, LAYOUT_DATA_AT);
+    if (channel->live && !channel->local) {
+        void *at = mmap(NULL, LAYOUT_DATA_AT, PROT_READ | PROT_WRITE, MAP_SHARED, channel->rings_fd, 0);
+        channel->shared = at == MAP_FAILED ? NULL : at;
+        return channel->head && channel->rings && channel->shared;
+    }
     return channel->head && channel->rings;
 }
 
@@ -507,6 +508,8 @@ void collect_channel_release(struct collect_channel *channel) {
         munmap(channel->head, LAYOUT_PAGE);
     if (channel->rings && !channel->local)
         munmap(channel->rings, LAYOUT_DATA_AT);
+    if (channel->shared)
+        munmap(channel->shared, LAYOUT_DATA_AT);
     if (channel->table_fd >= 0)
         close(channel->table_fd);
     if (channel->rings_fd >= 0)
@@ -515,6 +518,7 @@ void collect_channel_release(struct collect_channel *channel) {
         close(channel->stacks_fd);
     channel->head = NULL;
     channel->rings = NULL;
+    channel->shared = NULL;
     channel->table_fd = channel->rings_fd = channel->stacks_fd = -1;
 }
 

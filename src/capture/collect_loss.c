@@ -66,6 +66,7 @@ void collect_lose(struct collector *collector, struct collect_channel *channel, 
 }
 
 void collect_reported_losses(struct collector *collector, struct collect_channel *channel) {
+    (void)collect_look_at_head(channel);
     uint32_t reported = atomic_load_explicit(&channel->head->lost_reported, memory_order_acquire);
     if (reported == channel->lost_reported)
         return;
@@ -96,6 +97,8 @@ static tsmith_reason why_missing(const struct collect_channel *channel, const st
     uint32_t reason = atomic_load_explicit(&slot->reason, memory_order_relaxed);
     if (dropped)
         return reason && reason < TSMITH_REASON_LIMIT ? (tsmith_reason)reason : TSMITH_REASON_OVERWRITTEN;
+    if (channel->files_damaged)
+        return TSMITH_REASON_FILES_DAMAGED;
     if (channel->alive)
         return TSMITH_REASON_STILL_RUNNING;
     // A record is counted before it is written.
@@ -127,7 +130,23 @@ static void finish_ring(struct collector *collector, struct collect_channel *cha
     collect_lose(collector, channel, TSMITH_REASON_UNMATCHED, open, end, end, ring->thread);
 }
 
+// What was lost with files that were truncated or overwritten: what is known of it is counted ring by ring; that there
+// may be more is one row, in any case.
+static void lose_files(struct collector *collector, struct collect_channel *channel) {
+    int64_t from = channel->head->attached;
+    for (uint32_t slot = 0; slot < channel->ring_count; slot++) {
+        int64_t last = session_clock_convert(&collector->clock, channel->ring_states[slot].last);
+        if (channel->ring_states[slot].last && last > from)
+            from = last;
+    }
+    collect_lose(collector, channel, TSMITH_REASON_FILES_DAMAGED, 1, from, collector->now, 0);
+    collector->totals.asked++;
+}
+
 void collect_finish_rings(struct collector *collector, struct collect_channel *channel) {
+    (void)collect_look_at_slots(channel);
+    if (channel->files_damaged)
+        lose_files(collector, channel);
     uint32_t slots = atomic_load_explicit(&channel->rings->slot_count, memory_order_acquire);
     for (uint32_t slot = 0; slot < slots && slot < LAYOUT_SLOTS; slot++) {
         if (collect_ring_of(channel, slot))
@@ -194,6 +213,7 @@ static int64_t last_sign(struct collector *collector, const struct collect_chann
 }
 
 void collect_channel_ended(struct collector *collector, struct collect_channel *channel, bool alive) {
+    (void)collect_look_at_head(channel);
     int64_t now = collector->recover ? last_sign(collector, channel) : clock_trace_now();
     bool closed = atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
     bool killed = channel->has_end_status && WIFSIGNALED(channel->end_status);

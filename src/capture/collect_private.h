@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of the collector share: collect.c (the source), collect_channel.c (a process's files and
 // table), collect_ring.c (its sub-buffers), collect_record.c (their records), collect_loss.c (the ledger),
-// collect_journal.c (what is in the file).
+// collect_journal.c (what is in the file), collect_shared.c (looking at and changing the files of others).
 #ifndef CAPTURE_COLLECT_PRIVATE_H
 #define CAPTURE_COLLECT_PRIVATE_H
 
 #include "capture/collect.h"
+#include "capture/session_directory.h"
 
 struct collect_held {
     struct collect_channel *channel;
@@ -58,6 +59,8 @@ struct collect_targets {
 struct collector {
     int directory;
     struct layout_control *control;
+    const struct control_file *file; // live; NULL: recover
+    uint32_t segments_written;       // of the control file
     bool recover;
     bool before_boot;
     bool closing;
@@ -140,6 +143,21 @@ bool collect_read_module(struct collector *collector, struct collect_channel *ch
 // The dictionary's id of a stack, by the number that a record has; 0: there is none.
 uint32_t collect_stack(struct collector *collector, struct collect_channel *channel, uint64_t word);
 
+// ---- collect_shared.c
+// Live, of another process: looks at the files again. False when they were found to be truncated or overwritten, once
+// and for all.
+bool collect_look_at_head(struct collect_channel *channel);
+bool collect_look_at_subs(struct collect_channel *channel);
+bool collect_look_at_slots(struct collect_channel *channel);
+bool collect_look_at_sub(struct collect_channel *channel, uint32_t sub);
+// Live: sets or clears PEEK; sets the state of a sub-buffer whose owner waits for that. False: the file is not there
+// any more.
+bool collect_set_peek(struct collect_channel *channel, uint32_t sub);
+bool collect_clear_peek(struct collect_channel *channel, uint32_t sub);
+bool collect_set_state(struct collect_channel *channel, uint32_t sub, uint32_t state);
+// Live: writes `expected` and `thread_before`.
+void collect_write_before(struct collect_channel *channel, uint32_t sub);
+
 // ---- collect_ring.c, collect_record.c
 static inline uint32_t collect_id(const struct collect_ids *ids, uint64_t local) {
     return local < ids->count ? ids->items[local] : 0;
@@ -158,7 +176,7 @@ void collect_switch_thread(struct collector *collector, struct collect_work *wor
 // The sub-buffer was read as far as it can be.
 void collect_end_work(struct collector *collector);
 // How many sub-buffers wait to be read.
-uint32_t collect_full(const struct collect_channel *channel);
+uint32_t collect_full(struct collect_channel *channel);
 // Finds what there is to read in a channel, in order, into collector->found.
 bool collect_scan(struct collector *collector, struct collect_channel *channel, bool peek);
 // Begins with the next one found; reads records until it is done or a builder is full (collector->due).

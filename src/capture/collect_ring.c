@@ -52,7 +52,9 @@ static uint32_t sub_count(const struct collect_channel *channel) {
     return count < LAYOUT_SUBS ? count : LAYOUT_SUBS;
 }
 
-uint32_t collect_full(const struct collect_channel *channel) {
+uint32_t collect_full(struct collect_channel *channel) {
+    if (!collect_look_at_subs(channel))
+        return 0;
     uint32_t count = sub_count(channel), full = 0;
     for (uint32_t i = 0; i < count; i++)
         full += (atomic_load_explicit(&layout_sub_at(channel->rings, i)->state, memory_order_relaxed) &
@@ -61,10 +63,12 @@ uint32_t collect_full(const struct collect_channel *channel) {
 }
 
 bool collect_scan(struct collector *collector, struct collect_channel *channel, bool peek) {
-    uint32_t count = sub_count(channel);
     bool any = false;
     collector->found_count = 0;
     collector->found_next = 0;
+    if (!collect_look_at_subs(channel))
+        return false;
+    uint32_t count = sub_count(channel);
     for (uint32_t i = 0; i < count && !any; i++) {
         uint32_t state =
             atomic_load_explicit(&layout_sub_at(channel->rings, i)->state, memory_order_acquire) &
@@ -77,7 +81,7 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
     uint64_t *newest = calloc(LAYOUT_SLOTS, sizeof *newest); // sequence, by slot, seen FULL in the first look
     if (!newest)
         return false;
-    for (int look = 0; look < 2; look++)
+    for (int look = 0; look < 2 && collect_look_at_subs(channel); look++)
         for (uint32_t i = 0; i < count; i++) {
             struct layout_sub *sub = layout_sub_at(channel->rings, i);
             uint32_t state =
@@ -106,7 +110,7 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
 
 // ---- taking
 
-static const uint64_t *borrow_words(struct collector *collector, const struct collect_channel *channel,
+static const uint64_t *borrow_words(struct collector *collector, struct collect_channel *channel,
                                     uint32_t sub, uint64_t bytes) {
     if (channel->local)
         return atomic_load_explicit(&channel->local->bases[sub], memory_order_acquire);
@@ -121,8 +125,10 @@ static const uint64_t *borrow_words(struct collector *collector, const struct co
                             (off_t)(layout_data_offset(channel->sub_bytes, sub) + done));
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0)
+        if (got <= 0) {
+            channel->files_damaged |= channel->live;
             return NULL;
+        }
         done += (uint64_t)got;
     }
     return collector->copy;
@@ -148,35 +154,45 @@ static void hold(struct collector *collector, const struct collect_work *work) {
         collector->pressure = true;
 }
 
-// READING, or WRITING|PEEK. False when it is neither any more (drop-oldest has taken it back).
-static bool take(struct collector *collector, struct layout_sub *sub, bool full) {
+// READING, or WRITING|PEEK; found->full says which. False when it is neither any more (drop-oldest has taken it back).
+static bool take(struct collector *collector, struct collect_channel *channel, struct collect_found *found) {
     if (collector->recover)
         return true; // a private copy of a dead process's head
-    uint32_t expected = full ? LAYOUT_SUB_FULL : LAYOUT_SUB_WRITING, peeked = expected | LAYOUT_SUB_PEEK;
-    uint32_t desired = full ? LAYOUT_SUB_READING : LAYOUT_SUB_WRITING | LAYOUT_SUB_PEEK;
-    return atomic_compare_exchange_strong_explicit(&sub->state, &expected, desired, memory_order_acq_rel,
-                                                   memory_order_acquire) ||
-           atomic_compare_exchange_strong_explicit(&sub->state, &peeked, desired, memory_order_acq_rel,
-                                                   memory_order_acquire);
+    if (!collect_set_peek(channel, found->sub) || !collect_look_at_sub(channel, found->sub))
+        return false;
+    // From here on its owner does not take it back. One that was WRITING in the scan may have been handed over since:
+    // then the whole of it is read. One that was FULL and is WRITING has been filled anew.
+    uint32_t state =
+        atomic_load_explicit(&layout_sub_at(channel->rings, found->sub)->state, memory_order_acquire);
+    if (state == (LAYOUT_SUB_WRITING | LAYOUT_SUB_PEEK) && !found->full)
+        return true;
+    if (state == (LAYOUT_SUB_FULL | LAYOUT_SUB_PEEK)) {
+        found->full = true;
+        return collect_set_state(channel, found->sub, LAYOUT_SUB_READING);
+    }
+    (void)collect_clear_peek(channel, found->sub);
+    return false;
 }
 
 // Where there is a file, a sub-buffer that was read in part keeps PEEK until it is read whole: its owner must not
 // overwrite rows that are on their way, or they would be nowhere if the collector were killed now.
-static void unpeek(struct collector *collector, struct layout_sub *sub, bool read_in_part) {
+static void unpeek(struct collector *collector, struct collect_channel *channel, uint32_t sub,
+                   bool read_in_part) {
     if (!collector->recover && !(collector->journal && read_in_part))
-        atomic_fetch_and_explicit(&sub->state, ~(uint32_t)LAYOUT_SUB_PEEK, memory_order_release);
+        (void)collect_clear_peek(channel, sub);
 }
 
-static void give_back(struct collector *collector, const struct collect_ring *ring, struct layout_sub *sub,
-                      bool full) {
+static void give_back(struct collector *collector, const struct collect_ring *ring,
+                      struct collect_channel *channel, const struct collect_found *found) {
+    const struct layout_sub *sub = layout_sub_at(channel->rings, found->sub);
     bool in_part = ring->peek_sequence != 0 &&
                    ring->peek_sequence == atomic_load_explicit(&sub->sequence, memory_order_relaxed);
-    if (!full)
-        unpeek(collector, sub, in_part);
+    if (!found->full)
+        unpeek(collector, channel, found->sub, in_part);
     else if (!collector->recover)
-        atomic_store_explicit(
-            &sub->state, in_part && collector->journal ? LAYOUT_SUB_FULL | LAYOUT_SUB_PEEK : LAYOUT_SUB_FULL,
-            memory_order_release);
+        (void)collect_set_state(channel, found->sub,
+                                in_part && collector->journal ? LAYOUT_SUB_FULL | LAYOUT_SUB_PEEK
+                                                              : LAYOUT_SUB_FULL);
 }
 
 // The ranges of a builder that are open at this place have no end.
@@ -294,6 +310,7 @@ static void set_up_work(struct collector *collector, const struct collect_found 
     if (collector->journal && !resumed) {
         sub->expected = ring->expected;
         sub->thread_before = ring->local_thread;
+        collect_write_before(channel, found->sub);
     }
     if (!resumed)
         collect_switch_thread(collector, work, ring, work->head.thread_track, place);
@@ -310,14 +327,10 @@ static bool begin(struct collector *collector, struct collect_found *found) {
     if (!ring)
         return false;
     bool scanned_full = found->full;
-    if (!take(collector, sub, found->full)) {
-        // Handed over since the scan: then the whole of it.
-        found->full = true;
-        if (!take(collector, sub, true))
-            return false;
-    }
+    if (!take(collector, channel, found))
+        return false;
     if (!is_next(collector, ring, sub, found, scanned_full)) {
-        give_back(collector, ring, sub, found->full);
+        give_back(collector, ring, channel, found);
         return false;
     }
     bool late = found->sequence < ring->sequence;
@@ -359,7 +372,6 @@ void collect_end_work(struct collector *collector) {
     struct collect_work *work = &collector->work;
     struct collect_channel *channel = work->channel;
     struct collect_ring *ring = &channel->ring_states[work->slot];
-    struct layout_sub *sub = layout_sub_at(channel->rings, work->sub);
     if (work->taken) {
         // Damaged records leave a difference to what the owner counted; a count beyond what fits is damage
         // itself.
@@ -373,7 +385,7 @@ void collect_end_work(struct collector *collector) {
         ring->peek_sequence = atomic_load_explicit(&work->head.sequence, memory_order_relaxed);
         ring->peek_bytes = work->at * sizeof(uint64_t);
         ring->peek_records = work->records;
-        unpeek(collector, sub, work->at > 0);
+        unpeek(collector, channel, work->sub, work->at > 0);
     }
     if (collect_here(work) > ring->position)
         ring->position = collect_here(work);

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invariants: what lies before `committed` of the active half is whole entries and is never touched again while that
 // half is active; `state` is what they say together. A half that is full is not extended: what is known is written into
-// the other one, which becomes the active one by a single store. Both halves are backed by space from the beginning, so
+// the other one, which becomes the active one by a single write. Both halves are backed by space from the beginning, so
 // that only a session of very many tracks ever needs more.
+//
+// The file is written by pwrite and never read back while the collector works: where the next entry goes is in private
+// memory. The recorded programs may write to the session directory, so nothing in the file may decide where the collector
+// writes, and a mapping of it would raise SIGBUS once it is truncated. A file that was truncated or removed is replaced.
 #include "capture/journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,8 +30,13 @@ enum { FIRST_PLACES = 256 };
 
 struct journal {
     int directory;
-    struct layout_journal *file; // mapped: a page, and two halves
+    int fd; // a page, and two halves; -1: none
+    uint64_t half_bytes;
+    uint32_t active;
+    uint64_t committed; // bytes of the active half
     struct journal_state state;
+    char *scratch; // an entry
+    size_t scratch_capacity;
 };
 
 // ---- what is known
@@ -173,37 +183,44 @@ uint32_t journal_find_channel(const struct journal_state *state, const char *nam
 
 // ---- writing
 
-static size_t mapped_bytes(uint64_t half_bytes) {
+static uint64_t file_bytes(uint64_t half_bytes) {
     return LAYOUT_PAGE + 2 * half_bytes;
 }
 
-static char *half_at(struct layout_journal *file, uint32_t half) {
-    return (char *)file + LAYOUT_PAGE + half * file->half_bytes;
+static uint64_t half_offset(uint64_t half_bytes, uint32_t half) {
+    return LAYOUT_PAGE + half * half_bytes;
 }
 
-// A file of that size under a name nobody can foresee, moved to its place once it is `ready`.
-static struct layout_journal *make_file(int directory, uint64_t half_bytes, char name[32]) {
+static bool write_at(int fd, const void *bytes, size_t count, uint64_t offset) {
+    for (size_t done = 0; done < count;) {
+        ssize_t put = pwrite(fd, (const char *)bytes + done, count - done, (off_t)(offset + done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+// A file of that size under a name nobody can foresee, moved to its place once it is ready. -1: there is no space.
+static int make_file(int directory, uint64_t half_bytes, char name[32]) {
+    const struct layout_journal head = {
+        .magic = LAYOUT_JOURNAL_MAGIC, .version = LAYOUT_VERSION, .half_bytes = half_bytes};
     uint64_t number;
-    struct layout_journal *file = NULL;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
-        return NULL;
+        return -1;
     (void)snprintf(name, 32, LAYOUT_JOURNAL_NAME ".%016llx", (unsigned long long)number);
     int fd = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return NULL;
-    size_t bytes = mapped_bytes(half_bytes);
-    void *at = file_reserve(fd, 0, bytes) ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                                          : MAP_FAILED;
-    if (at != MAP_FAILED) {
-        file = at;
-        file->magic = LAYOUT_JOURNAL_MAGIC;
-        file->version = LAYOUT_VERSION;
-        file->half_bytes = half_bytes;
-    } else {
-        unlinkat(directory, name, 0);
-    }
+        return -1;
+    if (file_reserve(fd, 0, file_bytes(half_bytes)) && write_at(fd, &head, sizeof head, 0))
+        return fd;
+    int saved = errno;
+    unlinkat(directory, name, 0);
     close(fd);
-    return file;
+    errno = saved;
+    return -1;
 }
 
 static bool put_in_place(int directory, const char *name) {
@@ -272,59 +289,103 @@ static uint64_t put_state(const struct journal_state *state, char *half) {
     return at;
 }
 
-// A new file with more room, in the place of the old one.
-static bool move_to_larger(struct journal *journal, uint64_t half_bytes) {
+static bool write_committed(int fd, uint32_t half, uint64_t committed) {
+    return write_at(fd, &committed, sizeof committed,
+                    offsetof(struct layout_journal, committed) + half * sizeof committed);
+}
+
+// All that is known, into a half that is not active; its bytes.
+static bool write_state(const struct journal *journal, int fd, uint64_t half_bytes, uint32_t half,
+                        uint64_t *bytes) {
+    *bytes = put_state(&journal->state, NULL);
+    char *text = malloc(*bytes);
+    bool done = text && *bytes <= half_bytes;
+    if (done) {
+        (void)put_state(&journal->state, text);
+        done = write_at(fd, text, *bytes, half_offset(half_bytes, half)) && write_committed(fd, half, *bytes);
+    }
+    free(text);
+    return done;
+}
+
+// A new file in the place of the old one.
+static bool move_to_new(struct journal *journal, uint64_t half_bytes) {
     char name[32];
-    struct layout_journal *file =
-        half_bytes <= HALF_MAX ? make_file(journal->directory, half_bytes, name) : NULL;
-    if (!file)
+    uint64_t committed;
+    int fd = half_bytes <= HALF_MAX ? make_file(journal->directory, half_bytes, name) : -1;
+    if (fd < 0)
         return false;
-    atomic_store(&file->committed[0], put_state(&journal->state, half_at(file, 0)));
-    if (!put_in_place(journal->directory, name)) {
-        munmap(file, mapped_bytes(half_bytes));
+    if (!write_state(journal, fd, half_bytes, 0, &committed)) {
+        unlinkat(journal->directory, name, 0);
+        close(fd);
         return false;
     }
-    munmap(journal->file, mapped_bytes(journal->file->half_bytes));
-    journal->file = file;
+    if (!put_in_place(journal->directory, name)) {
+        close(fd);
+        return false;
+    }
+    close(journal->fd);
+    journal->fd = fd;
+    journal->half_bytes = half_bytes;
+    journal->active = 0;
+    journal->committed = committed;
     return true;
 }
 
+// Whether the file is as long as it was made, and still has a name. Whoever may write to the session directory, as the
+// recorded programs may, can truncate or remove it.
+static bool is_whole(const struct journal *journal) {
+    struct stat status;
+    return fstat(journal->fd, &status) == 0 && status.st_nlink > 0 &&
+           (uint64_t)status.st_size >= file_bytes(journal->half_bytes);
+}
+
 static bool make_room(struct journal *journal, uint64_t bytes) {
-    struct layout_journal *file = journal->file;
-    uint32_t active = atomic_load_explicit(&file->active, memory_order_relaxed), other = 1 - active;
-    if (atomic_load_explicit(&file->committed[active], memory_order_relaxed) + bytes <= file->half_bytes)
+    const uint32_t other = 1 - journal->active;
+    const bool whole = is_whole(journal);
+    uint64_t committed;
+    if (whole && journal->committed + bytes <= journal->half_bytes)
         return true;
     drop_finished(&journal->state);
     uint64_t needed = put_state(&journal->state, NULL) + bytes;
     // Half full at once, it would soon be full again. Without space for more it has to do.
-    if (2 * needed > file->half_bytes && move_to_larger(journal, 4 * needed))
+    if (2 * needed > journal->half_bytes && move_to_new(journal, 4 * needed))
         return true;
-    if (needed > file->half_bytes)
+    if (needed > journal->half_bytes)
         return false;
-    atomic_store_explicit(&file->committed[other], put_state(&journal->state, half_at(file, other)),
-                          memory_order_relaxed);
-    atomic_store_explicit(&file->active, other, memory_order_release);
+    if (!whole)
+        return move_to_new(journal, journal->half_bytes);
+    if (!write_state(journal, journal->fd, journal->half_bytes, other, &committed) ||
+        !write_at(journal->fd, &other, sizeof other, offsetof(struct layout_journal, active)))
+        return false;
+    journal->active = other;
+    journal->committed = committed;
     return true;
 }
 
 void journal_give_up(struct journal *journal) {
+    const uint32_t failed = 1;
     journal->state.failed = true;
-    atomic_store(&journal->file->failed, 1);
+    (void)write_at(journal->fd, &failed, sizeof failed, offsetof(struct layout_journal, failed));
 }
 
 static bool add(struct journal *journal, const struct layout_journal_entry *entry, const void *first,
                 size_t first_bytes, const void *second, size_t second_bytes) {
     struct journal_state *state = &journal->state;
     uint64_t bytes = put(NULL, entry, NULL, first_bytes, NULL, second_bytes);
-    if (state->failed || !make_room(journal, bytes))
+    void *scratch = journal->scratch;
+    bool room = array_reserve(&scratch, &journal->scratch_capacity, bytes, 1);
+    journal->scratch = scratch;
+    if (!room || state->failed || !make_room(journal, bytes))
         goto fail;
-    struct layout_journal *file = journal->file;
-    uint32_t active = atomic_load_explicit(&file->active, memory_order_relaxed);
-    uint64_t committed = atomic_load_explicit(&file->committed[active], memory_order_relaxed);
-    char *at = half_at(file, active) + committed;
-    put(at, entry, first, first_bytes, second, second_bytes);
-    atomic_store_explicit(&file->committed[active], committed + bytes, memory_order_release);
-    if (apply(state, entry, at + sizeof *entry))
+    memset(journal->scratch, 0, bytes);
+    put(journal->scratch, entry, first, first_bytes, second, second_bytes);
+    if (!write_at(journal->fd, journal->scratch, bytes,
+                  half_offset(journal->half_bytes, journal->active) + journal->committed) ||
+        !write_committed(journal->fd, journal->active, journal->committed + bytes))
+        goto fail;
+    journal->committed += bytes;
+    if (apply(state, entry, journal->scratch + sizeof *entry))
         return true;
 fail:
     journal_give_up(journal);
@@ -337,8 +398,9 @@ tsmith_status journal_create(int directory, struct journal **out, tsmith_error *
     if (!journal)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the session's journal");
     journal->directory = directory;
-    journal->file = make_file(directory, FIRST_HALF, name);
-    if (!journal->file || !put_in_place(directory, name)) {
+    journal->half_bytes = FIRST_HALF;
+    journal->fd = make_file(directory, FIRST_HALF, name);
+    if (journal->fd < 0 || !put_in_place(directory, name)) {
         tsmith_status status = status_set_errno(error, "cannot make the session's journal");
         journal_destroy(journal);
         return status;
@@ -350,8 +412,9 @@ tsmith_status journal_create(int directory, struct journal **out, tsmith_error *
 void journal_destroy(struct journal *journal) {
     if (!journal)
         return;
-    if (journal->file)
-        munmap(journal->file, mapped_bytes(journal->file->half_bytes));
+    if (journal->fd >= 0)
+        close(journal->fd);
+    free(journal->scratch);
     journal_state_finish(&journal->state);
     free(journal);
 }
@@ -391,7 +454,7 @@ static struct layout_journal *read_file(int directory) {
     if (fd < 0)
         return NULL;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= (off_t)LAYOUT_PAGE &&
-        (uint64_t)status.st_size <= mapped_bytes(HALF_MAX))
+        (uint64_t)status.st_size <= file_bytes(HALF_MAX))
         file = malloc((size_t)status.st_size);
     for (size_t done = 0; file && done < (size_t)status.st_size;) {
         ssize_t got = pread(fd, (char *)file + done, (size_t)status.st_size - done, (off_t)done);
@@ -405,7 +468,7 @@ static struct layout_journal *read_file(int directory) {
     close(fd);
     if (file && (file->magic != LAYOUT_JOURNAL_MAGIC || file->version != LAYOUT_VERSION ||
                  file->half_bytes > HALF_MAX || file->half_bytes % 8 ||
-                 mapped_bytes(file->half_bytes) > (uint64_t)status.st_size)) {
+                 file_bytes(file->half_bytes) > (uint64_t)status.st_size)) {
         free(file);
         file = NULL;
     }
@@ -441,7 +504,7 @@ bool journal_read(int directory, uint64_t events, struct journal_state *out) {
         return false;
     uint32_t active = atomic_load(&file->active) & 1;
     uint64_t committed = atomic_load(&file->committed[active]);
-    const char *half = half_at(file, active);
+    const char *half = (const char *)file + half_offset(file->half_bytes, active);
     bool sound = committed <= file->half_bytes;
     out->failed = atomic_load(&file->failed) != 0;
     for (uint64_t at = 0; sound && at < committed;) {

@@ -4,6 +4,7 @@
 //
 //     control                          one per session: what to record and how, is anybody there, ticks ->
 //                                      trace time
+//     control.kept                     a copy that only the collector writes, for recover
 //     <pid>-<start>-<api>-<n>.channel  one per process and API: who it is, its strings, tracks, devices,
 //                                      shapes (append only)
 //     <pid>-<start>-<api>-<n>.rings    its sub-buffers, each written by one thread at a time (ring.h)
@@ -25,6 +26,7 @@
 #define LAYOUT_VERSION 3u
 #define LAYOUT_PAGE 4096u
 #define LAYOUT_CONTROL_NAME "control"
+#define LAYOUT_CONTROL_KEPT_NAME "control.kept"
 #define LAYOUT_JOURNAL_NAME "journal"
 #define LAYOUT_CHANNEL_SUFFIX ".channel"
 #define LAYOUT_RINGS_SUFFIX ".rings"

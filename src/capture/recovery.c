@@ -137,9 +137,8 @@ static const tsmith_source_ops recovery_ops = {recovery_next, source_dictionary,
 
 tsmith_status recovery_source(struct recovery *recovery, tsmith_source **out, tsmith_error *error) {
     bool same_boot = session_directory_same_boot(&recovery->directory);
-    tsmith_status status =
-        collector_create(recovery->directory.fd, recovery->directory.control,
-                         same_boot ? COLLECT_DEAD : COLLECT_BEFORE_BOOT, &recovery->collector, error);
+    tsmith_status status = collector_create(
+        &recovery->directory, same_boot ? COLLECT_DEAD : COLLECT_BEFORE_BOOT, &recovery->collector, error);
     if (!status) {
         if (recovery->has_known)
             collector_skip(recovery->collector, &recovery->known);
@@ -165,19 +164,23 @@ tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out,
 
 // ---- looking
 
-int tsmith_capture_is_session(const char *directory) {
+static bool has_magic(const char *directory, const char *name) {
     char path[4096];
     uint64_t magic = 0;
     struct stat status;
-    if ((size_t)snprintf(path, sizeof path, "%s/" LAYOUT_CONTROL_NAME, directory) >= sizeof path)
-        return 0;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path)
+        return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
-        return 0;
+        return false;
     bool is = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
               read(fd, &magic, sizeof magic) == sizeof magic && magic == LAYOUT_CONTROL_MAGIC;
     close(fd);
     return is;
+}
+
+int tsmith_capture_is_session(const char *directory) {
+    return has_magic(directory, LAYOUT_CONTROL_NAME) || has_magic(directory, LAYOUT_CONTROL_KEPT_NAME);
 }
 
 tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *out, tsmith_error *error) {

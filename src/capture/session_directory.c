@@ -88,16 +88,9 @@ static void choose_sizes(struct layout_control *control, size_t buffer_bytes) {
 static tsmith_status make_control(struct session_directory *directory, const tsmith_capture_options *options,
                                   tsmith_error *error) {
     const size_t bytes = sizeof(struct layout_control);
-    tsmith_status status = TSMITH_OK;
-    int fd =
-        openat(directory->fd, LAYOUT_CONTROL_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    void *at = fd >= 0 && file_reserve(fd, 0, bytes)
-                   ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                   : MAP_FAILED;
-    if (at == MAP_FAILED) {
-        status = status_set_errno(error, "cannot make the session's control file in %s", directory->path);
-        goto done;
-    }
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a session");
     struct layout_control *control = at;
     directory->control = control;
     control->version = LAYOUT_VERSION;
@@ -114,10 +107,9 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     atomic_store(&control->armed, 1);
     atomic_store(&control->state, LAYOUT_SESSION_OPEN);
     control->magic = LAYOUT_CONTROL_MAGIC;
-done:
-    if (fd >= 0)
-        close(fd);
-    return status;
+    if (!control_file_create(&directory->file, directory->fd, control))
+        return status_set_errno(error, "cannot make the session's control file in %s", directory->path);
+    return TSMITH_OK;
 }
 
 tsmith_status session_directory_create(struct session_directory *directory,
@@ -126,7 +118,7 @@ tsmith_status session_directory_create(struct session_directory *directory,
     if (options)
         memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
     memset(directory, 0, sizeof *directory);
-    directory->fd = -1;
+    directory->fd = directory->file.fd = directory->file.kept = -1;
     directory->owner = getpid();
     if (!tsmith_overflow_name(chosen.overflow))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no overflow policy %d",
@@ -141,30 +133,6 @@ tsmith_status session_directory_create(struct session_directory *directory,
     if (status)
         session_directory_remove(directory);
     return status;
-}
-
-// The control file as a private copy: nothing changes it while it is read, whatever size it pretends to be. NULL when
-// there is none, or it is not of the user whose directory it is.
-static struct layout_control *copy_control(int directory, uid_t user) {
-    const size_t bytes = sizeof(struct layout_control);
-    struct stat status;
-    int fd = openat(directory, LAYOUT_CONTROL_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_uid != user)) {
-        close(fd);
-        fd = -1;
-    }
-    if (fd < 0)
-        return NULL;
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct layout_control *control = at == MAP_FAILED ? NULL : at;
-    for (size_t done = 0; control && done < bytes;) {
-        ssize_t got = pread(fd, (char *)at + done, bytes - done, (off_t)done);
-        if (got <= 0)
-            break;
-        done += (size_t)got;
-    }
-    close(fd);
-    return control;
 }
 
 static tsmith_status check_control(const struct session_directory *directory, tsmith_error *error) {
@@ -214,7 +182,7 @@ tsmith_status session_directory_look(struct session_directory *directory, const 
     tsmith_status status = TSMITH_OK;
     memset(directory, 0, sizeof *directory);
     directory->private_copy = true;
-    directory->fd = -1;
+    directory->fd = directory->file.fd = directory->file.kept = -1;
     if (strlen(path) >= sizeof directory->path)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "the name of the session directory is too long");
@@ -225,7 +193,7 @@ tsmith_status session_directory_look(struct session_directory *directory, const 
     struct stat info;
     if (fstat(directory->fd, &info) == 0) {
         directory->user = info.st_uid;
-        directory->control = copy_control(directory->fd, info.st_uid);
+        directory->control = control_file_copy(directory->fd, info.st_uid);
     }
     if (!directory->control)
         status = status_set(error, TSMITH_ERROR_FORMAT,
@@ -266,12 +234,14 @@ void session_directory_set_output(struct session_directory *directory, const cha
     size_t length = realpath(path, whole) ? strlen(whole) : 0;
     if (length > 0 && length < LAYOUT_TEXT && stat(whole, &status) == 0 && S_ISREG(status.st_mode))
         memcpy(directory->control->output, whole, length + 1);
+    CONTROL_FILE_WRITE(&directory->file, output);
 }
 
 void session_directory_set_command(struct session_directory *directory, const char *text) {
     size_t length = strnlen(text, LAYOUT_TEXT - 1);
     memcpy(directory->control->command, text, length);
     directory->control->command[length] = '\0';
+    CONTROL_FILE_WRITE(&directory->file, command);
 }
 
 bool session_directory_is_of_parent(const struct session_directory *directory) {
@@ -283,9 +253,22 @@ void session_directory_end(struct session_directory *directory) {
         return;
     atomic_store(&directory->control->armed, 0);
     atomic_store(&directory->control->state, LAYOUT_SESSION_CLOSED);
+    CONTROL_FILE_WRITE(&directory->file, armed);
+    CONTROL_FILE_WRITE(&directory->file, state);
+}
+
+void session_directory_arm(const struct session_directory *directory, bool on) {
+    atomic_store(&directory->control->armed, on);
+    CONTROL_FILE_WRITE(&directory->file, armed);
+}
+
+void session_directory_trigger(const struct session_directory *directory) {
+    atomic_fetch_add(&directory->control->trigger, 1);
+    CONTROL_FILE_WRITE(&directory->file, trigger);
 }
 
 void session_directory_close(struct session_directory *directory) {
+    control_file_close(&directory->file);
     if (directory->control)
         munmap(directory->control, sizeof *directory->control);
     if (directory->fd >= 0)
@@ -369,11 +352,13 @@ void session_directory_remove(struct session_directory *directory) {
     // Its control file and its journal last: what there still is of it until then can be told from the file.
     for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
         if (strcmp(entry->d_name, LAYOUT_CONTROL_NAME) != 0 &&
+            strcmp(entry->d_name, LAYOUT_CONTROL_KEPT_NAME) != 0 &&
             strcmp(entry->d_name, LAYOUT_JOURNAL_NAME) != 0 && unlinkat(directory->fd, entry->d_name, 0))
             unlinkat(directory->fd, entry->d_name, AT_REMOVEDIR);
     if (listing)
         closedir(listing);
     unlinkat(directory->fd, LAYOUT_CONTROL_NAME, 0);
+    unlinkat(directory->fd, LAYOUT_CONTROL_KEPT_NAME, 0);
     unlinkat(directory->fd, LAYOUT_JOURNAL_NAME, 0);
     rmdir(directory->path);
     session_directory_close(directory);

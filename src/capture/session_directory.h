@@ -7,13 +7,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/control_file.h"
 #include "capture/layout.h"
 #include "tracesmith/capture.h"
 
 struct session_directory {
     char path[4096];
     int fd;
-    struct layout_control *control; // mapped whole
+    struct layout_control *control; // a private copy; session_directory_publish writes it out
+    struct control_file file;       // of a session made here
     uid_t user;                     // whose it is: of the directory and of its control file
     pid_t owner; // the process that made it; a forked child of it changes nothing. 0: not made here
     bool
@@ -34,6 +36,10 @@ tsmith_status session_directory_look(struct session_directory *directory, const 
 // Opens one whose collector is gone. BUSY when it is not gone.
 tsmith_status session_directory_open(struct session_directory *directory, const char *path,
                                      tsmith_error *error);
+// Switches recording on or off. Any thread.
+void session_directory_arm(const struct session_directory *directory, bool on);
+// Of a recording with the range "signal": async-signal-safe.
+void session_directory_trigger(const struct session_directory *directory);
 // Whether this process is a forked child of the one that made it.
 bool session_directory_is_of_parent(const struct session_directory *directory);
 // Tells the recording side that it is over.

@@ -30,8 +30,7 @@ static void start(struct state *state, size_t buffer, tsmith_overflow overflow, 
     memset(state, 0, sizeof *state);
     state->random = seed * 0x9e3779b97f4a7c15u + 1;
     state->directory = numbered_session(buffer, overflow);
-    assert_int_equal(collector_create(state->directory.fd, state->directory.control, COLLECT_SESSION,
-                                      &state->collector, &error),
+    assert_int_equal(collector_create(&state->directory, COLLECT_SESSION, &state->collector, &error),
                      TSMITH_OK);
     assert_int_equal(channel_open(state->directory.path, "test", &state->channel), TSMITH_OK);
     state->shape = numbered_shape(state->channel);
@@ -281,7 +280,9 @@ static void nobody_to_wait_for(void **unused) {
         _exit(0);
     assert_int_equal(waitpid(dead, NULL, 0), dead);
     atomic_store(&state.directory.control->collector_pid, (uint32_t)dead);
+    CONTROL_FILE_WRITE(&state.directory.file, collector_pid);
     atomic_store(&state.directory.control->heartbeat, clock_trace_now() - 1000000000);
+    CONTROL_FILE_WRITE(&state.directory.file, heartbeat);
     emit(&state, 1, 20000);
     assert_true(state.recorded < state.emitted);
     finish(&state);
@@ -304,6 +305,7 @@ static void every_batch_is_a_sign_of_life(void **unused) {
     collector_set_settling(state.collector, true); // all that there is, in one round: a batch of each thread
     for (int i = 0; i < 2; i++) {
         atomic_store(&state.directory.control->heartbeat, 0);
+        CONTROL_FILE_WRITE(&state.directory.file, heartbeat);
         assert_int_equal(collector_next(state.collector, &batch, &error), TSMITH_OK);
         assert_true(atomic_load(&state.directory.control->heartbeat) > 0);
         numbered_see(&state.seen, batch);
@@ -330,6 +332,7 @@ static void undelivered_is_still_there(void **unused) {
         if (collector_next(state.collector, &batch, &error) == TSMITH_OK)
             break;
     atomic_store(&state.directory.control->collector_pid, 0); // as if it had died
+    CONTROL_FILE_WRITE(&state.directory.file, collector_pid);
     assert_int_equal(tsmith_capture_recover(state.directory.path, &source, &error), TSMITH_OK);
     assert_int_equal(numbered_drain(source, &again), TSMITH_END);
     tsmith_source_destroy(source);

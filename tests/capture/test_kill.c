@@ -88,6 +88,7 @@ static struct numbered_seen recover(struct session_directory *directory) {
     tsmith_source *source;
     tsmith_error error;
     atomic_store(&directory->control->collector_pid, 0); // there never was one
+    CONTROL_FILE_WRITE(&directory->file, collector_pid);
     assert_int_equal(tsmith_capture_recover(directory->path, &source, &error), TSMITH_OK);
     assert_int_equal(numbered_drain(source, &seen), TSMITH_END);
     tsmith_source_destroy(source);
@@ -142,7 +143,8 @@ static void consume(struct session_directory *directory, struct truth *truth) {
     const tsmith_batch *batch;
     tsmith_error error;
     atomic_store(&directory->control->collector_pid, (uint32_t)getpid());
-    if (collector_create(directory->fd, directory->control, COLLECT_SESSION, &collector, &error))
+    CONTROL_FILE_WRITE(&directory->file, collector_pid);
+    if (collector_create(directory, COLLECT_SESSION, &collector, &error))
         _exit(3);
     for (;;) {
         tsmith_status status = collector_next(collector, &batch, &error);

@@ -120,10 +120,11 @@ static void collector_main(const struct run *run, struct session_directory *dire
     const tsmith_batch *batch;
     tsmith_error error;
     atomic_store(&directory->control->collector_pid, (uint32_t)getpid());
+    CONTROL_FILE_WRITE(&directory->file, collector_pid);
     if (tsmith_sbt_writer_open(run->file, NULL, &sink, &error))
         _exit(3);
     session_directory_set_output(directory, run->file);
-    if (collector_create(directory->fd, directory->control, COLLECT_SESSION, &collector, &error))
+    if (collector_create(directory, COLLECT_SESSION, &collector, &error))
         _exit(3);
     capture_describe(collector, directory);
     atomic_store(&run->truth->collecting, 1);

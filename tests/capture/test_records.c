@@ -207,8 +207,7 @@ static void start(uint64_t seed) {
     state.random = seed * 0x9e3779b97f4a7c15u + 1;
     state.late = (uint32_t[]){40, 1, 6}[seed % 3];
     state.directory = numbered_session(64u << 20, TSMITH_OVERFLOW_DROP_NEWEST);
-    assert_int_equal(collector_create(state.directory.fd, state.directory.control, COLLECT_SESSION,
-                                      &state.collector, &error),
+    assert_int_equal(collector_create(&state.directory, COLLECT_SESSION, &state.collector, &error),
                      TSMITH_OK);
     assert_int_equal(channel_open(state.directory.path, "test", &state.channel), TSMITH_OK);
     for (uint32_t i = 0; i < STRINGS; i++) {

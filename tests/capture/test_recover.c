@@ -76,11 +76,11 @@ static void collect(struct session_directory *directory, const struct plan *plan
     char token;
     bool stepping = false;
     atomic_store(&directory->control->collector_pid, (uint32_t)getpid());
+    CONTROL_FILE_WRITE(&directory->file, collector_pid);
     if (tsmith_sbt_writer_open(path, NULL, &sink, &error))
         _exit(3);
     session_directory_set_output(directory, path);
-    if (collector_create(directory->fd, directory->control, COLLECT_SESSION, &collector, &error) ||
-        write(to, "x", 1) != 1)
+    if (collector_create(directory, COLLECT_SESSION, &collector, &error) || write(to, "x", 1) != 1)
         _exit(3);
     capture_describe(collector, directory);
     collector_set_settling(collector, true);
@@ -297,6 +297,7 @@ static void complete(struct session_directory *directory, const char *to) {
 
 static void check(struct session_directory *directory, const struct emitter *emitters, bool all_fits) {
     atomic_store(&directory->control->collector_pid, 0); // its number may be another's by now
+    CONTROL_FILE_WRITE(&directory->file, collector_pid);
     complete(directory, out_path);
     complete(directory, again_path);
     assert_true(same_bytes(out_path, again_path));

@@ -178,8 +178,7 @@ static struct collect_totals drain(const struct session_directory *directory, en
     tsmith_error error;
     tsmith_status status;
     *seen = (struct seen){0};
-    assert_int_equal(collector_create(directory->fd, directory->control, mode, &collector, &error),
-                     TSMITH_OK);
+    assert_int_equal(collector_create(directory, mode, &collector, &error), TSMITH_OK);
     collector_set_closing(collector, true);
     while ((status = collector_next(collector, &batch, &error)) == TSMITH_OK)
         see(collector_dictionary(collector), batch, seen);
