@@ -7,10 +7,14 @@
 //      output parameter and no order of the program's commands.
 //   2. It may allocate, lock and write its file; never while the driver is called with `recorder.lock` held (a driver
 //      may run the program's callbacks there, which call us again).
-//   3. The program's queues are never drained. A buffer is read through a queue of ours, which waits for a marker in
-//      each of the program's queues; nobody is blocked but the exit handler, and that for a limited time.
-//   4. A marker, references on a context and its queues while a copy is on its way, and a command that writes what is being
-//      copied waits for the copy by its wait list: that is all that is added.
+//   3. What is sent to the driver that the program did not send is in this list, and nothing else. A buffer is read through a
+//      queue of ours. Into a queue of the program's goes a marker, only where commands that may still be writing the memory
+//      are in it, and no clFlush but in the two cases that markers.c names; where the program has waited for its commands,
+//      its queue gets nothing. References are taken of a context and its queues while a copy is on its way. A command that
+//      writes what is being copied waits for the copy by its wait list. What is asked: the state of our own copies and
+//      markers, and what objects are when they are made (devices, images, kernels).
+//   4. The program's threads are blocked by a copy only where nothing of the program's is left to run that could have
+//      written the memory, and in the exit handler, and that for a limited time.
 //   5. What cannot be recorded is written down as such (REFUSED), with its reason. When the file cannot be written any
 //      more recording ends, and what is in the file stays readable.
 //   6. After fork the child begins anew, with a file of its own, when it makes a context. Two threads that enqueue into one queue without agreeing on an order are
@@ -22,7 +26,7 @@
 // commands wrote is copied as well (VERIFY): that is what a replay is compared with.
 //
 // Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c what a
-// command does to memory; snapshot.c copies it. headers.c finds what sources
+// command does to memory; snapshot.c copies it; markers.c says when that may be done. headers.c finds what sources
 // include. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c, transfer.c, image.c, shared.c, mapping.c, sync.c, extension.c and refused.c.
 #ifndef OPENCL_RECORD_RECORDER_H
 #define OPENCL_RECORD_RECORDER_H
@@ -288,6 +292,29 @@ void snapshot_at_exit(void);
 void snapshot_too_late(void); // a command comes that is not recorded, since recording is over: says so, once
 // Before the last reference to a queue goes: what is in it is still waited for.
 void snapshot_queue_goes(cl_command_queue queue);
+
+// ---- markers.c
+
+enum { MARKERS_MOST = 256 };
+struct markers {
+    const struct object *memory;
+    cl_command_queue queues[MARKERS_MOST];
+    size_t queue_count;
+    cl_event events[MARKERS_MOST];
+    size_t event_count;
+    bool too_many;
+};
+// Puts one into each queue that may still be writing `memory`, and adds those of queues that are gone.
+void markers_make(struct markers *markers);
+void markers_drop(struct markers *markers);
+// Somebody waits for them: a command in `except` (or we, NULL) waits for the copy of `memory` (NULL: of any).
+void markers_flush(cl_command_queue except, const struct object *memory);
+// The program's clFinish of this queue has returned: after a flush of ours it must have waited for our marker too.
+void markers_finished(cl_command_queue queue);
+void markers_queue_goes(cl_command_queue queue); // the program's last reference is about to go
+void markers_reap(void);                         // forgets those that are complete
+bool markers_any(void);                          // with the lock held
+void markers_after_fork(void);
 
 // ---- rows.c
 

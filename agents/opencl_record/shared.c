@@ -118,6 +118,7 @@ static cl_event forget_block(const void *memory) {
 void record_clSVMFree(cl_context context, void *memory) {
     cl_event hold = recorder_on() && memory ? forget_block(memory) : NULL;
     if (hold) {
+        markers_flush(NULL, NULL);
         recorder.next.clWaitForEvents(1, &hold);
         recorder.next.clReleaseEvent(hold);
         snapshot_reap();
@@ -222,6 +223,8 @@ cl_int record_clEnqueueSVMFree(cl_command_queue queue, cl_uint freed, void *poin
     touch_begin(&touch, queue, NULL, count, waits);
     for (cl_uint i = 0; (touch.on || touch.early) && pointers && i < freed; i++) {
         cl_event hold = forget_block(pointers[i]);
+        if (hold)
+            markers_flush(queue, NULL);
         if (hold && !touch_wait(&touch, hold))
             recorder.next.clReleaseEvent(hold);
     }

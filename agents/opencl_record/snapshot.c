@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What memory holds after all that was enqueued: read through a queue of ours that waits for a marker in each of the
-// program's queues that may have written it. Nobody is blocked by it: commands that write the memory wait for the copy on
+// program's queues that may still be writing it (markers.c). Nobody is blocked by it: commands that write the memory wait for the copy on
 // the device (touch.c), and it is written down by a later call, or at exit.
 // Rules: recorder.h.
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "recorder.h"
 
-enum { MARKERS_MOST = 256 };
 static const int64_t EXIT_PATIENCE = 10000000000; // ns, for all together
 
 struct snapshot {
@@ -25,82 +24,12 @@ struct snapshot {
 
 static struct snapshot *pending; // under recorder.lock
 
-// Markers that stand for queues that are gone, until they are complete.
-static struct {
-    cl_event event;
-    struct object *context; // named
-} gone[MARKERS_MOST];
-static size_t gone_count;       // under recorder.lock
-static atomic_bool outstanding; // there are some of either; written under recorder.lock
+static atomic_bool outstanding; // there are some, or markers; written under recorder.lock
 
 void snapshot_after_fork(void) {
     pending = NULL;
-    gone_count = 0;
     atomic_store(&outstanding, false);
-}
-
-struct markers {
-    const struct object *memory;
-    cl_command_queue queues[MARKERS_MOST];
-    size_t queue_count;
-    cl_event events[MARKERS_MOST];
-    size_t event_count;
-    bool too_many;
-};
-
-// With the lock held, so that none goes meanwhile: retaining runs nothing of the program's.
-static bool may_have_written(const struct object *queue, const struct object *memory) {
-    bool writer = memory->many_writers;
-    for (size_t i = 0; i < memory->writer_count; i++)
-        writer |= memory->writers[i] == queue;
-    return writer && queue->context == memory->context && queue->references > 0;
-}
-
-static void add_queue(struct object *object, void *context) {
-    struct markers *markers = context;
-    if (!may_have_written(object, markers->memory))
-        return;
-    if (markers->queue_count == MARKERS_MOST) {
-        markers->too_many = true;
-        return;
-    }
-    cl_command_queue queue = (cl_command_queue)(uintptr_t)object->handle;
-    if (recorder.next.clRetainCommandQueue(queue) == CL_SUCCESS)
-        markers->queues[markers->queue_count++] = queue;
-}
-
-static cl_event put_marker(cl_command_queue queue) {
-    cl_event event = NULL;
-    const cl_int status = recorder.next.clEnqueueMarkerWithWaitList
-                              ? recorder.next.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event)
-                              : recorder.next.clEnqueueMarker(queue, &event);
-    if (status != CL_SUCCESS)
-        return NULL;
-    recorder.next.clFlush(queue);
-    return event;
-}
-
-static void make_markers(struct markers *markers) {
-    pthread_mutex_lock(&recorder.lock);
-    object_each(OBJECT_QUEUE, add_queue, markers);
-    for (size_t i = 0; i < gone_count && markers->event_count < MARKERS_MOST; i++)
-        if (gone[i].context == markers->memory->context &&
-            recorder.next.clRetainEvent(gone[i].event) == CL_SUCCESS)
-            markers->events[markers->event_count++] = gone[i].event;
-    pthread_mutex_unlock(&recorder.lock);
-    for (size_t i = 0; i < markers->queue_count; i++) {
-        cl_event event = markers->event_count < MARKERS_MOST ? put_marker(markers->queues[i]) : NULL;
-        markers->too_many |= !event;
-        if (event)
-            markers->events[markers->event_count++] = event;
-    }
-}
-
-static void drop_markers(struct markers *markers) {
-    for (size_t i = 0; i < markers->event_count; i++)
-        recorder.next.clReleaseEvent(markers->events[i]);
-    for (size_t i = 0; i < markers->queue_count; i++)
-        recorder.next.clReleaseCommandQueue(markers->queues[i]);
+    markers_after_fork();
 }
 
 static void forget(struct snapshot *snapshot) {
@@ -215,12 +144,17 @@ static const char *start(struct snapshot *snapshot, const struct object *memory)
     snapshot->queue = recorder.next.clCreateCommandQueue(context, devices[0], 0, NULL);
     if (!snapshot->queue)
         return "the driver gave no queue to copy it with";
-    make_markers(&markers);
+    markers_make(&markers);
+    if (markers.event_count) {
+        pthread_mutex_lock(&recorder.lock);
+        atomic_store(&outstanding, true);
+        pthread_mutex_unlock(&recorder.lock);
+    }
     cl_int status = CL_OUT_OF_RESOURCES;
     if (!markers.too_many)
         status = read_memory(snapshot, memory, (cl_uint)markers.event_count,
                              markers.event_count ? markers.events : NULL);
-    drop_markers(&markers);
+    markers_drop(&markers);
     if (status != CL_SUCCESS || !snapshot->done)
         return "the driver refused to copy it";
     recorder.next.clFlush(snapshot->queue);
@@ -284,34 +218,14 @@ static struct snapshot *take_pending(void) {
     return list;
 }
 
-// Markers of queues that are gone hold their queue, and that its context.
-static void reap_gone(void) {
-    cl_event done[MARKERS_MOST];
-    size_t done_count = 0, kept = 0;
-    pthread_mutex_lock(&recorder.lock);
-    for (size_t i = 0; i < gone_count; i++) {
-        cl_int status = CL_COMPLETE;
-        recorder.next.clGetEventInfo(gone[i].event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                                     NULL);
-        if (status > CL_COMPLETE) {
-            gone[kept++] = gone[i];
-            continue;
-        }
-        done[done_count++] = gone[i].event;
-        object_drop(gone[i].context);
-    }
-    gone_count = kept;
-    atomic_store(&outstanding, kept != 0); // and if a copy is put back
-    pthread_mutex_unlock(&recorder.lock);
-    for (size_t i = 0; i < done_count; i++)
-        recorder.next.clReleaseEvent(done[i]);
-}
-
 void snapshot_reap(void) {
     if (!atomic_load_explicit(&outstanding, memory_order_acquire))
         return;
     struct snapshot *list = take_pending(), *next;
-    reap_gone();
+    markers_reap();
+    pthread_mutex_lock(&recorder.lock);
+    atomic_store(&outstanding, markers_any()); // and if a copy is put back
+    pthread_mutex_unlock(&recorder.lock);
     for (; list; list = next) {
         next = list->next;
         const int status = look(list);
@@ -329,28 +243,11 @@ void snapshot_reap(void) {
 
 // Its context is not held longer than the program holds it, where the program has waited for all that is in it.
 void snapshot_queue_goes(cl_command_queue queue) {
+    markers_queue_goes(queue);
     pthread_mutex_lock(&recorder.lock);
-    const struct object *object = object_find(queue, OBJECT_QUEUE);
-    const bool idle = object && recorder_begun() && object->enqueued == object->finished;
+    if (markers_any())
+        atomic_store(&outstanding, true);
     pthread_mutex_unlock(&recorder.lock);
-    cl_event event = idle ? NULL : put_marker(queue), old = NULL;
-    if (!event)
-        return;
-    pthread_mutex_lock(&recorder.lock);
-    // The oldest makes room: by then it is complete, or the program waits for nothing.
-    if (gone_count == MARKERS_MOST) {
-        old = gone[0].event;
-        object_drop(gone[0].context);
-        for (size_t i = 1; i < gone_count; i++)
-            gone[i - 1] = gone[i];
-        gone_count--;
-    }
-    gone[gone_count].event = event;
-    gone[gone_count++].context = object ? object_name(object->context) : NULL;
-    atomic_store(&outstanding, true);
-    pthread_mutex_unlock(&recorder.lock);
-    if (old)
-        recorder.next.clReleaseEvent(old);
 }
 
 // ---- at exit
@@ -411,6 +308,7 @@ void snapshot_at_exit(void) {
     if (!recorder_on())
         return;
     exit_until = clock_trace_now() + EXIT_PATIENCE;
+    markers_flush(NULL, NULL); // the program sends nothing any more
     for (struct snapshot *list = take_pending(); list; list = next) {
         next = list->next;
         conclude(list);
@@ -427,6 +325,7 @@ void snapshot_at_exit(void) {
         pthread_mutex_lock(&recorder.lock);
         left.buffers[i]->copier = 0;
         pthread_mutex_unlock(&recorder.lock);
+        markers_flush(NULL, NULL);
         if (snapshot)
             conclude(snapshot);
     }

@@ -61,6 +61,7 @@ cl_int record_clFinish(cl_command_queue queue) {
     const cl_int status = recorder.next.clFinish(queue);
     if (!recorder_on() || status != CL_SUCCESS || !begun)
         return status;
+    markers_finished(queue);
     struct recording_writer *writer = record_open(RECORDING_WAIT);
     struct object *object = object_find(queue, OBJECT_QUEUE);
     if (object)

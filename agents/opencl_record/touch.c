@@ -197,6 +197,8 @@ void touch_object(struct touch *touch, struct object *memory, unsigned how) {
     if (touch->written_count < sizeof touch->written / sizeof *touch->written)
         touch->written[touch->written_count++] = memory;
     cl_event hold = take_hold(memory);
+    if (hold)
+        markers_flush(touch->queue, memory);
     if (hold && !touch_wait(touch, hold))
         recorder.next.clReleaseEvent(hold);
 }
