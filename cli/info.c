@@ -389,6 +389,20 @@ static void write_lost(const struct trace *trace) {
     text_finish(&line);
 }
 
+static void write_timed(const struct trace *trace) {
+    struct text line = {0};
+    uint64_t timed, all;
+    if (!trace_timed(trace, &timed, &all) || timed == all)
+        return;
+    label(&line, "timed");
+    text_add_count(&line, timed);
+    text_add_cstr(&line, " of ");
+    text_add_count(&line, all);
+    text_add_format(&line, " kernels and transfers (%.1f %%)", 100 * (double)timed / (double)all);
+    end_line(&line);
+    text_finish(&line);
+}
+
 static void add_process(struct text *line, const struct trace *trace, uint32_t id) {
     const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, id);
     text_add_format(line, "pid %" PRId64 "  ", (int64_t)process->pid);
@@ -552,6 +566,7 @@ static int write_text(struct trace *trace, bool quick) {
     write_recording(trace);
     write_import(trace);
     write_lost(trace);
+    write_timed(trace);
     write_state(trace, quick);
     return code;
 }

@@ -199,6 +199,15 @@ static void write_json(const struct summary *summary) {
     text_finish(&line);
 }
 
+// What is said of time rests on the commands that have times.
+static void complain_of_times(const struct trace *trace) {
+    uint64_t timed, all;
+    if (trace->summary.lost[TSMITH_REASON_NO_TIMING] && trace_timed(trace, &timed, &all) && timed < all)
+        complain("times are known of %" PRIu64 " of %" PRIu64
+                 " kernels and transfers: the driver gave none, or none that can be",
+                 timed, all);
+}
+
 static void write_text(const struct summary *summary) {
     struct text line = {0};
     const tsmith_sbt_summary *file = &summary->trace.summary;
@@ -214,14 +223,19 @@ static void write_text(const struct summary *summary) {
         text_add_cstr(&line, ", ");
         if (lost)
             text_add_count(&line, lost);
-        text_add_cstr(&line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
-                                               : " events lost (tracesmith info says why)")
-                             : summary->result->unrecorded ? "not of every process"
-                             : summary->result->written && trace_uncounted_losses(&summary->trace)
-                                 ? "something lost, it is not known how much (tracesmith info says why)"
-                             : summary->result->written ? "nothing lost"
-                                                        : "not whole");
+        if (lost && file->lost[TSMITH_REASON_NO_TIMING])
+            text_add_cstr(&line, lost == 1 ? " event lost or without times (tracesmith info says why)"
+                                           : " events lost or without times (tracesmith info says why)");
+        else
+            text_add_cstr(&line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
+                                                   : " events lost (tracesmith info says why)")
+                                 : summary->result->unrecorded ? "not of every process"
+                                 : summary->result->written && trace_uncounted_losses(&summary->trace)
+                                     ? "something lost, it is not known how much (tracesmith info says why)"
+                                 : summary->result->written ? "nothing lost"
+                                                            : "not whole");
         complain("%s", text_cstr(&line));
+        complain_of_times(&summary->trace);
     }
     if (!summary->readable && summary->result->written)
         complain("%s: recorded; it is no file that can be read again, so nothing is counted", summary->path);

@@ -145,11 +145,16 @@ static void add_total(struct stats *stats, const struct row *row) {
     int64_t duration = (int64_t)((uint64_t)row->end - (uint64_t)row->start);
     if (!total)
         return;
+    const bool works =
+        row->kind == TSMITH_KIND_KERNEL || row->kind == TSMITH_KIND_MEMCPY || row->kind == TSMITH_KIND_MEMSET;
+    stats->work += works;
+    stats->timed_work += works && row->has_duration;
     total->count++;
     total->bytes += row->bytes;
     if (!row->has_duration)
         return;
     total->timed++;
+    total->timed_bytes += row->bytes;
     add_time(&total->sum, duration);
     add_time(&total->bytes_time, row->has_bytes ? duration : 0);
     total->least = duration < total->least ? duration : total->least;

@@ -15,7 +15,8 @@ struct total {
     uint64_t timed; // how many of them have a duration
     int64_t sum, least, most;
     uint64_t bytes;
-    int64_t bytes_time; // duration of those whose bytes are known
+    uint64_t timed_bytes; // of those that have a duration
+    int64_t bytes_time;   // duration of those whose bytes are known
 };
 
 struct track_totals {
@@ -70,8 +71,9 @@ struct stats {
     struct device_totals *devices;   // by id
     struct memory_totals *processes; // by id
     uint32_t track_count, device_count, process_count;
-    struct covered holes; // time in which something was not recorded
-    uint64_t lost;        // events, as the loss events say
+    struct covered holes;      // time in which something was not recorded
+    uint64_t lost;             // events, as the loss events say
+    uint64_t work, timed_work; // kernels and transfers, and how many of them have times
     bool out_of_memory;
 };
 

@@ -51,7 +51,7 @@ static void add_totals(struct text *text, const struct stats *stats) {
         bool moved = total->kind == TSMITH_KIND_MEMCPY || total->kind == TSMITH_KIND_MEMSET;
         if (moved && total->bytes_time > 0) {
             text_add_cstr(text, ",\"bytes_per_second\":");
-            text_add_f64(text, (double)total->bytes * 1e9 / (double)total->bytes_time);
+            text_add_f64(text, (double)total->timed_bytes * 1e9 / (double)total->bytes_time);
         }
         text_add_char(text, '}');
     }
@@ -171,6 +171,8 @@ void stats_write_json(struct stats *stats) {
     text_add_format(&text,
                     ",\"from\":%" PRId64 ",\"to\":%" PRId64 ",\"window_ns\":%" PRId64 ",\"events\":%" PRIu64,
                     stats->from, stats->to, stats->to - stats->from, stats->events);
+    text_add_format(&text, ",\"work\":{\"commands\":%" PRIu64 ",\"timed\":%" PRIu64 "}", stats->work,
+                    stats->timed_work);
     text_add_format(&text, ",\"lost_in_window\":{\"events\":%" PRIu64 ",\"holes_ns\":%" PRId64 "}",
                     stats->lost, stats->holes.busy);
     text_add_cstr(&text, ",\"kinds\":{");

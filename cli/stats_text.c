@@ -157,11 +157,15 @@ static void write_transfers(struct stats *stats) {
         size_t from = line.length;
         text_add_bytes(&line, (double)total->bytes);
         text_pad_left(&line, from, 11);
-        add_padded_duration(&line, total->sum, 11);
-        add_padded_duration(&line, total->timed ? total->sum / (int64_t)total->timed : 0, 11);
+        if (total->timed) {
+            add_padded_duration(&line, total->sum, 11);
+            add_padded_duration(&line, total->sum / (int64_t)total->timed, 11);
+        } else {
+            text_add_cstr(&line, "          -          -");
+        }
         from = line.length;
         if (total->bytes_time > 0) {
-            text_add_bytes(&line, (double)total->bytes * 1e9 / (double)total->bytes_time);
+            text_add_bytes(&line, (double)total->timed_bytes * 1e9 / (double)total->bytes_time);
             text_add_cstr(&line, "/s");
         }
         text_pad_left(&line, from, 14);
@@ -338,7 +342,7 @@ static void write_causes(struct stats *stats, uint32_t number) {
     }
     if (wait->sum > wait->explained) {
         add_cause(&line, wait, wait->sum - wait->explained);
-        text_add_cstr(&line, "nothing ran\n");
+        text_add_cstr(&line, stats->timed_work < stats->work ? "nothing that has times\n" : "nothing ran\n");
     }
     output_text(&line);
     text_finish(&line);
@@ -427,6 +431,21 @@ static void write_head(struct stats *stats) {
     text_finish(&line);
 }
 
+// Whatever is said of time above rests on the commands that have times.
+static void write_timed(const struct stats *stats) {
+    struct text line = {0};
+    if (stats->timed_work == stats->work)
+        return;
+    heading("TIMED", "");
+    text_add_count(&line, stats->timed_work);
+    text_add_cstr(&line, " of ");
+    text_add_count(&line, stats->work);
+    text_add_format(&line, " kernels and transfers (%.1f%%); every time of a device above rests on those\n",
+                    100 * (double)stats->timed_work / (double)stats->work);
+    output_text(&line);
+    text_finish(&line);
+}
+
 // The totals lack what was not recorded: in how much of the time that can be.
 static void write_holes(struct stats *stats) {
     struct text words = {0}, lines = {0};
@@ -462,5 +481,6 @@ void stats_write_text(struct stats *stats) {
     write_named_table(stats, TSMITH_KIND_HOST_FUNCTION, "HOST FUNCTIONS");
     write_named_table(stats, TSMITH_KIND_OVERHEAD, "OVERHEAD OF RECORDING");
     write_memory(stats);
+    write_timed(stats);
     write_holes(stats);
 }

@@ -2,6 +2,7 @@
 #include "trace.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -133,6 +134,23 @@ uint64_t trace_lost(const struct trace *trace) {
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
         total += tsmith_reason_is_of_events((tsmith_reason)reason) ? trace->summary.lost[reason] : 0;
     return total;
+}
+
+bool trace_timed(const struct trace *trace, uint64_t *timed, uint64_t *all) {
+    tsmith_aggregate *aggregates = NULL;
+    size_t count = 0;
+    *timed = *all = 0;
+    if (tsmith_sbt_aggregates(trace->file, &aggregates, &count, NULL) != TSMITH_OK)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t kind = aggregates[i].kind;
+        if (kind != TSMITH_KIND_KERNEL && kind != TSMITH_KIND_MEMCPY && kind != TSMITH_KIND_MEMSET)
+            continue;
+        *timed += aggregates[i].timed;
+        *all += aggregates[i].count;
+    }
+    free(aggregates);
+    return true;
 }
 
 void losses_add(struct losses *losses, const tsmith_batch *batch) {

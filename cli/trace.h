@@ -55,6 +55,8 @@ void losses_complain(const struct losses *losses, const char *path);
 uint64_t trace_lost(const struct trace *trace);
 // Entries of the ledger that say that something was lost, and not how much.
 uint64_t trace_uncounted_losses(const struct trace *trace);
+// How many kernels and transfers there are, and how many of them have times. False when the file does not tell.
+bool trace_timed(const struct trace *trace, uint64_t *timed, uint64_t *all);
 // "sbt", "chrome-json"...: what was opened.
 const char *trace_format(const struct trace *trace);
 bool trace_is_foreign(const struct trace *trace);

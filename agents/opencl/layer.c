@@ -16,6 +16,7 @@
 #include "overhead.h"
 #include "pending.h"
 #include "shapes.h"
+#include "times.h"
 
 struct agent agent;
 __thread struct agent_thread agent_thread;
@@ -65,6 +66,7 @@ static bool attach(void) {
     (void)stacks_start(channel);
     overhead_start(channel);
     agent.channel = channel;
+    times_begin();
     pthread_atfork(NULL, NULL, after_fork_child);
     return true;
 }

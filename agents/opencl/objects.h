@@ -22,8 +22,14 @@ enum object_type {
     OBJECT_TYPES
 };
 
+// Between which bounds the offset of a device's clock is (times.c).
+struct clock_bounds {
+    _Atomic int64_t low, high, at;
+};
+
 struct device {
-    uint32_t id;             // in the channel's table
+    struct clock_bounds clock, other_clock; // as believed, and as commands said that were not
+    uint32_t id;                            // in the channel's table
     bool compiles_at_launch; // PoCL: a kernel is compiled for a work-group size when it is first launched
                              // with it
 };
@@ -40,6 +46,7 @@ struct queue {
     atomic_bool busy;          // commands were enqueued since the last clFinish
     _Atomic uint64_t scan;     // pending.c: the scan in which a command of it was found unfinished
     _Atomic uint64_t last_end; // device time at which its newest command seen ended
+    _Atomic uint64_t seen_start, seen_end; // what the driver said of the command looked at last
     uint32_t property_count;
     cl_queue_properties properties[QUEUE_PROPERTIES_MAX];
 };

@@ -12,6 +12,7 @@
 #include "control.h"
 #include "events.h"
 #include "overhead.h"
+#include "times.h"
 
 enum {
     LIST_WORDS_FIRST = 1 << 14, // 128 KiB: some 700 commands
@@ -161,30 +162,6 @@ static void list_unlock(struct pending_list *list) {
 
 // ---- finishing
 
-struct times {
-    cl_ulong queued, submitted, start, end, complete;
-};
-
-static bool time_get(cl_event event, cl_profiling_info what, cl_ulong *out) {
-    return agent.next.clGetEventProfilingInfo(event, what, sizeof *out, out, NULL) == CL_SUCCESS;
-}
-
-static bool times_get(cl_event event, struct queue *queue, struct times *times) {
-    if (!time_get(event, CL_PROFILING_COMMAND_END, &times->end) ||
-        !time_get(event, CL_PROFILING_COMMAND_START, &times->start) ||
-        !time_get(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted) ||
-        !time_get(event, CL_PROFILING_COMMAND_QUEUED, &times->queued))
-        return false;
-    times->complete = 0;
-    if (!queue->no_complete_time && !time_get(event, CL_PROFILING_COMMAND_COMPLETE, &times->complete))
-        queue->no_complete_time = true;
-    return true;
-}
-
-static bool times_plausible(const struct times *times) {
-    return times->start != 0 && times->end >= times->start;
-}
-
 // A kernel's first launch waited for the compiler between its submission (or its queue's last end) and its
 // start.
 static void write_first_launch(struct ring *ring, const struct entry *entry, const struct times *times) {
@@ -284,7 +261,8 @@ static bool entry_finish(struct entry *entry, uint32_t list) {
         if (status == CL_COMPLETE) // it may have become so between the two questions
             timed = times_get(entry->event, &entry->queue->queue, &times);
     }
-    entry_record(entry, timed && times_plausible(&times) ? &times : NULL, status);
+    timed = timed && times_believed(&times, &entry->queue->queue, entry->not_before, entry->not_after);
+    entry_record(entry, timed ? &times : NULL, status);
     channel_ended(agent.channel, list, 1);
     entry->state = ENTRY_DONE;
     if (entry->held)

@@ -99,6 +99,7 @@ typedef struct tsmith_aggregate {
     uint8_t kind;
     uint64_t count;
     uint64_t total, min, max; // ns of duration over the events that have one
+    uint64_t timed;           // how many have one
 } tsmith_aggregate;
 
 // All (kind, name) totals of the file, largest total first; *out is freed with free().

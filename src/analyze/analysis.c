@@ -218,6 +218,39 @@ static void note_clocks(const struct analysis_context *context, struct report *r
     }
 }
 
+// What does not rest on when commands ran.
+static bool needs_no_times(const struct analysis_kind *kind) {
+    return kind == &analysis_memory || kind == &analysis_graphs || kind == &analysis_ranges ||
+           kind == &analysis_stalls;
+}
+
+// Most of the commands have times, or none has any: then nothing is advised.
+static bool times_suffice(const tsmith_timeline *timeline) {
+    return timeline->work - timeline->timed_work <= timeline->work / 20;
+}
+
+// No answer is better than the share of commands whose times are known. Without any it says only that.
+static void say_what_is_timed(const struct analysis_context *context, const struct analysis_kind *kind,
+                              struct report *report) {
+    const uint64_t work = context->timeline->work, timed = context->timeline->timed_work;
+    const char *finding = report->public.finding ? report->public.finding : "";
+    const bool advises = kind == &analysis_advice;
+    if (timed == work || needs_no_times(kind))
+        return;
+    if (timed == 0 || (advises && !times_suffice(context->timeline)))
+        report_finding(report, "Times are known of %llu of %llu kernels and transfers: %s is not known.",
+                       (unsigned long long)timed, (unsigned long long)work,
+                       advises ? "what to fix first" : "what the devices did when");
+    else
+        report_finding(report, "%s Times are known of %llu of %llu kernels and transfers (%.1f %%).", finding,
+                       (unsigned long long)timed, (unsigned long long)work,
+                       100 * (double)timed / (double)work);
+    report_note(report,
+                "Times are known of %llu of %llu kernels and transfers (%.1f %%); whatever is said of time "
+                "rests on those. The ledger says why (no_timing).",
+                (unsigned long long)timed, (unsigned long long)work, 100 * (double)timed / (double)work);
+}
+
 static tsmith_status make_report(const tsmith_analysis *analysis, struct running *running,
                                  const struct analysis_context *context) {
     tsmith_report *public = &running->report.public;
@@ -227,9 +260,13 @@ static tsmith_status make_report(const tsmith_analysis *analysis, struct running
     public->missing = timeline_hole_time(analysis->timeline, 0, context->window);
     for (size_t i = 0; i < analysis->timeline->hole_count; i++)
     public->lost += analysis->timeline->holes[i].lost;
+    if (running->kind == &analysis_advice && !times_suffice(analysis->timeline))
+        *context->advice = (struct advice){0};
     tsmith_status status = running->kind->finish(running->state, context, &running->report);
     if (status == TSMITH_OK && running->kind->needs >= NEEDS_GRAPH && running->asked)
         note_clocks(context, &running->report);
+    if (status == TSMITH_OK)
+        say_what_is_timed(context, running->kind, &running->report);
     release(running);
     return status == TSMITH_OK && !report_end(&running->report) ? TSMITH_ERROR_NO_MEMORY : status;
 }

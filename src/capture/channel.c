@@ -414,6 +414,12 @@ bool channel_tick_is_tsc(const struct channel *channel) {
     return channel->control->tick_is_tsc != 0;
 }
 
+uint64_t channel_tick_scale(const struct channel *channel) {
+    const struct layout_control *control = channel->control;
+    return atomic_load_explicit(&control->segment_count, memory_order_acquire) ? control->segments[0].scale
+                                                                               : 0;
+}
+
 uint64_t channel_correlations(struct channel *channel, uint64_t count) {
     return atomic_fetch_add_explicit(&channel->correlation, count, memory_order_relaxed) + 1;
 }

@@ -51,6 +51,8 @@ const _Atomic uint32_t *channel_trigger(const char *session_directory);
 bool channel_live(const struct channel *channel);
 // Whether ticks of this session are the TSC (for clock_tick).
 bool channel_tick_is_tsc(const struct channel *channel);
+// How many ns of the trace clock a tick is, times 2^32, as it was measured when the session began; 0: it is not known.
+uint64_t channel_tick_scale(const struct channel *channel);
 
 // Registering. Ids are local to the channel, dense from 1; 0 means the table is full (counted as a loss) and
 // reads as "unknown". Strings are interned. Entries take local ids of strings, devices and tracks.

@@ -176,8 +176,10 @@ static tsmith_status hand_out(const tsmith_sbt *trace, const struct aggregates *
     if (!*out)
         return status_set(error, TSMITH_ERROR_LIMIT,
                           "%s: too many different names to add up, or no memory for them", trace->path);
-    for (size_t i = 0; i < aggregates->count; i++)
+    for (size_t i = 0; i < aggregates->count; i++) {
         (*out)[i] = aggregates->entries[i].total;
+        (*out)[i].timed = aggregates->entries[i].timed;
+    }
     qsort(*out, aggregates->count, sizeof **out, by_total);
     *count = aggregates->count;
     return TSMITH_OK;

@@ -407,6 +407,13 @@ static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictio
                       const struct columns *columns, uint32_t at, bool queue, uint32_t process) {
     uint32_t track = tsmith_batch_track(columns->batch), place;
     enum what what = what_is(columns, at, queue);
+    if (what == WHAT_COMMAND) {
+        const uint8_t kind = columns->kind[at];
+        const bool works =
+            kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
+        timeline->work += works;
+        timeline->timed_work += works && has(&columns->duration, at);
+    }
     if (timeline->ledger_only && what != WHAT_HOLE)
         return true;
     switch (what) {

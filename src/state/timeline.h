@@ -42,6 +42,8 @@ struct tsmith_timeline {
     bool ledger_only; // keep only the window and the holes
     tsmith_interval window;
 
+    uint64_t work,
+        timed_work; // kernels and transfers that were added, and those of them whose times are known
     tsmith_command *commands;
     size_t command_count, command_capacity;
     tsmith_call *calls;

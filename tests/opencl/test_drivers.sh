@@ -53,7 +53,8 @@ for driver in $drivers; do
     on_driver "$driver" "$programs/cl_finish" >"$work/out" 2>&1 || fail "$driver: cl_finish alone: $(cat "$work/out")"
     same cl_finish -n 2
     if [ "${TRACESMITH_DRIVERS-}" = all ]; then
-        same cl_own_events
+        # Mesa 22.3 loses callbacks: this one hangs there alone, too.
+        [ "$driver" = rusticl ] || same cl_own_events
         same cl_errors
         same cl_memory
         same cl_float_sum

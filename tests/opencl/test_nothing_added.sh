@@ -44,6 +44,8 @@ for driver in $drivers; do
         set -- $program
         name=$1
         shift
+        # Mesa 22.3 loses callbacks: this one hangs there alone, too.
+        [ "$driver $name" != "rusticl cl_own_events" ] || continue
         # On its own a program that ends in an error is no program to compare.
         on_driver "$driver" "$programs/$name" "$@" >/dev/null 2>&1 || continue
         seen bare "$programs/$name" "$@"

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The times that a driver gives for a command, and whether they can be. Rules: agent.h.
+//
+// Believed are times of a command that
+//   - are all there (not 0) and in order: queued, submitted, start, end;
+//   - span no more than there was between the call that enqueued it and now;
+//   - are not those of the command before it in the same queue, where that runs in order;
+//   - place QUEUED, by the device's clock, within the call. Where that clock stands against the host's, the commands before
+//     tell: each call bounds it from both sides. Any clock will do that runs at the speed of time; one that is stepped is
+//     believed again once two commands, far enough apart and with none between that contradicts them, agree on where it is.
+// The first command of a device has nothing to be compared with but itself. What is not believed is a command without times.
+#ifndef OPENCL_TIMES_H
+#define OPENCL_TIMES_H
+
+#include "agent.h"
+#include "objects.h"
+
+struct times {
+    cl_ulong queued, submitted, start, end, complete;
+};
+
+// How many ns of the trace clock a tick is; before the first command.
+void times_begin(void);
+// False when the driver gives none (yet).
+bool times_get(cl_event event, struct queue *queue, struct times *times);
+// `begun` and `returned` are the ticks of the call.
+bool times_believed(const struct times *times, struct queue *queue, uint64_t begun, uint64_t returned);
+
+#endif
