@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "import/chrome.h"
-#include "import/nsys.h"
 #include "import/open.h"
 #include "import/perfetto.h"
 #include "import/rocprof.h"
+#include "import/seekable.h"
+#include "import/sqlite_in.h"
 #include "import/xctrace.h"
 #include "import/xplane.h"
 #include "import/xray.h"
@@ -75,6 +76,39 @@ static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *er
     }
 }
 
+// ---- databases
+
+static bool is_database(const struct import_place *place) {
+    char head[16];
+    return sqlite_in_is(head, seekable_peek(place, head, sizeof head));
+}
+
+static tsmith_status open_database(const struct import_place *place, tsmith_source **out,
+                                   tsmith_error *error) {
+    struct seekable file;
+    tsmith_status status = seekable_open(&file, place, error);
+    return status == TSMITH_OK ? sqlite_in_source(&file, place->name, out, error) : status;
+}
+
+static bool is_packed_database(struct input *input) {
+    return sqlite_in_is(input->window + input->begin, input->end - input->begin);
+}
+
+static tsmith_status open_packed_database(struct input *input, char *name, tsmith_source **out,
+                                          tsmith_error *error) {
+    struct seekable file;
+    tsmith_status status = seekable_take(&file, input, name, error);
+    if (status == TSMITH_OK && file.problem) {
+        status = status_set(error, TSMITH_ERROR_FORMAT, "%s: the compressed data is damaged: %s", name,
+                            file.problem);
+        seekable_close(&file);
+    }
+    if (status == TSMITH_OK)
+        status = sqlite_in_source(&file, name, out, error);
+    free(name);
+    return status;
+}
+
 // ---- formats that are read by a stream of bytes and are no JSON
 
 struct format {
@@ -88,7 +122,8 @@ static tsmith_status find_format(struct input *input, const char *name, const st
                                  tsmith_error *error) {
     static const struct format formats[] = {{"a Perfetto trace", pf_is, pf_open_input},
                                             {"an XPlane trace", xplane_is, xplane_open},
-                                            {"an xctrace export", xctrace_is, xctrace_open}};
+                                            {"an xctrace export", xctrace_is, xctrace_open},
+                                            {"an SQLite database", is_packed_database, open_packed_database}};
     *out = NULL;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (!formats[i].is(input))
@@ -117,8 +152,8 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
     if (options && options->size >= offsetof(tsmith_import_options, hold_bytes) + sizeof options->hold_bytes)
         hold = options->hold_bytes;
     *out = NULL;
-    if (nsys_is(place))
-        return nsys_open(place, out, error);
+    if (is_database(place))
+        return open_database(place, out, error);
     if (xray_is(place))
         return xray_open(place, binary_of(options), NULL, out, error);
     struct importer *importer = calloc(1, sizeof *importer);

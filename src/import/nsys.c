@@ -7,6 +7,7 @@
 // States of a table: not begun -> forwards -> done. A table whose pages are damaged is read from its end as well
 // (backwards) until the damage is met from there.
 #include "import/nsys.h"
+#include "import/sqlite_file.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -17,23 +18,7 @@
 
 #include "base/array.h"
 
-enum {
-    TABLES_MAX = 4096,
-    VALUE_MAX = 32 << 20,
-    CACHE_KIB = 8192,
-    SMALLEST_ROW = 4,
-    // In instructions of SQLite's machine; a row takes one per column and some more, and is read a few times at most.
-    WORK_STEP = 100000,
-    WORK_LEAST = 10000000,
-    WORK_PER_BYTE = 100
-};
-
-static const char MAGIC[16] = "SQLite format 3";
-
-bool nsys_is(const struct import_place *place) {
-    char head[sizeof MAGIC];
-    return seekable_peek(place, head, sizeof head) == sizeof head && memcmp(head, MAGIC, sizeof head) == 0;
-}
+enum { SMALLEST_ROW = 4 };
 
 // ---- statements
 
@@ -43,61 +28,13 @@ sqlite3_stmt *nsys_select(struct nsys *nsys, const char *format, ...) {
     va_start(arguments, format);
     char *sql = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    if (!sql || sqlite3_prepare_v2(nsys->db, sql, -1, &select, NULL) != SQLITE_OK) {
+    if (!sql || sqlite3_prepare_v2(nsys->in.db, sql, -1, &select, NULL) != SQLITE_OK) {
         sqlite3_finalize(select);
         select = NULL;
     }
     nsys->failed |= !sql;
     sqlite3_free(sql);
     return select;
-}
-
-// What a schema can make SQLite do beyond reading: nothing.
-static int authorize(void *context, int action, const char *one, const char *two, const char *database,
-                     const char *trigger) {
-    static const char *const FUNCTIONS[] = {"json_object", "json_group_array", "count",
-                                            "coalesce",    "typeof",           "hex"};
-    (void)context, (void)database, (void)trigger;
-    if (action == SQLITE_SELECT || action == SQLITE_READ)
-        return SQLITE_OK;
-    if (action == SQLITE_PRAGMA)
-        return strcmp(one, "table_info") == 0 ? SQLITE_OK : SQLITE_DENY;
-    for (size_t i = 0; action == SQLITE_FUNCTION && i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
-        if (strcmp(two, FUNCTIONS[i]) == 0)
-            return SQLITE_OK;
-    return SQLITE_DENY;
-}
-
-// A damaged tree can have the same pages in many places, and more rows than could ever be read. No honest file needs
-// this much work.
-static int count_work(void *context) {
-    struct nsys *nsys = context;
-    nsys->work += WORK_STEP;
-    return nsys->work > WORK_LEAST + nsys->file.size * WORK_PER_BYTE;
-}
-
-static bool configure(struct nsys *nsys) {
-    static const struct {
-        int id, value;
-    } limits[] = {{SQLITE_LIMIT_LENGTH, VALUE_MAX}, {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
-                  {SQLITE_LIMIT_EXPR_DEPTH, 100},   {SQLITE_LIMIT_COMPOUND_SELECT, 2},
-                  {SQLITE_LIMIT_ATTACHED, 0},       {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
-                  {SQLITE_LIMIT_WORKER_THREADS, 0}};
-    static const int off[] = {SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_ENABLE_TRIGGER,
-                              SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_DQS_DML};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        (void)sqlite3_limit(nsys->db, limits[i].id, limits[i].value);
-    for (size_t i = 0; i < sizeof off / sizeof *off; i++)
-        (void)sqlite3_db_config(nsys->db, off[i], 0, (int *)NULL);
-    (void)sqlite3_db_config(nsys->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
-    sqlite3_progress_handler(nsys->db, WORK_STEP, count_work, nsys);
-    char pragmas[160];
-    (void)snprintf(pragmas, sizeof pragmas,
-                   "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; "
-                   "PRAGMA cache_size = -%d",
-                   CACHE_KIB);
-    return sqlite3_exec(nsys->db, pragmas, NULL, NULL, NULL) == SQLITE_OK &&
-           sqlite3_set_authorizer(nsys->db, authorize, NULL) == SQLITE_OK;
 }
 
 // ---- tables
@@ -138,26 +75,10 @@ static void order_tables(struct nsys *nsys) {
     }
 }
 
-static bool list_tables(struct nsys *nsys, tsmith_error *error) {
-    sqlite3_stmt *select = NULL;
-    static const char sql[] = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
-                              "AND typeof(name) = 'text' AND substr(name, 1, 7) <> 'sqlite_'";
-    // Before the authorizer is set: this reads the schema, whose damage is the file's.
-    int result = sqlite3_prepare_v2(nsys->db, sql, -1, &select, NULL);
-    while (result == SQLITE_OK || result == SQLITE_ROW) {
-        result = sqlite3_step(select);
-        if (result != SQLITE_ROW || nsys->table_count == TABLES_MAX ||
-            !add_table(nsys, (const char *)sqlite3_column_text(select, 0)))
-            break;
-    }
-    sqlite3_finalize(select);
-    if (result != SQLITE_DONE && result != SQLITE_ROW) {
-        (void)status_set(error, TSMITH_ERROR_FORMAT, "%s: is no SQLite database that can be read: %s",
-                         nsys->name, sqlite3_errmsg(nsys->db));
-        return false;
-    }
+static void list_tables(struct nsys *nsys) {
+    for (size_t i = 0; i < nsys->in.table_count && !nsys->failed; i++)
+        (void)add_table(nsys, nsys->in.tables[i]);
     order_tables(nsys);
-    return true;
 }
 
 static bool says(const char *list, const struct nsys_table *table, size_t *length) {
@@ -184,7 +105,7 @@ static void learn_table(struct nsys *nsys, struct nsys_table *table) {
     sqlite3_stmt *select = nsys_select(nsys, "SELECT * FROM \"%w\"", table->name);
     if (!select) {
         ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, true,
-                    "table %s: cannot be read: %s", table->name, sqlite3_errmsg(nsys->db));
+                    "table %s: cannot be read: %s", table->name, sqlite3_errmsg(nsys->in.db));
         return;
     }
     int count = sqlite3_column_count(select);
@@ -219,15 +140,16 @@ static void note_missing_tables(struct nsys *nsys) {
                     "the file has no table StringIds: names are the numbers that stood for them");
 }
 
-static bool is_export(struct nsys *nsys) {
+bool nsys_is(const struct sqlite_in *in) {
     static const char *const SIGNS[] = {"META_DATA_EXPORT", "TARGET_INFO_SYSTEM_ENV",
                                         "TARGET_INFO_SESSION_START_TIME", "ANALYSIS_DETAILS",
                                         "NVTX_PAYLOAD_SCHEMAS"};
-    for (size_t i = 0; i < nsys->table_count; i++)
-        if (nsys->tables[i].rule)
-            return true;
     for (size_t i = 0; i < sizeof SIGNS / sizeof *SIGNS; i++)
-        if (nsys_has_table(nsys, SIGNS[i]))
+        if (sqlite_in_has(in, SIGNS[i]))
+            return true;
+    // nvprof has tables of the same names, whose rows it numbers.
+    for (size_t i = 0; i < in->table_count; i++)
+        if (nsys_find_table(in->tables[i]) && !sqlite_in_has_column(in, in->tables[i], "_id_"))
             return true;
     return false;
 }
@@ -284,8 +206,6 @@ static void meet_damage(struct nsys *nsys, const char *why) {
 static void step(struct nsys *nsys) {
     struct nsys_table *table = &nsys->tables[nsys->at];
     int result = sqlite3_step(nsys->rows);
-    if (result == SQLITE_NOMEM)
-        nsys->failed = true;
     if (result == SQLITE_DONE) {
         end_table(nsys);
         return;
@@ -294,7 +214,7 @@ static void step(struct nsys *nsys) {
         meet_damage(nsys, sqlite3_errstr(result));
         return;
     }
-    if (nsys->row_count >= nsys->file.size / SMALLEST_ROW) {
+    if (nsys->row_count >= nsys->in.file.size / SMALLEST_ROW) {
         nsys->has_rowid = false;
         meet_damage(nsys, "it has more rows than there is room for");
         return;
@@ -373,9 +293,8 @@ static void destroy(void *self) {
     free(nsys->tables);
     ledger_finish(&nsys->ledger);
     gather_finish(&nsys->gather);
-    (void)sqlite3_close(nsys->db);
     tsmith_dictionary_destroy(nsys->dictionary);
-    seekable_close(&nsys->file);
+    sqlite_in_close(&nsys->in);
     free(nsys->name);
     free(nsys);
 }
@@ -403,31 +322,20 @@ static void note_leftovers(struct nsys *nsys, const char *path) {
 
 // A file cut short has fewer pages than its header says.
 static void note_short(struct nsys *nsys) {
-    uint64_t stated = nsys_file_stated(nsys->file.fd);
-    if (stated <= nsys->file.size)
+    uint64_t stated = sqlite_file_stated(nsys->in.file.fd);
+    if (stated <= nsys->in.file.size)
         return;
     ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, true,
-                "the file ends after %llu of %llu bytes", (unsigned long long)nsys->file.size,
+                "the file ends after %llu of %llu bytes", (unsigned long long)nsys->in.file.size,
                 (unsigned long long)stated);
-    (void)status_set_at(&nsys->stop, TSMITH_TRUNCATED, nsys->file.size, UINT64_MAX,
+    (void)status_set_at(&nsys->stop, TSMITH_TRUNCATED, nsys->in.file.size, UINT64_MAX,
                         "%s: ends after %llu of %llu bytes; what could be read was read", nsys->name,
-                        (unsigned long long)nsys->file.size, (unsigned long long)stated);
+                        (unsigned long long)nsys->in.file.size, (unsigned long long)stated);
     nsys->damaged = true;
 }
 
 static tsmith_status prepare(struct nsys *nsys, tsmith_error *error) {
-    if (nsys_file_open(nsys->file.fd, &nsys->db) != SQLITE_OK)
-        return status_set(error, TSMITH_ERROR_FORMAT, "%s: is no SQLite database that can be read: %s",
-                          nsys->name, sqlite3_errmsg(nsys->db));
-    if (!list_tables(nsys, error))
-        return error ? error->status : TSMITH_ERROR_FORMAT;
-    if (!configure(nsys))
-        return status_set(error, TSMITH_ERROR_FORMAT, "%s: is no SQLite database that can be read: %s",
-                          nsys->name, sqlite3_errmsg(nsys->db));
-    if (!is_export(nsys))
-        return status_set(error, TSMITH_ERROR_FORMAT,
-                          "%s: is an SQLite database, but none that nsys exported: it has none of its tables",
-                          nsys->name);
+    list_tables(nsys);
     for (size_t i = 0; i < nsys->table_count; i++)
         learn_table(nsys, &nsys->tables[i]);
     note_missing_tables(nsys);
@@ -442,24 +350,22 @@ static tsmith_status prepare(struct nsys *nsys, tsmith_error *error) {
                         : TSMITH_OK;
 }
 
-tsmith_status nsys_open(const struct import_place *place, tsmith_source **out, tsmith_error *error) {
+tsmith_status nsys_open(struct sqlite_in *in, const char *name, tsmith_source **out, tsmith_error *error) {
     static const tsmith_source_ops ops = {next, dictionary, destroy};
-    struct seekable file;
-    tsmith_status status = seekable_open(&file, place, error);
-    if (status != TSMITH_OK)
-        return status;
+    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     struct nsys *nsys = calloc(1, sizeof *nsys);
     if (!nsys) {
-        seekable_close(&file);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
+        sqlite_in_close(in);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", name);
     }
-    nsys->file = file;
-    if ((nsys->name = strdup(place->name)) && tsmith_dictionary_create(&nsys->dictionary) == TSMITH_OK)
+    nsys->in = *in;
+    sqlite_in_watch(&nsys->in);
+    if ((nsys->name = strdup(name)) && tsmith_dictionary_create(&nsys->dictionary) == TSMITH_OK)
         status = prepare(nsys, error);
     else
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", name);
     if (status == TSMITH_OK && tsmith_source_create(&ops, nsys, out) != TSMITH_OK)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", place->name);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", name);
     if (status != TSMITH_OK)
         destroy(nsys);
     return status;

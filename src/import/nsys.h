@@ -5,11 +5,10 @@
 // columns mean; nsys_row.c turns a row into an event by it; nsys_places.c finds its process, thread, queue or
 // counter; nsys_texts.c resolves string and enumeration ids; nsys_nvtx.c takes names apart; nsys_samples.c
 // reads stacks of samples and nsys_callchains.c those of calls; nsys_about.c reads what describes the file as a whole
-// and writes the ledger; nsys_file.c lets SQLite read the descriptor and nothing else.
+// and writes the ledger. sqlite_in.c opens the database.
 #ifndef IMPORT_NSYS_H
 #define IMPORT_NSYS_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +16,7 @@
 #include "base/status.h"
 #include "import/gather.h"
 #include "import/ledger.h"
-#include "import/seekable.h"
+#include "import/sqlite_in.h"
 #include "tracesmith/dictionary.h"
 #include "tracesmith/stream.h"
 
@@ -278,9 +277,7 @@ void nsys_describe(struct nsys *nsys);
 struct nsys {
     tsmith_dictionary *dictionary;
     char *name; // for messages
-    struct seekable file;
-    uint64_t work; // that SQLite has done
-    sqlite3 *db;
+    struct sqlite_in in;
     struct gather gather;
     struct nsys_texts strings;
     struct nsys_texts *labels; // of enumerations
@@ -309,13 +306,9 @@ struct nsys {
 sqlite3_stmt *nsys_select(struct nsys *nsys, const char *format, ...);
 bool nsys_has_table(struct nsys *nsys, const char *name);
 
-// The size that an SQLite file says it has.
-uint64_t nsys_file_stated(int fd);
-// SQLite's view of a descriptor (nsys_file.c); an SQLite result code. *out is to be closed in any case.
-int nsys_file_open(int fd, sqlite3 **out);
-
-// Whether it begins as an SQLite database does.
-bool nsys_is(const struct import_place *place);
-tsmith_status nsys_open(const struct import_place *place, tsmith_source **out, tsmith_error *error);
+// Whether the tables are those of an export.
+bool nsys_is(const struct sqlite_in *in);
+// Takes over the database.
+tsmith_status nsys_open(struct sqlite_in *in, const char *name, tsmith_source **out, tsmith_error *error);
 
 #endif

@@ -318,7 +318,7 @@ def test_missing_tables():
     base = Base("foreign")
     base.table("songs", ("start", "title"), [(1, "x")])
     _, said = view(base.done(), code=None)
-    check("none that nsys exported" in said, said)
+    check("neither an export of nsys nor" in said, said)
 
 
 def test_odd_values():

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "import/nsys.h"
+#include "import/sqlite_file.h"
 
 struct handle {
     sqlite3_file base;
@@ -113,7 +113,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
         return SQLITE_CANTOPEN;
     struct handle *handle = (struct handle *)file;
     handle->fd = (int)strtol(name, NULL, 10);
-    handle->stated = (sqlite3_int64)nsys_file_stated(handle->fd);
+    handle->stated = (sqlite3_int64)sqlite_file_stated(handle->fd);
     file->pMethods = &methods;
     if (out_flags)
         *out_flags = SQLITE_OPEN_READONLY;
@@ -153,7 +153,7 @@ static int vfs_time(sqlite3_vfs *vfs, double *out) {
     return SQLITE_OK;
 }
 
-uint64_t nsys_file_stated(int fd) {
+uint64_t sqlite_file_stated(int fd) {
     unsigned char head[32];
     if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head)
         return 0;
@@ -162,7 +162,7 @@ uint64_t nsys_file_stated(int fd) {
     return pages * (page == 1 ? 65536 : page);
 }
 
-int nsys_file_open(int fd, sqlite3 **out) {
+int sqlite_file_open(int fd, sqlite3 **out) {
     static sqlite3_vfs vfs = {
         .iVersion = 1,
         .szOsFile = sizeof(struct handle),
