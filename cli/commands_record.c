@@ -101,6 +101,12 @@ static const struct option profile_options[] = {
      .word = overflow_word,
      .word_doc = overflow_doc,
      .doc = "What to do when a ring is full; drop-newest when not given"},
+    {.name = "block-timeout",
+     .argument = "SECONDS",
+     .doc =
+         "With --overflow block: how long a thread of the program waits for a collector that gives no sign "
+         "of life (it is stopped, or its disk hangs) before it drops events; 5 when not given, never: as "
+         "long as the collector's process lives"},
     {.name = "api",
      .argument = "LIST",
      .word = api_word,

@@ -90,6 +90,23 @@ static bool read_max_overhead(const struct invocation *invocation, double *out) 
     return true;
 }
 
+static bool read_block_timeout(const struct invocation *invocation, double *out) {
+    const char *text = invocation_value(invocation, "block-timeout");
+    char *end = NULL;
+    if (!text)
+        return true;
+    if (strcmp(text, "never") == 0) {
+        *out = -1;
+        return true;
+    }
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out > 0 && *out <= 1e9)) {
+        complain("--block-timeout: '%s' is no time: write seconds above 0, or never", text);
+        return false;
+    }
+    return true;
+}
+
 static bool read_options(const struct invocation *invocation, tsmith_capture_options *options,
                          struct apis *apis) {
     const char *buffer = invocation_value(invocation, "buffer");
@@ -104,6 +121,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     }
     if (!read_rate(invocation, &options->gpu_counter_rate) ||
         !read_max_overhead(invocation, &options->max_overhead) ||
+        !read_block_timeout(invocation, &options->block_timeout) ||
         !read_cuda(invocation, apis, &options->cuda))
         return false;
     options->buffer_bytes = (size_t)bytes;
@@ -119,6 +137,10 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)
         tsmith_overflow_find(overflow, &options->overflow);
+    if (options->block_timeout != 0 && options->overflow != TSMITH_OVERFLOW_BLOCK) {
+        complain("--block-timeout needs --overflow block");
+        return false;
+    }
     if (api) {
         apis->option = command_option(invocation->command, "api");
         if (!option_each_word(apis->option, api, add_api, apis))

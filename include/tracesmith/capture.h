@@ -20,7 +20,10 @@ extern "C" {
     X(DROP_NEWEST, 0, "drop-newest",                                                                         \
       "keep what was recorded first; count what comes while the ring is full")                               \
     X(DROP_OLDEST, 1, "drop-oldest", "keep what was recorded last; count what is overwritten")               \
-    X(BLOCK, 2, "block", "let the program wait until there is room; nothing is lost")
+    X(BLOCK, 2, "block",                                                                                     \
+      "let the program wait until there is room; events are lost, and counted as block_timeout, only when "  \
+      "the "                                                                                                 \
+      "collector is silent for longer than the block timeout")
 
 typedef enum tsmith_overflow {
 #define TSMITH_OVERFLOW_ENUM(NAME, number, name, doc) TSMITH_OVERFLOW_##NAME = number,
@@ -56,6 +59,9 @@ typedef struct tsmith_capture_options {
         max_overhead; // % of a thread's time that recording may take (OpenCL, CUDA): more thins what is recorded; 0: not looked at
     const char *cuda; // what else to record of CUDA, separated by commas: "graphs", "events", "faults",
                       // "latency", "pc-samples" or "pc-samples:N" (docs/cuda.md)
+    double
+        block_timeout; // policy block: seconds that a thread waits for a collector that gives no sign of life; 0: 5;
+                       // below 0: as long as the collector's process lives
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")

@@ -47,6 +47,7 @@ typedef struct tsmith_session_options {
     size_t buffer_bytes; // ring of each thread; 0: the default (at most 64 MiB, taken as needed)
     tsmith_overflow overflow;
     const char *session_root; // as in tsmith_capture_options
+    double block_timeout;     // as in tsmith_capture_options
 } tsmith_session_options;
 
 // emitted = kept + dropped holds at every moment after the session has stopped.

@@ -397,7 +397,8 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
     const tsmith_capture_options capture = {.size = sizeof capture,
                                             .buffer_bytes = chosen.buffer_bytes,
                                             .overflow = chosen.overflow,
-                                            .session_root = chosen.session_root};
+                                            .session_root = chosen.session_root,
+                                            .block_timeout = chosen.block_timeout};
     status = session_directory_create(&collecting->directory, &capture, error);
     if (status)
         goto fail;

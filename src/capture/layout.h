@@ -77,6 +77,8 @@ struct layout_control {
     int64_t started_realtime;  // CLOCK_REALTIME at that moment, for people
     char boot_id[40];
     uint32_t stacks; // every call that puts something into a queue gets its call stack
+    int64_t
+        block_timeout; // policy block: ns of silence of the collector; INT64_MAX: as long as its process lives
     _Alignas(64) _Atomic uint32_t state;
     _Atomic uint32_t armed;
     _Atomic uint32_t generation;           // grows when a process has added a file

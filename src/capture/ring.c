@@ -23,9 +23,8 @@
 #include "tracesmith/capture.h"
 
 static const int64_t COLLECTOR_SILENT =
-    100000000; // ns after which a waiting owner looks whether it still lives
-static const int64_t COLLECTOR_GONE = 5000000000; // ns after which it is given up in any case
-static const uint32_t GROW_BACKOFF = 4096;        // attempts
+    100000000;                             // ns after which a waiting owner looks whether it still lives
+static const uint32_t GROW_BACKOFF = 4096; // attempts
 
 static struct layout_sub *sub_of(const struct ring_owner *owner, uint32_t position) {
     return layout_sub_at(owner->pool->rings, owner->owned[position]);
@@ -122,40 +121,42 @@ static bool take_back(struct ring_owner *owner, uint32_t position) {
     return false;
 }
 
-static bool collector_lives(struct ring_owner *owner) {
+// Why nothing is to be expected of the collector; NONE while it may make room.
+static tsmith_reason why_not_wait(struct ring_owner *owner) {
     struct layout_control *control = owner->pool->control;
     int64_t heartbeat = atomic_load_explicit(&control->heartbeat, memory_order_relaxed);
     if (atomic_load_explicit(&control->state, memory_order_relaxed) != LAYOUT_SESSION_OPEN)
-        return false;
+        return TSMITH_REASON_RING_FULL;
     if (heartbeat == owner->gone_heartbeat)
-        return false;
+        return (tsmith_reason)owner->gone_reason;
     int64_t silent = clock_trace_now() - heartbeat;
     if (silent < COLLECTOR_SILENT)
-        return true;
+        return TSMITH_REASON_NONE;
     pid_t pid = (pid_t)atomic_load_explicit(&control->collector_pid, memory_order_relaxed);
-    if (silent < COLLECTOR_GONE && (kill(pid, 0) == 0 || errno == EPERM))
-        return true;
+    bool lives = kill(pid, 0) == 0 || errno == EPERM;
+    if (lives && (silent < control->block_timeout || control->block_timeout == INT64_MAX))
+        return TSMITH_REASON_NONE;
     owner->gone_heartbeat = heartbeat; // until it beats again
-    return false;
+    owner->gone_reason = lives ? TSMITH_REASON_BLOCK_TIMEOUT : TSMITH_REASON_RING_FULL;
+    return (tsmith_reason)owner->gone_reason;
 }
 
-// Block: waits until the oldest sub-buffer is free. False when nobody is there to free it.
-static bool wait_for_room(struct ring_owner *owner, uint32_t position) {
+// Block: waits until the oldest sub-buffer is free. The reason when nobody frees it.
+static tsmith_reason wait_for_room(struct ring_owner *owner, uint32_t position) {
     struct layout_control *control = owner->pool->control;
     int saved = errno;
-    bool found = false;
+    tsmith_reason reason = TSMITH_REASON_NONE;
     atomic_fetch_add_explicit(&control->waiters, 1, memory_order_seq_cst);
     for (;;) {
         uint32_t wake = atomic_load_explicit(&control->wake, memory_order_seq_cst);
-        found = is_free(owner, position);
-        if (found || !collector_lives(owner))
+        if (is_free(owner, position) || (reason = why_not_wait(owner)) != TSMITH_REASON_NONE)
             break;
         const struct timespec patience = {.tv_nsec = 20000000};
         syscall(SYS_futex, &control->wake, FUTEX_WAIT, wake, &patience, NULL, 0);
     }
     atomic_fetch_sub_explicit(&control->waiters, 1, memory_order_relaxed);
     errno = saved;
-    return found;
+    return reason;
 }
 
 // Opens the next sub-buffer there is by the session's policy; the reason when there is none.
@@ -173,8 +174,12 @@ static tsmith_reason open_next(struct ring_owner *owner) {
         return TSMITH_REASON_NO_MEMORY;
     if (!has && owner->pool->control->overflow == TSMITH_OVERFLOW_DROP_OLDEST)
         has = take_back(owner, next);
-    else if (!has && owner->pool->control->overflow == TSMITH_OVERFLOW_BLOCK)
-        has = wait_for_room(owner, next);
+    else if (!has && owner->pool->control->overflow == TSMITH_OVERFLOW_BLOCK) {
+        tsmith_reason reason = wait_for_room(owner, next);
+        if (reason == TSMITH_REASON_BLOCK_TIMEOUT)
+            return reason;
+        has = reason == TSMITH_REASON_NONE;
+    }
     if (!has)
         return owner->count < owner->pool->quota ? TSMITH_REASON_NO_MEMORY : TSMITH_REASON_RING_FULL;
     open_sub(owner, next);

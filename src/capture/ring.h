@@ -109,7 +109,8 @@ struct ring_owner {
     uint32_t drop_reason;  // of records dropped since the last one was closed
     uint32_t grow_backoff; // attempts to skip after the file could not grow
     bool writing;
-    int64_t gone_heartbeat; // of the collector when it was found dead (block)
+    int64_t gone_heartbeat; // of the collector when it was given up (block),
+    uint32_t gone_reason;   // and the reason of what is dropped until it beats again
     struct channel *channel;
     uint64_t channel_id;            // of the channel when the ring was made
     struct ring_owner *next;        // of the same thread in other channels; or of the pool's idle ones

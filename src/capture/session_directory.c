@@ -85,6 +85,12 @@ static void choose_sizes(struct layout_control *control, size_t buffer_bytes) {
     control->ring_sub_buffers = (uint32_t)(count < 2 ? 2 : count > RING_QUOTA_MAX ? RING_QUOTA_MAX : count);
 }
 
+static int64_t block_timeout_of(double seconds) {
+    if (seconds < 0 || seconds > 1e9)
+        return INT64_MAX;
+    return seconds > 0 ? (int64_t)(seconds * 1e9) : COLLECTOR_GONE;
+}
+
 static tsmith_status make_control(struct session_directory *directory, const tsmith_capture_options *options,
                                   tsmith_error *error) {
     const size_t bytes = sizeof(struct layout_control);
@@ -98,6 +104,7 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     control->overflow = (uint32_t)options->overflow;
     control->tick_is_tsc = clock_tick_is_tsc();
     control->stacks = options->stacks != 0;
+    control->block_timeout = block_timeout_of(options->block_timeout);
     choose_sizes(control, options->buffer_bytes);
     control->started = clock_trace_now();
     control->started_realtime = clock_now(CLOCK_REALTIME);

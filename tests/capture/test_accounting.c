@@ -25,16 +25,30 @@ static uint64_t next_random(struct state *state) {
     return state->random;
 }
 
-static void start(struct state *state, size_t buffer, tsmith_overflow overflow, uint64_t seed) {
+static void start_with(struct state *state, const tsmith_capture_options *options, uint64_t seed) {
     tsmith_error error;
     memset(state, 0, sizeof *state);
     state->random = seed * 0x9e3779b97f4a7c15u + 1;
-    state->directory = numbered_session(buffer, overflow);
+    assert_int_equal(session_directory_create(&state->directory, options, &error), TSMITH_OK);
     assert_int_equal(collector_create(&state->directory, COLLECT_SESSION, &state->collector, &error),
                      TSMITH_OK);
     assert_int_equal(channel_open(state->directory.path, "test", &state->channel), TSMITH_OK);
     state->shape = numbered_shape(state->channel);
     assert_int_not_equal(state->shape, 0);
+}
+
+static void start(struct state *state, size_t buffer, tsmith_overflow overflow, uint64_t seed) {
+    const tsmith_capture_options options = {
+        .size = sizeof options, .buffer_bytes = buffer, .overflow = overflow};
+    start_with(state, &options, seed);
+}
+
+static void start_waiting(struct state *state, double timeout, uint64_t seed) {
+    const tsmith_capture_options options = {.size = sizeof options,
+                                            .buffer_bytes = 64 * 1024,
+                                            .overflow = TSMITH_OVERFLOW_BLOCK,
+                                            .block_timeout = timeout};
+    start_with(state, &options, seed);
 }
 
 static void collect(struct state *state, uint64_t batches) {
@@ -290,6 +304,42 @@ static void nobody_to_wait_for(void **unused) {
     check(&state, TSMITH_OVERFLOW_DROP_NEWEST); // it has come to the same
 }
 
+// A collector that lives and is silent for longer than the timeout loses events, for a reason of its own.
+static void silent_for_too_long(void **unused) {
+    (void)unused;
+    struct state state;
+    start_waiting(&state, 0.5, 21);
+    atomic_store(&state.directory.control->heartbeat, clock_trace_now() - 600000000);
+    CONTROL_FILE_WRITE(&state.directory.file, heartbeat);
+    emit(&state, 1, 20000);
+    assert_true(state.recorded < state.emitted);
+    finish(&state);
+    assert_int_equal(state.seen.lost[TSMITH_REASON_BLOCK_TIMEOUT], state.emitted - state.recorded);
+    assert_int_equal(state.seen.lost[TSMITH_REASON_RING_FULL], 0);
+}
+
+// Without a timeout the program waits for a collector that lives, however long ago its last sign of life was.
+static void waits_without_timeout(void **unused) {
+    (void)unused;
+    struct state state;
+    const tsmith_batch *batch;
+    tsmith_error error;
+    pthread_t thread;
+    struct visit visit = {&state, 1, 20000};
+    start_waiting(&state, -1, 22);
+    atomic_store(&state.directory.control->heartbeat, clock_trace_now() - INT64_C(3600000000000));
+    CONTROL_FILE_WRITE(&state.directory.file, heartbeat);
+    assert_int_equal(pthread_create(&thread, NULL, visit_main, &visit), 0);
+    while (control_file_waiters(&state.directory.file) == 0)
+        sched_yield();
+    while (pthread_tryjoin_np(thread, NULL) != 0)
+        if (collector_next(state.collector, &batch, &error) == TSMITH_OK)
+            numbered_see(&state.seen, batch);
+    finish(&state);
+    assert_int_equal(state.recorded, state.emitted);
+    assert_int_equal(numbered_lost(&state.seen), 0);
+}
+
 // A collector that hands out batches lives, however long its consumer takes over each of a round.
 static void every_batch_is_a_sign_of_life(void **unused) {
     (void)unused;
@@ -356,6 +406,8 @@ int main(void) {
         cmocka_unit_test(emitters_beside_the_collector),
         cmocka_unit_test(too_long),
         cmocka_unit_test(nobody_to_wait_for),
+        cmocka_unit_test(silent_for_too_long),
+        cmocka_unit_test(waits_without_timeout),
         cmocka_unit_test(every_batch_is_a_sign_of_life),
         cmocka_unit_test(undelivered_is_still_there),
     };
