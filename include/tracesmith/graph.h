@@ -48,13 +48,18 @@ extern "C" {
     X(SYNC_RETURN, 12, "sync_return", 1, 1, "a call returns after the commands it waits for")                \
     X(SYNC_INFERRED, 13, "sync_inferred", 1, 1,                                                              \
       "inferred: a call that waits for a queue the trace does not name, or returned, by its times, only "    \
-      "after a device had finished")
+      "after a device had finished")                                                                         \
+    X(QUEUE_INFERRED, 14, "queue_inferred", 1, 0,                                                            \
+      "inferred: gaps of a queue that end with commands of another again and again, more often than by "     \
+      "chance")                                                                                              \
+    X(THREAD_INFERRED, 15, "thread_inferred", 1, 0,                                                          \
+      "inferred: a thread that goes on when another falls silent, again and again, or after its last call")
 
 typedef enum tsmith_edge_kind {
 #define TSMITH_EDGE_ENUM(NAME, number, name, from_end, to_end, doc) TSMITH_EDGE_##NAME = number,
     TSMITH_EDGE_TABLE(TSMITH_EDGE_ENUM)
 #undef TSMITH_EDGE_ENUM
-        TSMITH_EDGE_LIMIT = 14
+        TSMITH_EDGE_LIMIT = 16
 } tsmith_edge_kind;
 
 typedef struct tsmith_graph tsmith_graph;

@@ -124,6 +124,8 @@ typedef struct tsmith_simulated {
     uint64_t choices;                   // how often the policy had to choose
     const tsmith_simulated_part *parts; // largest first; they add up to the makespan
     size_t part_count;
+    int64_t unexplained; // ns of delays on the path that nothing explains and no change can shorten
+    int64_t least;       // makespan without them: what is sure lies between
 } tsmith_simulated;
 
 typedef struct tsmith_simulation_options {

@@ -9,7 +9,7 @@
 #include "base/array.h"
 
 // The kinds of steps: the nodes' own work by what they are, then the edges.
-enum { OWN_CALL = TSMITH_WORK_LIMIT, OWN_COMPILE, OWN_LIMIT, CLASSES = OWN_LIMIT + TSMITH_EDGE_LIMIT };
+enum { OWN_CALL = TSMITH_WORK_LIMIT, OWN_COMPILE, OWN_LIMIT, CLASSES = OWN_LIMIT + PATH_LIMIT };
 
 struct part {
     uint32_t class, name;
@@ -40,7 +40,7 @@ static uint32_t class_of(const struct analysis_context *context, const struct pa
 }
 
 static const char *class_name(uint32_t class) {
-    static const char *const EDGES[TSMITH_EDGE_LIMIT] = {
+    static const char *const EDGES[PATH_LIMIT] = {
         [TSMITH_EDGE_PROGRAM_ORDER] = "host between calls",
         [TSMITH_EDGE_CALLED] = "host in a call",
         [TSMITH_EDGE_RETURNED] = "host in a call",
@@ -55,6 +55,9 @@ static const char *class_name(uint32_t class) {
         [TSMITH_EDGE_COLLECTIVE] = "collective",
         [TSMITH_EDGE_SYNC_RETURN] = "return of a wait",
         [TSMITH_EDGE_SYNC_INFERRED] = "return of an inferred wait",
+        [TSMITH_EDGE_QUEUE_INFERRED] = "gap after another queue (inferred)",
+        [TSMITH_EDGE_THREAD_INFERRED] = "host after another thread (inferred)",
+        [PATH_UNEXPLAINED] = "unexplained gap",
     };
     if (class < OWN_LIMIT) // of the node itself
         return class == OWN_CALL ? "host in a call" : tsmith_work_name((tsmith_work) class);

@@ -348,6 +348,8 @@ tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_
     if (!done)
         return no_memory(simulation, error);
     out->makespan = sim_between(simulation->origin, simulation->time[2 * last_node(simulation, false) + 1]);
+    out->unexplained = walked.unexplained;
+    out->least = out->makespan - walked.unexplained > 0 ? out->makespan - walked.unexplained : 0;
     out->choices = simulation->choices;
     out->parts = simulation->parts;
     out->part_count = simulation->part_count;

@@ -235,15 +235,18 @@ static bool link_command_end(tsmith_simulation *simulation, uint32_t node) {
     return true;
 }
 
-// Between its calls a host takes the time it took.
+// Between its calls a host takes the time it took; where it waited for another thread, none.
 static bool link_call_start(tsmith_simulation *simulation, uint32_t node) {
     struct incoming in = incoming(simulation->graph, node, false);
+    const bool joined = in.binding && in.binding->kind == TSMITH_EDGE_THREAD_INFERRED;
     simulation->figures.anchored += !in.binding;
     for (uint32_t i = 0; i < in.count; i++)
         if (takes_part(&in, &in.edges[i]) &&
             !add_link(simulation, edge_point(&in.edges[i]), 2 * node,
-                      sim_between(edge_time(simulation->graph, &in.edges[i]),
-                                  graph_time(simulation->graph, node, false)),
+                      joined && in.edges[i].kind != TSMITH_EDGE_THREAD_INFERRED
+                          ? 0
+                          : sim_between(edge_time(simulation->graph, &in.edges[i]),
+                                        graph_time(simulation->graph, node, false)),
                       in.edges[i].kind))
             return false;
     return true;

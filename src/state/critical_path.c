@@ -70,6 +70,17 @@ static struct reason last_reason(const struct walk *walk, size_t point) {
     return last;
 }
 
+// A command that starts later than this after the last of what is known to have held it up waited for something else.
+enum { LATENCY_MOST = 100000 };
+
+// Whether a call that launched `node` waited, and what it launched began so late that this is what it waited for.
+static bool held_up(const struct walk *walk, uint32_t call, int64_t called, int64_t now) {
+    const tsmith_graph *graph = walk->graph;
+    return call >= graph->command_count && now - called > LATENCY_MOST &&
+           graph_time(graph, call, true) > now &&
+           graph_waited_until(graph, call - graph->command_count) != TSMITH_TIME_UNKNOWN;
+}
+
 // What lies between a point and the last that it waited for.
 static void attribute(struct walk *walk, size_t point, const struct reason *reason) {
     const tsmith_graph *graph = walk->graph;
@@ -88,13 +99,17 @@ static void attribute(struct walk *walk, size_t point, const struct reason *reas
         break;
     case TSMITH_EDGE_LAUNCH: { // the call, and then the way to the device
         int64_t returned = graph_time(graph, from, true);
-        returned = returned < now ? returned : now;
-        add_step(walk, returned, now, node, TSMITH_EDGE_LAUNCH);
+        returned = held_up(walk, from, reason->time, now) ? reason->time : returned < now ? returned : now;
+        add_step(walk, returned, now, node,
+                 now - returned > LATENCY_MOST ? (uint32_t)PATH_UNEXPLAINED : TSMITH_EDGE_LAUNCH);
         add_step(walk, reason->time, returned, from, PATH_RUN);
         break;
     }
     default:
-        add_step(walk, reason->time, now, node, reason->kind);
+        add_step(walk, reason->time, now, node,
+                 node < graph->command_count && !(point & 1) && now - reason->time > LATENCY_MOST
+                     ? (uint32_t)PATH_UNEXPLAINED
+                     : reason->kind);
     }
 }
 

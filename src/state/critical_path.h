@@ -14,8 +14,10 @@
 #include "state/graph.h"
 
 enum {
-    PATH_RUN = TSMITH_EDGE_LIMIT
-}; // a step in which the node itself is at work; other steps: the edge's kind
+    PATH_RUN = TSMITH_EDGE_LIMIT, // a step in which the node itself is at work; other steps: the edge's kind
+    PATH_UNEXPLAINED,             // a command could have run, or been launched, and did not: nothing says why
+    PATH_LIMIT
+};
 
 struct path_step {
     int64_t from, to;

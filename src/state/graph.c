@@ -94,6 +94,8 @@ tsmith_status tsmith_graph_create(const tsmith_timeline *timeline, const tsmith_
     graph_add_queues(&builder);
     graph_add_devices(&builder);
     graph_infer_waits(&builder);
+    graph_infer_queues(&builder);
+    graph_infer_threads(&builder);
     status = compress(&builder);
 done:
     launch_order_finish(&builder.order);

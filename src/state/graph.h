@@ -93,5 +93,8 @@ void graph_add_queues(struct graph_builder *builder);
 void graph_add_devices(struct graph_builder *builder);
 // Calls that waited by their times alone; after the others.
 void graph_infer_waits(struct graph_builder *builder);
+// Queues and threads that wait for each other by their times alone.
+void graph_infer_queues(struct graph_builder *builder);
+void graph_infer_threads(struct graph_builder *builder);
 
 #endif

@@ -120,6 +120,8 @@ static void write_edges(const struct drawing *drawing) {
         [TSMITH_EDGE_COLLECTIVE] = "color=magenta",
         [TSMITH_EDGE_SYNC_RETURN] = "color=green",
         [TSMITH_EDGE_SYNC_INFERRED] = "color=green style=dashed",
+        [TSMITH_EDGE_QUEUE_INFERRED] = "color=red style=dashed",
+        [TSMITH_EDGE_THREAD_INFERRED] = "color=gray style=dashed",
     };
     const tsmith_graph *graph = drawing->graph;
     for (uint32_t node = 0; node < graph->node_count; node++) {

@@ -16,6 +16,7 @@ static tsmith_block block_of(uint32_t edge_kind) {
     case TSMITH_EDGE_DEFAULT_STREAM:
         return TSMITH_BLOCK_STREAM_ORDER;
     case TSMITH_EDGE_EVENT_WAIT:
+    case TSMITH_EDGE_QUEUE_INFERRED:
         return TSMITH_BLOCK_EVENT;
     case TSMITH_EDGE_RESOURCE:
         return TSMITH_BLOCK_RESOURCE;

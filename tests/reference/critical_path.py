@@ -6,19 +6,24 @@ import bisect
 import collections
 import re
 
+import inferred
 import waits
 from copies import direction_of
 
 # In the order of the rules: of two reasons at one time the first counts.
-ORDER, CALLED, RETURNED, LAUNCH, STREAM, GRAPH, EVENT, DEFAULT, RESOURCE, COLLECTIVE, SYNC, SYNC_INFERRED = range(12)
+ORDER, CALLED, RETURNED, LAUNCH, STREAM, GRAPH, EVENT, DEFAULT, RESOURCE, COLLECTIVE, SYNC, SYNC_INFERRED, QUEUE_INFERRED, \
+    THREAD_INFERRED = range(14)
 GAPS = {ORDER: "host between calls", LAUNCH: "launch latency", STREAM: "gap within a queue",
         GRAPH: "gap within a graph", EVENT: "gap after another queue", DEFAULT: "gap after the default stream",
         RESOURCE: "gap after a busy resource", SYNC: "return of a wait",
-        SYNC_INFERRED: "return of an inferred wait"}
+        SYNC_INFERRED: "return of an inferred wait", QUEUE_INFERRED: "gap after another queue (inferred)",
+        THREAD_INFERRED: "host after another thread (inferred)"}
+UNEXPLAINED, LATENCY_MOST = "unexplained gap", 100000
 ROLES = re.compile(r"(?:cuda|hip|cu)(?=[A-Z])(?:DeviceSynchronize|CtxSynchronize|StreamSynchronize|Finish|"
                    r"EventSynchronize|EventRecord|StreamWaitEvent|ModuleLoad|LibraryLoad|Malloc|Free|MemAlloc|MemFree|"
                    r"HostAlloc|HostMalloc|ExtMalloc)")
 EVIDENCE = 2
+SOON = 30000
 
 
 class Graph:
@@ -37,7 +42,7 @@ class Graph:
         for i, command in enumerate(self.commands):
             self.queues[command.queue].append(i)
         for add in (self.add_threads, self.add_launches, self.add_waits, self.add_queues, self.add_queue_waits,
-                    self.add_devices, self.add_collectives):
+                    self.add_devices, self.add_collectives, self.add_inferred_queues, self.add_inferred_threads):
             add()
 
     def time(self, point):
@@ -196,6 +201,43 @@ class Graph:
                     for _, i in together:
                         self.add(COLLECTIVE, (latest, False), (i, True))
 
+    def add_inferred_queues(self):
+        for queue, members in self.queues.items():
+            gaps, ended = [], None
+            for i in members:
+                command, call = self.commands[i], self.launcher[i]
+                if command.end == command.start:
+                    continue
+                since = max(ended, call.end) if call and ended is not None else None
+                explained = any(kind not in (STREAM, LAUNCH) and source[1] and self.time(source) > command.start - SOON
+                                for kind, source in self.reasons[i, False])
+                if since is not None and command.start - since > SOON and command.start - ended > SOON and not explained:
+                    gaps.append((since, command.start, i))
+                ended = command.end if ended is None else max(ended, command.end)
+            for other, sources in self.queues.items():
+                if other == queue or self.commands[sources[0]].device != self.commands[members[0]].device:
+                    continue
+                ends = sorted((self.commands[i].end, i) for i in sources
+                              if self.commands[i].end > self.commands[i].start)
+                inferred.accept(gaps, ends, lambda source, i: self.add(QUEUE_INFERRED, (source, True), (i, False)))
+
+    def add_inferred_threads(self):
+        threads = collections.defaultdict(list)
+        for i in range(len(self.commands), len(self.nodes)):
+            threads[self.nodes[i].thread].append(i)
+        if not 2 <= len(threads) <= 64:
+            return
+        pauses = {thread: inferred.silences([(self.nodes[i].start, self.nodes[i].end, i) for i in calls])
+                  for thread, calls in threads.items()}
+        for thread, (gaps, _, _) in pauses.items():
+            mine = [other for other in pauses if other != thread and
+                    inferred.process_of(self.nodes[threads[other][0]]) ==
+                    inferred.process_of(self.nodes[threads[thread][0]])]
+            link = lambda source, i: self.add(THREAD_INFERRED, (source, True), (i, False))
+            inferred.accept_joins(gaps, [pauses[other][1] for other in mine], link)
+            for other in mine:
+                inferred.accept(gaps, [(start, last) for start, _, _, last in pauses[other][2]], link)
+
     # ---- the path
 
     def last_node(self):
@@ -226,9 +268,13 @@ class Graph:
             elif kind == CALLED:
                 yield self.own(source[0]), self.nodes[source[0]].name, when, now
             elif kind == LAUNCH:
-                returned = min(self.nodes[source[0]].end, now)
-                yield GAPS[LAUNCH], name, returned, now
+                call = self.nodes[source[0]]
+                waits_too = any(reason in (SYNC, SYNC_INFERRED) for reason, _ in self.reasons[source[0], True])
+                returned = when if waits_too and now - when > LATENCY_MOST and call.end > now else min(call.end, now)
+                yield UNEXPLAINED if now - returned > LATENCY_MOST else GAPS[LAUNCH], name, returned, now
                 yield self.own(source[0]), self.nodes[source[0]].name, when, returned
+            elif node < len(self.commands) and not point[1] and now - when > LATENCY_MOST:
+                yield UNEXPLAINED, name, when, now
             else:
                 yield GAPS[kind], name, when, now
             point = source

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that waited by their times alone (the rules stand in docs/analyses.md, "Inferred waits"): by looking at every call
 and every command."""
+import bisect
 import collections
 import math
 
@@ -102,6 +103,64 @@ def others(trace):
             for call, last, soon, _ in calls:
                 if soon:
                     yield call, last
+
+
+# ---- queues and threads
+
+TIMES, SILENCE, JOIN_CHANCE, JOIN_SOON = 3, 50000, 100, (30000, 100000, 300000)
+
+
+def covered(since, until, ends):
+    """What part of a gap lies at most SOON behind an end."""
+    total, at = 0, since
+    for end in ends:
+        if since < end <= until:
+            start, stop = max(end, at), min(end + SOON, until)
+            total, at = total + max(stop - start, 0), max(at, stop)
+    return total / (until - since)
+
+
+def accept(gaps, ends, link):
+    """Gaps (since, until, what) that end soon after one of ends (time, source), which ascend."""
+    times, hits = [end for end, _ in ends], []
+    for since, until, what in gaps:
+        at = bisect.bisect_right(times, until) - 1
+        if at >= 0 and times[at] > since and times[at] >= until - SOON:
+            hits.append((ends[at][1], what))
+    if len(hits) >= TIMES:
+        expected = 0
+        for since, until, _ in gaps:
+            expected += covered(since, until, times[bisect.bisect_right(times, since):bisect.bisect_right(times, until)])
+        if no_chance(len(hits), expected):
+            for source, what in hits:
+                link(source, what)
+
+
+def silences(calls):
+    """Gaps between calls; the end of the last one; and of every silence but the last (start, end, next call, last call)."""
+    found, end, last = [], None, None
+    for start, stop, number in calls:
+        if end is not None and start - end > SILENCE:
+            found.append((end, start, number, last))
+        if end is None or stop > end:
+            end, last = stop, number
+    return [one[:3] for one in found], (end, last), found
+
+
+def accept_joins(gaps, finals, link):
+    for soon in JOIN_SOON:
+        hits, expected = [], 0
+        for since, until, what in gaps:
+            within = [(end, last) for end, last in finals if since < end <= until]
+            if within:
+                expected += min(1, soon / (until - since))
+                end = max(end for end, _ in within)
+                if end >= until - soon:
+                    hits.append((next(last for time, last in within if time == end), what))
+        if hits and expected * JOIN_CHANCE <= len(hits):
+            for source, what in hits:
+                link(source, what)
+            return
 
 
 def find(trace):
