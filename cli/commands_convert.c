@@ -31,17 +31,20 @@ const struct command import_entry = {
     .name = "import",
     .operands = "IN...",
     .doc = "Write traces of other profilers as .sbt files",
-    .about =
-        "Every command opens these formats directly; an .sbt file is smaller, opens at once, and "
-        "windows of it are "
-        "read without the rest.\n\n"
-        "Which format IN has is seen from its content: Chrome trace JSON as PyTorch (Kineto) and others "
-        "write it, "
-        "rocprofv3 JSON, XML of xctrace (Instruments), SBT itself; plain, gzip or zstd; databases that nsys "
-        "(Nsight Systems) exported to SQLite; logs of LLVM XRay, whose functions have names when "
-        "--binary says which program wrote them; - is standard input. Nothing is left out: "
-        "what has no "
-        "field of its own is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
+    .about = "Every command opens these formats directly; an .sbt file is smaller, opens at once, and "
+             "windows of it are "
+             "read without the rest.\n\n"
+             "Which format IN has is seen from its content: Chrome trace JSON as PyTorch (Kineto) and others "
+             "write it, "
+             "rocprofv3 JSON and databases (rocpd), XPlane traces (JAX, TensorFlow), Perfetto traces, XML of "
+             "xctrace "
+             "(Instruments), SBT itself, databases that nsys (Nsight Systems) exported to SQLite; plain, "
+             "gzip or zstd; "
+             "reports of nsys (.nsys-rep), through the nsys that is installed here; logs of LLVM XRay, whose "
+             "functions have names when "
+             "--binary says which program wrote them; - is standard input. Nothing is left out: "
+             "what has no "
+             "field of its own is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
     .operands_least = 1,
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_TRACE,

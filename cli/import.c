@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "convert.h"
+#include "nsys.h"
 #include "quantity.h"
 #include "terminal.h"
 #include "trace.h"
@@ -83,6 +84,7 @@ static tsmith_status open_sink(void *context, tsmith_sink **out, tsmith_error *e
 
 static int import_one(struct importing *importing, const char *from, const char *to) {
     struct convert convert;
+    struct text folder = {0}, database = {0};
     tsmith_source *source = NULL;
     if (convert_is_same_file(from, to)) {
         complain("%s would be overwritten while it is read: choose another file with --output", from);
@@ -95,6 +97,18 @@ static int import_one(struct importing *importing, const char *from, const char 
     importing->to = to;
     convert_init(&convert, "importing");
     convert.status = tsmith_trace_stream(from, &convert.options, &source, &convert.error);
+    // A report of Nsight Systems can be read by nsys alone.
+    if (convert.status == TSMITH_ERROR_FORMAT && nsys_is_report(from)) {
+        convert_finish(&convert);
+        convert_init(&convert, "importing");
+        convert.status = TSMITH_ERROR_FORMAT;
+        if (!nsys_export(from, &folder, &database)) {
+            nsys_forget(&folder, &database);
+            convert_finish(&convert);
+            return EXIT_LACKING;
+        }
+        convert.status = tsmith_trace_stream(text_cstr(&database), &convert.options, &source, &convert.error);
+    }
     if (convert.status >= 0)
         convert_run(&convert, source, open_sink, importing);
     if (convert.status >= 0 && strcmp(to, "-") != 0)
@@ -102,6 +116,7 @@ static int import_one(struct importing *importing, const char *from, const char 
     losses_complain(&convert.losses, from);
     int code = convert_exit_code(&convert);
     convert_finish(&convert);
+    nsys_forget(&folder, &database);
     return code;
 }
 

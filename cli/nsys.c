@@ -179,10 +179,6 @@ static bool find_nsys(struct text *out) {
         if (there)
             return true;
     }
-    complain("nsys was not found in PATH, nor where its packages put it: install Nsight Systems "
-             "(developer.nvidia.com/nsight-systems; from NVIDIA's repository: apt install "
-             "nsight-systems-cli), or leave "
-             "--nsys out: TraceSmith records by itself");
     return false;
 }
 
@@ -337,9 +333,52 @@ int nsys_profile(const struct invocation *invocation, const char *path) {
     words_finish(&words);
     if (!right || !trace_may_replace(path))
         return EXIT_USAGE;
-    if (find_nsys(&nsys) && make_folder(&folder))
+    const bool found = find_nsys(&nsys);
+    if (!found)
+        complain("nsys was not found in PATH, nor where its packages put it: install Nsight Systems "
+                 "(developer.nvidia.com/nsight-systems; from NVIDIA's repository: apt install "
+                 "nsight-systems-cli), or leave "
+                 "--nsys out: TraceSmith records by itself");
+    if (found && make_folder(&folder))
         code = profile_into(invocation, text_cstr(&nsys), text_cstr(&folder), path);
     text_finish(&nsys);
     text_finish(&folder);
     return code;
+}
+
+bool nsys_is_report(const char *path) {
+    static const char *const endings[] = {".nsys-rep", ".qdrep"};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < 2; i++)
+        if (length > strlen(endings[i]) && strcmp(path + length - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return false;
+}
+
+bool nsys_export(const char *report, struct text *folder, struct text *database) {
+    struct text nsys = {0};
+    bool done = find_nsys(&nsys);
+    if (!done)
+        complain("%s: is a report of Nsight Systems, and nsys was not found in PATH, nor where its packages "
+                 "put it: where "
+                 "it is installed, run nsys export --type sqlite %s, and import the database that it writes",
+                 report, report);
+    done = done && make_folder(folder);
+    if (done) {
+        text_add_format(database, "%s/report.sqlite", text_cstr(folder));
+        complain("running %s export --type=sqlite --force-overwrite=true --output=%s %s", text_cstr(&nsys),
+                 text_cstr(database), report);
+        done = export_report(text_cstr(&nsys), report, text_cstr(database));
+        if (!done)
+            complain("nsys could not export %s to SQLite: see its output above", report);
+    }
+    text_finish(&nsys);
+    return done;
+}
+
+void nsys_forget(struct text *folder, struct text *database) {
+    if (text_cstr(folder)[0])
+        remove_folder(text_cstr(folder));
+    text_finish(folder);
+    text_finish(database);
 }

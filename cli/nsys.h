@@ -11,4 +11,12 @@ bool nsys_wanted(const struct invocation *invocation);
 // Runs the program under nsys and imports its report into `path`. The exit code of `profile`.
 int nsys_profile(const struct invocation *invocation, const char *path);
 
+// Exports a report of Nsight Systems into a database in a private folder, both of which nsys_forget removes. False, said
+// why, when that cannot be done. What is run is said.
+struct text;
+bool nsys_export(const char *report, struct text *folder, struct text *database);
+void nsys_forget(struct text *folder, struct text *database);
+// Whether the file is called as a report is.
+bool nsys_is_report(const char *path);
+
 #endif

@@ -25,7 +25,8 @@ typedef struct tsmith_import_options {
 } tsmith_import_options;
 
 // Opens a foreign trace: Chrome trace JSON as Kineto (PyTorch) and others write it, or rocprofv3 JSON, plain, gzip
-// or zstd; an SQLite database that nsys (Nsight Systems) exported, of any version; a log of LLVM XRay, basic (versions
+// or zstd; an SQLite database that nsys (Nsight Systems) exported, of any version, or that rocprofv3 wrote (rocpd), or an XPlane
+// trace (JAX, TensorFlow), plain, gzip or zstd; a log of LLVM XRay, basic (versions
 // 1 to 3) or of the flight data recorder (1 to 5); XML that xctrace (Instruments) exported, plain, gzip or zstd; or a
 // Perfetto trace (protobuf; plain, gzip or zstd), of which track events, call stacks and samples of them, GPU render
 // stages and GPU counters are read and all else is counted. What an export to Perfetto wrote becomes the events it was made of.

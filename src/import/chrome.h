@@ -100,6 +100,7 @@ struct moment {
     int64_t rest;  // 10^-6 ns
     uint32_t text; // string id of the JSON text when `odd`
     bool there, odd;
+    bool bad; // what stands there is no number: the time is not known
 };
 
 struct event {
@@ -126,6 +127,7 @@ struct chrome {
     bool has_unit, in_ns;         // of times (chrome_times.c)
     bool has_writer, by_mctracer; // it is known who wrote the file: mcTracer (chrome_kinds.c)
     bool by_us;                   // TraceSmith (chrome_own.c)
+    uint64_t no_time_at;          // byte of the first event whose time is no number
 };
 
 // ---- reader

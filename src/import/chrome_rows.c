@@ -396,7 +396,7 @@ static tsmith_batch *append_row(struct chrome *chrome, struct group *group, cons
         set(rows, batch, TSMITH_FIELD_NAME, event->name);
     if (event->has_category)
         set(rows, batch, TSMITH_FIELD_CATEGORY, event->category);
-    if (event->duration.there)
+    if (event->duration.there && !event->duration.bad)
         set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)event->duration.ns);
     if (__builtin_expect(event->start.odd || event->start.rest || !event->start.there, 0))
         set_moment_rest(chrome, batch, "ts", rows->field_time, &event->start);
@@ -743,7 +743,12 @@ static void add_losses(struct chrome *chrome) {
         set(rows, batch, TSMITH_FIELD_REASON,
             i == PROBLEM_TOO_MANY || i == PROBLEM_TOO_LARGE ? TSMITH_REASON_TABLE_FULL
                                                             : TSMITH_REASON_CORRUPT);
-        set(rows, batch, TSMITH_FIELD_TEXT, tsmith_dictionary_intern_cstr(chrome->dictionary, names[i].text));
+        char text[160];
+        if (i == PROBLEM_NO_TIME)
+            (void)snprintf(text, sizeof text, "%s (the first begins at byte %llu)", names[i].text,
+                           (unsigned long long)chrome->no_time_at);
+        set(rows, batch, TSMITH_FIELD_TEXT,
+            tsmith_dictionary_intern_cstr(chrome->dictionary, i == PROBLEM_NO_TIME ? text : names[i].text));
     }
     if (batch)
         push_ready(rows, batch);

@@ -3,6 +3,7 @@
 // numbers of nanoseconds since 1970. The first time of the file says which: read as microseconds, 10^18 and more would
 // lie 30,000 years ahead.
 #include <math.h>
+#include <stdio.h>
 
 #include "import/json_scan.h"
 #include "import/reader.h"
@@ -55,4 +56,25 @@ void times_read(struct chrome *chrome, struct moment *moment, const struct json_
         times_odd(chrome, moment, json_number_double(number, text, length) / 1000, text, length);
     else if (!json_number_ns(number, &moment->ns, &moment->rest))
         times_odd(chrome, moment, json_number_double(number, text, length), text, length);
+}
+
+void times_bad(struct chrome *chrome, struct moment *moment, const char *text, size_t length) {
+    enum text_form form;
+    *moment = (struct moment){.there = true, .odd = true, .bad = true};
+    moment->text = texts_json_once(&chrome->texts, text, length, &form);
+    if (form != TEXT_JSON) { // NaN, Infinity, and what is damaged
+        char quoted[64];
+        int count = snprintf(quoted, sizeof quoted, "\"%.*s\"", (int)(length < 32 ? length : 32), text);
+        moment->text = texts_json_once(&chrome->texts, quoted, (size_t)count, &form);
+    }
+    if (moment == &chrome->reader->event.duration)
+        chrome->problems.counts[PROBLEM_NO_DURATION]++;
+}
+
+bool times_lost(struct chrome *chrome, const struct event *event) {
+    if (!event->start.bad || event->ph == 'M') // metadata has no time
+        return false;
+    if (!chrome->problems.counts[PROBLEM_NO_TIME]++)
+        chrome->no_time_at = event->offset;
+    return true;
 }

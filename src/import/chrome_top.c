@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Chrome trace says beside its events: an attribute each, and the devices.
+// What a Chrome trace says beside its events: an attribute each, and the devices; and what the file has behind its end.
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,4 +84,22 @@ void rows_add_top(struct chrome *chrome, const char *key, size_t key_length, con
         tsmith_string json = tsmith_dictionary_string(chrome->dictionary, attribute.value);
         add_devices(chrome, json.bytes, json.length);
     }
+}
+
+tsmith_status reader_finish(struct chrome *chrome, uint64_t events, tsmith_error *error) {
+    struct input *input = &chrome->input;
+    bool spaces;
+    tsmith_status status = input_drain(input, &spaces, error);
+    if (status < 0)
+        return status;
+    chrome->problems.counts[PROBLEM_TRAILING] += !spaces;
+    if (!input->cut)
+        return TSMITH_END;
+    chrome->problems.counts[PROBLEM_CONTAINER]++;
+    uint64_t offset = input->offset + input->end;
+    return status_set_at(
+        error, TSMITH_TRUNCATED, offset, events,
+        "%s: the compressed data is damaged (%s, found after %llu bytes of it were unpacked): "
+        "values among the %llu events that were read may be wrong",
+        chrome->name, input->problem, (unsigned long long)offset, (unsigned long long)events);
 }

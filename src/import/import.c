@@ -10,6 +10,7 @@
 
 #include "import/chrome.h"
 #include "import/open.h"
+#include "import/others.h"
 #include "import/perfetto.h"
 #include "import/rocprof.h"
 #include "import/seekable.h"
@@ -177,6 +178,11 @@ tsmith_status import_open(const struct import_place *place, const tsmith_import_
         status = format->open(&chrome->input, importer->name, out, error); // takes over both
         free(importer);
         return status;
+    }
+    const char *other = others_find(&chrome->input, importer->name);
+    if (other) {
+        status = status_set(error, TSMITH_ERROR_FORMAT, "%s: is %s", importer->name, other);
+        goto fail;
     }
     if (tsmith_dictionary_create(&chrome->dictionary) != TSMITH_OK || reader_create(chrome) != TSMITH_OK ||
         rows_create(chrome, hold) != TSMITH_OK)

@@ -81,6 +81,11 @@ void times_read(struct chrome *chrome, struct moment *moment, const struct json_
 // A time that is more or less than an int64 of ns: as near as it gets, and its text.
 void times_odd(struct chrome *chrome, struct moment *moment, double us, const char *text, size_t length);
 
+// What is no number (text[0 .. length), as JSON) stands where a time is due.
+void times_bad(struct chrome *chrome, struct moment *moment, const char *text, size_t length);
+// Whether the event has no place in the trace, for its time is no number: then it is counted as lost.
+bool times_lost(struct chrome *chrome, const struct event *event);
+
 static inline bool reader_same_bytes(const char *a, const char *b, size_t length) {
     if (length < 8)
         return memcmp(a, b, length) == 0;

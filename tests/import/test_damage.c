@@ -195,8 +195,74 @@ static void test_long_window(void **state) {
     }
 }
 
+// A time that is no number is not known: the event is lost, and the ledger says from which byte on. A duration that is no
+// number is not known either, and the event stays. None of them is 0.
+static void test_no_times(void **state) {
+    static const char *const values[] = {"NaN",  "null",      "\"abc\"", "[]", "{}",
+                                         "true", "-Infinity", "\"\"",    "[1]"};
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char text[512], byte[64];
+        (void)snprintf(
+            text, sizeof text,
+            "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"good\",\"pid\":1,\"tid\":2,\"ts\":5,\"dur\":2},"
+            "{\"ph\":\"X\",\"name\":\"bad\",\"pid\":1,\"tid\":2,\"ts\":%s,\"dur\":2}]}",
+            values[i]);
+        (void)snprintf(byte, sizeof byte, "begins at byte %zu)",
+                       (size_t)(strstr(text, "{\"ph\":\"X\",\"name\":\"bad\"") - text));
+        struct trip trip = trip_text(text);
+        if (trip.status != TSMITH_OK || trip.events != 1 || trip.lost != 1 || !strstr(trip.json, byte))
+            fail_msg("ts %s: %s", values[i], trip.json);
+        trip_free(&trip);
+        (void)snprintf(
+            text, sizeof text,
+            "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"good\",\"pid\":1,\"tid\":2,\"ts\":5,\"dur\":%s}]}",
+            values[i]);
+        trip = trip_text(text);
+        if (trip.status != TSMITH_OK || trip.events != 1 || trip.lost != 0 ||
+            strstr(trip.json, "\"dur\":0") || trip.attributes == 0)
+            fail_msg("dur %s: %s", values[i], trip.json);
+        trip_free(&trip);
+    }
+}
+
+// What is known and not read is named, with what to do.
+static void test_others(void **state) {
+    static const struct {
+        const char *bytes;
+        size_t length;
+        const char *texts[2];
+    } others[] = {
+        {"\x80\x04\x95\x20\0\0\0\0\0\0\0}\x94(\x8c\x08segments\x94]",
+         26,
+         {"memory snapshot of PyTorch", "memory_viz"}},
+        {"\x80\x02}q\0X\x05\0\0\0other", 15, {"Python pickle", "memory_viz"}},
+        {"PK\x03\x04\x14\0\0\0\x08\0", 10, {"zip archive", "unpack"}},
+        {"\xfd"
+         "7zXZ\0\0\x04",
+         8,
+         {"xz file", "xz -d"}},
+        {"BZh91AY&SY", 10, {"bzip2", "bzip2 -d"}},
+        {"==PROF== Connected\n\"ID\",\"Process ID\",\"Process Name\",\"Kernel Name\"\n",
+         66,
+         {"Nsight Compute", "ncu --csv"}},
+        {"==12== NVPROF is profiling process 12, command: ./a\n", 52, {"nvprof", "tracesmith profile"}},
+        {"{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": []}",
+         59,
+         {"execution trace of PyTorch", "torch.profiler"}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct trip trip = trip_bytes(others[i].bytes, others[i].length);
+        assert_int_equal(trip.status, TSMITH_ERROR_FORMAT);
+        for (int k = 0; k < 2; k++)
+            if (!strstr(trip.error.message, others[i].texts[k]))
+                fail_msg("%zu: %s", i, trip.error.message);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_flips), cmocka_unit_test(test_ends),
-                                       cmocka_unit_test(test_trailing), cmocka_unit_test(test_long_window)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_flips),    cmocka_unit_test(test_ends),
+                                       cmocka_unit_test(test_trailing), cmocka_unit_test(test_no_times),
+                                       cmocka_unit_test(test_others),   cmocka_unit_test(test_long_window)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

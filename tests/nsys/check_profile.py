@@ -70,6 +70,27 @@ def check_refuses(directory):
     check(not os.path.exists(ran), "a file that is no trace is left alone")
 
 
+def check_import(directory):
+    """`import` of a report has nsys make a database of it, in a folder that goes, and says what is run."""
+    report, environment = directory + "/my report.nsys-rep", {"TMPDIR": directory + "/tmp"}
+    with open(report, "w") as file:
+        file.write("fake report\n" + json.dumps({"options": {}, "command": ["$(touch " + directory + "/shell)"]}))
+    found = dict(environment, PATH=directory + "/bin:" + os.environ["PATH"])
+    done = run("import", report, "-o", directory + "/r.sbt", env=found)
+    check(b"running " in done.stderr and b"export --type=sqlite" in done.stderr and report.encode() in done.stderr,
+          "what is run is said: %s" % done.stderr)
+    trace = json.loads(run("view", "-f", "json", directory + "/r.sbt").stdout)
+    check(len([e for e in trace["events"] if e["kind"] == "kernel"]) == 5, "five kernels")
+    check(left(directory) == [] and not os.path.exists(directory + "/shell"), "nothing is left, and no shell saw it")
+    done = run("import", report, "-o", directory + "/no.sbt", code=4, env=dict(found, FAKE_NSYS="export"))
+    check(b"could not export" in done.stderr and left(directory) == [], "%s" % done.stderr)
+    done = run("import", report, "-o", directory + "/no.sbt", code=4, env=dict(environment, PATH="/usr/bin:/bin"))
+    check(b"nsys export --type sqlite" in done.stderr and left(directory) == [], "without nsys: %s" % done.stderr)
+    done = run("view", report, code=3, env=found)
+    check(b"nsys export --type sqlite" in done.stderr, "other commands run nothing: %s" % done.stderr)
+    check(not os.path.exists(directory + "/no.sbt"), "no trace is begun")
+
+
 def main():
     if shutil.which("nsys", path="/usr/bin:/bin") or os.path.exists("/opt/nvidia") or os.path.exists("/usr/local/cuda/bin/nsys"):
         skip("the real nsys is installed: that it is not found cannot be tried")
@@ -77,7 +98,7 @@ def main():
         for folder in ("bin", "tmp"):
             os.mkdir(os.path.join(directory, folder))
         shutil.copy(HERE + "/fake_nsys.py", directory + "/bin/nsys")
-        for test in (check_works, check_fails, check_refuses):
+        for test in (check_works, check_fails, check_refuses, check_import):
             test(directory)
 
 

@@ -51,7 +51,7 @@ def export(words):
     if given.get("--type") != "sqlite" or len(reports) != 1 or HOW == "export":
         fail("nothing to export: %s" % words)
     with open(reports[0]) as file:
-        report = json.load(file)
+        report = json.loads(file.read().replace("fake report\n", ""))
     print("Processing events... 100%")  # on standard output, as the real one
     if HOW == "damage":
         with open(given["--output"], "wb") as file:

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of other tools that are not read: what they are, and what to do with them until they are. What a file is follows
+// from its content. Only reports of Nsight, whose format is not documented, are known by their names; a file that can be
+// read is read, whatever it is called.
+#include "import/others.h"
+
+#include <string.h>
+
+enum { LOOK = 64 << 10, HEAD = 4 << 10 };
+
+struct view {
+    const char *bytes;
+    size_t length;
+};
+
+static bool begins(struct view view, const char *bytes, size_t length) {
+    return view.length >= length && memcmp(view.bytes, bytes, length) == 0;
+}
+
+static bool has(struct view view, size_t within, const char *text) {
+    return memmem(view.bytes, view.length < within ? view.length : within, text, strlen(text)) != NULL;
+}
+
+static const char *find_container(struct view view) {
+    static const struct {
+        const char *bytes;
+        size_t length;
+        const char *text;
+    } containers[] = {{"\xfd"
+                       "7zXZ",
+                       5, "an xz file: decompress it first, with xz -d"},
+                      {"BZh", 3, "a bzip2 file: decompress it first, with bzip2 -d"},
+                      {"\x04\x22\x4d\x18", 4, "an lz4 file: decompress it first, with lz4 -d"},
+                      {"PK\x03\x04", 4, "a zip archive: unpack it, and import the traces in it"}};
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
+        if (begins(view, containers[i].bytes, containers[i].length))
+            return containers[i].text;
+    return NULL;
+}
+
+// Protocols 2 to 5 begin with their number; what is pickled follows, with PROTO's successors: a frame, a dictionary, a list.
+static const char *find_pickle(struct view view) {
+    if (view.length < 3 || view.bytes[0] != '\x80' || view.bytes[1] < 2 || view.bytes[1] > 5 ||
+        !strchr("\x95}](c", view.bytes[2]))
+        return NULL;
+    if (has(view, LOOK, "segments") || has(view, LOOK, "device_traces"))
+        return "a memory snapshot of PyTorch (a pickle), which TraceSmith does not read: look at it on "
+               "pytorch.org/memory_viz, or record with torch.profiler(profile_memory=True) and import that "
+               "trace";
+    return "a Python pickle, which TraceSmith does not read; a memory snapshot of PyTorch can be looked at "
+           "on "
+           "pytorch.org/memory_viz";
+}
+
+static const char *find_text(struct view view) {
+    bool traces = has(view, LOOK, "\"traceEvents\"");
+    if (view.length && *view.bytes == '{' && !traces && has(view, HEAD, "\"schema\"") &&
+        has(view, HEAD, "\"nodes\""))
+        return "an execution trace of PyTorch (operators and their order, without times on a device), which "
+               "TraceSmith "
+               "does not read: import the trace that torch.profiler wrote in the same run";
+    if (has(view, LOOK, "\"ID\",\"Process ID\",\"Process Name\""))
+        return "CSV of Nsight Compute (ncu --csv), which TraceSmith does not read: it has counters of "
+               "kernels and no times; "
+               "import a trace of nsys or tracesmith profile for those";
+    if (has(view, HEAD, "NVPROF is profiling process"))
+        return "text of nvprof, which TraceSmith does not read: profile again with tracesmith profile or "
+               "with nsys";
+    return NULL;
+}
+
+static const char *find_name(const char *name) {
+    static const struct {
+        const char *ending, *text;
+    } names[] = {
+        {".nsys-rep",
+         "a report of Nsight Systems: make a database of it with nsys export --type sqlite FILE, and import "
+         "that (tracesmith import does both where nsys is installed)"},
+        {".qdrep", "a report of Nsight Systems: make a database of it with nsys export --type sqlite FILE, "
+                   "and import that "
+                   "(tracesmith import does both where nsys is installed)"},
+        {".ncu-rep",
+         "a report of Nsight Compute, which TraceSmith does not read: ncu --import FILE shows it"}};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t ending = strlen(names[i].ending);
+        if (length > ending && strcmp(name + length - ending, names[i].ending) == 0)
+            return names[i].text;
+    }
+    return NULL;
+}
+
+const char *others_find(const struct input *input, const char *name) {
+    struct view view = {input->window + input->begin, input->end - input->begin};
+    const char *found = find_container(view);
+    if (!found)
+        found = find_pickle(view);
+    if (!found)
+        found = find_text(view);
+    if (!found && view.length && !strchr("{[ \t\r\n\xef", *view.bytes))
+        found = find_name(name);
+    return found;
+}
