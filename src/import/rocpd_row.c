@@ -342,7 +342,7 @@ static void set_beside(struct row *row, struct rocpd_beside *beside, size_t nth)
 static void set_all_beside(struct row *row) {
     int64_t event;
     struct rocpd_beside *first = number_of(row, ROCPD_EVENT, &event) ? rocpd_beside(row->part, event) : NULL;
-    const struct rocpd_beside *end = row->part->beside + row->part->beside_count;
+    const struct rocpd_beside *end = first ? row->part->beside + row->part->beside_count : NULL;
     for (struct rocpd_beside *at = first; at && at < end && at->event == event; at++) {
         size_t nth = 0;
         for (const struct rocpd_beside *other = first; other < at && at - first < 256; other++)
@@ -521,7 +521,7 @@ static void add_sample(struct row *row) {
     const struct rocpd_info *track = info_of(row, ROCPD_TRACK, &row->part->tracks);
     int64_t event, correlation;
     struct rocpd_beside *first = number_of(row, ROCPD_EVENT, &event) ? rocpd_beside(row->part, event) : NULL;
-    const struct rocpd_beside *end = row->part->beside + row->part->beside_count;
+    const struct rocpd_beside *end = first ? row->part->beside + row->part->beside_count : NULL;
     bool counted = false;
     name_row(row);
     for (struct rocpd_beside *at = first; at && at < end && at->event == event; at++) {
