@@ -97,6 +97,8 @@ static bool plan_column(struct chrome *chrome, tsmith_column column) {
         if (column.field <= TSMITH_FIELD_NAME || column.field == TSMITH_FIELD_CATEGORY ||
             (column.field == TSMITH_FIELD_STACK && (chrome->stacks || chrome->origin.chrome)))
             place = PLACE_NOWHERE; // of a Chrome trace it was made from what the file has
+        if (column.field == TSMITH_FIELD_DIRECTION && chrome->origin.chrome && !chrome->producer)
+            place = PLACE_NOWHERE; // so was this, from a name or an argument
     } else {
         const tsmith_dynamic_field *field =
             column.field > TSMITH_FIELD_DYNAMIC
@@ -358,13 +360,20 @@ static void put_sizes(struct chrome *chrome, const uint64_t *sizes, unsigned cou
     output_char(&chrome->output, chrome->origin.mctracer ? '}' : ']');
 }
 
+// The importer makes the bytes of MTIA's work from an argument that is there, too.
+static bool bytes_derived(const struct chrome *chrome, uint32_t row) {
+    return chrome->origin.chrome && !chrome->producer && has(chrome->category, row) &&
+           strcmp(string_at(chrome, chrome->category, row).bytes, "mtia_ccp_events") == 0;
+}
+
 // The arguments of one place, or keys of the event.
 static void put_columns(struct chrome *chrome, enum place place, uint32_t row) {
     uint64_t grid[3], block[3];
     unsigned sizes = place == PLACE_ARGUMENT && chrome->local[0] ? grid_of(chrome, row, grid, block) : 0;
     for (size_t i = 0; i < chrome->plan_count; i++) {
         const struct plan *plan = &chrome->plans[i];
-        if (plan->place != place || !has(plan, row) || (sizes && is_size(chrome, plan)))
+        if (plan->place != place || !has(plan, row) || (sizes && is_size(chrome, plan)) ||
+            (plan == chrome->bytes && bytes_derived(chrome, row)))
             continue;
         output_char(&chrome->output, chrome->separator);
         chrome->separator = ',';

@@ -42,6 +42,8 @@ enum place { PLACE_EVENT, PLACE_ARGUMENT, PLACE_END, PLACE_COUNT };
     X(ID, PLACE_EVENT, "id")                                                                                 \
     X(ARGS, PLACE_EVENT, "args")                                                                             \
     X(CORRELATION, PLACE_ARGUMENT, "correlation")                                                            \
+    X(SIZE, PLACE_ARGUMENT, "size")                                                                          \
+    X(DIRECTION, PLACE_ARGUMENT, "direction")                                                                \
     X(BYTES, PLACE_ARGUMENT, "bytes")                                                                        \
     X(GRID, PLACE_ARGUMENT, "grid")                                                                          \
     X(BLOCK, PLACE_ARGUMENT, "block")                                                                        \
@@ -109,7 +111,8 @@ struct event {
     struct moment start, duration;
     uint32_t name, category; // string ids
     bool has_name, has_category, empty_args, too_large;
-    char ph; // 0: none
+    char ph;           // 0: none
+    uint8_t direction; // of a copy, where an argument says it; 0: it does not
     uint32_t name_key;
     struct value *values;
     size_t count, capacity;

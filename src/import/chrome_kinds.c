@@ -23,6 +23,30 @@ static tsmith_kind kind_of_task(tsmith_string name) {
     return TSMITH_KIND_KERNEL;
 }
 
+// What the hardware of MTIA did, by its name.
+static tsmith_kind kind_of_mtia(tsmith_string name) {
+    static const struct {
+        const char *name;
+        tsmith_kind kind;
+    } works[] = {{"dma_request", TSMITH_KIND_MEMCPY},
+                 {"event_wait", TSMITH_KIND_SYNC},
+                 {"event_record", TSMITH_KIND_EVENT_RECORD}};
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
+        if (strcmp(name.bytes, works[i].name) == 0)
+            return works[i].kind;
+    return TSMITH_KIND_KERNEL;
+}
+
+bool kinds_is_mtia(const struct chrome *chrome, const struct event *event) {
+    struct rows *rows = chrome->rows;
+    if (!event->has_category || chrome->by_us)
+        return false;
+    if (!rows->mtia_category &&
+        strcmp(tsmith_dictionary_string(chrome->dictionary, event->category).bytes, "mtia_ccp_events") == 0)
+        rows->mtia_category = event->category;
+    return rows->mtia_category && event->category == rows->mtia_category;
+}
+
 // mcTracer (MetaX) writes neither categories nor names of processes that say it: what was launched has a grid, copies of
 // the device begin with a small letter, and what has a number besides was a call ("mcMemcpyAsync").
 static tsmith_kind kind_of_mctracer(const struct chrome *chrome, const struct event *event) {
@@ -48,6 +72,8 @@ tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track,
             return kind_of_task(tsmith_dictionary_string(chrome->dictionary, event->name));
         if (track->is_runtime)
             return TSMITH_KIND_API;
+        if (kinds_is_mtia(chrome, event))
+            return kind_of_mtia(tsmith_dictionary_string(chrome->dictionary, event->name));
         return event->has_category
                    ? category_kind(tsmith_dictionary_string(chrome->dictionary, event->category),
                                    TSMITH_KIND_RANGE)

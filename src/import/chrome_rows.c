@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/copy_name.h"
 #include "import/rows.h"
 
 enum {
@@ -122,7 +123,7 @@ static bool is_device_kind(tsmith_kind kind) {
 static bool fits(const struct chrome *chrome, const struct group *group, const struct event *event) {
     return group->category == event->category && group->ph == event->ph &&
            group->has_category == event->has_category &&
-           ((!group->track->by_name && !chrome->by_us) ||
+           ((!group->track->by_name && !chrome->by_us && !group->by_name) ||
             group->kind == kinds_of(chrome, group->track, event));
 }
 
@@ -153,6 +154,7 @@ static struct group *find_group(struct chrome *chrome, const struct event *event
                             .category = event->category,
                             .has_category = event->has_category,
                             .ph = event->ph,
+                            .by_name = kinds_is_mtia(chrome, event),
                             .kind = kinds_of(chrome, track, event)};
     group->around = around_role_of(chrome, event, group->kind);
     track->device |= !chrome->by_us && is_device_kind(group->kind);
@@ -242,6 +244,7 @@ static bool set_sizes(struct chrome *chrome, tsmith_batch *batch, const struct v
 // The values that are looked at together, by role; NULL: the event has none.
 struct known_values {
     const struct value *grid, *block, *bandwidth, *bytes;
+    bool mtia; // its bytes are in "size"; both arguments come back as they were
 };
 
 static bool is_natural(const struct value *value) {
@@ -274,9 +277,13 @@ static bool set_known(struct chrome *chrome, tsmith_batch *batch, uint8_t role, 
                                      : TSMITH_FIELD_COMPLETED,
             value->bits);
         return true;
+    case ROLE_SIZE:
+        if (known->mtia && is_natural(value))
+            set(rows, batch, TSMITH_FIELD_BYTES, value->bits);
+        return false;
     case ROLE_CORRELATION:
     case ROLE_BYTES:
-        if (!is_natural(value))
+        if (!is_natural(value) || (known->mtia && role == ROLE_BYTES))
             return false;
         known->bytes = role == ROLE_BYTES ? value : known->bytes;
         set(rows, batch, role == ROLE_BYTES ? TSMITH_FIELD_BYTES : TSMITH_FIELD_CORRELATION, value->bits);
@@ -324,7 +331,7 @@ static void set_value(struct chrome *chrome, tsmith_batch *batch, const struct v
 }
 
 static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct event *event, bool end) {
-    struct known_values known = {NULL, NULL, NULL, NULL};
+    struct known_values known = {.mtia = kinds_is_mtia(chrome, event)};
     for (size_t i = 0; i < event->count; i++) {
         const struct value *value = &event->values[i];
         uint8_t role = reader_key(chrome->reader, value->key)->role;
@@ -341,6 +348,24 @@ static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct 
         set_value(chrome, batch, known.grid, false);
     if (known.block)
         set_value(chrome, batch, known.block, false);
+}
+
+// The direction of a copy: from an argument, or from its name. An exporter leaves it out again (export/chrome.c).
+static void set_direction(struct chrome *chrome, tsmith_batch *batch, const struct event *event) {
+    struct rows *rows = chrome->rows;
+    tsmith_direction direction = event->direction;
+    const struct value *said = direction ? NULL : reader_value(chrome->reader, event, ROLE_DIRECTION);
+    if (said && said->form == FORM_STRING)
+        direction = copy_direction(tsmith_dictionary_string(chrome->dictionary, (uint32_t)said->bits));
+    if (!direction && event->has_name && event->name != rows->copy_name) {
+        rows->copy_name = event->name;
+        rows->copy_direction =
+            (uint8_t)copy_direction(tsmith_dictionary_string(chrome->dictionary, event->name));
+    }
+    if (!direction && event->has_name)
+        direction = rows->copy_direction;
+    if (direction)
+        set(rows, batch, TSMITH_FIELD_DIRECTION, direction);
 }
 
 // What of a time int64 ns cannot say.
@@ -447,6 +472,8 @@ static void add_row(struct chrome *chrome, const struct event *event) {
     if (!batch)
         return;
     set_values(chrome, batch, event, false);
+    if (group->kind == TSMITH_KIND_MEMCPY && !chrome->by_us)
+        set_direction(chrome, batch, event);
     if (__builtin_expect(event->ph != natural_ph(group->kind) && event->ph != '?', 0)) {
         char ph[2] = {event->ph, 0};
         set_ph(chrome, batch, ph);

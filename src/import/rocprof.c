@@ -45,7 +45,8 @@ struct rocprof {
 
 // What flattening a record has found beside the arguments.
 struct record {
-    int64_t start, end, thread, kernel, agent, queue, sizes[6]; // grid x y z, work-group x y z; -1: none
+    // sizes: grid x y z, work-group x y z; -1: none
+    int64_t start, end, thread, kernel, agent, queue, operation, sizes[6];
 };
 
 void rocprof_destroy(struct rocprof *rocprof) {
@@ -140,6 +141,8 @@ static const char *flatten_value(struct chrome *chrome, struct rocprof *rocprof,
     if (after && number.integral && number.exact && number.mantissa <= (uint64_t)INT64_MAX) {
         int64_t value = number.negative ? -(int64_t)number.mantissa : (int64_t)number.mantissa;
         int64_t *known = known_number(record, path);
+        if (strcmp(path, "operation") == 0)
+            record->operation = value; // and an argument, too
         if (known)
             *known = value;
         else
@@ -255,11 +258,21 @@ static uint32_t kernel_name(struct chrome *chrome, struct rocprof *rocprof, uint
     return kernel->name;
 }
 
+// Of a copy, by the number that rocprofiler has for it; 0 of anything else.
+static uint8_t direction_of(const struct chrome *chrome, const struct rocprof *rocprof, int64_t operation) {
+    static const uint8_t DIRECTIONS[] = {0, TSMITH_DIRECTION_HOST_TO_HOST, TSMITH_DIRECTION_HOST_TO_DEVICE,
+                                         TSMITH_DIRECTION_DEVICE_TO_HOST, TSMITH_DIRECTION_DEVICE_TO_DEVICE};
+    const char *category = tsmith_dictionary_string(chrome->dictionary, rocprof->category).bytes;
+    return strcmp(category, "memory_copy") == 0 && operation > 0 && operation < (int64_t)sizeof DIRECTIONS
+               ? DIRECTIONS[operation]
+               : 0;
+}
+
 static bool add_record(struct chrome *chrome, struct rocprof *rocprof, const char *text, size_t length) {
     struct event *event = &rocprof->event;
     struct value *values = event->values;
     size_t capacity = event->capacity;
-    struct record record = {-1, -1, -1, -1, -1, -1, {-1, -1, -1, -1, -1, -1}};
+    struct record record = {-1, -1, -1, -1, -1, -1, -1, {-1, -1, -1, -1, -1, -1}};
     char path[PATH_MAX_LENGTH] = "";
     *event = (struct event){.values = values, .capacity = capacity, .ph = 'X', .id = {FORM_NONE, 0}};
     if (!flatten(chrome, rocprof, &record, text, text + length, path, 0, 0) || record.start < 0) {
@@ -273,6 +286,7 @@ static bool add_record(struct chrome *chrome, struct rocprof *rocprof, const cha
         add_value(chrome, rocprof, "kernel_id", FORM_I64, (uint64_t)record.kernel);
         event->name = kernel_name(chrome, rocprof, (uint64_t)record.kernel);
     }
+    event->direction = direction_of(chrome, rocprof, record.operation);
     event->start = (struct moment){.ns = record.start, .there = true};
     int64_t duration;
     if (record.end >= 0 && !__builtin_sub_overflow(record.end, record.start, &duration))

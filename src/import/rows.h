@@ -25,6 +25,7 @@ struct group {
     uint32_t category;
     char ph;
     bool has_category;
+    bool by_name; // its events are told apart by their names
     tsmith_kind kind;
     enum around_role around;
     tsmith_batch *batch; // NULL: none yet
@@ -102,8 +103,11 @@ struct rows {
     int64_t first_start, last_end;
     bool any;
     tsmith_status device_status;
-    uint32_t devices_text; // string id of deviceProperties, 0: none yet
-    uint32_t *devices;     // by number (the pid, in Kineto): device id
+    uint32_t copy_name;     // string id that was asked last what direction it says
+    uint8_t copy_direction; // which
+    uint32_t mtia_category; // string id of "mtia_ccp_events", 0: not seen yet
+    uint32_t devices_text;  // string id of deviceProperties, 0: none yet
+    uint32_t *devices;      // by number (the pid, in Kineto): device id
     size_t device_capacity;
     size_t metadata_bytes;
     bool ended, failed;
@@ -112,6 +116,8 @@ struct rows {
 // ---- chrome_kinds.c
 
 tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event);
+// Whether it is of MTIA's hardware, whose kinds of work share a category and are told apart by their names.
+bool kinds_is_mtia(const struct chrome *chrome, const struct event *event);
 // Before the first event of a track: what that and the name of its process say about all of them.
 void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
 

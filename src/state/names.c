@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "event/copy_name.h"
+
 // Searched for in the part of the name after the API's prefix; the first that fits counts.
 static const struct {
     const char *text;
@@ -40,18 +42,7 @@ static bool starts_with(tsmith_string name, const char *prefix) {
 
 // CUPTI's and Kineto's names of copies: "Memcpy HtoD (Pageable -> Device)"; mcTracer's: "memcpy HTOD(pinned,device)".
 static uint16_t classify_copy(tsmith_string name) {
-    static const struct {
-        const char *text;
-        uint8_t direction;
-    } DIRECTIONS[] = {{"HtoD", TSMITH_DIRECTION_HOST_TO_DEVICE},
-                      {"DtoH", TSMITH_DIRECTION_DEVICE_TO_HOST},
-                      {"DtoD", TSMITH_DIRECTION_DEVICE_TO_DEVICE},
-                      {"HtoH", TSMITH_DIRECTION_HOST_TO_HOST},
-                      {"PtoP", TSMITH_DIRECTION_PEER_TO_PEER}};
-    uint16_t class = NAME_SEEN;
-    for (size_t i = 0; i < sizeof DIRECTIONS / sizeof *DIRECTIONS; i++)
-        if (strcasestr(name.bytes, DIRECTIONS[i].text))
-            class |= (uint16_t)(DIRECTIONS[i].direction << NAME_DIRECTION_SHIFT);
+    uint16_t class = (uint16_t)(NAME_SEEN | copy_direction(name) << NAME_DIRECTION_SHIFT);
     if (strcasestr(name.bytes, "Pageable"))
         class |= NAME_PAGEABLE;
     return class;
@@ -69,12 +60,42 @@ static size_t api_prefix(tsmith_string name) {
     return 0;
 }
 
-uint16_t names_classify(tsmith_string name) {
-    uint16_t class = NAME_SEEN;
+// Collectives that are not a library's: symmetric memory and multimem (PyTorch, vLLM, SGLang, TensorRT-LLM, FlashInfer)
+// and NVSHMEM. Looked for in the kernel's own name, before its template arguments and parameters.
+static bool is_collective_kernel(tsmith_string name) {
+    static const char *const WORDS[] = {"multimem",      "all_reduce", "allreduce", "all_gather",
+                                        "allgather",     "all_to_all", "alltoall",  "reduce_scatter",
+                                        "reducescatter", "nvshmem",    "deep_ep::", "cross_device_reduce",
+                                        "symm_mem"};
+    // Compiled from an expression that mentions a collective, or an all-reduce within a warp or a block: computation.
+    static const char *const NOT[] = {"triton_", "warp", "block"};
+    char own[256];
+    size_t length = 0;
+    bool found = false;
+    for (; length < name.length && length + 1 < sizeof own && !strchr("<(", name.bytes[length]); length++)
+        own[length] = (char)(name.bytes[length] >= 'A' && name.bytes[length] <= 'Z' ? name.bytes[length] + 32
+                                                                                    : name.bytes[length]);
+    own[length] = '\0';
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS && !found; i++)
+        found = strstr(own, WORDS[i]) != NULL;
+    for (size_t i = 0; i < sizeof NOT / sizeof *NOT && found; i++)
+        found = strstr(own, NOT[i]) == NULL;
+    return found;
+}
+
+bool names_communicates(tsmith_string name) {
     for (size_t i = 0; i < sizeof COMMUNICATION / sizeof *COMMUNICATION; i++)
         if (starts_with(name, COMMUNICATION[i]))
-            return class | NAME_COMMUNICATION;
-    if (starts_with(name, "Memcpy ") || starts_with(name, "memcpy "))
+            return true;
+    return is_collective_kernel(name);
+}
+
+uint16_t names_classify(tsmith_string name) {
+    uint16_t class = NAME_SEEN;
+    if (names_communicates(name))
+        return class | NAME_COMMUNICATION;
+    if (starts_with(name, "Memcpy ") || starts_with(name, "memcpy ") || starts_with(name, "Copy") ||
+        starts_with(name, "MEMORY_COPY_"))
         return classify_copy(name);
     size_t prefix = api_prefix(name);
     if (!prefix)

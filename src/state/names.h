@@ -20,6 +20,8 @@ enum {
 };
 
 uint16_t names_classify(tsmith_string name);
+// Whether a kernel of this name communicates.
+bool names_communicates(tsmith_string name);
 
 static inline uint8_t names_role(uint16_t class) {
     return (uint8_t)(class >> NAME_ROLE_SHIFT);

@@ -65,12 +65,14 @@ static bool index_calls(const tsmith_timeline *timeline, struct table *table) {
 
 struct processes {
     uint32_t *items; // that have calls
+    bool *launches;  // a command of the process has the number of one of its calls
     size_t count;
 };
 
 static bool list_processes(const tsmith_timeline *timeline, struct processes *processes) {
-    *processes = (struct processes){malloc((timeline->thread_count + 1) * sizeof(uint32_t)), 0};
-    for (size_t i = 0; processes->items && i < timeline->thread_count; i++) {
+    *processes = (struct processes){malloc((timeline->thread_count + 1) * sizeof(uint32_t)),
+                                    calloc(timeline->thread_count + 1, sizeof(bool)), 0};
+    for (size_t i = 0; processes->items && processes->launches && i < timeline->thread_count; i++) {
         const tsmith_thread *thread = &timeline->threads[i];
         bool known = !thread->call_count;
         for (size_t k = 0; k < processes->count && !known; k++)
@@ -78,17 +80,32 @@ static bool list_processes(const tsmith_timeline *timeline, struct processes *pr
         if (!known)
             processes->items[processes->count++] = thread->process;
     }
-    return processes->items;
+    return processes->items && processes->launches;
 }
 
-// The call with a number, of `process` if that has calls, else of the only process that has the number.
+// A process that stands for a device may have calls of its own (MTIA's), but none that launched what the device ran.
+static void find_launching(const tsmith_timeline *timeline, const struct table *table,
+                           struct processes *processes) {
+    size_t k = 0; // neighbours are of one process, mostly
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        const tsmith_command *command = &timeline->commands[i];
+        const uint32_t process = timeline->rows[command->row].process;
+        if (k == processes->count || processes->items[k] != process)
+            for (k = 0; k < processes->count && processes->items[k] != process;)
+                k++;
+        if (command->correlation && k < processes->count && !processes->launches[k])
+            processes->launches[k] = *call_slot(timeline, table, command->correlation, process) != 0;
+    }
+}
+
+// The call with a number, of `process` if that launches, else of the only process that has the number.
 static uint32_t find_call(const tsmith_timeline *timeline, const struct table *table,
                           const struct processes *processes, uint64_t correlation, uint32_t process) {
     uint32_t found = 0;
     if (!correlation)
         return TSMITH_INDEX_NONE;
     for (size_t i = 0; i < processes->count; i++)
-        if (processes->items[i] == process)
+        if (processes->items[i] == process && processes->launches[i])
             return *call_slot(timeline, table, correlation, process) - 1; // 0 - 1 is TSMITH_INDEX_NONE
     for (size_t i = 0; i < processes->count; i++) {
         uint32_t slot = *call_slot(timeline, table, correlation, processes->items[i]);
@@ -264,6 +281,7 @@ tsmith_status timeline_pair(tsmith_timeline *timeline, const tsmith_dictionary *
     struct processes processes = {0};
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (index_calls(timeline, &table) && list_processes(timeline, &processes)) {
+        find_launching(timeline, &table, &processes);
         pair_commands(timeline, &table, &processes);
         apply_notes(timeline, dictionary, &table, &processes);
         infer_queues(timeline);
@@ -271,6 +289,7 @@ tsmith_status timeline_pair(tsmith_timeline *timeline, const tsmith_dictionary *
     }
     free(table.slots);
     free(processes.items);
+    free(processes.launches);
     free(timeline->notes);
     timeline->notes = NULL;
     timeline->note_count = 0;

@@ -13,7 +13,9 @@ import urllib.parse
 from memory import Change
 from nsys import split_name
 
-COMMUNICATION = re.compile(r"nccl|rccl|mscclKernel|hccl|gloo:|oneccl|msccl")
+COMMUNICATION = re.compile(r"nccl|rccl|mscclKernel|hccl|gloo:|oneccl|msccl|"
+                           r"(?i:(?![^<(]*(?:warp|block|triton_))[^<(]*(?:multimem|all_?reduce|all_?gather|all_?to_?all|"
+                           r"reduce_?scatter|nvshmem|deep_ep::|cross_device_reduce|symm_mem))")
 GPU = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
 CALLS = ("cuda_runtime", "cuda_driver", "runtime", "hip_runtime")
 MEMORY = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown")  # CUPTI's
