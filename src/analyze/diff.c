@@ -211,6 +211,17 @@ static bool take_rows(tsmith_diff *diff, const tsmith_analysis *analysis, int si
     return true;
 }
 
+// Whether something was freed that was allocated before the trace, and no counter tells how much that was.
+static bool memory_is_open(const tsmith_analysis *analysis) {
+    const tsmith_report_table *table = find_table(analysis, "memory", "processes");
+    const size_t unknown = table ? find_column(table, "freed_unknown") : SIZE_MAX,
+                 counter = table ? find_column(table, "counter") : SIZE_MAX;
+    bool open = false;
+    for (size_t row = 0; table && row < table->row_count; row++)
+        open |= number_of(table, row, unknown) > 0 && !cell_of(table, row, counter);
+    return open;
+}
+
 static bool take_sums(tsmith_diff *diff, const tsmith_analysis *analysis, int side) {
     for (size_t i = 0; i < sizeof SUMS / sizeof *SUMS; i++) {
         const tsmith_report_table *table = find_table(analysis, SUMS[i].report, SUMS[i].table);
@@ -230,6 +241,7 @@ static bool take_run(tsmith_diff *diff, const tsmith_analysis *analysis, int sid
     diff->window = sweep_add(diff->window, window);
     diff->missing = sweep_add(diff->missing, report->missing);
     diff->lost += report->lost;
+    diff->memory_open[side] |= memory_is_open(analysis);
     return add_value(diff, DIFF_TIMES, "total_time", "", side, (double)window, 0) &&
            take_sums(diff, analysis, side) && take_rows(diff, analysis, side);
 }

@@ -49,6 +49,7 @@ struct tsmith_diff {
     double confidence;
     size_t runs[2];
     size_t truncated;
+    bool memory_open[2]; // by side: memory was alive that no counter and no allocation of the trace tells of
     tsmith_dictionary *keys; // group, name and second name of an entry -> number + 1
     struct diff_entry *entries;
     size_t count, capacity;

@@ -40,9 +40,11 @@ struct change {
     uint64_t bytes;
     uint32_t name;
     uint8_t freed, addressed; // its object is where it lies on the device
+    uint8_t counted;          // `after` is known
+    uint64_t after;           // alive in the place after the change, by a counter of the trace
 };
 
-// What an allocator says of itself.
+// What an allocator says of itself, or the agent of its process (live_bytes): what was allocated before the trace is in it.
 struct allocator {
     uint64_t allocated, reserved; // when most was allocated first
     uint64_t most_reserved;
@@ -62,9 +64,12 @@ struct memory {
 // What is alive in a place. Without objects nobody knows what is freed, and more may be than was allocated.
 struct account {
     uint64_t allocations, frees, unknown_frees, double_frees;
+    int64_t from; // changes before it happened before the window
     int64_t live, peak, peak_at;
-    size_t peak_change; // the change that made the peak
-    bool objects, addresses;
+    size_t peak_change;          // the change that made the peak
+    int64_t counted, counted_at; // the most that a counter of the trace tells; below 0: there is none
+    bool objects, addresses,
+        seen; // `seen`: a change lies in the window, or the state at its begin was looked at
 };
 
 // ---- from events
@@ -133,6 +138,8 @@ static bool read_change(const struct memory *memory, const tsmith_dictionary *di
     change->bytes = value_of(batch, TSMITH_FIELD_BYTES, row);
     change->addressed = known && change->object; // an API that names the device names the address, too
     change->place = place_of(process, known, device);
+    // Of the process: of the place only where places are processes.
+    change->counted = !known && tsmith_batch_get(batch, TSMITH_FIELD_LIVE_BYTES, row, &change->after);
     return !is_on_host(memory, dictionary, batch, row);
 }
 
@@ -163,7 +170,7 @@ static bool note_allocator(struct memory *memory, const struct change *change, u
 // PyTorch's "[memory]". False when it is not about memory of a device (type 0 is the host).
 static bool read_instant(struct memory *memory, const tsmith_batch *batch, uint32_t row, uint32_t process,
                          struct change *change, bool *failed) {
-    uint64_t type, bytes, device = 0, allocated, reserved;
+    uint64_t type, bytes, device = 0, reserved;
     bool grows = tsmith_batch_get(batch, TSMITH_FIELD_BYTES, row, &bytes);
     if ((!grows && !get_field(memory, batch, row, FIELD_BYTES, &bytes)) ||
         !get_field(memory, batch, row, FIELD_TYPE, &type) || type == 0)
@@ -173,9 +180,9 @@ static bool read_instant(struct memory *memory, const tsmith_batch *batch, uint3
     bool known = get_field(memory, batch, row, FIELD_DEVICE, &device);
     change->place = place_of(process, known, device);
     change->addressed = get_field(memory, batch, row, FIELD_ADDRESS, &change->object) && change->object;
-    if (get_field(memory, batch, row, FIELD_ALLOCATED, &allocated) &&
-        get_field(memory, batch, row, FIELD_RESERVED, &reserved))
-        *failed |= !note_allocator(memory, change, allocated, reserved);
+    change->counted = get_field(memory, batch, row, FIELD_ALLOCATED, &change->after);
+    if (change->counted && get_field(memory, batch, row, FIELD_RESERVED, &reserved))
+        *failed |= !note_allocator(memory, change, change->after, reserved);
     return true;
 }
 
@@ -254,6 +261,23 @@ static struct slot *find_slot(const struct slots *slots, uint64_t object) {
     return &slots->items[at];
 }
 
+static void account_counter(const struct change *change, struct account *account) {
+    if (!change->counted || change->time < account->from || change->after > INT64_MAX ||
+        (int64_t)change->after <= account->counted)
+        return;
+    account->counted = (int64_t)change->after;
+    account->counted_at = change->time;
+}
+
+// What was alive when the window began counts, too.
+static void account_peak(size_t index, int64_t time, struct account *account) {
+    if (account->live <= account->peak)
+        return;
+    account->peak = account->live;
+    account->peak_at = time;
+    account->peak_change = index;
+}
+
 static void account_free(const struct memory *memory, const struct change *change, struct slot *slot,
                          struct account *account) {
     account->frees++;
@@ -275,17 +299,19 @@ static void apply(const struct memory *memory, size_t index, const struct slots 
     struct slot *slot = change->object ? find_slot(slots, change->object) : NULL;
     account->objects |= change->object != 0;
     account->addresses |= change->addressed;
+    account_counter(change, account);
+    if (change->time >= account->from && !account->seen) {
+        account->seen = true;
+        account_peak(index ? index - 1 : 0, account->from, account);
+    }
     if (change->freed) {
         account_free(memory, change, slot, account);
         return;
     }
     account->allocations++;
     account->live = sweep_add(account->live, (int64_t)change->bytes);
-    if (account->live > account->peak) {
-        account->peak = account->live;
-        account->peak_at = change->time;
-        account->peak_change = index;
-    }
+    if (change->time >= account->from)
+        account_peak(index, change->time, account);
     if (slot)
         *slot = (struct slot){change->object, (uint32_t)index};
 }
@@ -390,7 +416,8 @@ static const tsmith_report_column PROCESSES[] = {
     {"allocations", TSMITH_CELL_COUNT}, {"frees", TSMITH_CELL_COUNT},
     {"peak", TSMITH_CELL_BYTES},        {"peak_at", TSMITH_CELL_TIME},
     {"live_at_end", TSMITH_CELL_BYTES}, {"never_freed", TSMITH_CELL_COUNT},
-    {"freed_twice", TSMITH_CELL_COUNT}, {"freed_unknown", TSMITH_CELL_COUNT}};
+    {"freed_twice", TSMITH_CELL_COUNT}, {"freed_unknown", TSMITH_CELL_COUNT},
+    {"counter", TSMITH_CELL_BYTES}};
 static const tsmith_report_column SPACES[] = {
     {"process", TSMITH_CELL_COUNT},        {"device", TSMITH_CELL_COUNT},
     {"known", TSMITH_CELL_BYTES},          {"free", TSMITH_CELL_BYTES},
@@ -432,8 +459,9 @@ static void write_place(const struct tables *tables, struct report_table *table,
 
 struct totals {
     int64_t leaked, peak;
-    uint64_t leaks, twice;
+    uint64_t leaks, twice, unknown;
     bool objects;
+    bool uncounted;       // of a place no counter tells what was allocated before the trace
     double worst;         // fragmentation
     struct change *alive; // copies of allocations never freed
     size_t alive_count, alive_capacity;
@@ -487,8 +515,11 @@ static bool write_space(struct memory *memory, size_t from, const struct account
 static void write_account(const struct account *account, const struct tables *tables, uint64_t place,
                           uint64_t alive) {
     struct report *report = tables->report;
-    const int64_t cells[] = {(int64_t)account->allocations, (int64_t)account->frees, account->peak,
-                             account->peak_at - tables->context->window.from, account->live};
+    const bool counted = account->counted > account->peak;
+    const int64_t peak = counted ? account->counted : account->peak,
+                  at = counted ? account->counted_at : account->peak_at;
+    const int64_t cells[] = {(int64_t)account->allocations, (int64_t)account->frees, peak,
+                             peak ? at - tables->context->window.from : 0, account->live};
     const uint64_t about_objects[] = {alive, account->double_frees, account->unknown_frees};
     write_place(tables, tables->processes, place);
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
@@ -498,12 +529,16 @@ static void write_account(const struct account *account, const struct tables *ta
             report_integer(report, tables->processes, (int64_t)about_objects[i]);
         else
             report_unknown(report, tables->processes);
+    if (account->counted >= 0)
+        report_integer(report, tables->processes, account->counted);
+    else
+        report_unknown(report, tables->processes);
 }
 
 // One place: changes [from, to).
 static bool account_place(struct memory *memory, size_t from, size_t to, const struct tables *tables,
                           struct totals *totals) {
-    struct account account = {.peak_at = memory->changes[from].time};
+    struct account account = {.from = tables->context->window.from, .counted = -1};
     struct slots slots;
     size_t alive = 0;
     bool done = slots_make(&slots, to - from);
@@ -523,7 +558,9 @@ static bool account_place(struct memory *memory, size_t from, size_t to, const s
     if (!done)
         return false;
     write_account(&account, tables, memory->changes[from].place, alive);
-    totals->peak = sweep_add(totals->peak, account.peak);
+    totals->peak = sweep_add(totals->peak, account.counted > account.peak ? account.counted : account.peak);
+    totals->uncounted |= account.counted < 0;
+    totals->unknown += account.counted < 0 ? account.unknown_frees : 0;
     totals->leaked = sweep_add(totals->leaked, account.objects ? account.live : 0);
     totals->leaks += alive;
     totals->twice += account.double_frees;
@@ -534,7 +571,7 @@ static bool account_place(struct memory *memory, size_t from, size_t to, const s
 static void write_leaks(const struct analysis_context *context, struct report *report,
                         struct totals *totals) {
     struct report_table *table = REPORT_TABLE(
-        report, "never_freed", "allocations that were alive at the end, the largest first", LEAKS);
+        report, "never_freed", "allocations that were alive when the trace ends, the largest first", LEAKS);
     if (totals->alive_count)
         qsort(totals->alive, totals->alive_count, sizeof *totals->alive, by_size);
     for (size_t i = 0; i < totals->alive_count; i++) {
@@ -548,21 +585,31 @@ static void write_leaks(const struct analysis_context *context, struct report *r
 }
 
 static void write_finding(const struct memory *memory, const struct totals *totals, struct report *report) {
-    char peak[REPORT_TEXT], leaked[REPORT_TEXT];
+    char peak[REPORT_TEXT], leaked[REPORT_TEXT], most[128];
     report_bytes(peak, (double)totals->peak);
+    // Without a counter nothing tells what was allocated before the trace began.
+    const char *alive = totals->uncounted
+                            ? "Of what the trace sees allocated, at most %s of device memory were alive"
+                            : "At most %s of device memory were alive";
+    (void)snprintf(most, sizeof most, alive, peak);
     if (!memory->count)
         report_finding(report, "No allocation of device memory is in the trace.");
     else if (!totals->objects)
-        report_finding(report,
-                       "At most %s of device memory were alive; the trace does not tell which were freed.",
-                       peak);
+        report_finding(report, "%s; the trace does not tell which were freed.", most);
     else
-        report_finding(
+        report_finding(report,
+                       "%s; %llu objects (%s) were not freed before the trace ends, %llu were freed twice.",
+                       most, (unsigned long long)totals->leaks, report_bytes(leaked, (double)totals->leaked),
+                       (unsigned long long)totals->twice);
+    if (totals->unknown)
+        report_note(
             report,
-            "At most %s of device memory were alive; %llu objects (%s) were never freed, %llu were freed "
-            "twice.",
-            peak, (unsigned long long)totals->leaks, report_bytes(leaked, (double)totals->leaked),
-            (unsigned long long)totals->twice);
+            "%llu frees are of memory that was allocated before the trace: more was alive than the trace "
+            "sees.",
+            (unsigned long long)totals->unknown);
+    if (totals->twice && (report->public.lost || report->public.missing))
+        report_note(report,
+                    "Events were lost: an allocation between two frees of one object may be among them.");
     if (totals->worst > 0)
         report_note(report,
                     "When most was alive, %.1f %% of the free memory between blocks was outside of its "
@@ -575,10 +622,11 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     struct totals totals = {0};
     bool done = memory->count < TSMITH_INDEX_NONE;
     struct tables tables = {.context = context, .report = report};
-    tables.processes = REPORT_TABLE(
-        report, "processes",
-        "device memory by process (its pid) and device; freed_unknown was allocated before the trace",
-        PROCESSES);
+    tables.processes = REPORT_TABLE(report, "processes",
+                                    "device memory by process (its pid) and device; freed_unknown was "
+                                    "allocated before the trace, counter "
+                                    "is the most that a counter of the trace tells",
+                                    PROCESSES);
     tables.spaces = REPORT_TABLE(report, "fragmentation",
                                  "the free memory between blocks when most was alive, and the part of an "
                                  "allocator's reserve that is not allocated when most is",

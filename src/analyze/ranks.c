@@ -165,8 +165,8 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
     return true;
 }
 
-// The number behind "rank": in PyTorch's distributedInfo, which is an attribute with the JSON as its value.
-static int64_t find_number(const tsmith_dictionary *dictionary) {
+// The number behind `name` ("\"rank\"") in PyTorch's distributedInfo, which is an attribute with the JSON as its value.
+static int64_t find_number(const tsmith_dictionary *dictionary, const char *name) {
     for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(dictionary); id++) {
         const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
         tsmith_string key = tsmith_dictionary_string(dictionary, attribute->key);
@@ -174,10 +174,10 @@ static int64_t find_number(const tsmith_dictionary *dictionary) {
         if (key.length < sizeof NAME - 1 ||
             memcmp(key.bytes + key.length - (sizeof NAME - 1), NAME, sizeof NAME - 1) != 0)
             continue;
-        const char *at = strstr(tsmith_dictionary_string(dictionary, attribute->value).bytes, "\"rank\"");
+        const char *at = strstr(tsmith_dictionary_string(dictionary, attribute->value).bytes, name);
         if (!at)
             continue;
-        at += strlen("\"rank\"");
+        at += strlen(name);
         at += strspn(at, ": \t\r\n");
         if (*at >= '0' && *at <= '9')
             return strtol(at, NULL, 10);
@@ -242,7 +242,9 @@ tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_so
         ranks->items = items;
     if (status >= 0) {
         tsmith_interval window = tsmith_timeline_window(reading.ledger);
-        rank.number = find_number(reading.dictionary);
+        const int64_t world = find_number(reading.dictionary, "\"world_size\"");
+        ranks->world = ranks->count == 0 || ranks->world == world ? world : -1;
+        rank.number = find_number(reading.dictionary, "\"rank\"");
         number_collectives(&rank);
         ranks->window = sweep_add(ranks->window, window.to - window.from);
         ranks->missing = sweep_add(ranks->missing, timeline_hole_time(reading.ledger, 0, window));

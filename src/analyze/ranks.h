@@ -34,7 +34,8 @@ struct tsmith_ranks {
     int64_t window, missing;
     uint64_t lost;
     size_t truncated;
-    bool ordered; // numbered by the order of adding
+    int64_t world; // ranks of the run, as the traces tell; below 0: they do not, or not alike
+    bool ordered;  // numbered by the order of adding
     bool finished;
 };
 

@@ -240,25 +240,40 @@ static bool write_steps(const tsmith_ranks *ranks, struct report *report) {
 
 static void write_finding(const struct matching *matching, struct report *report) {
     const tsmith_ranks *ranks = matching->ranks;
-    char waited[REPORT_TEXT], delay[REPORT_TEXT];
+    char waited[REPORT_TEXT], delay[REPORT_TEXT], among[96] = "";
     size_t worst = 0;
     uint64_t matched = 0;
     for (size_t i = 0; i < ranks->count; i++) {
         matched += matching->of_rank[i].matched;
         worst = matching->of_rank[i].delay > matching->of_rank[worst].delay ? i : worst;
     }
+    // Who is not here may be later than anybody who is.
+    const bool partial = ranks->world > (int64_t)ranks->count;
+    if (partial)
+        (void)snprintf(among, sizeof among, "Of the %zu of %lld ranks that are compared, ", ranks->count,
+                       (long long)ranks->world);
     if (!matched)
         report_finding(report, "The %zu ranks have no collective in common.", ranks->count);
     else if (!matching->of_rank[worst].delay)
-        report_finding(report, "No rank comes late: all arrive at collectives at the same time.");
+        report_finding(report, "%s comes late: they arrive at the collectives they share at the same time.",
+                       strcat(among, partial ? "no rank" : "No rank"));
     else
         report_finding(
             report,
-            "Rank %lld costs most: it is the last %llu times, by %s in all; together the ranks wait %s "
+            "%s %lld costs most: it is the last %llu times, by %s in all; together the ranks wait %s "
             "for each other.",
-            (long long)ranks->items[worst].number, (unsigned long long)matching->of_rank[worst].last,
+            strcat(among, partial ? "rank" : "Rank"), (long long)ranks->items[worst].number,
+            (unsigned long long)matching->of_rank[worst].last,
             report_duration(delay, matching->of_rank[worst].delay),
             report_duration(waited, matching->waited));
+    if (partial)
+        report_note(
+            report,
+            "The run had %lld ranks: one whose trace is not given may be later, and the others wait for it "
+            "unseen.",
+            (long long)ranks->world);
+    else if (ranks->world < 0)
+        report_note(report, "The traces do not tell how many ranks the run had.");
     if (matching->unmatched)
         report_note(report, "%llu collectives are in one trace only.",
                     (unsigned long long)matching->unmatched);

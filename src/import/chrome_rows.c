@@ -335,8 +335,8 @@ static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct 
     for (size_t i = 0; i < event->count; i++) {
         const struct value *value = &event->values[i];
         uint8_t role = reader_key(chrome->reader, value->key)->role;
-        bool taken = !end && (role > ROLE_ARGS ? set_known(chrome, batch, role, value, &known)
-                                               : chrome->by_us && own_set(chrome, batch, value));
+        bool taken = !end && ((role > ROLE_ARGS && set_known(chrome, batch, role, value, &known)) ||
+                              (chrome->by_us && own_set(chrome, batch, value)));
         if (!taken)
             set_value(chrome, batch, value, end);
     }

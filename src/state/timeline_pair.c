@@ -131,8 +131,16 @@ static void fetch_ahead(const tsmith_timeline *timeline, const struct table *tab
         __builtin_prefetch(&timeline->calls[slot - 1].correlation, 1);
 }
 
-static void pair_commands(tsmith_timeline *timeline, const struct table *table,
-                          const struct processes *processes) {
+// The row's commands were launched by this process.
+static void note_process(tsmith_row *row, uint32_t process, struct processes *processes) {
+    if (row->process == process)
+        return;
+    row->process = process;
+    for (size_t k = 0; k < processes->count; k++)
+        processes->launches[k] |= processes->items[k] == process;
+}
+
+static void pair_commands(tsmith_timeline *timeline, const struct table *table, struct processes *processes) {
     for (size_t i = 0; i < timeline->command_count; i++) {
         tsmith_command *command = &timeline->commands[i];
         tsmith_row *row = &timeline->rows[command->row];
@@ -144,7 +152,7 @@ static void pair_commands(tsmith_timeline *timeline, const struct table *table,
             continue;
         tsmith_call *call = &timeline->calls[command->call];
         command->thread = call->thread;
-        row->process = timeline->threads[call->thread].process;
+        note_process(row, timeline->threads[call->thread].process, processes);
         if (command->kind == TSMITH_KIND_COMPILE)
             continue;
         call->command_count++;

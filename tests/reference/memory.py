@@ -62,21 +62,27 @@ def measure(changes):
         if live > peak:
             peak, peak_at, peak_number = live, changes[number].time, number
     leaks = [changes[number] for number in alive.values()]
-    if addressed and peak:  # once more, as far as the peak
+    blocks_peak = peak
+    counters = [(c.allocated, -c.time) for c in changes if c.allocated is not None]
+    counted, counted_at = max(counters, default=(None, None))
+    if counted is not None and counted > peak:
+        peak, peak_at = counted, -counted_at
+    if addressed and blocks_peak:  # once more, as far as the peak
         blocks = next(list(alive.values()) for number, _, alive, _ in replay(changes) if number == peak_number)
     row = (sum(not c.freed for c in changes), sum(c.freed for c in changes), peak, peak_at, live)
     row += (len(leaks), sums["twice"], sums["unknown"]) if addressed else (None,) * 3
+    row += (counted,)
     span = lambda change: (change.address, change.address + change.bytes)
     arena = unite([span(c) for c in changes[:(-1 if peak_number is None else peak_number) + 1]
                    if c.address and not c.freed and c.bytes])
     free = pieces(arena, unite([span(changes[number]) for number in blocks if changes[number].bytes]))
     space = (None,) * 3
-    if addressed and peak:
+    if addressed and blocks_peak:
         space = (sum(b - a for a, b in arena), sum(free), max(free, default=0))
     told = [change for change in changes if change.reserved is not None]
     most = min(told, key=lambda c: (-c.allocated, c.time), default=None)
     space += (most.allocated, max(c.reserved for c in told), most.reserved - most.allocated) if most else (None,) * 3
-    return row, space if addressed and peak or most else None, leaks
+    return row, space if addressed and blocks_peak or most else None, leaks
 
 
 def check(trace, reports, expect):
@@ -91,7 +97,7 @@ def check(trace, reports, expect):
         spaces += [place + space] if space else []
         leaks += [(place[0], change.bytes, change.time - trace.first, change.address, change.name) for change in lost]
     columns = ("process", "device", "allocations", "frees", "peak_bytes", "peak_at_ns", "live_at_end_bytes",
-               "never_freed", "freed_twice", "freed_unknown")
+               "never_freed", "freed_twice", "freed_unknown", "counter_bytes")
     rows = sorted(tables["processes"], key=lambda row: (row["process"], row["device"]))
     expect("memory", [tuple(row[column] for column in columns) for row in rows], processes)
     columns = ("process", "device", "known_bytes", "free_bytes", "largest_free_bytes", "peak_allocated_bytes",
