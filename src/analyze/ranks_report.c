@@ -255,14 +255,14 @@ static void write_finding(const struct matching *matching, struct report *report
     if (!matched)
         report_finding(report, "The %zu ranks have no collective in common.", ranks->count);
     else if (!matching->of_rank[worst].delay)
-        report_finding(report, "%s comes late: they arrive at the collectives they share at the same time.",
-                       strcat(among, partial ? "no rank" : "No rank"));
+        report_finding(report, "%s%s comes late: they arrive at the collectives they share at the same time.",
+                       among, partial ? "no rank" : "No rank");
     else
         report_finding(
             report,
-            "%s %lld costs most: it is the last %llu times, by %s in all; together the ranks wait %s "
+            "%s%s %lld costs most: it is the last %llu times, by %s in all; together the ranks wait %s "
             "for each other.",
-            strcat(among, partial ? "rank" : "Rank"), (long long)ranks->items[worst].number,
+            among, partial ? "rank" : "Rank", (long long)ranks->items[worst].number,
             (unsigned long long)matching->of_rank[worst].last,
             report_duration(delay, matching->of_rank[worst].delay),
             report_duration(waited, matching->waited));

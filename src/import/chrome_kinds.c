@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "event/category.h"
+#include "event/copy_name.h"
 #include "import/rows.h"
 
 // What the hardware of an Ascend NPU did, by the name of the task; what is none of these is an operator.
@@ -155,4 +156,20 @@ void kinds_learn(struct chrome *chrome, struct row_track *track, const struct ev
     track->device = true;
     track->device_id = process->device;
     track->queue = track->tid.form == FORM_I64 ? track->tid.bits : 0;
+}
+
+tsmith_direction kinds_direction(struct chrome *chrome, const struct event *event) {
+    struct rows *rows = chrome->rows;
+    tsmith_direction direction = event->direction;
+    const struct value *said = direction ? NULL : reader_value(chrome->reader, event, ROLE_DIRECTION);
+    if (said && said->form == FORM_STRING)
+        direction = copy_direction(tsmith_dictionary_string(chrome->dictionary, (uint32_t)said->bits));
+    if (direction || !event->has_name)
+        return direction;
+    if (event->name != rows->copy_name) {
+        rows->copy_name = event->name;
+        rows->copy_direction =
+            (uint8_t)copy_direction(tsmith_dictionary_string(chrome->dictionary, event->name));
+    }
+    return (tsmith_direction)rows->copy_direction;
 }

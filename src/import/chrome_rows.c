@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "event/copy_name.h"
 #include "import/rows.h"
 
 enum {
@@ -350,24 +349,6 @@ static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct 
         set_value(chrome, batch, known.block, false);
 }
 
-// The direction of a copy: from an argument, or from its name. An exporter leaves it out again (export/chrome.c).
-static void set_direction(struct chrome *chrome, tsmith_batch *batch, const struct event *event) {
-    struct rows *rows = chrome->rows;
-    tsmith_direction direction = event->direction;
-    const struct value *said = direction ? NULL : reader_value(chrome->reader, event, ROLE_DIRECTION);
-    if (said && said->form == FORM_STRING)
-        direction = copy_direction(tsmith_dictionary_string(chrome->dictionary, (uint32_t)said->bits));
-    if (!direction && event->has_name && event->name != rows->copy_name) {
-        rows->copy_name = event->name;
-        rows->copy_direction =
-            (uint8_t)copy_direction(tsmith_dictionary_string(chrome->dictionary, event->name));
-    }
-    if (!direction && event->has_name)
-        direction = rows->copy_direction;
-    if (direction)
-        set(rows, batch, TSMITH_FIELD_DIRECTION, direction);
-}
-
 // What of a time int64 ns cannot say.
 static void set_moment_rest(struct chrome *chrome, tsmith_batch *batch, const char *name, uint32_t fields[2],
                             const struct moment *moment) {
@@ -472,8 +453,11 @@ static void add_row(struct chrome *chrome, const struct event *event) {
     if (!batch)
         return;
     set_values(chrome, batch, event, false);
-    if (group->kind == TSMITH_KIND_MEMCPY && !chrome->by_us)
-        set_direction(chrome, batch, event);
+    if (group->kind == TSMITH_KIND_MEMCPY && !chrome->by_us) {
+        const tsmith_direction direction = kinds_direction(chrome, event);
+        if (direction)
+            set(chrome->rows, batch, TSMITH_FIELD_DIRECTION, direction);
+    }
     if (__builtin_expect(event->ph != natural_ph(group->kind) && event->ph != '?', 0)) {
         char ph[2] = {event->ph, 0};
         set_ph(chrome, batch, ph);

@@ -118,6 +118,8 @@ struct rows {
 tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event);
 // Whether it is of MTIA's hardware, whose kinds of work share a category and are told apart by their names.
 bool kinds_is_mtia(const struct chrome *chrome, const struct event *event);
+// The direction of a copy: from an argument, or from its name. An exporter leaves it out again (export/chrome.c).
+tsmith_direction kinds_direction(struct chrome *chrome, const struct event *event);
 // Before the first event of a track: what that and the name of its process say about all of them.
 void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
 
