@@ -229,8 +229,15 @@ static tsmith_status put_report(const struct analyze *analyze, const tsmith_repo
         *error = (tsmith_error){.status = TSMITH_ERROR_NO_MEMORY, .message = "out of memory"};
         status = TSMITH_ERROR_NO_MEMORY;
     } else {
+        struct text guarded = {0};
         put(analyze, before, strlen(before));
-        put(analyze, bytes, length);
+        if (analyze->form == FORM_CSV) {
+            text_add_guarded_csv(&guarded, bytes, length);
+            put_text(analyze, &guarded);
+        } else {
+            put(analyze, bytes, length);
+        }
+        text_finish(&guarded);
     }
     free(bytes);
     return status;

@@ -35,6 +35,7 @@ static const struct option analyze_options[] = {
      .doc = "Write the answer into this file instead"},
     JSON_OPTION,
     {.name = "csv", .doc = "Answer with CSV: one table after the other, each with its header"},
+    EXACT_OPTION,
     BINARY_OPTION,
     {.name = "list", .doc = "List the analyses there are and the question each answers"},
     END_OF_OPTIONS};

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
-static const struct option query_options[] = {
-    JSON_OPTION, {.name = "csv", .doc = "Answer with CSV (RFC 4180)"}, BINARY_OPTION, END_OF_OPTIONS};
+static const struct option query_options[] = {JSON_OPTION,
+                                              {.name = "csv", .doc = "Answer with CSV (RFC 4180)"},
+                                              EXACT_OPTION,
+                                              BINARY_OPTION,
+                                              END_OF_OPTIONS};
 static const struct example query_examples[] = {
     {"tracesmith query trace.sbt \"SELECT name, count(*), sum(duration) FROM kernel GROUP BY name\"",
      "The time of each kernel"},

@@ -27,6 +27,7 @@ static const struct option view_options[] = {
      .word = format_word,
      .word_doc = format_doc,
      .doc = "How to write the events; text when not given"},
+    EXACT_OPTION,
     {.name = "count", .letter = 'n', .argument = "COUNT", .doc = "Show only the first COUNT events"},
     TYPE_OPTION,
     FROM_OPTION,

@@ -75,6 +75,14 @@ static int run(char **words) {
         help_write_command(command);
         return EXIT_DONE;
     }
+    const char *format = command_option(command, "format") ? invocation_value(&invocation, "format") : NULL;
+    const bool json = (command_option(command, "json") && invocation_flag(&invocation, "json")) ||
+                      (format && strcmp(format, "json") == 0);
+    if (json || (command_option(command, "csv") && invocation_flag(&invocation, "csv")) ||
+        (format && strcmp(format, "text") != 0))
+        output_for_programs(json);
+    if (command_option(command, "exact"))
+        text_csv_exact(invocation_flag(&invocation, "exact"));
     if (command_option(command, "binary"))
         trace_set_binary(invocation_value(&invocation, "binary"));
     return invocation.version ? write_version() : command->run(&invocation);

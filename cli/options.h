@@ -26,6 +26,12 @@
         .doc = "The program that wrote a log of XRay: it has the names of its functions; TRACESMITH_BINARY " \
                "when not given"                                                                              \
     }
+#define EXACT_OPTION                                                                                         \
+    {                                                                                                        \
+        .name = "exact",                                                                                     \
+        .doc = "With CSV: leave texts as they are that a spreadsheet takes for a formula; otherwise "        \
+               "those that begin with = + - @ ' or a tab get a ' before them"                                \
+    }
 #define END_OF_OPTIONS                                                                                       \
     { .name = NULL }
 

@@ -24,7 +24,9 @@ static struct {
 static struct {
     char buffer[BUFFER_SIZE];
     size_t used;
-    int error; // errno of the first write that failed
+    int error;    // errno of the first write that failed
+    bool guarded; // what comes may hold anything, and a terminal would obey it
+    bool json;
 } output;
 
 // A reader that has gone and a file that may not grow are errors of write to us. They must not be ignored in a
@@ -108,9 +110,12 @@ bool output_flush(void) {
     return write_all(output.buffer, used);
 }
 
-bool output_write(const char *bytes, size_t length) {
-    if (output.error)
-        return false;
+void output_for_programs(bool json) {
+    output.guarded = terminal.is_output;
+    output.json = json;
+}
+
+static bool buffer(const char *bytes, size_t length) {
     if (length > BUFFER_SIZE - output.used && !output_flush())
         return false;
     if (length > BUFFER_SIZE)
@@ -118,6 +123,20 @@ bool output_write(const char *bytes, size_t length) {
     memcpy(output.buffer + output.used, bytes, length);
     output.used += length;
     return true;
+}
+
+bool output_write(const char *bytes, size_t length) {
+    struct text lines = {0};
+    if (output.error)
+        return false;
+    if (!output.guarded)
+        return buffer(bytes, length);
+    text_add_lines(&lines, bytes, length, output.json);
+    if (lines.failed)
+        output.error = ENOMEM;
+    const bool written = !lines.failed && buffer(text_cstr(&lines), lines.length);
+    text_finish(&lines);
+    return written;
 }
 
 bool output_text(struct text *text) {

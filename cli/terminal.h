@@ -30,6 +30,8 @@ size_t terminal_width(void);     // columns: COLUMNS, the terminal, or 80; betwe
 
 // Standard output, through one buffer. False once nothing more can be written: the reader is gone (quiet) or
 // the disk is full (loud); the caller then stops.
+// What comes is CSV or JSON. On a terminal its control characters and those that reorder or hide text are escaped.
+void output_for_programs(bool json);
 bool output_write(const char *bytes, size_t length);
 bool output_text(struct text *text); // writes and clears it
 bool output_cstr(const char *cstr);

@@ -229,7 +229,7 @@ static size_t plain_length(const char *at, size_t left) {
 
 // Characters that move or hide other text: bidirectional controls, separators, the byte order mark.
 static bool is_tricky(uint32_t code) {
-    return (code >= 0x7f && code <= 0x9f) || code == 0xad || code == 0x61c ||
+    return (code >= 0x7f && code <= 0x9f) || code == 0xad || code == 0x61c || code == 0x180e ||
            (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
            (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
            (code >= 0xe0000 && code <= 0xe0fff);
@@ -368,12 +368,78 @@ void text_add_json_cstr(struct text *text, const char *cstr) {
     text_add_json(text, text_string(cstr));
 }
 
+static bool csv_exact;
+
+void text_csv_exact(bool exact) {
+    csv_exact = exact;
+}
+
+// Whether a spreadsheet would take the text for a formula. A number is none.
+static bool is_formula(const char *bytes, size_t length) {
+    char number[32], *end;
+    if (csv_exact || !length || !memchr("=+-@'\t\r", bytes[0], 7))
+        return false;
+    if (length >= sizeof number || (bytes[0] != '-' && bytes[0] != '+'))
+        return true;
+    memcpy(number, bytes, length);
+    number[length] = '\0';
+    (void)strtod(number, &end);
+    return end == number || *end != '\0';
+}
+
+void text_add_guarded_csv(struct text *text, const char *bytes, size_t length) {
+    bool quoted = false, begins = true;
+    for (size_t i = 0; i < length; i++) {
+        if (begins) {
+            begins = false;
+            quoted = bytes[i] == '"';
+            const size_t at = i + quoted;
+            size_t end = at;
+            while (end < length && (quoted ? bytes[end] != '"' : !memchr(",\r\n", bytes[end], 3)))
+                end++;
+            if (quoted)
+                text_add_char(text, '"');
+            if (is_formula(bytes + at, end - at))
+                text_add_char(text, '\'');
+            if (quoted)
+                continue;
+        } else if (quoted && bytes[i] == '"') {
+            quoted = i + 1 < length && bytes[i + 1] == '"'; // two of them are one in the text
+            i += quoted;
+            if (quoted)
+                text_add_char(text, '"');
+        }
+        begins = !quoted && (bytes[i] == ',' || bytes[i] == '\n');
+        text_add_char(text, bytes[i]);
+    }
+}
+
+void text_add_lines(struct text *text, const char *bytes, size_t length, bool json) {
+    for (size_t i = 0, size; i < length; i += size) {
+        uint32_t code = decode((const unsigned char *)bytes + i, length - i, &size);
+        char escaped[16];
+        size_t escape_length =
+            code == '\n' || code == '\r' || code == '\t' ? 0 : escape(code, (unsigned char)bytes[i], escaped);
+        if (!escape_length)
+            text_add(text, bytes + i, size);
+        else if (!json || code == INVALID)
+            text_add(text, escaped, escape_length);
+        else if (code < 0x10000)
+            text_add_format(text, "\\u%04" PRIx32, code);
+        else
+            text_add_format(text, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10),
+                            0xdc00 + (code & 0x3ff));
+    }
+}
+
 void text_add_csv(struct text *text, tsmith_string name) {
     const unsigned char *bytes = (const unsigned char *)name.bytes;
     bool quote = false;
     if (!name.length)
         return;
-    if (plain_length(name.bytes, name.length) == name.length && !memchr(name.bytes, ',', name.length)) {
+    const bool formula = is_formula(name.bytes, name.length);
+    if (!formula && plain_length(name.bytes, name.length) == name.length &&
+        !memchr(name.bytes, ',', name.length)) {
         text_add(text, name.bytes, name.length);
         return;
     }
@@ -381,6 +447,8 @@ void text_add_csv(struct text *text, tsmith_string name) {
         quote = bytes[i] == '"' || bytes[i] == ',' || bytes[i] == '\n' || bytes[i] == '\r';
     if (quote)
         text_add_char(text, '"');
+    if (formula)
+        text_add_char(text, '\'');
     for (size_t i = 0, size; i < name.length; i += size) {
         uint32_t code = decode(bytes + i, name.length - i, &size);
         if (code == INVALID || code == 0)

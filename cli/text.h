@@ -58,6 +58,13 @@ void text_add_json_cstr(struct text *text, const char *cstr);
 // A CSV field as RFC 4180 has it: quoted when it must be. NUL becomes U+FFFD, as do bytes that are not UTF-8.
 void text_add_csv(struct text *text, tsmith_string name);
 
+// CSV as it may come from anywhere, with its cells guarded as text_add_csv guards them.
+void text_add_guarded_csv(struct text *text, const char *bytes, size_t length);
+// Whether texts in CSV stay as they are that a spreadsheet takes for a formula. Otherwise they get a ' before them; so do
+// those that begin with one, so that a reader gets every text back by taking away one '.
+void text_csv_exact(bool exact);
+// Lines for a terminal: what text_add_safe would escape is escaped, but for ends of lines and tabs. In JSON as JSON has it.
+void text_add_lines(struct text *text, const char *bytes, size_t length, bool json);
 // Words, wrapped at `width` columns; the first begins at `column`, lines after the first with `indent` spaces. Ends the
 // line. Of safe text.
 void text_add_wrapped(struct text *text, tsmith_string words, size_t indent, size_t column, size_t width);

@@ -59,12 +59,26 @@ static size_t text_width(const char *text) {
     return characters_of(text, strlen(text));
 }
 
+// Characters that move or hide other text: bidirectional controls, separators, joiners, tags, the byte order mark.
+static bool is_hidden(const char *text, unsigned length) {
+    const unsigned char *at = (const unsigned char *)text;
+    const uint32_t code =
+        length == 2   ? (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu)
+        : length == 3 ? (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu)
+        : length == 4 ? (at[0] & 0x07u) << 18 | (at[1] & 0x3fu) << 12 | (at[2] & 0x3fu) << 6 | (at[3] & 0x3fu)
+                      : at[0];
+    return (code >= 0x7f && code <= 0x9f) || code == 0xad || code == 0x61c || code == 0x180e ||
+           (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
+           (code >= 0xe0000 && code <= 0xe0fff);
+}
+
 // At most `keep` characters of the `left` bytes of a text.
 static void put_characters(FILE *out, const char *text, size_t left, size_t keep) {
     for (size_t i = 0; i < keep && left; i++) {
         unsigned length = json_utf8_length(text, left);
         unsigned char c = (unsigned char)*text;
-        if (!length || c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[1] < 0xa0))
+        if (!length || c < 0x20 || is_hidden(text, length))
             fputc('?', out);
         else
             (void)fwrite(text, 1, length, out);
