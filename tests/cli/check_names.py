@@ -71,7 +71,7 @@ def main():
         answer = json.loads(run("view", path, "-f", "json").stdout.decode("utf-8", "strict"))
         for event, name in zip(answer["events"], NAMES):
             check(event["name"] == expected(name), "JSON name %r is %r" % (name[:40], event["name"][:40]))
-        text = run("view", path, "-f", "csv").stdout.decode("utf-8", "strict")
+        text = run("view", path, "-f", "csv", "--exact").stdout.decode("utf-8", "strict")
         for row, name in zip(csv.DictReader(io.StringIO(text, newline="")), NAMES):
             check(row["name"] == expected(name).replace("\0", "\ufffd"), "CSV name %r" % name[:40])
             check(row["track_name"] == "track \x1b[2J\n\ufffd", "CSV track name %r" % row["track_name"])

@@ -59,7 +59,7 @@ def check_same_events(got, expected, what):
 
 
 def check_csv(path, expected):
-    data = run("view", path, "-f", "csv").stdout.decode()
+    data = run("view", path, "-f", "csv", "--exact").stdout.decode()
     rows = list(csv.DictReader(io.StringIO(data, newline="")))
     check(len(rows) == len(expected), "csv: as many rows as events")
     for row, event in zip(rows, expected):
