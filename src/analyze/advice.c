@@ -10,7 +10,8 @@
 
 #include "analyze/analysis.h"
 
-enum { FIRST = 3 };
+// What could save less than a hundredth of the time is no advice.
+enum { FIRST = 3, LEAST_PART = 100 };
 
 static const struct {
     const char *name, *see, *fix, *bound;
@@ -91,7 +92,7 @@ static void write_texts(const struct advice *advice, const struct advice_item *c
 
 // "1. launch: up to 12.3 ms (34.0 %). Evidence." for each of the first.
 static void write_finding(const struct advice *advice, const struct advice_item *const *ranked, size_t count,
-                          const struct analysis_context *context, struct report *report) {
+                          size_t small, const struct analysis_context *context, struct report *report) {
     char text[FIRST * (ADVICE_EVIDENCE + 2 * REPORT_TEXT)] = "";
     size_t length = 0;
     for (size_t i = 0; i < count && i < FIRST; i++) {
@@ -105,6 +106,8 @@ static void write_finding(const struct advice *advice, const struct advice_item 
     }
     if (count)
         report_finding(report, "%s", text);
+    else if (small)
+        report_finding(report, "Nothing is known that could save 1 %% of the time or more.");
     else
         report_finding(report, "Nothing is known that could be won: no work of a device is in the trace.");
 }
@@ -116,7 +119,9 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         {"example", TSMITH_CELL_TEXT}, {"see", TSMITH_CELL_TEXT}};
     const struct advice *advice = context->advice;
     const struct advice_item *ranked[ADVICE_LIMIT];
-    size_t count = 0;
+    const int64_t window = context->window.to - context->window.from,
+                  least = window / LEAST_PART + (window % LEAST_PART > 0);
+    size_t count = 0, small = 0;
     struct report_table *table = REPORT_TABLE(report, "advice",
                                               "saves is at most (see bounds), and of different rows may be "
                                               "of the same time; at, length and example "
@@ -124,14 +129,19 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
                                               COLUMNS);
     (void)state;
     for (size_t i = 0; i < ADVICE_LIMIT; i++)
-        if (advice->items[i].saves > 0)
+        if (advice->items[i].saves > 0 && advice->items[i].saves >= least)
             ranked[count++] = &advice->items[i];
+        else
+            small += advice->items[i].saves > 0;
     qsort(ranked, count, sizeof *ranked, by_saving);
     for (size_t i = 0; i < count; i++)
         write_row(ranked[i], PROBLEMS[ranked[i] - advice->items].name,
                   PROBLEMS[ranked[i] - advice->items].see, i + 1, context, report, table);
     write_texts(advice, ranked, count, report);
-    write_finding(advice, ranked, count, context, report);
+    write_finding(advice, ranked, count, small, context, report);
+    if (small)
+        report_note(report, "%zu problem%s could save less than 1 %% of the time each and %s left out.",
+                    small, small == 1 ? "" : "s", small == 1 ? "is" : "are");
     if (advice->unknown) {
         char time[REPORT_TEXT];
         report_note(report, "For %s a device is idle and the trace does not tell why; that is in no row.",

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analysis.h"
 #include "analyze/diff.h"
 #include "event/text.h"
-
-enum { NAME_SHOWN = 60 };
 
 struct ranked {
     const struct diff_entry *entry;
@@ -171,10 +170,8 @@ static void write_finding(tsmith_diff *diff, const struct ranked *ranked, size_t
         return;
     }
     write_change(largest, sizeof largest, &most->change);
-    report_finding(report, "A run takes %s, its kernels %s; the kernel that changed most is %.*s: %s.", total,
-                   kernels,
-                   (int)(most->entry->first.length < NAME_SHOWN ? most->entry->first.length : NAME_SHOWN),
-                   most->entry->first.bytes, largest);
+    report_finding(report, "A run takes %s, its kernels %s; the kernel that changed most is %.*s%s: %s.",
+                   total, kernels, ANALYSIS_SHOWN(most->entry->first), largest);
 }
 
 tsmith_status diff_report(tsmith_diff *diff) {

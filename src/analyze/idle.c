@@ -20,6 +20,7 @@ enum { ELSE_ROLES = 1u << TSMITH_CALL_OTHER | 1u << TSMITH_CALL_MEMORY };
     X(COPY, "copy", "only copies run")                                                                       \
     X(HOST_BOUND, "host_bound", "no work was there: the host did something else")                            \
     X(SYNC, "sync", "no work was there: the host waited for the device")                                     \
+    X(CAPTURE, "graph_capture", "no work was there: the host captured or instantiated a graph")              \
     X(COMPILE, "compile", "something was compiled, on the host or in the driver")                            \
     X(LAUNCH_CALL, "launch_call", "the host was in the launching call, or work was not handed over yet")     \
     X(LAUNCH, "launch_latency", "work was handed over and had not begun")                                    \
@@ -62,7 +63,7 @@ struct gap {
 
 struct idle {
     const struct analysis_context *context;
-    struct activity *waits, *compiles; // by thread
+    struct activity *waits, *compiles, *captures; // by thread
     size_t thread_count;
     uint32_t *next;                 // by row: the first command not yet passed
     int64_t times[CAUSE_LIMIT];     // of the device at hand
@@ -97,6 +98,46 @@ static bool is_wait(const struct idle *idle, size_t index) {
     return (call->role >= TSMITH_CALL_SYNC_QUEUE && call->role <= TSMITH_CALL_SYNC_EVENT) || call->blocking ||
            (idle->context->graph->counts[TSMITH_EDGE_SYNC_INFERRED] &&
             graph_waited_until(idle->context->graph, (uint32_t)index) != TSMITH_TIME_UNKNOWN);
+}
+
+enum capture { CAPTURE_NONE, CAPTURE_BEGIN, CAPTURE_END, CAPTURE_INSTANTIATE };
+
+static enum capture capture_of(const struct idle *idle, uint32_t name_id) {
+    const tsmith_string name = tsmith_dictionary_string(idle->context->dictionary, name_id);
+    return !name.length                                     ? CAPTURE_NONE
+           : strstr(name.bytes, "StreamBeginCapture")       ? CAPTURE_BEGIN
+           : strstr(name.bytes, "StreamEndCapture")         ? CAPTURE_END
+           : strstr(name.bytes, "GraphInstantiate") != NULL ? CAPTURE_INSTANTIATE
+                                                            : CAPTURE_NONE;
+}
+
+// While a stream is captured, what the thread launches is recorded and does not run. Calls are by thread, then by start.
+static bool find_captures(struct idle *idle) {
+    const tsmith_timeline *timeline = idle->context->timeline;
+    const tsmith_call *begun = NULL;
+    uint32_t last = 0;
+    enum capture capture = CAPTURE_NONE;
+    for (size_t i = 0; i < timeline->call_count; i++) {
+        const tsmith_call *call = &timeline->calls[i];
+        tsmith_call whole = *call;
+        if (call->name != last) {
+            last = call->name;
+            capture = capture_of(idle, last);
+        }
+        if (begun && begun->thread != call->thread)
+            begun = NULL; // it did not end
+        if (capture == CAPTURE_BEGIN && !begun)
+            begun = call;
+        if (capture == CAPTURE_END && begun) {
+            whole.start = begun->start;
+            begun = NULL;
+        } else if (capture != CAPTURE_INSTANTIATE) {
+            continue;
+        }
+        if (!add_activity(&idle->captures[call->thread], &whole))
+            return false;
+    }
+    return true;
 }
 
 static bool find_activities(struct idle *idle) {
@@ -190,7 +231,7 @@ static void add_host_bound(struct idle *idle, uint32_t thread, int64_t from, int
 static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from, int64_t to) {
     uint32_t next = next_command(idle, device, to);
     uint32_t thread = next == TSMITH_INDEX_NONE ? next : idle->context->timeline->commands[next].thread;
-    int64_t compile = 0, sync = 0;
+    int64_t compile = 0, sync = 0, capture = 0;
     if (thread != TSMITH_INDEX_NONE) {
         const tsmith_graph *graph = idle->context->graph;
         const int64_t begin = graph_placed(graph, device->device, from),
@@ -198,13 +239,16 @@ static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from,
         compile = covered(&idle->compiles[thread], begin, end);
         sync = covered(&idle->waits[thread], begin, end);
         sync = sync > to - from - compile ? to - from - compile : sync;
+        capture = covered(&idle->captures[thread], from, to);
+        capture = capture > to - from - compile - sync ? to - from - compile - sync : capture;
         idle->failed |=
             !host_calls_add(&idle->calls, idle->context->timeline, ELSE_ROLES, thread, begin, end);
         add_host_bound(idle, thread, begin, end);
     }
     add_time(idle, CAUSE_COMPILE, compile);
     add_time(idle, CAUSE_SYNC, sync);
-    add_time(idle, CAUSE_HOST_BOUND, to - from - compile - sync);
+    add_time(idle, CAUSE_CAPTURE, capture);
+    add_time(idle, CAUSE_HOST_BOUND, to - from - compile - sync - capture);
 }
 
 static void end_gap(struct idle *idle, const tsmith_row *device, int64_t from, int64_t to) {
@@ -404,11 +448,11 @@ static void advise_host(const struct idle *idle) {
                             reason->operation ? "waits for a processor" : "computes");
         else
             advice_evidence(idle->context->advice, ADVICE_HOST_BOUND,
-                            "%s of it the host is %s in %.*s%s%.*s%s%.*s%s%.*s.",
-                            report_duration(text, reason->time), host_word(reason), analysis_shown(name),
-                            name.bytes, place.length ? ", called by " : "", analysis_shown(place),
-                            place.bytes, waker.length ? ", woken by " : "", analysis_shown(waker),
-                            waker.bytes, from.length ? " in " : "", analysis_shown(from), from.bytes);
+                            "%s of it the host is %s in %.*s%s%s%.*s%s%s%.*s%s%s%.*s%s.",
+                            report_duration(text, reason->time), host_word(reason), ANALYSIS_SHOWN(name),
+                            place.length ? ", called by " : "", ANALYSIS_SHOWN(place),
+                            waker.length ? ", woken by " : "", ANALYSIS_SHOWN(waker),
+                            from.length ? " in " : "", ANALYSIS_SHOWN(from));
     }
 }
 
@@ -600,9 +644,12 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     idle->thread_count = timeline->thread_count;
     idle->waits = calloc(timeline->thread_count + 1, sizeof *idle->waits);
     idle->compiles = calloc(timeline->thread_count + 1, sizeof *idle->compiles);
+    idle->captures = calloc(timeline->thread_count + 1, sizeof *idle->captures);
     idle->next = malloc((timeline->row_count + 1) * sizeof *idle->next);
-    if (!idle->waits || !idle->compiles || !idle->next || !host_calls_init(&idle->calls, timeline) ||
-        (idle->off.count && !off_cpu_name(&idle->off, context->dictionary)) || !find_activities(idle))
+    if (!idle->waits || !idle->compiles || !idle->captures || !idle->next ||
+        !host_calls_init(&idle->calls, timeline) ||
+        (idle->off.count && !off_cpu_name(&idle->off, context->dictionary)) || !find_activities(idle) ||
+        !find_captures(idle))
         return TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < timeline->row_count; i++)
         idle->next[i] = timeline->rows[i].first_command;
@@ -619,9 +666,11 @@ static void release(void *state) {
     for (size_t i = 0; i < idle->thread_count; i++) {
         free(idle->waits ? idle->waits[i].items : NULL);
         free(idle->compiles ? idle->compiles[i].items : NULL);
+        free(idle->captures ? idle->captures[i].items : NULL);
     }
     free(idle->waits);
     free(idle->compiles);
+    free(idle->captures);
     free(idle->next);
     host_calls_finish(&idle->calls);
     off_cpu_finish(&idle->off);

@@ -145,10 +145,12 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     else {
         tsmith_string name =
             tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
-        report_finding(report,
-                       "%.*s%s takes longest on the devices: %s in all, and they are busy %.1f %% of it.",
-                       ANALYSIS_SHOWN(name), report_duration(span, first->span),
-                       report_percent(first->busy, first->span));
+        report_finding(
+            report,
+            "%.*s%s takes longest on the devices: %s in all; the commands that were launched in it, by its "
+            "own thread, cover %.1f %% of that.",
+            ANALYSIS_SHOWN(name), report_duration(span, first->span),
+            report_percent(first->busy, first->span));
     }
     return TSMITH_OK;
 }

@@ -31,24 +31,30 @@ void nsys_note_problems(struct nsys *nsys, struct nsys_table *table) {
 
 // ---- tables without times
 
-// "'a', "a", 'b', (SELECT ..)": the arguments of json_object for the columns of a table. NULL: no memory.
-static char *object_arguments(struct nsys *nsys, const struct nsys_table *table) {
+// One object for the columns of a table: "json_object('a', "a", 'b', (SELECT ..))". A function takes a limited number of
+// arguments, so there may be several, which are joined as text. NULL: no memory.
+static char *object_of(struct nsys *nsys, const struct nsys_table *table) {
     sqlite3_str *text = sqlite3_str_new(NULL);
-    for (int i = 0; i < table->column_count && i < PAIRS_PER_CALL; i++) {
+    for (int i = 0; i < table->column_count; i++) {
         const char *name = table->columns[i].name;
+        const char *before = i % PAIRS_PER_CALL ? ", " : "";
+        // Within its braces an object ends with a number, null or a quote, so that trimming takes its own braces alone.
+        if (i % PAIRS_PER_CALL == 0)
+            sqlite3_str_appendf(text, "%s || trim(json_object(", i ? "), '{}') || ','" : "json('{'");
         // What only this table refers to would be lost with StringIds.
         bool id = nsys_has_table(nsys, "StringIds") &&
                   (strcmp(name, "nameId") == 0 || strcmp(name, "contentId") == 0 ||
                    strcmp(name, "filenameId") == 0);
         if (id)
             sqlite3_str_appendf(
-                text, "%s%Q, coalesce((SELECT value FROM StringIds s WHERE s.id = t.\"%w\"), \"%w\")",
-                i ? ", " : "", name, name, name);
+                text, "%s%Q, coalesce((SELECT value FROM StringIds s WHERE s.id = t.\"%w\"), \"%w\")", before,
+                name, name, name);
         else
             sqlite3_str_appendf(text,
                                 "%s%Q, CASE typeof(\"%w\") WHEN 'blob' THEN hex(\"%w\") ELSE \"%w\" END",
-                                i ? ", " : "", name, name, name, name);
+                                before, name, name, name, name);
     }
+    sqlite3_str_appendall(text, table->column_count ? "), '{}') || '}')" : "json_object()");
     return sqlite3_str_finish(text);
 }
 
@@ -70,15 +76,9 @@ static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
                     table->name, ABOUT_ROWS_MAX);
         return;
     }
-    if (table->column_count > PAIRS_PER_CALL)
-        ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_TABLE_FULL, 0, false,
-                    "table %s: only the first %d of its %d columns were read", table->name, PAIRS_PER_CALL,
-                    table->column_count);
-    char *arguments = object_arguments(nsys, table);
-    sqlite3_stmt *select = arguments
-                               ? nsys_select(nsys, "SELECT json_group_array(json_object(%s)) FROM \"%w\" t",
-                                             arguments, table->name)
-                               : NULL;
+    char *object = object_of(nsys, table);
+    sqlite3_stmt *select =
+        object ? nsys_select(nsys, "SELECT json_group_array(%s) FROM \"%w\" t", object, table->name) : NULL;
     if (select && sqlite3_step(select) == SQLITE_ROW && sqlite3_column_bytes(select, 0) > 0) {
         (void)snprintf(key, sizeof key, "trace.%s", table->name);
         tsmith_attribute attribute = {tsmith_dictionary_intern_cstr(nsys->dictionary, key),
@@ -91,7 +91,7 @@ static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
                     "table %s: cannot be read: %s", table->name, sqlite3_errmsg(nsys->in.db));
     }
     sqlite3_finalize(select);
-    sqlite3_free(arguments);
+    sqlite3_free(object);
 }
 
 static bool is_needless(const char *name) {

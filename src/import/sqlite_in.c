@@ -28,8 +28,8 @@ bool sqlite_in_is(const void *bytes, size_t length) {
 // What a schema can make SQLite do beyond reading: nothing.
 static int authorize(void *context, int action, const char *one, const char *two, const char *database,
                      const char *trigger) {
-    static const char *const FUNCTIONS[] = {
-        "json_object", "json_group_array", "count", "coalesce", "typeof", "hex", "nullif"};
+    static const char *const FUNCTIONS[] = {"json_object", "json_group_array", "json", "trim",  "count",
+                                            "coalesce",    "typeof",           "hex",  "nullif"};
     (void)context, (void)database, (void)trigger;
     if (action == SQLITE_SELECT || action == SQLITE_READ)
         return SQLITE_OK;

@@ -12,7 +12,7 @@ from waits_roles import role_of
 
 GAPS = 20
 BACK = 5000  # calls before the end of a gap that may reach into it
-EMPTY = ("host_bound", "sync", "compile")  # nothing was there to run
+EMPTY = ("host_bound", "sync", "compile", "graph_capture")  # nothing was there to run
 
 
 def gaps_of(spans):
@@ -25,6 +25,19 @@ def gaps_of(spans):
 
 def compiles(name):
     return bool(re.match(r"(?:cuda|hip|cu)(?:ModuleLoad|LibraryLoad)", name))
+
+
+def captures_of(all_calls):
+    """By thread: from the begin of a capture to its end, and what instantiates a graph."""
+    found, begun = collections.defaultdict(list), {}
+    for call in sorted(all_calls, key=lambda one: one.start):
+        if "StreamBeginCapture" in call.name:
+            begun.setdefault(call.thread, call.start)
+        elif "StreamEndCapture" in call.name and call.thread in begun:
+            found[call.thread].append((begun.pop(call.thread), call.end))
+        elif "GraphInstantiate" in call.name:
+            found[call.thread].append((call.start, call.end))
+    return found
 
 
 def clip(spans, gap):
@@ -42,11 +55,14 @@ def without_work(trace, calls, inside):
             compilations[call.thread].append((call.start, call.end))
     calls = sorted(calls, key=lambda one: one[1].start)
     starts, times = [command.start for _, command in calls], dict.fromkeys(EMPTY, 0)
+    captures = captures_of(trace.all_calls)
     for gap in gaps_of(inside):
         thread = calls[bisect.bisect_left(starts, gap[1])][0].thread
         compile_time = clip(compilations[thread], gap)
         sync = min(clip(waits[thread], gap), gap[1] - gap[0] - compile_time)
-        for cause, time in zip(EMPTY, (gap[1] - gap[0] - compile_time - sync, sync, compile_time)):
+        rest = gap[1] - gap[0] - compile_time - sync
+        capture = min(clip(captures[thread], gap), rest)
+        for cause, time in zip(EMPTY, (rest - capture, sync, compile_time, capture)):
             times[cause] += time
     return times
 
