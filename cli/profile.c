@@ -362,8 +362,9 @@ static void say_recording(const struct summary *summary) {
 
 static int conclude(const struct invocation *invocation, const char *path, const struct record_result *result,
                     const char *range) {
+    struct record_result found = *result;
     struct summary summary = {.path = path,
-                              .result = result,
+                              .result = &found,
                               .range = range,
                               .apis = invocation_value(invocation, "api"),
                               .exit_code = record_exit_code(result)};
@@ -373,6 +374,9 @@ static int conclude(const struct invocation *invocation, const char *path, const
     if (!is_gone(result) && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
         tsmith_sbt_open(path, &summary.trace.file, &error) >= 0)
         summary.readable = tsmith_sbt_summarize(summary.trace.file, &summary.trace.summary, &error) >= 0;
+    // Of the batch that could not be written, some frames may be in the file.
+    if (!found.written && summary.readable && summary.trace.summary.events <= found.delivered)
+        found.unwritten = found.delivered - summary.trace.summary.events;
     if (summary.exit_code == EXIT_DONE && !result->written)
         summary.exit_code = EXIT_LACKING;
     if (invocation_flag(invocation, "json")) {

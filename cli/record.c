@@ -58,12 +58,37 @@ static void drain(tsmith_source *source, struct record_result *out) {
     tsmith_error error;
     for (;;) {
         tsmith_status status = tsmith_source_next(source, &batch, &error);
-        if (status == TSMITH_OK)
+        if (status == TSMITH_OK) {
             out->unwritten += tsmith_batch_count(batch);
-        else if (status != TSMITH_AGAIN)
+            out->delivered += tsmith_batch_count(batch);
+        } else if (status != TSMITH_AGAIN)
             return;
     }
 }
+
+// A source that counts what it hands on. The pump does not say how large the batch was that could not be written.
+struct counted {
+    tsmith_source *from;
+    struct record_result *out;
+    uint64_t last; // events of the batch handed on last
+};
+
+static tsmith_status counted_next(void *self, const tsmith_batch **batch, tsmith_error *error) {
+    struct counted *counted = self;
+    tsmith_status status = tsmith_source_next(counted->from, batch, error);
+    if (status == TSMITH_OK) {
+        counted->last = tsmith_batch_count(*batch);
+        counted->out->delivered += counted->last;
+    }
+    return status;
+}
+
+static const tsmith_dictionary *counted_dictionary(void *self) {
+    struct counted *counted = self;
+    return tsmith_source_dictionary(counted->from);
+}
+
+static const tsmith_source_ops counted_ops = {.next = counted_next, .dictionary = counted_dictionary};
 
 struct wait {
     const tsmith_capture *capture;
@@ -85,17 +110,23 @@ static int tell_who_is_waited_for(void *context) {
 // What the stacks are called is written into the trace while the programs are still here.
 static void pump(tsmith_capture *capture, tsmith_sink *sink, struct record_result *out) {
     const tsmith_symbolize_options live = {sizeof live, 1};
-    tsmith_source *source = tsmith_capture_source(capture), *named = NULL;
+    tsmith_source *source = tsmith_capture_source(capture), *named = NULL, *counting = NULL;
     struct wait wait = {.capture = capture};
-    out->status = tsmith_symbolized_source_create(source, &live, NULL, &named);
+    struct counted counted = {.from = source, .out = out};
+    out->status = tsmith_source_create(&counted_ops, &counted, &counting);
+    if (out->status == TSMITH_OK)
+        out->status = tsmith_symbolized_source_create(counting, &live, NULL, &named);
     if (out->status != TSMITH_OK)
         (void)snprintf(out->error.message, sizeof out->error.message, "out of memory");
     else
         out->status = tsmith_pump(named, sink, tell_who_is_waited_for, &wait, &out->error);
     out->written = out->status == TSMITH_OK;
-    if (!out->written)
+    if (!out->written) {
+        out->unwritten = counted.last;
         drain(source, out);
+    }
     tsmith_source_destroy(named);
+    tsmith_source_destroy(counting);
 }
 
 static bool was_used(const tsmith_capture *capture) {

@@ -23,12 +23,13 @@ struct record_result {
     enum record_stage stage; // how far it came
     int wait_status;         // of the program, as waitpid gives it; meaningful at RECORD_RUN
     bool written;            // the trace is whole
-    uint64_t unwritten;      // events that came after the file could not be written any more
-    uint32_t left_running;   // processes of the program that had not ended when the recording did
-    uint32_t unrecorded;     // processes that could not be recorded
-    char note[512];          // what was asked for and could not be done
-    bool used_api;           // an agent saw its API in use
-    tsmith_status status;    // why the program did not run, or the trace is not whole
+    uint64_t delivered;      // events that the recording had for the file
+    uint64_t unwritten; // of those, not in it: the batch that could not be written, and all that came later
+    uint32_t left_running; // processes of the program that had not ended when the recording did
+    uint32_t unrecorded;   // processes that could not be recorded
+    char note[512];        // what was asked for and could not be done
+    bool used_api;         // an agent saw its API in use
+    tsmith_status status;  // why the program did not run, or the trace is not whole
     tsmith_error error;
 };
 

@@ -162,7 +162,7 @@ def check_file_limit(directory):
 
 
 def check_full_disk(directory):
-    """The program goes on, keeps its exit code, and what was written is readable."""
+    """The program goes on, keeps its exit code, what was written is readable, and no event is missing from the count."""
     small = os.path.join(directory, "small")
     os.mkdir(small)
     script = ("mount -t tmpfs -o size=64k none '%s' && cd '%s' || exit 77\n"
@@ -181,6 +181,26 @@ def check_full_disk(directory):
     check(lines.count("code 6") == 2, "the program keeps its exit code: %s" % lines)
     check(lines.count("0") == 0, "the full disk is named")
     check(done.stdout.count(b'"complete":false') == 2, "the file says that it is not complete")
+    check_full_disk_counts(directory, small)
+
+
+def check_full_disk_counts(directory, small):
+    """Events in the file and events that could not be written are together what the program makes where there is room."""
+    def events_of(text):
+        said = json.loads([line for line in text.splitlines() if line.startswith(b'{"trace"')][-1])
+        check(said["lost"] == 0, "nothing was dropped: %s" % said)
+        return said["events"] + said["unwritten"], said["unwritten"]
+
+    record = "'%s' profile --json --overflow block -o t.sbt '%s' -n 60000" % (TRACESMITH, LOOP)
+    whole = subprocess.run(["sh", "-c", "cd '%s' && %s" % (directory, record)], capture_output=True)
+    made, unwritten = events_of(whole.stderr)
+    check(unwritten == 0 and made > 60000, "a whole recording: %d events, %d unwritten" % (made, unwritten))
+    for size in ("40k", "64k", "100k"):
+        script = "mount -t tmpfs -o size=%s none '%s' && cd '%s' && %s" % (size, small, small, record)
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True)
+        counted, unwritten = events_of(done.stderr)
+        check(unwritten > 0 and counted == made, "disk of %s: %d events of %d, %d unwritten" %
+              (size, counted, made, unwritten))
 
 
 def main():
