@@ -143,6 +143,7 @@ static struct {
     tsmith_session *session;
     uint32_t name;
     _Atomic uint64_t handled;
+    atomic_bool has_emitted;
 } interrupted;
 
 static void emit_in_handler(int signal_number) {
@@ -151,7 +152,12 @@ static void emit_in_handler(int signal_number) {
     atomic_fetch_add_explicit(&interrupted.handled, 1, memory_order_relaxed);
 }
 
+// The first emission of a thread allocates and must not be made in a handler (tracesmith/session.h).
 static void *emit_and_be_interrupted(void *self) {
+    struct emitters *emitters = self;
+    tsmith_mark(emitters->session, emitters->name);
+    atomic_fetch_add(&emitters->emitted, 1);
+    atomic_store(&interrupted.has_emitted, true);
     return emit_until_told(self);
 }
 
@@ -166,8 +172,11 @@ static void emit_in_signal_handlers(tsmith_overflow overflow) {
     interrupted.session = emitters.session;
     interrupted.name = emitters.name;
     atomic_store(&interrupted.handled, 0);
+    atomic_store(&interrupted.has_emitted, false);
     assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
     assert_int_equal(pthread_create(&thread, NULL, emit_and_be_interrupted, &emitters), 0);
+    while (!atomic_load(&interrupted.has_emitted))
+        sched_yield();
     for (uint64_t sent = 0; sent < SIGNALS;) {
         // One at a time: signals that are pending together become one.
         uint64_t handled = atomic_load(&interrupted.handled);
