@@ -75,20 +75,26 @@ const struct command simulate_entry = {
     .name = "simulate",
     .operands = "FILE",
     .doc = "Say how long a trace would take if something were different",
-    .about = "Runs the dependency graph of the trace in virtual time: host threads, launches, queues, "
-             "events, waits, copy "
-             "engines and devices. What a command or call takes is the trace's; what lies between them is a "
-             "model with few "
-             "figures, calibrated from the trace. The unmodified trace is simulated first, and the error of "
-             "the model is "
-             "said before any answer. Above 5 % there is none (exit code 1), unless --force is given.\n\n"
-             "Several changes together apply in this order: scale, device-ratio, drop-sync, fuse, graph, "
-             "overlap-comm, streams. Delays that "
-             "nothing in the trace explains are kept as recorded, and the answer says how much of the time "
-             "they are; what "
-             "never decided anything in the trace (a gap between commands where the host was always later, "
-             "say) is taken as "
-             "0, and the answer says that it is a bound.",
+    .about =
+        "Runs the dependency graph of the trace in virtual time: host threads, launches, queues, "
+        "events, waits, copy "
+        "engines and devices. What a command or call takes is the trace's; what lies between them is a "
+        "model with few "
+        "figures, calibrated from the trace. The unmodified trace is simulated first. That it comes out as "
+        "recorded says that the graph is sound, not that a prediction is: for that the second half of the "
+        "trace is predicted from the first, and the difference is printed. Where the unmodified trace is "
+        "more than 5 % off there is no answer (exit code 1), unless --force is given.\n\n"
+        "An answer is an interval. It takes in what the trace leaves open: what a launch costs that no "
+        "longer follows a wait, how much of a command does not scale, gaps that never decided anything, "
+        "how commands slow each other; and 8 %, or twice the held-out error, for what differs from run to "
+        "run.\n\n"
+        "Several changes together apply in this order: scale, device-ratio, drop-sync, fuse, graph, "
+        "overlap-comm, streams. Delays that "
+        "nothing in the trace explains are kept as recorded, and the answer says how much of the time "
+        "they are; what "
+        "never decided anything in the trace (a gap between commands where the host was always later, "
+        "say) is taken as "
+        "0, and the answer says that it is a bound.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,

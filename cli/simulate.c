@@ -318,10 +318,13 @@ static tsmith_status change_all(struct simulate *simulate, double part, double r
 }
 
 static tsmith_status answer(struct simulate *simulate, double part, double ratio, tsmith_simulated *out,
-                            tsmith_error *error) {
-    const tsmith_status status = change_all(simulate, part, ratio, error);
-    return status == TSMITH_OK ? tsmith_simulation_run(simulate->simulation, &simulate->options, out, error)
-                               : status;
+                            tsmith_bounds *bounds, tsmith_error *error) {
+    tsmith_status status = change_all(simulate, part, ratio, error);
+    if (status == TSMITH_OK)
+        status = tsmith_simulation_run(simulate->simulation, &simulate->options, out, error);
+    return status == TSMITH_OK
+               ? tsmith_simulation_bounds(simulate->simulation, &simulate->options, bounds, error)
+               : status;
 }
 
 // ---- the answer
@@ -334,6 +337,25 @@ static void add_uncalibrated(const struct simulate *simulate, struct text *text,
                             tsmith_edge_kind_name((tsmith_edge_kind)kind), quote);
 }
 
+static void add_held_out_text(const tsmith_simulation_model *model, struct text *text) {
+    if (model->held_out_error < 0) {
+        text_add_cstr(text, "No prediction was tested on this trace: ");
+        if (model->held_out_recorded)
+            text_add_format(text,
+                            "only %.0f%% of the second half's time has a counterpart in the first half\n",
+                            100 * model->held_out_covered);
+        else
+            text_add_cstr(text, "it has too few commands to hold out a half\n");
+        return;
+    }
+    text_add_cstr(text, "Held out: the second half, predicted from the first, takes ");
+    text_add_duration(text, model->held_out_predicted);
+    text_add_cstr(text, "; recorded ");
+    text_add_duration(text, model->held_out_recorded);
+    text_add_format(text, " (%.1f%% off; %.0f%% of its time has a counterpart in the first half)\n",
+                    100 * model->held_out_error, 100 * model->held_out_covered);
+}
+
 static void add_model_text(const struct simulate *simulate, struct text *text) {
     const tsmith_simulation_model *model = simulate->model;
     text_add_safe(text, text_string(simulate->trace.path), 0);
@@ -341,8 +363,9 @@ static void add_model_text(const struct simulate *simulate, struct text *text) {
     text_add_duration(text, model->recorded);
     text_add_cstr(text, " recorded, ");
     text_add_duration(text, model->simulated);
-    text_add_format(text, " simulated: the model is %.2f%% off (%.2f%% for the median command)\n",
+    text_add_format(text, " simulated from the recorded durations (%.2f%% off, the median command %.2f%%)\n",
                     100 * model->error, 100 * model->median_start_error);
+    add_held_out_text(model, text);
     if (model->unexplained) {
         text_add_duration(text, model->unexplained);
         text_add_cstr(text, " of it nothing in the trace explains; they are kept as recorded");
@@ -371,10 +394,31 @@ static void add_times_text(const struct simulate *simulate, struct text *text, i
     if (high != low) {
         text_add_cstr(text, " to ");
         text_add_duration(text, high);
-        text_add_format(text, ", %.1f%% to %.1f%% less\n", 100 * gain, 100 * best);
+        if (gain >= 0)
+            text_add_format(text, ", %.1f%% to %.1f%% less\n", 100 * gain, 100 * best);
+        else if (best <= 0)
+            text_add_format(text, ", %.1f%% to %.1f%% more\n", -100 * best, -100 * gain);
+        else
+            text_add_format(text, ", %.1f%% less to %.1f%% more\n", 100 * best, -100 * gain);
     } else {
         text_add_format(text, ", %.1f%% %s\n", 100 * fabs(gain), gain >= 0 ? "less" : "more");
     }
+}
+
+static void add_unknown_text(const tsmith_bounds *bounds, struct text *text) {
+    if (bounds->untimed) {
+        text_add_count(text, bounds->untimed);
+        text_add_cstr(text, bounds->untimed == 1 ? " of the commands has" : " of the commands have");
+        text_add_cstr(text, " no times in the trace: what they would gain or lose is not in the answer\n");
+    }
+    if (!bounds->unknown_launches)
+        return;
+    text_add_count(text, bounds->unknown_launches);
+    text_add_cstr(text, bounds->unknown_launches == 1 ? " call" : " calls");
+    text_add_cstr(
+        text,
+        " would no longer follow a wait. What such calls cost then, the trace does not show: the interval "
+        "takes 0 to the recorded cost\n");
 }
 
 static void add_parts_text(const struct simulate *simulate, struct text *text,
@@ -424,6 +468,15 @@ static void add_model_json(const struct simulate *simulate, struct text *text) {
     text_add_f64(text, model->error);
     text_add_cstr(text, ",\"median_start_error\":");
     text_add_f64(text, model->median_start_error);
+    text_add_cstr(text, ",\"held_out_error\":");
+    if (model->held_out_error < 0)
+        text_add_cstr(text, "null");
+    else
+        text_add_f64(text, model->held_out_error);
+    text_add_cstr(text, ",\"held_out_covered\":");
+    text_add_f64(text, model->held_out_covered);
+    text_add_format(text, ",\"held_out_recorded_ns\":%" PRId64 ",\"held_out_predicted_ns\":%" PRId64,
+                    model->held_out_recorded, model->held_out_predicted);
     text_add_format(text,
                     ",\"unexplained_ns\":%" PRId64 ",\"unexplained_delays\":%" PRIu64 ",\"inferred\":%" PRIu64
                     ",\"rests_on_inferred_ns\":%" PRId64 ",\"anchored\":%" PRIu64 ",\"circular\":%" PRIu64
@@ -436,15 +489,22 @@ static void add_model_json(const struct simulate *simulate, struct text *text) {
     text_add_cstr(text, "]}");
 }
 
+static void widen(tsmith_interval *all, tsmith_interval by) {
+    all->from = by.from < all->from ? by.from : all->from;
+    all->to = by.to > all->to ? by.to : all->to;
+}
+
 // One point of the sweep, or all there is: once, or for both ratios of a device.
 static tsmith_status add_answer(struct simulate *simulate, struct text *text, bool json, uint64_t step,
                                 tsmith_error *error) {
     const double part = simulate->steps > 1 ? (double)step / (double)(simulate->steps - 1) : 0;
     const int runs = simulate->ratios[0] > 0 && simulate->ratios[0] != simulate->ratios[1] ? 2 : 1;
     tsmith_simulated simulated = {0};
+    tsmith_bounds bounds;
+    tsmith_interval interval = {INT64_MAX, 0}, open = {INT64_MAX, 0};
     int64_t low = INT64_MAX, high = 0, unexplained = 0;
     for (int i = 0; i < runs; i++) {
-        const tsmith_status status = answer(simulate, part, simulate->ratios[i], &simulated, error);
+        const tsmith_status status = answer(simulate, part, simulate->ratios[i], &simulated, &bounds, error);
         if (status != TSMITH_OK)
             return status;
         const bool unsure =
@@ -453,6 +513,10 @@ static tsmith_status add_answer(struct simulate *simulate, struct text *text, bo
         low = least < low ? least : low;
         unexplained = unsure && simulated.unexplained > unexplained ? simulated.unexplained : unexplained;
         high = simulated.makespan > high ? simulated.makespan : high;
+        widen(&interval, bounds.makespan);
+        widen(&open, bounds.open);
+        interval.from = least < interval.from ? least : interval.from;
+        open.from = least < open.from ? least : open.from;
     }
     if (json) {
         text_add_cstr(text, step ? ",{\"factors\":[" : "{\"factors\":[");
@@ -461,11 +525,13 @@ static tsmith_status add_answer(struct simulate *simulate, struct text *text, bo
             text_add_cstr(text, i ? "," : "");
             text_add_f64(text, scale->from + part * (scale->to - scale->from));
         }
-        text_add_format(text,
-                        "],\"affected\":%" PRIu64 ",\"makespan_least_ns\":%" PRId64
-                        ",\"makespan_most_ns\":%" PRId64 ",\"device_busy_ns\":%" PRId64
-                        ",\"choices\":%" PRIu64,
-                        simulate->affected, low, high, simulated.device_busy, simulated.choices);
+        text_add_format(
+            text,
+            "],\"affected\":%" PRIu64 ",\"makespan_least_ns\":%" PRId64 ",\"makespan_most_ns\":%" PRId64
+            ",\"device_busy_ns\":%" PRId64 ",\"choices\":%" PRIu64 ",\"interval_ns\":[%" PRId64 ",%" PRId64
+            "],\"open_ns\":[%" PRId64 ",%" PRId64 "],\"unknown_launches\":%" PRIu64 ",\"untimed\":%" PRIu64,
+            simulate->affected, low, high, simulated.device_busy, simulated.choices, interval.from,
+            interval.to, open.from, open.to, bounds.unknown_launches, bounds.untimed);
         add_parts_json(simulate, text, &simulated);
         text_add_char(text, '}');
         return TSMITH_OK;
@@ -473,13 +539,16 @@ static tsmith_status add_answer(struct simulate *simulate, struct text *text, bo
     if (simulate->steps > 1) {
         const struct scale *scale = simulate->scales;
         text_add_format(text, "%8.3g  ", scale->from + part * (scale->to - scale->from));
-        add_times_text(simulate, text, low, high);
+        add_times_text(simulate, text, interval.from, interval.to);
         return TSMITH_OK;
     }
     if (simulate->asked) {
         text_add_cstr(text, "With what was asked (");
         text_add_count(text, simulate->affected);
         text_add_cstr(text, " commands and calls concerned): ");
+        add_times_text(simulate, text, interval.from, interval.to);
+        add_unknown_text(&bounds, text);
+        text_add_cstr(text, "As if every call cost what it cost: ");
         add_times_text(simulate, text, low, high);
         if (unexplained) {
             text_add_cstr(text, "Nothing in the trace explains ");

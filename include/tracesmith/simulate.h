@@ -107,6 +107,13 @@ typedef struct tsmith_simulation_model {
     uint32_t contended; // devices whose overlapping kernels slow each other down in the trace
     uint64_t inferred;  // dependencies on that path that are inferred (tsmith_edge_kind_inferred)
     int64_t rests;      // ns of that path before the last of them: they rest on it
+    // The second half of the trace, predicted from the first (held out): from the launch of the command in the middle to the
+    // end. `error` above only says that the model can repeat what it was made from; this is what it is worth.
+    double
+        held_out_error; // |predicted - recorded| / recorded; negative where the trace does not allow it: fewer than 20
+                        // commands, or less than half of the time has a counterpart in the first half
+    double held_out_covered; // the share of the second half's times that have a counterpart in the first
+    int64_t held_out_recorded, held_out_predicted; // ns
 } tsmith_simulation_model;
 
 // A part of the path that decides the end: a kind of work by name, or a kind of gap by the name of who waited.
@@ -134,6 +141,16 @@ typedef struct tsmith_simulation_options {
     const int32_t *priorities; // by row of the timeline, higher first; NULL: all 0
 } tsmith_simulation_options;
 
+// What a makespan can be, with what the trace leaves open about the changes.
+typedef struct tsmith_bounds {
+    tsmith_interval makespan; // ns, from least to most
+    tsmith_interval open; // the same without what differs from run to run: only what the trace leaves open
+    uint64_t
+        unknown_launches; // calls whose cost without a wait before them the trace does not show: 0 to the recorded cost
+    uint64_t
+        untimed; // commands concerned whose times the trace does not have: what they gain or lose is not in the interval
+} tsmith_bounds;
+
 typedef struct tsmith_simulation tsmith_simulation;
 
 // Calibrates, and simulates the unmodified trace. ERROR_NOT_FOUND when no command of the trace ran.
@@ -153,6 +170,14 @@ TSMITH_API void tsmith_simulation_reset(tsmith_simulation *simulation);
 TSMITH_API tsmith_status tsmith_simulation_run(tsmith_simulation *simulation,
                                                const tsmith_simulation_options *options,
                                                tsmith_simulated *out, tsmith_error *error);
+
+// The interval of the last run's makespan. With changes it simulates twice more. It takes in what the trace leaves open (how
+// much of a command does not scale, what a launch costs that no longer follows a wait, gaps that never decided anything,
+// how commands slow each other) and, on either side, 8 % or twice the held-out error for what differs from run to run. How often
+// such intervals hold is measured: docs/benchmarks.md. `options` are those of that run.
+TSMITH_API tsmith_status tsmith_simulation_bounds(tsmith_simulation *simulation,
+                                                  const tsmith_simulation_options *options,
+                                                  tsmith_bounds *out, tsmith_error *error);
 
 // When a command of the timeline started and ended in the last run, ns on the trace clock as the trace would have it.
 TSMITH_API tsmith_interval tsmith_simulation_command(const tsmith_simulation *simulation, uint32_t command);

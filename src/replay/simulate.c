@@ -33,6 +33,10 @@ static uint32_t last_node(const tsmith_simulation *simulation, bool recorded) {
     return last;
 }
 
+int64_t sim_makespan(const tsmith_simulation *simulation) {
+    return sim_between(simulation->origin, simulation->time[2 * (size_t)last_node(simulation, false) + 1]);
+}
+
 // ---- the path
 
 enum { PARTS_LEAST = 1024 }; // collected before equal ones are added up
@@ -240,7 +244,7 @@ static tsmith_status first_run(tsmith_simulation *simulation, tsmith_error *erro
     figures->unexplained = walked.unexplained;
     figures->inferred = walked.inferred;
     figures->rests = walked.rests;
-    return TSMITH_OK;
+    return sim_held_out(simulation) == TSMITH_OK ? TSMITH_OK : no_memory(simulation, error);
 }
 
 static bool any_runs(const tsmith_timeline *timeline) {
@@ -297,6 +301,7 @@ void tsmith_simulation_destroy(tsmith_simulation *simulation) {
     free(simulation->why);
     free(simulation->freed_by);
     free(simulation->parts);
+    free(simulation->doubts);
     free(simulation);
 }
 
@@ -347,13 +352,27 @@ tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_
         done = device_busy(simulation, &timeline->devices[i], &out->device_busy);
     if (!done)
         return no_memory(simulation, error);
+<<<<<<< HEAD
     out->makespan = sim_between(simulation->origin, simulation->time[2 * last_node(simulation, false) + 1]);
     out->unexplained = walked.unexplained;
     out->least = out->makespan - walked.unexplained > 0 ? out->makespan - walked.unexplained : 0;
+=======
+    out->makespan = sim_makespan(simulation);
+>>>>>>> eeb5ea8 (simulate: answer with an interval, and test predictions on a held-out half)
     out->choices = simulation->choices;
     out->parts = simulation->parts;
     out->part_count = simulation->part_count;
     return TSMITH_OK;
+}
+
+tsmith_status tsmith_simulation_bounds(tsmith_simulation *simulation,
+                                       const tsmith_simulation_options *options, tsmith_bounds *out,
+                                       tsmith_error *error) {
+    static const tsmith_simulation_options AS_RECORDED = {.size = sizeof AS_RECORDED};
+    *out = (tsmith_bounds){.unknown_launches = simulation->unknown_launches, .untimed = simulation->untimed};
+    return sim_interval(simulation, options ? options : &AS_RECORDED, out) == TSMITH_OK
+               ? TSMITH_OK
+               : no_memory(simulation, error);
 }
 
 tsmith_interval tsmith_simulation_command(const tsmith_simulation *simulation, uint32_t command) {

@@ -10,6 +10,8 @@
 //   simulate_change.c   works on `links` and `own`, copies of the model's
 //   simulate_streams.c  the same: commands spread over other queues
 //   simulate_run.c      time goes by
+//   simulate_bounds.c   what the trace leaves open about a change: the interval of an answer
+//   simulate_held_out.c the second half of the trace predicted from the first
 //   simulate.c          the public API, and the path that decides the end
 #ifndef REPLAY_SIMULATE_H
 #define REPLAY_SIMULATE_H
@@ -25,7 +27,10 @@ struct sim_link {
     uint32_t from, to; // points
     int64_t lag;
     uint32_t kind; // tsmith_edge_kind
-    uint32_t dead; // changed away
+    uint8_t dead;  // changed away
+    uint8_t binds; // decided in the recording when its point came
+    uint8_t open;  // of PROGRAM_ORDER: before a call whose cost the trace does not show; may take no time
+    uint8_t reserved;
 };
 
 // Why a point came when it came: the number of a link, or
@@ -50,6 +55,19 @@ struct sim_model {
     bool *decides;        // by thread: it does more than ask
     struct sim_resource *resources;
     uint32_t resource_count;
+    // By class of lags (sim_lag_class), the lags that a tenth of its commands were below and above; of a class that never
+    // decided anything, 0 and the longest mean launch.
+    struct sim_range *ranges;
+};
+
+struct sim_range {
+    int64_t low, high;
+};
+
+// What `own` of a node can be at least and at most, with the changes.
+struct sim_doubt {
+    uint32_t node;
+    int64_t least, most;
 };
 
 struct tsmith_simulation {
@@ -68,6 +86,11 @@ struct tsmith_simulation {
     int64_t *own;
     uint32_t *resource_of; // by command; NULL: the model's
     double *share;         // by command: of its shared resource; NULL: the resource's demand
+    struct sim_doubt *doubts;
+    size_t doubt_count, doubt_capacity;
+    uint64_t unknown_launches; // calls whose streaming cost the trace does not show
+    uint64_t untimed;          // scaled commands without times
+    bool shares_more;          // commands may run at once that did not
 
     // of the last run
     int64_t *time;      // by point
@@ -121,6 +144,32 @@ bool sim_add_link(tsmith_simulation *simulation, struct sim_link link);
 // The links and own times as the model has them.
 void sim_links_reset(tsmith_simulation *simulation);
 tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *change, uint64_t *affected);
+
+// The class of the lag of a link to the start of a command: by device, whether it is a copy, and the link's kind.
+static inline size_t sim_lag_class(const tsmith_simulation *simulation, const tsmith_command *command,
+                                   uint32_t kind) {
+    const uint32_t device = simulation->timeline->rows[command->row].device;
+    const bool is_copy = command->work == TSMITH_WORK_COPY;
+    return ((size_t)device * 2 + is_copy) * TSMITH_EDGE_LIMIT + kind;
+}
+
+// Copies of the model's links and own times, to be changed.
+bool sim_links_copy(tsmith_simulation *simulation);
+
+// `own` of a node is between two times. False: memory is exhausted.
+bool sim_doubt(tsmith_simulation *simulation, uint32_t node, int64_t least, int64_t most);
+// The doubts about commands (scaled[node]) whose `own` was scaled by `factor`.
+bool sim_doubt_scaled(tsmith_simulation *simulation, const uint8_t *scaled, double factor);
+// Calls that no longer follow a wait, since links are dead, cost what calls behind a launch cost. `strings`: of the
+// dictionary.
+bool sim_regimes(tsmith_simulation *simulation, size_t strings);
+// What the last run's makespan can be, with all doubts.
+tsmith_status sim_interval(tsmith_simulation *simulation, const tsmith_simulation_options *options,
+                           tsmith_bounds *out);
+// Sets the figures of the held-out half. Needs the figures of the first run.
+tsmith_status sim_held_out(tsmith_simulation *simulation);
+// From the first moment to the last end, of the last run.
+int64_t sim_makespan(const tsmith_simulation *simulation);
 
 // Sets time, why and freed_by of all points.
 tsmith_status sim_run(tsmith_simulation *simulation, const tsmith_simulation_options *options);

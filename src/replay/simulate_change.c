@@ -71,13 +71,18 @@ static bool is_scaled_command(struct change *change, uint32_t node) {
     return wanted && is_asked(change, command->name);
 }
 
-static void scale_commands(struct change *change) {
+static bool scale_commands(struct change *change) {
     tsmith_simulation *simulation = change->simulation;
     const double factor = change->asked->factor;
+    uint8_t *is_scaled = calloc((size_t)simulation->command_count + 1, 1);
+    if (!is_scaled)
+        return false;
     for (uint32_t node = 0; node < simulation->command_count; node++) {
         if (!is_scaled_command(change, node))
             continue;
         simulation->own[node] = scaled(simulation->own[node], factor);
+        is_scaled[node] = 1;
+        simulation->untimed += sim_command(simulation, node)->untimed != 0;
         change->affected++;
     }
     for (size_t i = 0; i < simulation->link_count; i++) {
@@ -85,6 +90,9 @@ static void scale_commands(struct change *change) {
         if (link->kind == TSMITH_EDGE_COLLECTIVE && is_scaled_command(change, link->to / 2))
             link->lag = scaled(link->lag, factor);
     }
+    const bool done = sim_doubt_scaled(simulation, is_scaled, factor);
+    free(is_scaled);
+    return done;
 }
 
 // A call's own time is between its start and its end; when it makes other calls, before, between and after them.
@@ -395,15 +403,16 @@ void sim_links_reset(tsmith_simulation *simulation) {
     free(simulation->share);
     simulation->resource_of = NULL;
     simulation->share = NULL;
-    simulation->changed = false;
+    simulation->changed = simulation->shares_more = false;
+    simulation->doubt_count = 0;
+    simulation->unknown_launches = simulation->untimed = 0;
     simulation->links = simulation->model.links;
     simulation->own = simulation->model.own;
     simulation->link_count = simulation->model.link_count;
     simulation->link_capacity = 0;
 }
 
-// Copies of the model's, to be changed.
-static bool links_copy(tsmith_simulation *simulation) {
+bool sim_links_copy(tsmith_simulation *simulation) {
     const struct sim_model *model = &simulation->model;
     const size_t own_bytes = simulation->node_count * sizeof *model->own;
     void *links = NULL;
@@ -428,12 +437,12 @@ tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *ask
     struct change change = {.simulation = simulation, .asked = asked};
     tsmith_status status = TSMITH_OK;
     change.strings = tsmith_dictionary_string_count(simulation->dictionary) + 1;
-    if (!links_copy(simulation) || !(change.matched = calloc(change.strings, asked->name_count + 1)))
+    if (!sim_links_copy(simulation) || !(change.matched = calloc(change.strings, asked->name_count + 1)))
         return TSMITH_ERROR_NO_MEMORY;
     switch (asked->kind) {
     case TSMITH_CHANGE_SCALE_KERNEL:
     case TSMITH_CHANGE_SCALE_COPY:
-        scale_commands(&change);
+        status = scale_commands(&change) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
         break;
     case TSMITH_CHANGE_SCALE_CALL:
         scale_calls(&change);
@@ -443,6 +452,7 @@ tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *ask
         break;
     case TSMITH_CHANGE_DROP_SYNC:
         drop_sync(&change);
+        status = sim_regimes(simulation, change.strings) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
         break;
     case TSMITH_CHANGE_FUSE:
         status = fuse(&change);
@@ -452,9 +462,11 @@ tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *ask
         break;
     case TSMITH_CHANGE_OVERLAP_COMMUNICATION:
         status = overlap_communication(&change);
+        simulation->shares_more = true;
         break;
     case TSMITH_CHANGE_STREAMS:
         status = sim_streams(simulation, asked, &change.affected);
+        simulation->shares_more = true;
         break;
     case TSMITH_CHANGE_LIMIT:
         status = TSMITH_ERROR_INVALID_ARGUMENT;

@@ -17,6 +17,7 @@
 
 // A histogram over durations, eight steps to a power of two: its median is right within 9 %.
 enum { STEPS = 8, BUCKETS = 62 * STEPS, OUTLIER = 8, LEAST_OUTLIER = 1000 };
+static const double RANGE_LOW = 0.1, RANGE_HIGH = 0.9;
 
 struct lag_class {
     uint64_t count;
@@ -74,9 +75,7 @@ static void class_finish(struct lag_class *class) {
 
 static struct lag_class *command_class(const tsmith_simulation *simulation, const struct classes *classes,
                                        const tsmith_command *command, uint32_t kind) {
-    uint32_t device = simulation->timeline->rows[command->row].device;
-    bool is_copy = command->work == TSMITH_WORK_COPY;
-    return &classes->items[((size_t)device * 2 + is_copy) * TSMITH_EDGE_LIMIT + kind];
+    return &classes->items[sim_lag_class(simulation, command, kind)];
 }
 
 static bool classes_make(struct classes *classes, const tsmith_timeline *timeline) {
@@ -169,6 +168,30 @@ static void calibrate(const tsmith_simulation *simulation, const struct classes 
         class_finish(&classes->items[i]);
 }
 
+// Below what `share` of a class's lags lie.
+static int64_t class_quantile(const struct lag_class *class, double share) {
+    uint64_t seen = 0;
+    uint32_t bucket = 0;
+    while ((double)(seen += class->buckets[bucket]) < share * (double)class->count)
+        bucket++;
+    return bucket_middle(bucket);
+}
+
+static bool make_ranges(struct sim_model *model, const struct classes *classes) {
+    int64_t longest = 0;
+    model->ranges = calloc((size_t)classes->first_sync + 1, sizeof *model->ranges);
+    for (uint32_t i = TSMITH_EDGE_LAUNCH; i < classes->first_sync; i += TSMITH_EDGE_LIMIT)
+        if (classes->items[i].lag > longest)
+            longest = classes->items[i].lag;
+    for (uint32_t i = 0; i < classes->first_sync && model->ranges; i++) {
+        const struct lag_class *class = &classes->items[i];
+        model->ranges[i] = class->count ? (struct sim_range){class_quantile(class, RANGE_LOW),
+                                                             class_quantile(class, RANGE_HIGH)}
+                                        : (struct sim_range){0, longest};
+    }
+    return model->ranges;
+}
+
 // ---- links
 
 static bool add_link(tsmith_simulation *simulation, uint32_t from, uint32_t to, int64_t lag, uint32_t kind) {
@@ -207,10 +230,13 @@ static bool link_command_start(tsmith_simulation *simulation, const struct class
             lag = class->lag;
         if (!class->count)
             simulation->figures.uncalibrated |= 1u << edge->kind;
-        if (edge->kind == TSMITH_EDGE_RESOURCE)
+        if (edge->kind == TSMITH_EDGE_RESOURCE) {
             simulation->model.gap[node] = lag;
-        else if (!add_link(simulation, edge_point(edge), 2 * node, lag, edge->kind))
+            continue;
+        }
+        if (!add_link(simulation, edge_point(edge), 2 * node, lag, edge->kind))
             return false;
+        simulation->model.links[simulation->model.link_count - 1].binds = edge == in.binding;
     }
     // A compilation has no launch in the graph; it happens in the call.
     if (!in.binding && command->call != TSMITH_INDEX_NONE) {
@@ -338,6 +364,8 @@ tsmith_status sim_model_make(tsmith_simulation *simulation) {
         !model->decides || !classes_make(&classes, simulation->timeline))
         goto done;
     calibrate(simulation, &classes);
+    if (!make_ranges(model, &classes))
+        goto done;
     if (!add_links(simulation, &classes))
         goto done;
     find_deciding(simulation);
@@ -358,5 +386,6 @@ void sim_model_finish(struct sim_model *model) {
     free(model->resource_of);
     free(model->decides);
     free(model->resources);
+    free(model->ranges);
     *model = (struct sim_model){0};
 }

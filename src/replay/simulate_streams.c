@@ -116,7 +116,8 @@ static bool put(struct spread *spread, uint32_t node, uint32_t number, int64_t r
 }
 
 static bool link_after(struct spread *spread, uint32_t from, uint32_t to, uint32_t kind) {
-    return sim_add_link(spread->simulation, (struct sim_link){2 * from + 1, 2 * to, spread->lag, kind, 0});
+    return sim_add_link(spread->simulation,
+                        (struct sim_link){2 * from + 1, 2 * to, spread->lag, kind, 0, 0, 0, 0});
 }
 
 // After the last of each queue.

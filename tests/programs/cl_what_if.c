@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Five small shapes of programs whose time has another cause each, and what can be changed about them: so that a
+// Seven small shapes of programs whose time has another cause each, and what can be changed about them: so that a
 // prediction ("if this kernel took half as long") can be compared with the change really made.
 //
-//   cl_what_if chain|backlog|queues|copies|host|independent [-n STEPS] [--change CHANGE]
+//   cl_what_if chain|backlog|queues|copies|host|independent|tiny [-n STEPS] [--change CHANGE] [--work PERCENT]
 //
 // A step is a pause of the host, kernel work_a and kernel work_b. chain: one queue, the host waits after every step.
 // backlog: one queue, the host waits once. queues: work_b runs on a queue of its own, behind work_a's event, and the
 // host waits every fourth step. copies: a buffer is written before the kernels, and read with a blocking read after
 // them. host: as chain, but the pause is longer than the kernels. independent: one queue, work_a on each of four buffers, and
-// the host waits once. CHANGE: double-a, half-a, half-copies, half-pause, no-waits (but for the last), fuse (one kernel that
+// the host waits once. tiny: one kernel that takes next to no time, and the host waits after each and pauses nowhere. PERCENT
+// of the work of each kernel and of each pause is done (100). CHANGE: double-a, half-a, half-copies, half-pause, no-waits (but for the last), fuse (one kernel that
 // does the work of both) or streams-2 (independent: a second queue for every other buffer).
 //
 // Prints one JSON object with the wall time of the steps and their number. Kernels are one work-group, so on a device
@@ -24,22 +25,23 @@ static const char source[] =
     "__kernel void work_ab(__global float *v, int n, int m) { v[0] = work(v[0], n); v[1] = work(v[1], m); "
     "}\n";
 
-enum { ITERATIONS = 100000, COPY_BYTES = 4 << 20, QUEUES_WAIT_EVERY = 4, CHAINS = 4 };
+enum { ITERATIONS = 100000, TINY_ITERATIONS = 10, COPY_BYTES = 4 << 20, QUEUES_WAIT_EVERY = 4, CHAINS = 4 };
 
 struct shape {
     const char *name;
     long pause_us;
     unsigned wait_every; // steps; 0: only at the end
-    bool two_queues, copies, independent;
+    bool two_queues, copies, independent, tiny;
 };
 
 static const struct shape shapes[] = {
-    {"chain", 100, 1, false, false, false},
-    {"backlog", 10, 0, false, false, false},
-    {"queues", 50, QUEUES_WAIT_EVERY, true, false, false},
-    {"copies", 50, 0, false, true, false},
-    {"host", 1500, 1, false, false, false},
-    {"independent", 10, 0, false, false, true},
+    {"chain", 100, 1, false, false, false, false},
+    {"backlog", 10, 0, false, false, false, false},
+    {"queues", 50, QUEUES_WAIT_EVERY, true, false, false, false},
+    {"copies", 50, 0, false, true, false, false},
+    {"host", 1500, 1, false, false, false, false},
+    {"independent", 10, 0, false, false, true, false},
+    {"tiny", 0, 1, false, false, false, true},
 };
 
 struct steps {
@@ -85,6 +87,8 @@ static void run_step(const struct steps *steps, unsigned long number) {
             MUST(clSetKernelArg(steps->a, 0, sizeof *steps->chains, &steps->chains[i]));
             launch(steps->second && i % 2 ? steps->second : steps->first, steps->a, 0, NULL, NULL);
         }
+    } else if (steps->shape.tiny) {
+        launch(steps->first, steps->a, 0, NULL, NULL);
     } else if (steps->shape.two_queues) {
         cl_event done;
         launch(steps->first, steps->a, 0, NULL, &done);
@@ -107,7 +111,9 @@ static void run_step(const struct steps *steps, unsigned long number) {
 }
 
 static void usage(const char *program) {
-    fprintf(stderr, "usage: %s chain|backlog|queues|copies|host|independent [-n STEPS] [--change CHANGE]\n",
+    fprintf(stderr,
+            "usage: %s chain|backlog|queues|copies|host|independent|tiny [-n STEPS] [--change CHANGE] "
+            "[--work PERCENT]\n",
             program);
     exit(EXIT_USAGE);
 }
@@ -139,16 +145,28 @@ static struct steps parse(int argc, char **argv) {
             steps.shape = shapes[i];
     if (!steps.shape.name)
         usage(argv[0]);
+    const char *change = NULL;
+    unsigned long work = 100;
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "-n") == 0 && argv[i + 1]) {
             steps.count = program_number(argv[i], argv[i + 1]);
             i++;
         } else if (strcmp(argv[i], "--change") == 0 && argv[i + 1]) {
-            apply(&steps, argv[++i], argv[0]);
+            change = argv[++i];
+        } else if (strcmp(argv[i], "--work") == 0 && argv[i + 1]) {
+            work = program_number(argv[i], argv[i + 1]);
+            i++;
         } else {
             usage(argv[0]);
         }
     }
+    if (steps.shape.tiny)
+        steps.iterations_a = TINY_ITERATIONS;
+    steps.iterations_a = (int)((unsigned long)steps.iterations_a * work / 100);
+    steps.iterations_b = (int)((unsigned long)steps.iterations_b * work / 100);
+    steps.shape.pause_us = steps.shape.pause_us * (long)work / 100;
+    if (change)
+        apply(&steps, change, argv[0]);
     return steps;
 }
 
