@@ -99,7 +99,7 @@ static void find_streaming(const tsmith_simulation *simulation, const bool *wait
 static bool find_waits(const tsmith_simulation *simulation, bool *before, bool *after) {
     for (size_t i = 0; i < simulation->link_count; i++) {
         const struct sim_link *link = &simulation->links[i];
-        if (link->kind != TSMITH_EDGE_SYNC_RETURN)
+        if (!graph_is_wait(link->kind))
             continue;
         before[link->to / 2 - simulation->command_count] = true;
         if (!link->dead)
