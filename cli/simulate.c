@@ -494,70 +494,86 @@ static void widen(tsmith_interval *all, tsmith_interval by) {
     all->to = by.to > all->to ? by.to : all->to;
 }
 
-// One point of the sweep, or all there is: once, or for both ratios of a device.
-static tsmith_status add_answer(struct simulate *simulate, struct text *text, bool json, uint64_t step,
-                                tsmith_error *error) {
-    const double part = simulate->steps > 1 ? (double)step / (double)(simulate->steps - 1) : 0;
+// One point of the sweep, or all there is.
+struct answered {
+    double part;                // of the way of the sweep
+    tsmith_simulated simulated; // of the last ratio
+    tsmith_bounds bounds;       // likewise
+    tsmith_interval point, interval,
+        open;            // over both ratios: as simulated, with bounds, and with those of the trace alone
+    int64_t unexplained; // much of the time, or 0
+};
+
+// Once, or for both ratios of a device.
+static tsmith_status find_answer(struct simulate *simulate, uint64_t step, struct answered *found,
+                                 tsmith_error *error) {
     const int runs = simulate->ratios[0] > 0 && simulate->ratios[0] != simulate->ratios[1] ? 2 : 1;
-    tsmith_simulated simulated = {0};
-    tsmith_bounds bounds;
-    tsmith_interval interval = {INT64_MAX, 0}, open = {INT64_MAX, 0};
-    int64_t low = INT64_MAX, high = 0, unexplained = 0;
+    const tsmith_interval none = {INT64_MAX, 0};
+    *found = (struct answered){.point = none, .interval = none, .open = none};
+    found->part = simulate->steps > 1 ? (double)step / (double)(simulate->steps - 1) : 0;
     for (int i = 0; i < runs; i++) {
-        const tsmith_status status = answer(simulate, part, simulate->ratios[i], &simulated, &bounds, error);
+        tsmith_simulated *simulated = &found->simulated;
+        const tsmith_status status =
+            answer(simulate, found->part, simulate->ratios[i], simulated, &found->bounds, error);
         if (status != TSMITH_OK)
             return status;
-        const bool unsure =
-            simulate->asked && (double)simulated.unexplained > UNEXPLAINED_MUCH * (double)simulated.makespan;
-        const int64_t least = unsure ? simulated.least : simulated.makespan;
-        low = least < low ? least : low;
-        unexplained = unsure && simulated.unexplained > unexplained ? simulated.unexplained : unexplained;
-        high = simulated.makespan > high ? simulated.makespan : high;
-        widen(&interval, bounds.makespan);
-        widen(&open, bounds.open);
-        interval.from = least < interval.from ? least : interval.from;
-        open.from = least < open.from ? least : open.from;
+        const bool unsure = simulate->asked &&
+                            (double)simulated->unexplained > UNEXPLAINED_MUCH * (double)simulated->makespan;
+        const int64_t least = unsure ? simulated->least : simulated->makespan;
+        if (unsure && simulated->unexplained > found->unexplained)
+            found->unexplained = simulated->unexplained;
+        widen(&found->point, (tsmith_interval){least, simulated->makespan});
+        widen(&found->interval, (tsmith_interval){least, found->bounds.makespan.to});
+        widen(&found->interval, found->bounds.makespan);
+        widen(&found->open, (tsmith_interval){least, found->bounds.open.to});
+        widen(&found->open, found->bounds.open);
     }
-    if (json) {
-        text_add_cstr(text, step ? ",{\"factors\":[" : "{\"factors\":[");
-        for (size_t i = 0; i < simulate->scale_count; i++) {
-            const struct scale *scale = &simulate->scales[i];
-            text_add_cstr(text, i ? "," : "");
-            text_add_f64(text, scale->from + part * (scale->to - scale->from));
-        }
-        text_add_format(
-            text,
-            "],\"affected\":%" PRIu64 ",\"makespan_least_ns\":%" PRId64 ",\"makespan_most_ns\":%" PRId64
-            ",\"device_busy_ns\":%" PRId64 ",\"choices\":%" PRIu64 ",\"interval_ns\":[%" PRId64 ",%" PRId64
-            "],\"open_ns\":[%" PRId64 ",%" PRId64 "],\"unknown_launches\":%" PRIu64 ",\"untimed\":%" PRIu64,
-            simulate->affected, low, high, simulated.device_busy, simulated.choices, interval.from,
-            interval.to, open.from, open.to, bounds.unknown_launches, bounds.untimed);
-        add_parts_json(simulate, text, &simulated);
-        text_add_char(text, '}');
-        return TSMITH_OK;
+    return TSMITH_OK;
+}
+
+static void add_answer_json(const struct simulate *simulate, struct text *text,
+                            const struct answered *found) {
+    text_add_cstr(text, "{\"factors\":[");
+    for (size_t i = 0; i < simulate->scale_count; i++) {
+        const struct scale *scale = &simulate->scales[i];
+        text_add_cstr(text, i ? "," : "");
+        text_add_f64(text, scale->from + found->part * (scale->to - scale->from));
     }
+    text_add_format(text,
+                    "],\"affected\":%" PRIu64 ",\"makespan_least_ns\":%" PRId64
+                    ",\"makespan_most_ns\":%" PRId64 ",\"interval_ns\":[%" PRId64 ",%" PRId64
+                    "],\"open_ns\":[%" PRId64 ",%" PRId64 "],\"unknown_launches\":%" PRIu64
+                    ",\"untimed\":%" PRIu64 ",\"device_busy_ns\":%" PRId64 ",\"choices\":%" PRIu64,
+                    simulate->affected, found->point.from, found->point.to, found->interval.from,
+                    found->interval.to, found->open.from, found->open.to, found->bounds.unknown_launches,
+                    found->bounds.untimed, found->simulated.device_busy, found->simulated.choices);
+    add_parts_json(simulate, text, &found->simulated);
+    text_add_char(text, '}');
+}
+
+static void add_answer_text(const struct simulate *simulate, struct text *text,
+                            const struct answered *found) {
     if (simulate->steps > 1) {
         const struct scale *scale = simulate->scales;
-        text_add_format(text, "%8.3g  ", scale->from + part * (scale->to - scale->from));
-        add_times_text(simulate, text, interval.from, interval.to);
-        return TSMITH_OK;
+        text_add_format(text, "%8.3g  ", scale->from + found->part * (scale->to - scale->from));
+        add_times_text(simulate, text, found->interval.from, found->interval.to);
+        return;
     }
     if (simulate->asked) {
         text_add_cstr(text, "With what was asked (");
         text_add_count(text, simulate->affected);
         text_add_cstr(text, " commands and calls concerned): ");
-        add_times_text(simulate, text, interval.from, interval.to);
-        add_unknown_text(&bounds, text);
+        add_times_text(simulate, text, found->interval.from, found->interval.to);
+        add_unknown_text(&found->bounds, text);
         text_add_cstr(text, "As if every call cost what it cost: ");
-        add_times_text(simulate, text, low, high);
-        if (unexplained) {
+        add_times_text(simulate, text, found->point.from, found->point.to);
+        if (found->unexplained) {
             text_add_cstr(text, "Nothing in the trace explains ");
-            text_add_duration(text, unexplained);
+            text_add_duration(text, found->unexplained);
             text_add_cstr(text, " of delays on the way: the range is with and without them\n");
         }
     }
-    add_parts_text(simulate, text, &simulated);
-    return TSMITH_OK;
+    add_parts_text(simulate, text, &found->simulated);
 }
 
 static int write_answers(struct simulate *simulate, struct text *text, bool json) {
@@ -565,9 +581,13 @@ static int write_answers(struct simulate *simulate, struct text *text, bool json
     if (json)
         text_add_cstr(text, ",\"answers\":[");
     for (uint64_t step = 0; step < simulate->steps; step++) {
-        const tsmith_status status = add_answer(simulate, text, json, step, &error);
+        struct answered found;
+        const tsmith_status status = find_answer(simulate, step, &found, &error);
         if (status != TSMITH_OK)
             return fail(&error);
+        if (json && step)
+            text_add_char(text, ',');
+        (json ? add_answer_json : add_answer_text)(simulate, text, &found);
         if (!step && simulate->changes && !simulate->affected) {
             complain("nothing in the trace is what was asked to be changed");
             return EXIT_NO;

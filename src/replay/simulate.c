@@ -352,13 +352,9 @@ tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_
         done = device_busy(simulation, &timeline->devices[i], &out->device_busy);
     if (!done)
         return no_memory(simulation, error);
-<<<<<<< HEAD
-    out->makespan = sim_between(simulation->origin, simulation->time[2 * last_node(simulation, false) + 1]);
+    out->makespan = sim_makespan(simulation);
     out->unexplained = walked.unexplained;
     out->least = out->makespan - walked.unexplained > 0 ? out->makespan - walked.unexplained : 0;
-=======
-    out->makespan = sim_makespan(simulation);
->>>>>>> eeb5ea8 (simulate: answer with an interval, and test predictions on a held-out half)
     out->choices = simulation->choices;
     out->parts = simulation->parts;
     out->part_count = simulation->part_count;
