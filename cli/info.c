@@ -9,7 +9,9 @@
 #include "command.h"
 #include "terminal.h"
 #include "trace.h"
+#include "tracesmith/graph.h"
 #include "tracesmith/replay.h"
+#include "tracesmith/sbt.h"
 
 enum { ROWS_MOST = 24, LABEL_COLUMNS = 14, NAME_COLUMNS = 24, WIDTH_USUAL = 80 };
 
@@ -490,6 +492,61 @@ static void write_table(const struct trace *trace, const char *name, uint32_t co
     text_finish(&line);
 }
 
+static void add_offset(struct text *line, int64_t offset) {
+    if (offset == TSMITH_TIME_UNKNOWN) {
+        text_add_cstr(line, "any");
+        return;
+    }
+    text_add_char(line, offset < 0 ? '-' : '+');
+    text_add_duration(line, offset < 0 ? -offset : offset);
+}
+
+static void write_device_clock(const struct trace *trace, const tsmith_row *row,
+                               const tsmith_device_clock *clock) {
+    struct text line = {0};
+    const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, row->dictionary_device);
+    tsmith_string name = device ? trace_string(trace, device->name) : text_string("device");
+    label(&line, "device clock");
+    text_pad_right(&line, text_add_safe(&line, name, 40), 24);
+    if (clock->state == TSMITH_CLOCK_CONTRADICTED) {
+        text_add_cstr(&line, "no offset satisfies the trace's launches and waits");
+    } else {
+        text_add_cstr(&line, "disagrees with the host's: placed by ");
+        add_offset(&line, clock->offset);
+        if (clock->drift != 0)
+            text_add_format(&line, " %+.1f ns per ms", 1e6 * clock->drift);
+        text_add_cstr(&line, " (");
+        add_offset(&line, clock->low);
+        text_add_cstr(&line, " to ");
+        add_offset(&line, clock->high);
+        text_add_format(&line, ", by %" PRIu64 " launches and %" PRIu64 " waits)", clock->launches,
+                        clock->waits);
+    }
+    end_line(&line);
+    text_finish(&line);
+}
+
+// Clocks of devices that disagree with the host's, in traces of other profilers: nothing else says how they lie.
+static void write_device_clocks(const struct trace *trace) {
+    tsmith_source *source = NULL;
+    tsmith_timeline *timeline = NULL;
+    tsmith_graph *graph = NULL;
+    size_t count = 0, devices = 0;
+    if (!trace_is_foreign(trace) || tsmith_sbt_scan(trace->file, NULL, &source, NULL) != TSMITH_OK)
+        return;
+    if (tsmith_timeline_read(source, NULL, &timeline, NULL) >= 0 &&
+        tsmith_graph_create(timeline, trace->dictionary, &graph, NULL) == TSMITH_OK) {
+        const tsmith_device_clock *clocks = tsmith_graph_clocks(graph, &count);
+        const tsmith_row *rows = tsmith_timeline_devices(timeline, &devices);
+        for (size_t i = 0; i < count && i < devices; i++)
+            if (clocks[i].state != TSMITH_CLOCK_AS_RECORDED)
+                write_device_clock(trace, &rows[i], &clocks[i]);
+    }
+    tsmith_graph_destroy(graph);
+    tsmith_timeline_destroy(timeline);
+    tsmith_source_destroy(source);
+}
+
 static void write_clocks(const struct trace *trace) {
     struct text line = {0};
     struct clock_bounds *bounds = measure_clocks(trace->dictionary);
@@ -558,6 +615,8 @@ static int write_text(struct trace *trace, bool quick) {
     write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), NULL, add_device);
     write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), NULL, add_track);
     write_clocks(trace);
+    if (!quick)
+        write_device_clocks(trace);
     write_stacks(trace);
     free(marks);
     int code = output_flush() ? verify(trace, quick) : EXIT_DONE;

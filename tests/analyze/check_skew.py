@@ -73,6 +73,8 @@ def main():
         offsets = sorted(float(re.search(r"placed by ([+-][0-9.]+) us", note).group(1)) for note in placed)
         for offset, moved in zip(offsets, sorted(-moved / 1e3 for moved in skew[:2])):
             assert skew[2] or abs(offset - moved) < 12, (skew, placed)
+        info = subprocess.run([tracesmith, "info", copy], check=True, capture_output=True, text=True).stdout
+        assert info.count("disagrees with the host's") == 2, (skew, info)
         assert matched == waits, (skew, matched, waits)
         for what in set(wanted) | set(got) if with_path else ():
             assert abs(wanted.get(what, 0) - got.get(what, 0)) < 0.01, (skew, what, wanted, got)
