@@ -167,8 +167,16 @@ static tsmith_status sort_calls(tsmith_timeline *timeline) {
 
 // ---- rows, devices, threads
 
-static int order_rows(const void *left, const void *right) {
+// 1 + the API's own number of the row's device; 0: unknown.
+static uint32_t device_number(const tsmith_dictionary *dictionary, const tsmith_row *row) {
+    const tsmith_device *device = tsmith_dictionary_device(dictionary, row->dictionary_device);
+    return device ? device->number : 0;
+}
+
+// Devices come by the API's number, as the user counts them, and not by who was seen first.
+static int order_rows(const void *left, const void *right, void *dictionary) {
     const tsmith_row *a = left, *b = right;
+    ORDER(device_number(dictionary, a), device_number(dictionary, b));
     ORDER(a->dictionary_device, b->dictionary_device);
     if (!a->dictionary_device)
         ORDER(a->process, b->process);
@@ -183,7 +191,7 @@ static int order_threads(const void *left, const void *right) {
 }
 
 // The final rows: those that have commands. Until they are sorted, first_row holds the old index.
-static tsmith_status sort_rows(tsmith_timeline *timeline) {
+static tsmith_status sort_rows(tsmith_timeline *timeline, const tsmith_dictionary *dictionary) {
     size_t kept = 0;
     uint32_t *moved = malloc((timeline->row_count + 1) * sizeof *moved);
     if (!moved)
@@ -198,7 +206,7 @@ static tsmith_status sort_rows(tsmith_timeline *timeline) {
     }
     timeline->row_count = kept;
     if (kept)
-        qsort(timeline->rows, kept, sizeof *timeline->rows, order_rows);
+        qsort_r(timeline->rows, kept, sizeof *timeline->rows, order_rows, (void *)(uintptr_t)dictionary);
     uint32_t first = 0;
     for (size_t i = 0; i < kept; i++) {
         tsmith_row *row = &timeline->rows[i];
@@ -332,9 +340,9 @@ tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline, const tsmith_dic
     timeline->finished = true;
     if (timeline->options.has_window)
         timeline->window = (tsmith_interval){timeline->options.from, timeline->options.to};
-    if ((status = sort_rows(timeline)) != TSMITH_OK || (status = sort_threads(timeline)) != TSMITH_OK ||
-        (status = sort_commands(timeline)) != TSMITH_OK || (status = sort_calls(timeline)) != TSMITH_OK ||
-        (status = make_devices(timeline)) != TSMITH_OK)
+    if ((status = sort_rows(timeline, dictionary)) != TSMITH_OK ||
+        (status = sort_threads(timeline)) != TSMITH_OK || (status = sort_commands(timeline)) != TSMITH_OK ||
+        (status = sort_calls(timeline)) != TSMITH_OK || (status = make_devices(timeline)) != TSMITH_OK)
         goto done;
     merge_waits(timeline);
     if (timeline->hole_count)
