@@ -23,7 +23,10 @@ void add_plan_command(struct text *text, const tsmith_plan_command *command, con
         return;
     }
     if (strcmp(command->what, "host") == 0) {
-        text_add_format(text, "the program itself, after %" PRIu64 " commands", command->command);
+        text_add_format(text,
+                        command->command == 1 ? "the program itself, after %" PRIu64 " command"
+                                              : "the program itself, after %" PRIu64 " commands",
+                        command->command);
         return;
     }
     text_add_cstr(text, command->what);
@@ -35,6 +38,39 @@ void add_plan_command(struct text *text, const tsmith_plan_command *command, con
     sites_add(text, sites, pid, command->correlation, false);
 }
 
+static void add_name(struct text *text, const tsmith_plan_command *command) {
+    text_add_cstr(text, command->what);
+    if (command->kernel) {
+        text_add_char(text, ' ');
+        text_add_safe(text, text_string(command->kernel), 60);
+    }
+    text_add_format(text, " (command %" PRIu64 ")", command->command);
+}
+
+// What would order the two. Words only: the same in JSON and in text.
+static void add_fix(struct text *text, const tsmith_plan_command *first, const tsmith_plan_command *second) {
+    const bool by_host[] = {strcmp(first->what, "host") == 0, strcmp(second->what, "host") == 0};
+    if (by_host[1]) {
+        text_add_cstr(text, strcmp(first->what, "map") == 0 ? "make the map blocking, or wait for its event, "
+                                                            : "wait for the event of ");
+        if (strcmp(first->what, "map") != 0) {
+            add_name(text, first);
+            text_add_cstr(text, " (clWaitForEvents) ");
+        }
+        text_add_cstr(text, "before the program uses that memory");
+    } else if (by_host[0]) {
+        text_add_cstr(text, "enqueue ");
+        add_name(text, second);
+        text_add_cstr(text, " after the program is done with that memory");
+    } else {
+        text_add_cstr(text, "pass the event of ");
+        add_name(text, first);
+        text_add_cstr(text, " in the wait list of ");
+        add_name(text, second);
+        text_add_cstr(text, first->queue == second->queue ? ", or put a barrier between them" : "");
+    }
+}
+
 static void add_hazard_json(struct text *text, const tsmith_hazard *hazard, const struct sites *sites) {
     text_add_format(text,
                     "{\"kind\":\"%s\",\"pid\":%" PRIu64 ",\"first\":", tsmith_hazard_kind_name(hazard->kind),
@@ -44,9 +80,15 @@ static void add_hazard_json(struct text *text, const tsmith_hazard *hazard, cons
     add_plan_command(text, &hazard->second, sites, hazard->pid, true);
     text_add_format(text,
                     ",\"memory\":\"%s\",\"buffer\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64
-                    ",\"count\":%" PRIu64 ",\"assumed\":%s,\"trial\":\"%s\"}",
+                    ",\"count\":%" PRIu64 ",\"assumed\":%s,\"trial\":\"%s\",\"possible\":%s,\"fix\":",
                     hazard->memory, hazard->buffer, hazard->from, hazard->to, hazard->count,
-                    hazard->assumed ? "true" : "false", tsmith_hazard_trial_name(hazard->trial));
+                    hazard->assumed ? "true" : "false", tsmith_hazard_trial_name(hazard->trial),
+                    hazard->possible ? "true" : "false");
+    struct text fix = {0};
+    add_fix(&fix, &hazard->first, &hazard->second);
+    text_add_json_cstr(text, text_cstr(&fix));
+    text_finish(&fix);
+    text_add_char(text, '}');
 }
 
 // It is not known that both use the same bytes in a way that matters; or it made no difference.
@@ -83,6 +125,8 @@ static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, cons
                                 ? "\n    the other way round every result is the same: it may be that "
                                   "the kernel uses other bytes"
                                 : "\n    the other way round every result is the same here");
+    text_add_cstr(text, "\n    fix: ");
+    add_fix(text, &hazard->first, &hazard->second);
     text_add_char(text, '\n');
 }
 
@@ -191,6 +235,8 @@ static void add_dependency(struct text *text, const tsmith_dependency *dependenc
                                                                   : "when it is read");
     if (strcmp(dependency->result, "at the end") != 0)
         text_add_format(text, " by command %" PRIu64, dependency->result_command);
+    text_add_cstr(text, "\n    fix: ");
+    add_fix(text, &dependency->first, &dependency->second);
     text_add_char(text, '\n');
 }
 

@@ -66,6 +66,7 @@ struct agent_thread {
     uint64_t correlation; // the next one, and the end of those the thread has taken for itself
     uint64_t correlation_end;
     uint32_t commands; // overhead.h
+    bool asks;         // the driver, on the agent's own account (layer.c)
 };
 extern __thread struct agent_thread agent_thread __attribute__((tls_model("initial-exec")));
 

@@ -101,3 +101,9 @@ __attribute__((visibility("default"))) uint64_t tracesmith_opencl_correlation(vo
 uint64_t tracesmith_opencl_correlation(void) {
     return agent.channel && agent_on() ? agent_correlation_next() : 0;
 }
+
+// Also for the recorder: whether this thread asks the driver on the agent's account, so that the program learns nothing.
+__attribute__((visibility("default"))) int tracesmith_opencl_asks(void);
+int tracesmith_opencl_asks(void) {
+    return agent_thread.asks;
+}

@@ -253,9 +253,11 @@ static bool entry_finish(struct entry *entry, uint32_t list) {
     cl_int status = CL_COMPLETE;
     bool timed = times_get(entry->event, &entry->queue->queue, &times);
     if (!timed) {
+        agent_thread.asks = true;
         if (agent.next.clGetEventInfo(entry->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
                                       NULL) != CL_SUCCESS)
             status = CL_COMPLETE; // it will never tell
+        agent_thread.asks = false;
         if (status > CL_COMPLETE)
             return false;
         if (status == CL_COMPLETE) // it may have become so between the two questions

@@ -221,6 +221,7 @@ static void after_fork_child(void) {
     snapshot_after_fork();
     mappings_after_fork();
     shared_after_fork();
+    inflight_after_fork();
     atomic_store(&forked, was);
 }
 

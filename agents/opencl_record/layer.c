@@ -31,6 +31,7 @@ void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again) {
 // ---- the layer before us, which makes the events of the trace
 
 static uint64_t (*correlation)(void);
+static int (*asks)(void);
 
 static void find_correlation(void) {
     static const char other[] = "libtracesmith-opencl.so";
@@ -45,12 +46,20 @@ static void find_correlation(void) {
     memcpy(path, own.dli_fname, length);
     memcpy(path + length, other, sizeof other);
     void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-    if (library)
-        correlation = __extension__(uint64_t(*)(void)) dlsym(library, "tracesmith_opencl_correlation");
+    if (!library)
+        return;
+    correlation = __extension__(uint64_t(*)(void)) dlsym(library, "tracesmith_opencl_correlation");
+    asks = __extension__(int (*)(void)) dlsym(library, "tracesmith_opencl_asks");
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 uint64_t recorder_correlation(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_correlation);
     return correlation ? correlation() : 0;
+}
+
+bool recorder_asked_by_agent(void) {
+    pthread_once(&once, find_correlation);
+    return asks && asks();
 }

@@ -93,7 +93,7 @@ void *record_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool b
     const struct rows rows = {size, 1, 1, size, size};
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
+    touch_blocks(&touch, blocking);
     map.object = touch.on ? find_memory(buffer) : NULL;
     touch_map(&touch, &map, touch.on && (touch_writes(&touch, buffer, offset, size) & TOUCH_WHOLE));
     void *at = recorder.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, touch.count,
@@ -109,7 +109,7 @@ void *record_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blo
     struct map_call map = {flags, image, NULL, 0, origin, region};
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
+    touch_blocks(&touch, blocking);
     map.object = touch.on ? find_memory(image) : NULL;
     touch_map(&touch, &map, false);
     void *at = recorder.next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice,
@@ -128,7 +128,7 @@ cl_int record_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_f
     const struct rows rows = {size, 1, 1, size, size};
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
+    touch_blocks(&touch, blocking);
     map.object = touch.on ? shared_block(memory) : NULL;
     touch_map(&touch, &map, map.object && memory == map.object->handle && size == map.object->size);
     const cl_int status =

@@ -27,7 +27,7 @@
 //
 // Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c what a
 // command does to memory; snapshot.c copies it; markers.c says when that may be done. headers.c finds what sources
-// include. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c, transfer.c, image.c, shared.c, mapping.c, sync.c, extension.c and refused.c.
+// include. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c, transfer.c, image.c, shared.c, mapping.c, inflight.c, sync.c, extension.c and refused.c.
 #ifndef OPENCL_RECORD_RECORDER_H
 #define OPENCL_RECORD_RECORDER_H
 
@@ -160,6 +160,8 @@ extern struct recorder_wishes wishes;
 
 // The number of the API event that the layer before us makes of this call; 0: there is none.
 uint64_t recorder_correlation(void);
+// Whether that layer asks on its own account: the program does not get to know the answer.
+bool recorder_asked_by_agent(void);
 
 // ---- file.c
 
@@ -245,6 +247,7 @@ struct touch {
     bool early;                    // nothing has been recorded yet, nor is this command
     bool passed;                   // a launch that is not, and needs nothing
     bool blocking;                 // it is complete when the call returns
+    uint64_t inflight;             // of inflight_check
     uint64_t enqueued;             // into its queue, before it
     cl_event *own;                 // the list, when it is ours
     cl_uint held;                  // events at the end of it
@@ -256,6 +259,8 @@ void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, 
                  const cl_event *waits);
 void touch_object(struct touch *touch, struct object *memory, unsigned how); // may be NULL
 void touch_memory(struct touch *touch, cl_mem memory, unsigned how);
+// Whether the call returns when the command is complete; before the driver.
+void touch_blocks(struct touch *touch, bool blocking);
 // TOUCH_WHOLE when so many bytes are all of a buffer's own memory.
 unsigned touch_writes(const struct touch *touch, cl_mem buffer, size_t offset, size_t size);
 // One more event for the driver to wait for, whose reference is taken over. False when memory ran out.
@@ -364,6 +369,15 @@ void transfer_record(const struct transfer *transfer, struct touch *touch, const
         transfer_record(&(const struct transfer){__VA_ARGS__}, &touch, event);                               \
     return status
 #define TRANSFER_LIST(...) __VA_ARGS__ // takes the parentheses off
+
+// ---- inflight.c: writes that do not block
+
+void inflight_after_fork(void);
+// With the lock held: the number of a write that takes these rows from there; 0: it is not kept.
+uint64_t inflight_add(const struct rows *rows, const void *from, const struct payload *payload);
+// Before the program waits for anything: writes down which of them changed meanwhile. After it: forgets those there were.
+uint64_t inflight_check(void);
+void inflight_forget(uint64_t last);
 
 // ---- headers.c
 

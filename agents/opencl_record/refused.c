@@ -111,12 +111,3 @@ cl_int record_clEnqueueReleaseGLObjects(cl_command_queue queue, cl_uint objects,
                                                                   pass.touch.waits, event);
     return pass_end(&pass, status, "clEnqueueReleaseGLObjects", interop, memory, objects, event);
 }
-
-cl_int record_clSetEventCallback(cl_event event, cl_int when,
-                                 void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *user) {
-    const cl_int status = recorder.next.clSetEventCallback(event, when, function, user);
-    if (recorder_on() && status == CL_SUCCESS)
-        refuse("clSetEventCallback", "the order that a callback makes between commands is not kept", NULL, 0,
-               NULL);
-    return status;
-}

@@ -173,7 +173,7 @@ cl_int record_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void 
                                  size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
     struct touch touch;
     touch_begin(&touch, queue, NULL, count, waits);
-    touch.blocking = blocking;
+    touch_blocks(&touch, blocking);
     struct object *source = touch.on ? shared_block(from) : NULL,
                   *target = touch.on ? shared_block(to) : NULL;
     touch_object(&touch, source, TOUCH_READS);

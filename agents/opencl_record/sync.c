@@ -3,6 +3,8 @@
 // Rules: recorder.h.
 #include "recorder.h"
 
+#include <stdlib.h>
+
 cl_event record_clCreateUserEvent(cl_context context, cl_int *status) {
     cl_event event = recorder.next.clCreateUserEvent(context, status);
     if (recorder_on() && event) {
@@ -41,9 +43,11 @@ static void note_wait(cl_uint count, const cl_event *events) {
 }
 
 cl_int record_clWaitForEvents(cl_uint count, const cl_event *events) {
+    const uint64_t inflight = recorder_on() ? inflight_check() : 0;
     const cl_int status = recorder.next.clWaitForEvents(count, events);
     if (recorder_on() && status == CL_SUCCESS)
         note_wait(count, events);
+    inflight_forget(inflight);
     return status;
 }
 
@@ -58,7 +62,9 @@ static uint64_t enqueued_in(cl_command_queue queue) {
 cl_int record_clFinish(cl_command_queue queue) {
     const bool begun = recorder_on() && recorder_begun(); // before, nothing recorded is in it
     const uint64_t enqueued = begun ? enqueued_in(queue) : 0;
+    const uint64_t inflight = begun ? inflight_check() : 0;
     const cl_int status = recorder.next.clFinish(queue);
+    inflight_forget(inflight);
     if (!recorder_on() || status != CL_SUCCESS || !begun)
         return status;
     markers_finished(queue);
@@ -83,8 +89,9 @@ cl_int record_clFinish(cl_command_queue queue) {
 cl_int record_clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *value, size_t *size_ret) {
     const cl_int status = recorder.next.clGetEventInfo(event, what, size, value, size_ret);
     if (!recorder_on() || status != CL_SUCCESS || what != CL_EVENT_COMMAND_EXECUTION_STATUS || !value ||
-        *(const cl_int *)value != CL_COMPLETE)
+        *(const cl_int *)value != CL_COMPLETE || recorder_asked_by_agent())
         return status;
+    inflight_forget(inflight_check());
     struct recording_writer *writer = record_open(RECORDING_WAIT);
     struct object *object = object_find(event, OBJECT_EVENT);
     if (object && object->id && object->flags != object->id) {
@@ -95,5 +102,39 @@ cl_int record_clGetEventInfo(cl_event event, cl_event_info what, size_t size, vo
     } else {
         record_cancel(); // nothing to say
     }
+    return status;
+}
+
+// ---- callbacks: what a program does in one, and after it, comes after the command
+
+struct callback {
+    void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+    void *user;
+};
+
+static void CL_CALLBACK call_back(cl_event event, cl_int status, void *user) {
+    const struct callback callback = *(struct callback *)user;
+    free(user);
+    if (recorder_on() && status == CL_COMPLETE) {
+        inflight_forget(inflight_check());
+        note_wait(1, &event);
+    }
+    callback.function(event, status, callback.user);
+}
+
+// The driver calls ours, which calls the program's. Without memory for it the order it makes is not known.
+cl_int record_clSetEventCallback(cl_event event, cl_int when,
+                                 void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *user) {
+    struct callback *callback = recorder_on() && function ? malloc(sizeof *callback) : NULL;
+    if (!callback) {
+        if (recorder_on() && function)
+            refuse("clSetEventCallback", "there was no memory to keep the order that a callback makes", NULL,
+                   0, NULL);
+        return recorder.next.clSetEventCallback(event, when, function, user);
+    }
+    *callback = (struct callback){function, user};
+    const cl_int status = recorder.next.clSetEventCallback(event, when, call_back, callback);
+    if (status != CL_SUCCESS)
+        free(callback);
     return status;
 }

@@ -74,7 +74,7 @@ void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, 
     touch->waits = touch->given = waits;
     touch->on = recorder_on();
     touch->recorded = touch->early = touch->passed = touch->blocking = false;
-    touch->enqueued = 0;
+    touch->enqueued = touch->inflight = 0;
     touch->own = NULL;
     touch->held = 0;
     touch->kernel = touch->whole = NULL;
@@ -101,6 +101,11 @@ void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, 
     touch->passed = !touch->early && !touch->recorded && touch->kernel && pass_launch(touch, object);
     pthread_mutex_unlock(&recorder.lock);
     touch->on = !touch->passed && !touch->early;
+}
+
+void touch_blocks(struct touch *touch, bool blocking) {
+    touch->blocking = blocking;
+    touch->inflight = blocking && touch->on ? inflight_check() : 0;
 }
 
 // The program's list with one more; without memory for it the copy may come too late, and is not believed.
@@ -263,6 +268,7 @@ bool touch_end(struct touch *touch, cl_int status, const cl_event *event) {
         recorder.next.clReleaseEvent(touch->own[touch->count - 1 - i]);
     free(touch->own);
     touch->own = NULL;
+    inflight_forget(touch->inflight);
     if (touch->passed || touch->early)
         object_forget_event(event);
     // Another thread's command was the first of the range before the driver had this one.

@@ -40,7 +40,7 @@ static unsigned how_it_writes(const struct transfer *transfer, const struct touc
 }
 
 void transfer_touch(const struct transfer *transfer, struct touch *touch) {
-    touch->blocking = transfer->blocking;
+    touch_blocks(touch, transfer->blocking);
     if (transfer->source)
         touch_memory(touch, transfer->source, TOUCH_READS);
     if (transfer->target)
@@ -53,7 +53,8 @@ static struct rows box_rows(const size_t *region, const struct place *place) {
 }
 
 // Of the host's side only what is transferred is kept, one row after the other. False when it cannot be.
-static bool take_host(const struct transfer *transfer, struct payload *payload) {
+static bool take_host(const struct transfer *transfer, struct payload *payload, struct rows *taken,
+                      const uint8_t **begin) {
     const struct place *in = &transfer->in_host;
     const enum shape shape = shape_of(transfer);
     const uint8_t *from = transfer->host;
@@ -69,6 +70,8 @@ static bool take_host(const struct transfer *transfer, struct payload *payload) 
         rows = image_rows(image, transfer->region, in->row, in->slice);
     }
     payload->size = rows_bytes(&rows);
+    *taken = rows;
+    *begin = from;
     if (transfer->target)
         return rows_take(&rows, from, payload);
     if (transfer->blocking)
@@ -114,8 +117,15 @@ static void put_transfer(struct recording_writer *writer, const struct transfer 
 
 void transfer_record(const struct transfer *transfer, struct touch *touch, const cl_event *event) {
     struct payload payload = {0};
-    if (!has_host(transfer) || take_host(transfer, &payload)) {
-        put_transfer(command_open(transfer->command, touch), transfer, &payload);
+    struct rows rows = {0};
+    const uint8_t *from = NULL;
+    if (!has_host(transfer) || take_host(transfer, &payload, &rows, &from)) {
+        struct recording_writer *writer = command_open(transfer->command, touch);
+        const uint64_t number =
+            transfer->target && from && !transfer->blocking ? inflight_add(&rows, from, &payload) : 0;
+        if (number)
+            recording_put(writer, RECORDING_KEY_TRANSFER, number);
+        put_transfer(writer, transfer, &payload);
         command_close(event);
         touch_after(touch);
     } else if (transfer->target) {

@@ -43,7 +43,8 @@ enum {
     X(COMPILE, 25, "compile")            /* as BUILD, and LIST: headers, DATA: their names */                \
     X(LINK, 26, "link")                  /* OBJECT, CONTEXT, TEXT: options, LIST: programs */                \
     X(USES, 27, "uses")                  /* KERNEL, LIST: the shared memory it uses by pointers */           \
-    X(INCLUDED, 28, "included file")     /* PROGRAM, NAME: its path, SIZE, CHUNKS; before the build */
+    X(INCLUDED, 28, "included file")     /* PROGRAM, NAME: its path, SIZE, CHUNKS; before the build */       \
+    X(CHANGED, 29, "changed on its way") /* TRANSFER, HOST, SIZE: memory of that write is not as it was */
 
 enum recording_type {
 #define RECORDING_TYPE_ENUM(NAME, number, name) RECORDING_##NAME = number,
@@ -101,6 +102,7 @@ enum recording_type {
     X(VENDOR, 43)                                                                                            \
     X(ADDRESS, 44)                                                                                           \
     X(CORRELATION, 45) /* of the command's API event in the trace; not there: it is in no trace */           \
+    X(TRANSFER, 48)    /* the number of a write that did not block; of a CHANGED that of its write */        \
     X(THREAD, 46)      /* of the host, from 1 in the order of their first commands */
 
 enum recording_key {

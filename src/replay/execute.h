@@ -10,6 +10,7 @@ struct execute_result {
     const uint8_t *bytes; // NULL: none, and `why`
     size_t size;
     const char *why;
+    const char *doubt; // why it may differ without being wrong; NULL: no reason is known
     uint64_t buffer;
     size_t writer; // record + 1 of the command that wrote it last, 0: none
     tsmith_element element;

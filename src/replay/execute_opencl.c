@@ -161,6 +161,9 @@ static bool look_ahead(struct run *run) {
         const struct recording_record *record = &run->process->records[i];
         const uint8_t *ids;
         const size_t count = recording_list(record, RECORDING_KEY_WAITS, &ids);
+        if (record->type == RECORDING_CHANGED &&
+            !chunk_table_add(&run->changed, chunk_key_of(recording_value(record, RECORDING_KEY_TRANSFER)), 1))
+            return false;
         for (size_t j = 0; j < count; j++) {
             uint64_t id;
             memcpy(&id, ids + 8 * j, sizeof id);
@@ -190,6 +193,7 @@ static tsmith_status execute_record(struct run *run, const struct recording_reco
     case RECORDING_PROCESS:
     case RECORDING_STATE:
     case RECORDING_END:
+    case RECORDING_CHANGED:
         return TSMITH_OK;
     default:
         return execute_object(run, record);
@@ -259,6 +263,7 @@ tsmith_status run_end(struct run *run, tsmith_status status) {
     chunk_table_finish(&run->by_id);
     chunk_table_finish(&run->awaited);
     chunk_table_finish(&run->states);
+    chunk_table_finish(&run->changed);
     for (size_t i = 1; i < run->live_count; i++) {
         free(run->lives[i].arguments);
         free(run->lives[i].uses);

@@ -138,7 +138,10 @@ struct live {
         cl_event event;
         void *shared;
     } handle;
-    const char *why; // it is not, or does not hold, what was recorded
+    const char *why;   // it is not, or does not hold, what was recorded
+    const char *doubt; // of memory: the host may have changed something that its content comes from
+    const char *held;  // of memory: the host can reach it at any time, and so this doubt never ends
+    size_t maps;       // of memory: that may be written through and have not ended
     uint64_t id;
     size_t
         parent; // of a queue, of memory, of a program: its context; of a kernel: its program. Index into lives
@@ -163,6 +166,7 @@ struct live {
     void *mapped;             // of a mapping
     struct execute_rows rows; // of a mapping: as it lies there
     size_t memory;            // of a mapping. Index into lives
+    bool writes;              // a mapping: the host may write through it
     bool released;
 };
 
@@ -207,6 +211,7 @@ struct run {
     size_t live_count, live_capacity;
     struct chunk_table awaited; // ids of events that somebody waits for
     struct chunk_table states;  // of VERIFY ids: record + 1 of the STATE
+    struct chunk_table changed; // ids of transfers whose memory the host changed while they were on their way
     struct mapped {             // recorded devices
         uint64_t id;
         size_t device;
@@ -291,6 +296,11 @@ void image_region(const struct live *image, size_t region[RECORDING_DIMENSIONS])
 // NULL when it is there and holds what was recorded, or can be compared with it.
 const char *memory_why(struct run *run, struct live *memory);
 void memory_written(struct run *run, struct live *memory, tsmith_element element, const char *why);
+// Why what it holds may be something else than in the recording though everything was replayed: the host may have written it,
+// or what it was computed from, in a way that is not recorded. Spreads as `why` does, but results are compared all the same:
+// only a difference is doubtful. NULL: there is no such reason.
+const char *memory_doubt(struct run *run, struct live *memory);
+void memory_doubted(struct run *run, struct live *memory, const char *doubt); // NULL is fine
 // So much of it got a content that is known: all of it ends whatever it depended on before.
 void memory_overwritten(struct run *run, struct live *memory, uint64_t offset, uint64_t size, cl_int status);
 // A command of this queue is about to use it: the command waits for a copy that is on its way. False: no memory.

@@ -108,16 +108,34 @@ size_t record_sizes(const struct recording_record *record, enum recording_key ke
     return count;
 }
 
+// Of any memory that it reads, by its arguments or by pointers.
+static const char *kernel_doubt(struct run *run, const struct live *kernel) {
+    const char *doubt = NULL;
+    for (size_t i = 0; i < kernel->argument_count && !doubt; i++) {
+        struct live *target = kernel->arguments[i].target ? &run->lives[kernel->arguments[i].target] : NULL;
+        if (target && live_is_memory(target))
+            doubt = memory_doubt(run, target);
+    }
+    for (size_t i = 0; i < kernel->use_count && !doubt; i++)
+        doubt = memory_doubt(run, &run->lives[kernel->uses[i]]);
+    return doubt;
+}
+
 // What it writes holds what it computed, or nothing that is known.
 static void kernel_written(struct run *run, struct live *kernel, const char *why) {
+    const char *doubt = kernel_doubt(run, kernel);
     for (size_t i = 0; i < kernel->argument_count; i++) {
         const struct live_argument *argument = &kernel->arguments[i];
         struct live *target = argument->target ? &run->lives[argument->target] : NULL;
-        if (!argument->constant && target && live_is_memory(target))
-            memory_written(run, target, argument->element, why);
+        if (argument->constant || !target || !live_is_memory(target))
+            continue;
+        memory_written(run, target, argument->element, why);
+        memory_doubted(run, target, doubt);
     }
-    for (size_t i = 0; i < kernel->use_count; i++)
+    for (size_t i = 0; i < kernel->use_count; i++) {
         memory_written(run, &run->lives[kernel->uses[i]], 0, why);
+        memory_doubted(run, &run->lives[kernel->uses[i]], doubt);
+    }
 }
 
 static void run_kernel(struct run *run, struct command *command) {

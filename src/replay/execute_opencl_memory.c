@@ -90,6 +90,10 @@ void execute_image(struct run *run, struct live *live, const struct recording_re
     live->size = recording_value(record, RECORDING_KEY_SIZE);
     live->parent = live_index(run, context);
     live->within = live_index(run, parent);
+    if (recording_value(record, RECORDING_KEY_FLAGS) & CL_MEM_USE_HOST_PTR)
+        live->held =
+            "it lies in memory of the program's (CL_MEM_USE_HOST_PTR), which may have written it without "
+            "mapping it";
     if (!recording_get_list(record, RECORDING_KEY_LIST, live->words, RECORDING_IMAGE_WORDS, &count) ||
         count != RECORDING_IMAGE_WORDS || !context || !is_size_of(live, live->size) ||
         (within && (!parent || !parent->handle.buffer || parent->type == RECORDING_SHARED))) {
@@ -136,6 +140,10 @@ void execute_shared(struct run *run, struct live *live, const struct recording_r
         run->cl->clEnqueueSVMMemcpy && run->cl->clEnqueueSVMMemFill && run->cl->clEnqueueSVMMap &&
         run->cl->clEnqueueSVMUnmap)
         live->handle.shared = run->cl->clSVMAlloc(context->handle.context, flags, live->size, 0);
+    live->held =
+        (flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)
+            ? "it is fine-grained shared memory: the program may have written it while a kernel used it"
+            : "it is shared memory: the program may have written it without mapping it";
     if (live->handle.shared)
         run->shared_count++;
     else
@@ -154,8 +162,11 @@ void result_missing(struct run *run, const struct live *memory, const char *why)
 
 struct execute_result result_of(struct run *run, struct live *memory) {
     const struct live *root = live_root(run, memory);
-    return (struct execute_result){
-        .record = run->at, .buffer = root->id, .writer = root->writer, .element = root->element};
+    return (struct execute_result){.record = run->at,
+                                   .doubt = memory_doubt(run, memory),
+                                   .buffer = root->id,
+                                   .writer = root->writer,
+                                   .element = root->element};
 }
 
 void result_bring(struct run *run, struct execute_result *result, uint8_t *bytes, size_t size,
@@ -176,6 +187,20 @@ const char *memory_why(struct run *run, struct live *memory) {
     return !memory->handle.any || memory->released ? "its memory was released before" : NULL;
 }
 
+static const char mapped[] =
+    "the program had it mapped for writing: what it wrote there before an unmap is not recorded";
+
+const char *memory_doubt(struct run *run, struct live *memory) {
+    const struct live *root = memory ? live_root(run, memory) : NULL;
+    return !root ? NULL : root->doubt ? root->doubt : root->maps ? mapped : root->held;
+}
+
+void memory_doubted(struct run *run, struct live *memory, const char *doubt) {
+    struct live *root = memory ? live_root(run, memory) : NULL;
+    if (root && doubt && !root->doubt)
+        root->doubt = doubt;
+}
+
 void memory_written(struct run *run, struct live *memory, tsmith_element element, const char *why) {
     if (!memory)
         return;
@@ -191,7 +216,7 @@ void memory_overwritten(struct run *run, struct live *memory, uint64_t offset, u
     struct live *root = memory ? live_root(run, memory) : NULL;
     if (root && root == memory && status == CL_SUCCESS && offset == 0 && size == root->size &&
         root->handle.any)
-        root->why = NULL;
+        root->why = root->doubt = NULL;
 }
 
 static bool is_user(const struct live *memory, size_t queue) {
@@ -482,6 +507,7 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
     else if (state && transfer.size != memory->size)
         why = "what it held is damaged in the recording";
     memory->why = why;
+    memory->doubt = NULL; // what it holds is what was found in it
     if (why) {
         free(transfer.bytes);
         return TSMITH_OK;

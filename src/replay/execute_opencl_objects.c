@@ -116,6 +116,10 @@ static void make_buffer(struct run *run, struct live *live, const struct recordi
     size_t size = 0;
     live->size = recording_value(record, RECORDING_KEY_SIZE);
     live->parent = live_index(run, context);
+    if (recording_value(record, RECORDING_KEY_FLAGS) & CL_MEM_USE_HOST_PTR)
+        live->held =
+            "it lies in memory of the program's (CL_MEM_USE_HOST_PTR), which may have written it without "
+            "mapping it";
     if (!context || !live->size || live->size > context_memory_most(run, context)) {
         live->why = context ? "it is too large for this device" : "its context could not be made";
         return;

@@ -47,6 +47,7 @@ static tsmith_status make_objects(struct run *run) {
         case RECORDING_STATE:
         case RECORDING_RELEASE:
         case RECORDING_END:
+        case RECORDING_CHANGED:
             break;
         default:
             status = execute_object(run, record);

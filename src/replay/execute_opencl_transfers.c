@@ -158,6 +158,11 @@ tsmith_status execute_write(struct run *run, struct command *command) {
         memory_overwritten(run, place.memory, 0, transfer.size, command->status);
     memory_written(run, place.memory, TSMITH_ELEMENT_U8,
                    command->status ? "what was written into it could not be written again" : NULL);
+    if (chunk_table_find(&run->changed,
+                         chunk_key_of(recording_value(command->record, RECORDING_KEY_TRANSFER))))
+        memory_doubted(run, place.memory,
+                       "the program changed its memory while a write of it was on its way: which of the two "
+                       "the device got is not known");
     share_event(run, command, transfer.done);
     return follow(run, command, &transfer);
 }
@@ -262,6 +267,7 @@ void execute_copy(struct run *run, struct command *command) {
     }
     memory_written(run, to.memory, from.memory ? live_root(run, from.memory)->element : TSMITH_ELEMENT_U8,
                    why);
+    memory_doubted(run, to.memory, memory_doubt(run, from.memory));
 }
 
 static cl_int fill(struct run *run, struct command *command, const struct place *place,
@@ -354,13 +360,15 @@ static void *map(struct run *run, struct command *command, const struct place *p
 }
 
 // Hands over what a map shows.
-static tsmith_status bring_map(struct run *run, struct live *memory, const struct live *mapping) {
+static tsmith_status bring_map(struct run *run, struct live *memory, const struct live *mapping,
+                               const char *doubt) {
     const size_t size = bytes_of(&mapping->rows);
     uint8_t *packed = malloc(size ? size : 1);
     if (!packed)
         return run_no_memory(run);
     move_rows(&mapping->rows, mapping->mapped, packed, false);
     struct execute_result result = result_of(run, memory);
+    result.doubt = doubt; // as it was before: what is shown is not written yet
     result_bring(run, &result, packed, size, memory->type == RECORDING_SHARED);
     free(packed);
     return TSMITH_OK;
@@ -389,7 +397,12 @@ tsmith_status execute_map(struct run *run, struct command *command) {
         return TSMITH_OK;
     }
     share_event(run, command, done);
+    const char *doubt = memory_doubt(run, place.memory);
+    const bool writes = recording_value(command->record, RECORDING_KEY_FLAGS) &
+                        (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION);
+    live_root(run, place.memory)->maps += writes;
     mapping->mapped = at;
+    mapping->writes = writes;
     mapping->rows = rows;
     mapping->memory = live_index(run, place.memory);
     mapping->handle.event = done;
@@ -399,7 +412,7 @@ tsmith_status execute_map(struct run *run, struct command *command) {
     if (brings && why)
         result_missing(run, place.memory, why);
     else if (brings)
-        return bring_map(run, place.memory, mapping);
+        return bring_map(run, place.memory, mapping, doubt);
     return TSMITH_OK;
 }
 
@@ -465,6 +478,8 @@ tsmith_status execute_unmap(struct run *run, struct command *command) {
             : run->cl->clEnqueueUnmapMemObject(command->queue, memory->handle.buffer, mapping->mapped,
                                                command->wait_count, command->waits, command->event);
     mapping->mapped = NULL;
+    if (mapping->writes && live_root(run, memory)->maps)
+        live_root(run, memory)->maps--;
     return TSMITH_OK;
 }
 

@@ -425,6 +425,24 @@ static void make_end(struct plan_builder *builder) {
                         PLAN_READS);
 }
 
+static bool was_read_into(const struct plan_builder *builder, uint64_t from, uint64_t to) {
+    for (size_t i = 0; i < builder->read_count; i++)
+        if (builder->reads[i].from < to && from < builder->reads[i].to)
+            return true;
+    return false;
+}
+
+// The host changed what a write was taking. Where a read into the same memory was on its way too, it may have been that one.
+static void make_changed(struct plan_builder *builder, const struct recording_record *record) {
+    const uint64_t from = recording_value(record, RECORDING_KEY_HOST),
+                   size = recording_value(record, RECORDING_KEY_SIZE);
+    if (!builder->memory || !from || !size || from > UINT64_MAX - size ||
+        was_read_into(builder, from, from + size) || !add_node(builder, PLAN_HOST, 0))
+        return;
+    add_edge(builder, builder->host);
+    plan_add_access(builder, builder->memory - 1, from, from + size, PLAN_WRITES);
+}
+
 static void note_uses(struct plan_builder *builder, const struct recording_record *record) {
     const struct plan_object *kernel =
         find_type(builder, recording_value(record, RECORDING_KEY_KERNEL), RECORDING_KERNEL);
@@ -480,6 +498,9 @@ static void take_record(struct plan_builder *builder, const struct recording_rec
         break;
     case RECORDING_USER_STATUS:
         set_user_event(builder, record);
+        break;
+    case RECORDING_CHANGED:
+        make_changed(builder, record);
         break;
     case RECORDING_END:
         make_end(builder);

@@ -33,7 +33,8 @@
 
 enum plan_kind { PLAN_COMMAND, PLAN_HOST, PLAN_USER_EVENT };
 // ASSUMED: a kernel may use other bytes of it, or less. PARTLY: not all of it is written for certain.
-enum { PLAN_READS = 1, PLAN_WRITES = 2, PLAN_ASSUMED = 4, PLAN_PARTLY = 8 };
+// ATOMIC: by atomic functions only.
+enum { PLAN_READS = 1, PLAN_WRITES = 2, PLAN_ASSUMED = 4, PLAN_PARTLY = 8, PLAN_ATOMIC = 16 };
 enum plan_memory_kind { PLAN_BUFFER, PLAN_HOST_MEMORY, PLAN_MAPPING };
 
 struct plan_access {
@@ -235,6 +236,8 @@ struct plan_use {
     // `first` up to `end`. 0: any.
     uint8_t element;
     bool of_item;
+    uint8_t plus; // of_item: the argument + 1 whose value is added to the number; 0: none
+    bool atomic;  // by atomic functions and in no other way
     uint64_t first, end;
 };
 

@@ -217,8 +217,25 @@ static bool starts_nothing(const struct recording_record *record) {
     return empty;
 }
 
+// The value of an argument that is a number; false where there is none, or it is negative.
+static bool get_value(const struct plan_builder *builder, const struct plan_kernel *kernel, size_t index,
+                      uint64_t *out) {
+    const uint8_t *bytes;
+    size_t length;
+    *out = 0;
+    if (index >= kernel->count || !kernel->arguments[index])
+        return false;
+    const struct recording_record *argument = &builder->plan->process->records[kernel->arguments[index] - 1];
+    if (recording_value(argument, RECORDING_KEY_FORM) != RECORDING_ARGUMENT_VALUE ||
+        !recording_get_bytes(argument, RECORDING_KEY_DATA, &bytes, &length) || (length != 4 && length != 8))
+        return false;
+    memcpy(out, bytes, length);
+    return *out >> (length * 8 - 1) == 0;
+}
+
 static void add_elements(struct plan_builder *builder, const struct plan_object *buffer,
-                         const struct plan_use *use, const struct recording_record *launch, uint32_t flags) {
+                         const struct plan_use *use, const struct recording_record *launch, uint32_t flags,
+                         uint64_t plus) {
     uint64_t global[RECORDING_DIMENSIONS] = {0}, offset[RECORDING_DIMENSIONS] = {0};
     size_t count;
     add_part(builder, buffer, multiply(use->first, use->element),
@@ -226,12 +243,13 @@ static void add_elements(struct plan_builder *builder, const struct plan_object 
     if (use->of_item &&
         recording_get_list(launch, RECORDING_KEY_GLOBAL, global, RECORDING_DIMENSIONS, &count) &&
         recording_get_list(launch, RECORDING_KEY_GLOBAL_OFFSET, offset, RECORDING_DIMENSIONS, &count))
-        add_part(builder, buffer, multiply(offset[0], use->element), multiply(global[0], use->element),
-                 flags);
+        add_part(builder, buffer, multiply(add_up(offset[0], plus), use->element),
+                 multiply(global[0], use->element), flags);
 }
 
-static void add_argument(struct plan_builder *builder, const struct recording_record *argument,
-                         const struct plan_use *use, const struct recording_record *launch) {
+static void add_argument(struct plan_builder *builder, const struct plan_kernel *kernel,
+                         const struct recording_record *argument, const struct plan_use *use,
+                         const struct recording_record *launch) {
     const struct plan_object *buffer = find_memory(builder, argument, RECORDING_KEY_TARGET);
     const uint64_t form = recording_value(argument, RECORDING_KEY_FORM);
     if ((form != RECORDING_ARGUMENT_OBJECT && form != RECORDING_ARGUMENT_SHARED) || !buffer)
@@ -242,8 +260,11 @@ static void add_argument(struct plan_builder *builder, const struct recording_re
         uses &= (uint32_t)~PLAN_WRITES;
     if (buffer->flags & WRITE_ONLY)
         uses &= (uint32_t)~PLAN_READS;
-    if (use && use->element && buffer->type != RECORDING_IMAGE && form == RECORDING_ARGUMENT_OBJECT)
-        add_elements(builder, buffer, use, launch, uses | PLAN_PARTLY);
+    uint64_t plus = 0;
+    const bool known = use && (!use->plus || get_value(builder, kernel, use->plus - 1u, &plus));
+    uses |= use && use->atomic ? PLAN_ATOMIC : 0;
+    if (known && use->element && buffer->type != RECORDING_IMAGE && form == RECORDING_ARGUMENT_OBJECT)
+        add_elements(builder, buffer, use, launch, uses | PLAN_PARTLY, plus);
     else // which bytes of it a kernel uses, nobody says
         add_part(builder, buffer, 0, buffer->size, uses | PLAN_ASSUMED);
 }
@@ -255,7 +276,7 @@ static void add_kernel(struct plan_builder *builder, const struct recording_reco
     const struct plan_kernel *kernel = &builder->kernels[object->index];
     for (size_t i = 0; i < kernel->count; i++)
         if (kernel->arguments[i])
-            add_argument(builder, &builder->plan->process->records[kernel->arguments[i] - 1],
+            add_argument(builder, kernel, &builder->plan->process->records[kernel->arguments[i] - 1],
                          i < kernel->use_count ? &kernel->uses[i] : NULL, record);
     const uint8_t *ids;
     const struct recording_record *uses =

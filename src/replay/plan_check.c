@@ -33,6 +33,8 @@ struct stretch {
     uint64_t from, to;
     uint32_t writer;  // node + 1
     uint32_t readers; // index + 1 into check.readers
+    uint32_t
+        writers; // the same: that may have written it after `writer`, or before it, and may use other bytes of it
 };
 
 struct reader {
@@ -254,6 +256,65 @@ static void end_node(struct check *check, uint32_t node) {
     }
 }
 
+// ---- what is only possible
+
+// What all accesses of a node to these bytes have in common, and what any of them has.
+static uint32_t flags_of(const struct plan *plan, uint32_t node, uint32_t memory,
+                         const struct stretch *stretch, uint32_t *any) {
+    const struct plan_node *at = &plan->nodes[node];
+    uint32_t all = UINT32_MAX;
+    *any = 0;
+    for (uint32_t i = 0; i < at->access_count; i++) {
+        const struct plan_access *access = &plan->accesses[at->access_first + i];
+        if (access->memory != memory || access->from >= stretch->to || access->to <= stretch->from)
+            continue;
+        all &= access->flags;
+        *any |= access->flags;
+    }
+    return *any ? all : 0;
+}
+
+static bool entries_equal(const struct recording_record *a, const struct recording_record *b,
+                          enum recording_key key) {
+    const uint8_t *bytes[2];
+    size_t lengths[2] = {0, 0};
+    const bool there[2] = {recording_get_bytes(a, key, &bytes[0], &lengths[0]),
+                           recording_get_bytes(b, key, &bytes[1], &lengths[1])};
+    return there[0] == there[1] &&
+           (!there[0] || (lengths[0] == lengths[1] && memcmp(bytes[0], bytes[1], lengths[0]) == 0));
+}
+
+// Launches of one kernel, told apart by their numbers: they may well share the work on one buffer.
+static bool shares_work(const struct plan *plan, uint32_t first, uint32_t second) {
+    const struct plan_node *a = &plan->nodes[first], *b = &plan->nodes[second];
+    const struct recording_record *of[2] = {plan_record(plan, first), plan_record(plan, second)};
+    if (!a->arguments || !b->arguments || a->argument_count != b->argument_count ||
+        recording_value(of[0], RECORDING_KEY_KERNEL) != recording_value(of[1], RECORDING_KEY_KERNEL))
+        return false;
+    bool differs = !entries_equal(of[0], of[1], RECORDING_KEY_GLOBAL_OFFSET);
+    for (uint32_t i = 0; i < a->argument_count && !differs; i++) {
+        const uint32_t set[2] = {plan->arguments[a->arguments - 1 + i],
+                                 plan->arguments[b->arguments - 1 + i]};
+        if (!set[0] || !set[1] || set[0] == set[1])
+            continue;
+        const struct recording_record *values[2] = {&plan->process->records[set[0] - 1],
+                                                    &plan->process->records[set[1] - 1]};
+        differs = recording_value(values[0], RECORDING_KEY_FORM) == RECORDING_ARGUMENT_VALUE &&
+                  !entries_equal(values[0], values[1], RECORDING_KEY_DATA);
+    }
+    return differs;
+}
+
+// Whether the two may be no conflict: atomics meet, or nobody knows that they use the same bytes.
+static bool is_possible(const struct plan *plan, uint32_t first, uint32_t second, uint32_t memory,
+                        const struct stretch *stretch) {
+    uint32_t any[2];
+    const uint32_t all[2] = {flags_of(plan, first, memory, stretch, &any[0]),
+                             flags_of(plan, second, memory, stretch, &any[1])};
+    return (all[0] & all[1] & PLAN_ATOMIC) ||
+           (any[0] & any[1] & PLAN_ASSUMED && shares_work(plan, first, second));
+}
+
 // ---- findings
 
 static uint64_t site(const struct plan *plan, uint32_t node) {
@@ -269,6 +330,7 @@ static void find_hazard(struct check *check, uint32_t first, const struct plan_a
     struct plan *plan = check->plan;
     void *hazards = plan->hazards;
     const struct chunk_hash key = {site(plan, first) * 31 + kind, site(plan, check->node)};
+    const bool possible = is_possible(plan, first, check->node, access->memory, stretch);
     const uint64_t known = chunk_table_find(&check->known, key);
     if (known) {
         struct plan_hazard *hazard = &plan->hazards[known - 1];
@@ -278,6 +340,15 @@ static void find_hazard(struct check *check, uint32_t first, const struct plan_a
         hazard->count += hazard->last[0] != first || hazard->last[1] != check->node;
         hazard->last[0] = first;
         hazard->last[1] = check->node;
+        if (hazard->possible && !possible) { // this one is none of those
+            hazard->first =
+                plan->nodes[first].record <= plan->nodes[check->node].record ? first : check->node;
+            hazard->second = hazard->first == first ? check->node : first;
+            hazard->memory = access->memory;
+            hazard->from = stretch->from;
+            hazard->to = stretch->to;
+            hazard->possible = false;
+        }
         return;
     }
     if (plan->hazard_count == HAZARDS_MOST) {
@@ -297,7 +368,8 @@ static void find_hazard(struct check *check, uint32_t first, const struct plan_a
                                                                .from = stretch->from,
                                                                .to = stretch->to,
                                                                .last = {first, check->node},
-                                                               .count = 1};
+                                                               .count = 1,
+                                                               .possible = possible};
 }
 
 static void add_need(struct check *check, uint32_t node, bool content) {
@@ -376,23 +448,32 @@ static uint32_t add_reader(struct check *check, uint32_t node, uint32_t next) {
     return index;
 }
 
-static void drop_readers(struct check *check, struct stretch *stretch) {
-    while (stretch->readers) {
-        const uint32_t index = stretch->readers;
-        stretch->readers = check->readers[index - 1].next;
+static void drop_list(struct check *check, uint32_t *list) {
+    while (*list) {
+        const uint32_t index = *list;
+        *list = check->readers[index - 1].next;
         check->readers[index - 1].next = check->free_reader;
         check->free_reader = index;
     }
 }
 
+static void drop_readers(struct check *check, struct stretch *stretch) {
+    drop_list(check, &stretch->readers);
+}
+
+static uint32_t copy_list(struct check *check, uint32_t list) {
+    uint32_t copy = 0;
+    for (uint32_t i = list; i; i = check->readers[i - 1].next)
+        copy = add_reader(check, check->readers[i - 1].node, copy), check->work++;
+    return copy;
+}
+
 // Makes the stretch at `index` end at `at`, which lies within it.
 static bool split(struct check *check, struct history *history, size_t index, uint64_t at) {
     struct stretch tail = history->stretches[index];
-    uint32_t readers = 0;
-    for (uint32_t i = tail.readers; i; i = check->readers[i - 1].next)
-        readers = add_reader(check, check->readers[i - 1].node, readers), check->work++;
     tail.from = at;
-    tail.readers = readers;
+    tail.readers = copy_list(check, tail.readers);
+    tail.writers = copy_list(check, tail.writers);
     if (!insert(check, history, index + 1, tail))
         return false;
     history->stretches[index].to = at;
@@ -425,6 +506,11 @@ static void take_read(struct check *check, const struct plan_access *access, str
     if (stretch->writer)
         meet(check, stretch->writer - 1, access, stretch, TSMITH_HAZARD_READ_AFTER_WRITE,
              check->plan->memories[access->memory].kind != PLAN_HOST_MEMORY);
+    for (uint32_t i = stretch->writers; i; i = check->readers[i - 1].next) {
+        check->work++;
+        meet(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_READ_AFTER_WRITE,
+             check->plan->memories[access->memory].kind != PLAN_HOST_MEMORY);
+    }
     if (!(access->flags & PLAN_WRITES) &&
         (!stretch->readers || check->readers[stretch->readers - 1].node != check->node))
         stretch->readers = add_reader(check, check->node, stretch->readers);
@@ -434,6 +520,10 @@ static void take_write(struct check *check, const struct plan_access *access, st
     const bool partly = access->flags & (PLAN_ASSUMED | PLAN_PARTLY);
     if (stretch->writer && !(access->flags & PLAN_READS))
         meet(check, stretch->writer - 1, access, stretch, TSMITH_HAZARD_WRITE_AFTER_WRITE, partly);
+    for (uint32_t i = access->flags & PLAN_READS ? 0 : stretch->writers; i; i = check->readers[i - 1].next) {
+        check->work++;
+        meet(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_WRITE_AFTER_WRITE, partly);
+    }
     for (uint32_t i = stretch->readers; i; i = check->readers[i - 1].next) {
         check->work++;
         meet(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_WRITE_AFTER_READ, false);
@@ -441,12 +531,54 @@ static void take_write(struct check *check, const struct plan_access *access, st
     drop_readers(check, stretch);
 }
 
+// Those that wrote it and that this node and they do not know of each other, where that is no finding: what comes next must be
+// checked against them too.
+static uint32_t other_writers(struct check *check, const struct plan_access *access,
+                              const struct stretch *stretch) {
+    uint32_t others = 0;
+    const uint32_t writer = stretch->writer;
+    if (writer && writer - 1 != check->node && !is_before(check, writer - 1) &&
+        is_possible(check->plan, writer - 1, check->node, access->memory, stretch))
+        others = add_reader(check, writer - 1, others);
+    for (uint32_t i = stretch->writers; i; i = check->readers[i - 1].next) {
+        const uint32_t node = check->readers[i - 1].node;
+        check->work++;
+        if (node != check->node && !is_before(check, node) &&
+            is_possible(check->plan, node, check->node, access->memory, stretch))
+            others = add_reader(check, node, others);
+    }
+    return others;
+}
+
+// After a write: what its stretches hold now. One, but for those with other writers.
+static void settle_write(struct check *check, const struct plan_access *access, struct history *history,
+                         size_t first, size_t end) {
+    bool any = false;
+    for (size_t i = first; i < end; i++) {
+        struct stretch *stretch = &history->stretches[i];
+        const uint32_t others = stretch->writer ? other_writers(check, access, stretch) : 0;
+        drop_list(check, &stretch->writers);
+        stretch->writers = others;
+        stretch->writer = check->node + 1;
+        any |= others != 0;
+    }
+    if (any)
+        return;
+    history->stretches[first] =
+        (struct stretch){.from = access->from, .to = access->to, .writer = check->node + 1};
+    memmove(history->stretches + first + 1, history->stretches + end,
+            (history->count - end) * sizeof *history->stretches);
+    history->count -= end - first - 1;
+}
+
 static void take_access(struct check *check, const struct plan_access *access) {
     struct history *history = &check->histories[access->memory];
     size_t first, end;
     if (history->count >= STRETCHES_MOST) { // what was before is forgotten
-        for (size_t i = 0; i < history->count; i++)
+        for (size_t i = 0; i < history->count; i++) {
             drop_readers(check, &history->stretches[i]);
+            drop_list(check, &history->stretches[i].writers);
+        }
         history->count = 0;
         check->plan->unchecked++;
     }
@@ -459,14 +591,8 @@ static void take_access(struct check *check, const struct plan_access *access) {
         if (access->flags & PLAN_WRITES)
             take_write(check, access, &history->stretches[i]);
     }
-    if (!(access->flags & PLAN_WRITES))
-        return;
-    // One node wrote all of it.
-    history->stretches[first] =
-        (struct stretch){.from = access->from, .to = access->to, .writer = check->node + 1};
-    memmove(history->stretches + first + 1, history->stretches + end,
-            (history->count - end) * sizeof *history->stretches);
-    history->count -= end - first - 1;
+    if (access->flags & PLAN_WRITES)
+        settle_write(check, access, history, first, end);
 }
 
 // ---- all of it

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "replay/plan.h"
 
-enum { BOTH = PLAN_READS | PLAN_WRITES, TOKENS_MOST = 1 << 20, MACROS_MOST = 1024 };
+enum { BOTH = PLAN_READS | PLAN_WRITES, TOKENS_MOST = 1 << 20, MACROS_MOST = 1024, PARAMETERS_MOST = 64 };
 
 enum token_kind { TOKEN_WORD, TOKEN_NUMBER, TOKEN_SIGN };
 
@@ -30,6 +30,8 @@ struct source {
     struct macro macros[MACROS_MOST];
     size_t macro_count;
     bool unclear;
+    size_t parameters[PARAMETERS_MOST]; // tokens: names of those of the kernel; 0: it has none
+    size_t parameter_count;
 };
 
 // ---- words and signs
@@ -301,21 +303,94 @@ static bool is_type(const struct token *token) {
     return token->kind == TOKEN_WORD && !is(token, "return") && !is(token, "else") && !is(token, "case");
 }
 
-// A variable that is declared once, as the number of the work-item, and never changed.
-static bool is_item_variable(const struct source *source, const struct token *name, size_t begin,
-                             size_t end) {
-    size_t declared = 0;
-    if (is_macro(source, name))
+// The body of the kernel, and what is added to the number of the work-item: the parameter + 1, 0 where nothing is.
+struct body {
+    size_t begin, end;
+    uint8_t plus;
+};
+
+static bool is_in_macro(const struct source *source, const struct token *name) {
+    for (size_t i = 0; i < source->macro_count; i++)
+        if (mentions(source->macros[i].body, source->macros[i].body_length, name))
+            return true;
+    return false;
+}
+
+// Whether the word at this place is one that is only read there.
+static bool is_read(const struct source *source, size_t at) {
+    const struct token *token = &source->tokens[at], *next = token + 1, *before = token - 1;
+    return !is_type(before) && !token->hidden && use_by(next) == PLAN_READS && !is(before, "++") &&
+           !is(before, "--") && !(is_unary(source, at - 1) && (is(before, "*") || is(before, "&")));
+}
+
+// The parameter + 1 that this word is, where the kernel never changes it; 0: it is none.
+static uint8_t parameter_of(const struct source *source, const struct token *name, const struct body *body) {
+    uint8_t found = 0;
+    for (size_t i = 0; i < source->parameter_count; i++)
+        if (source->parameters[i] && same(&source->tokens[source->parameters[i]], name) &&
+            !is(&source->tokens[source->parameters[i]] - 1, "*"))
+            found = (uint8_t)(i + 1);
+    if (!found || is_macro(source, name) || is_in_macro(source, name))
+        return 0;
+    for (size_t i = body->begin + 1; i + 1 < body->end; i++)
+        if (source->tokens[i].kind == TOKEN_WORD && same(&source->tokens[i], name) && !is_read(source, i))
+            return 0;
+    return found;
+}
+
+static bool is_item_variable(const struct source *source, const struct token *name, struct body *body);
+
+// get_global_id(0), or with `variables` one that is it. The number of tokens; 0: it is not.
+static size_t item_length(const struct source *source, size_t at, size_t end, bool variables,
+                          struct body *body) {
+    if (is_item(source, at, end))
+        return 4;
+    return variables && at < end && source->tokens[at].kind == TOKEN_WORD &&
+                   is_item_variable(source, &source->tokens[at], body)
+               ? 1
+               : 0;
+}
+
+// The number of the work-item, or the sum of it and a parameter.
+static bool is_item_sum(const struct source *source, size_t from, size_t to, bool variables,
+                        struct body *body) {
+    const struct token *tokens = source->tokens;
+    struct body inner = *body;
+    inner.plus = 0;
+    size_t length = item_length(source, from, to, variables, &inner);
+    uint8_t plus = 0;
+    if (length && from + length + 2 == to && is(&tokens[from + length], "+"))
+        plus = parameter_of(source, &tokens[to - 1], body);
+    else if (!length && from + 2 < to && is(&tokens[from + 1], "+")) {
+        plus = parameter_of(source, &tokens[from], body);
+        length = item_length(source, from + 2, to, variables, &inner);
+        if (!length || from + 2 + length != to)
+            return false;
+    } else if (!length || from + length != to)
         return false;
-    for (size_t i = begin + 1; i + 1 < end; i++) {
+    else
+        plus = UINT8_MAX;
+    if (!plus || (plus != UINT8_MAX && inner.plus))
+        return false;
+    body->plus = plus != UINT8_MAX ? plus : inner.plus;
+    return true;
+}
+
+// A variable that is declared once, as the number of the work-item or such a sum, and never changed.
+static bool is_item_variable(const struct source *source, const struct token *name, struct body *body) {
+    size_t declared = 0;
+    if (is_macro(source, name) || is_in_macro(source, name))
+        return false;
+    for (size_t i = body->begin + 1; i + 1 < body->end; i++) {
         const struct token *token = &source->tokens[i], *next = token + 1, *before = token - 1;
-        if (token->kind != TOKEN_WORD || !same(token, name))
+        if (token->kind != TOKEN_WORD || !same(token, name) || is(before, ".") || is(before, "->"))
             continue;
-        if (is_type(before) && is(next, "=") && is_item(source, i + 2, end) && i + 6 < end &&
-            is(&source->tokens[i + 6], ";"))
+        size_t stop = i;
+        while (stop < body->end && !is(&source->tokens[stop], ";"))
+            stop++;
+        if (is_type(before) && is(next, "=") && is_item_sum(source, i + 2, stop, false, body))
             declared++;
-        else if (is_type(before) || token->hidden || use_by(next) != PLAN_READS || is(before, "++") ||
-                 is(before, "--") || (is_unary(source, i - 1) && (is(before, "*") || is(before, "&"))))
+        else if (!is_read(source, i))
             return false;
     }
     return declared == 1;
@@ -336,16 +411,18 @@ static bool get_number(const struct token *token, uint64_t *out) {
 // Adds the element that the pointer at `at` is used for; false when it is not known which.
 static bool add_element(const struct source *source, size_t at, size_t begin, size_t end,
                         struct plan_use *use) {
+    struct body body = {begin, end, 0};
     uint64_t number = 0;
     if (is(&source->tokens[at + 1], "[")) {
         const size_t from = at + 2, to = closing(source, at + 1, end);
         const struct token *index = &source->tokens[from];
         if (to >= end || is(&source->tokens[to + 1], "["))
             return false;
-        if ((to == from + 4 && is_item(source, from, to)) ||
-            (to == from + 1 && index->kind == TOKEN_WORD && is_item_variable(source, index, begin, end))) {
+        if (is_item_sum(source, from, to, true, &body)) {
+            const bool fits = !use->of_item || use->plus == body.plus;
             use->of_item = true;
-            return true;
+            use->plus = body.plus;
+            return fits;
         }
         if (to != from + 1 || index->kind != TOKEN_NUMBER || !get_number(index, &number))
             return false;
@@ -416,6 +493,33 @@ static void find_elements(const struct source *source, size_t from, size_t name,
 
 // ---- a parameter
 
+// The first argument of an atomic function: p, p + ..., &p[...].
+static bool is_atomic_at(const struct source *source, size_t at) {
+    const struct token *tokens = source->tokens;
+    const size_t open = is(&tokens[at - 1], "&") ? at - 2 : at - 1;
+    if (tokens[at].hidden || open < 1 || !is(&tokens[open], "(") || is_macro(source, &tokens[open - 1]))
+        return false;
+    const char *name = tokens[open - 1].at, *end = name + tokens[open - 1].length;
+    return (begins(name, end, "atomic_") || begins(name, end, "atom_")) &&
+           !is(&tokens[open - 1], "atomic_init");
+}
+
+// Whether a pointer is used, and every time by an atomic function.
+static bool is_atomic(const struct source *source, const struct token *name, size_t begin, size_t end) {
+    size_t count = 0;
+    if (is_in_macro(source, name))
+        return false;
+    for (size_t i = begin + 1; i < end; i++) {
+        const struct token *token = &source->tokens[i];
+        if (token->kind != TOKEN_WORD || !same(token, name) || is(token - 1, ".") || is(token - 1, "->"))
+            continue;
+        if (!is_atomic_at(source, i))
+            return false;
+        count++;
+    }
+    return count > 0;
+}
+
 static uint8_t uses_of(const struct source *source, const struct token *name, size_t begin, size_t end) {
     uint8_t uses = 0;
     for (size_t i = 0; i < source->macro_count; i++)
@@ -461,12 +565,30 @@ static bool is_constant(const struct source *source, size_t from, size_t name) {
     return constant;
 }
 
-static void find_uses(const struct source *source, const char *kernel, struct plan_use *uses, size_t count) {
+// Names of what stands between these parentheses.
+static void find_parameters(struct source *source, size_t open, size_t close) {
+    size_t name = 0;
+    source->parameter_count = 0;
+    for (size_t i = open + 1, depth = 0; i <= close && source->parameter_count < PARAMETERS_MOST; i++) {
+        const struct token *token = &source->tokens[i];
+        depth += is(token, "(") || is(token, "[");
+        if (depth == 0 && token->kind == TOKEN_WORD)
+            name = i;
+        if (depth == 0 && (is(token, ",") || i == close)) {
+            source->parameters[source->parameter_count++] = name;
+            name = 0;
+        }
+        depth -= depth && (is(token, ")") || is(token, "]"));
+    }
+}
+
+static void find_uses(struct source *source, const char *kernel, struct plan_use *uses, size_t count) {
     const size_t open = find_kernel(source, kernel), close = closing(source, open, source->count);
     size_t body = close + 1, index = 0, name = 0, from = open + 1;
     if (!open || body >= source->count || !is(&source->tokens[body], "{"))
         return;
     const size_t end = closing(source, body, source->count);
+    find_parameters(source, open, close);
     for (size_t i = open + 1, depth = 0; i <= close && index < count && end < source->count; i++) {
         const struct token *token = &source->tokens[i];
         depth += is(token, "(") || is(token, "[");
@@ -479,6 +601,8 @@ static void find_uses(const struct source *source, const char *kernel, struct pl
                 uses[index].how &= PLAN_READS;
             if (name)
                 find_elements(source, from, name, body, end, &uses[index]);
+            uses[index].atomic =
+                name && end < source->count && is_atomic(source, &source->tokens[name], body, end);
             index++;
             name = 0;
             from = i + 1;

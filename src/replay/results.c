@@ -230,6 +230,7 @@ void results_take(void *context, const struct execute_result *from) {
         result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
         result->reason = from->why;
     } else {
+        gathered->doubt = from->doubt;
         compare_result(replay, from, result, gathered);
     }
 }
@@ -270,14 +271,24 @@ void results_note(void *context, const char *text) {
     replay->notes[replay->note_count++] = copy;
 }
 
+// A difference that the host may have made is none of the replay's.
+static void judge_doubt(tsmith_replay_result *result, const struct gathered *gathered) {
+    if (result->verdict != TSMITH_VERDICT_DIVERGED || !gathered->doubt)
+        return;
+    result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
+    result->reason = gathered->doubt;
+}
+
 void results_judge(struct tsmith_replay *replay) {
     for (size_t i = 0; i < replay->count; i++) {
         tsmith_replay_result *result = &replay->results[i];
         const struct gathered *gathered = &replay->gathered[i];
         if (gathered->hashed && result->verdict != TSMITH_VERDICT_UNCOMPARABLE)
             judge_hashes(&replay->tolerance, result);
-        if (result->verdict == TSMITH_VERDICT_UNCOMPARABLE || !gathered->recorded)
+        if (result->verdict == TSMITH_VERDICT_UNCOMPARABLE || !gathered->recorded) {
+            judge_doubt(result, gathered);
             continue;
+        }
         result->varies = memcmp(gathered->least, gathered->most, gathered->size) != 0;
         if (!gathered->wide)
             result->verdict = TSMITH_VERDICT_WITHIN_TOLERANCE;
@@ -286,6 +297,7 @@ void results_judge(struct tsmith_replay *replay) {
             result->verdict = TSMITH_VERDICT_WITHIN_NOISE;
         else
             result->verdict = TSMITH_VERDICT_DIVERGED;
+        judge_doubt(result, gathered);
     }
 }
 

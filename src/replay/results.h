@@ -13,7 +13,8 @@ struct gathered {
     bool wide; // differed beyond tolerance in some replay
     uint8_t *recorded, *least, *most;
     size_t size;
-    bool hashed; // only a hash was recorded; that of the last replay:
+    const char *doubt; // why a difference may be no wrong result; NULL: no reason is known
+    bool hashed;       // only a hash was recorded; that of the last replay:
     struct chunk_hash hash;
 };
 

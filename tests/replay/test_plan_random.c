@@ -355,6 +355,27 @@ static void test_elements(void **state) {
         {"kernel void k(global int *a, int i) { a[i] = 1; }", {.element = 0}},
         {"kernel void k(global int *a) { size_t i = get_global_id(0); a[i + 1] = 1; }", {.element = 0}},
         {"kernel void k(global int *a) { size_t i = get_global_id(0); f(&i); a[i] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a, int n) { a[n + get_global_id(0)] = 1; }",
+         {.element = 4, .of_item = true, .plus = 2}},
+        {"kernel void k(global int *a, int m, uint n) { size_t i = get_global_id(0) + n; if (i < m) a[i] = "
+         "1; }",
+         {.element = 4, .of_item = true, .plus = 3}},
+        {"kernel void k(global int *a, int n) { int i = get_global_id(0); a[i + n] = a[n + i]; }",
+         {.element = 4, .of_item = true, .plus = 2}},
+        {"kernel void k(global int *a, int n) { n += 4; a[n + get_global_id(0)] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a, int n) { { int n = 4; a[n + get_global_id(0)] = 1; } }",
+         {.element = 0}},
+        {"kernel void k(global int *a, int n) { f(&n); a[n + get_global_id(0)] = 1; }", {.element = 0}},
+        {"#define GO n++\nkernel void k(global int *a, int n) { GO; a[n + get_global_id(0)] = 1; }",
+         {.element = 0}},
+        {"kernel void k(global int *a, int m, int n) { a[m + get_global_id(0)] = a[n + get_global_id(0)]; }",
+         {.element = 0}},
+        {"kernel void k(global int *a, int n) { a[n + get_global_id(0)] = a[get_global_id(0)]; }",
+         {.element = 0}},
+        {"kernel void k(global int *a, global int *n) { a[n + get_global_id(0)] = 1; }", {.element = 0}},
+        {"kernel void k(global int *a, int n) { size_t i = get_global_id(0) + n; a[i + n] = 1; }",
+         {.element = 0}},
+        {"kernel void k(global int *a, int n) { a[n * get_global_id(0)] = 1; }", {.element = 0}},
         {"kernel void k(global int *a) { a[0] = 1; f(a); }", {.element = 0}},
         {"kernel void k(global int *a) { f(&a[0]); }", {.element = 0}},
         {"kernel void k(global struct s *a) { a[0].x = 1; }", {.element = 0}},
@@ -369,14 +390,41 @@ static void test_elements(void **state) {
         struct plan_use use;
         plan_source_uses(cases[i].source, strlen(cases[i].source), "", "k", &use, 1);
         if (use.element != cases[i].use.element || use.of_item != cases[i].use.of_item ||
-            use.first != cases[i].use.first || use.end != cases[i].use.end)
+            use.plus != cases[i].use.plus || use.first != cases[i].use.first || use.end != cases[i].use.end)
             fail_msg("%s: %d %d %d %d", cases[i].source, use.element, use.of_item, (int)use.first,
                      (int)use.end);
     }
 }
 
+// Used by atomic functions, and in no other way.
+static void test_atomics(void **state) {
+    static const struct {
+        const char *source;
+        bool atomic;
+    } cases[] = {
+        {"kernel void k(global int *a) { atomic_inc(a); }", true},
+        {"kernel void k(global int *a) { atomic_add(&a[get_global_id(0) % 7], 2); atom_inc(a + 3); }", true},
+        {"kernel void k(global int *a) { atomic_inc(a); a[1] = 0; }", false},
+        {"kernel void k(global int *a) { int x = a[0]; atomic_inc(a); }", false},
+        {"kernel void k(global int *a) { f(a); }", false},
+        {"kernel void k(global int *a) { }", false},
+        {"kernel void k(global int *a, global int *b) { atomic_add(b, a[0]); }", false},
+        {"kernel void k(global int *a) { atomic_init(a, 3); }", false},
+        {"#define atomic_inc(p) (*(p))++\nkernel void k(global int *a) { atomic_inc(a); }", false},
+        {"#define GO a[0] = 1\nkernel void k(global int *a) { atomic_inc(a); GO; }", false},
+        {"kernel void k(global int *a) { global int *p = a; atomic_inc(a); }", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan_use use;
+        plan_source_uses(cases[i].source, strlen(cases[i].source), "", "k", &use, 1);
+        if (use.atomic != cases[i].atomic)
+            fail_msg("%s: %d", cases[i].source, use.atomic);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_source),
-                                       cmocka_unit_test(test_elements)};
+                                       cmocka_unit_test(test_elements), cmocka_unit_test(test_atomics)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
