@@ -121,6 +121,10 @@ char *build_options_move(const char *options, const char *folder, const char *ro
     struct words words = {0};
     add(&words, "", 0);
     while (build_option_next(&options, &option)) {
+        const bool searches = option.length >= 2 && memcmp(option.at, "-I", 2) == 0;
+        // Without a folder the next word would become it, and a quote in its name would end ours.
+        if (searches && (!option.folder || memchr(option.folder, '"', option.folder_length)))
+            continue;
         if (option.folder && build_path(folder, option.folder, option.folder_length, path)) {
             add_folder(&words, root, path);
             continue;
