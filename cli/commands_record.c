@@ -133,6 +133,11 @@ static const struct option profile_options[] = {
     {.name = "stacks",
      .doc =
          "Record the call stack of every call that enqueues a command, builds a program, allocates or waits"},
+    {.name = "stack-frames",
+     .argument = "N",
+     .doc = "With --stacks: record at most the N innermost frames of each call stack (8 to 16384; 1000 when "
+            "not given; a Python function counts as two); deeper stacks are marked as truncated and counted "
+            "(deep_stack)"},
     {.name = "capture",
      .argument = "RANGE",
      .optional = true,

@@ -107,6 +107,25 @@ static bool read_block_timeout(const struct invocation *invocation, double *out)
     return true;
 }
 
+static bool read_stack_frames(const struct invocation *invocation, tsmith_capture_options *options) {
+    const char *text = invocation_value(invocation, "stack-frames");
+    char *end = NULL;
+    if (!text)
+        return true;
+    const unsigned long frames = text[0] >= '0' && text[0] <= '9' ? strtoul(text, &end, 10) : 0;
+    if (!end || *end || frames < TSMITH_STACK_FRAMES_LEAST || frames > TSMITH_STACK_FRAMES_MOST) {
+        complain("--stack-frames: '%s' is not a number from %d to %d", text, TSMITH_STACK_FRAMES_LEAST,
+                 TSMITH_STACK_FRAMES_MOST);
+        return false;
+    }
+    if (!options->stacks) {
+        complain("--stack-frames needs --stacks");
+        return false;
+    }
+    options->stack_frames = (uint32_t)frames;
+    return true;
+}
+
 static bool read_options(const struct invocation *invocation, tsmith_capture_options *options,
                          struct apis *apis) {
     const char *buffer = invocation_value(invocation, "buffer");
@@ -126,6 +145,8 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");
+    if (!read_stack_frames(invocation, options))
+        return false;
     const char *range = invocation_value(invocation, "capture");
     options->recording = range && !*range ? "all" : range;
     options->recording_hashes_only = invocation_flag(invocation, "no-payload");
@@ -230,6 +251,31 @@ static void complain_of_times(const struct trace *trace) {
                  timed, all);
 }
 
+// What is not in the trace, in the words of the last line.
+static void add_missing(struct text *line, const struct summary *summary, uint64_t lost) {
+    const uint64_t stacks = trace_stacks_incomplete(&summary->trace);
+    if (lost)
+        text_add_count(line, lost);
+    if (lost && summary->trace.summary.lost[TSMITH_REASON_NO_TIMING])
+        text_add_cstr(line, lost == 1 ? " event lost or without times (tracesmith info says why)"
+                                      : " events lost or without times (tracesmith info says why)");
+    else
+        text_add_cstr(line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
+                                              : " events lost (tracesmith info says why)")
+                            : summary->result->unrecorded ? "not of every process"
+                            : summary->result->written && trace_uncounted_losses(&summary->trace)
+                                ? "something lost, it is not known how much (tracesmith info says why)"
+                            : !summary->result->written ? "not whole"
+                            : stacks                    ? "no event lost"
+                                                        : "nothing lost");
+    if (!stacks)
+        return;
+    text_add_cstr(line, ", ");
+    text_add_count(line, stacks);
+    text_add_cstr(line, stacks == 1 ? " call stack missing or incomplete (tracesmith info says why)"
+                                    : " call stacks missing or incomplete (tracesmith info says why)");
+}
+
 static void write_text(const struct summary *summary) {
     struct text line = {0};
     const tsmith_sbt_summary *file = &summary->trace.summary;
@@ -243,19 +289,7 @@ static void write_text(const struct summary *summary) {
         text_add_cstr(&line, " kernels, ");
         text_add_bytes(&line, (double)file->bytes);
         text_add_cstr(&line, ", ");
-        if (lost)
-            text_add_count(&line, lost);
-        if (lost && file->lost[TSMITH_REASON_NO_TIMING])
-            text_add_cstr(&line, lost == 1 ? " event lost or without times (tracesmith info says why)"
-                                           : " events lost or without times (tracesmith info says why)");
-        else
-            text_add_cstr(&line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
-                                                   : " events lost (tracesmith info says why)")
-                                 : summary->result->unrecorded ? "not of every process"
-                                 : summary->result->written && trace_uncounted_losses(&summary->trace)
-                                     ? "something lost, it is not known how much (tracesmith info says why)"
-                                 : summary->result->written ? "nothing lost"
-                                                            : "not whole");
+        add_missing(&line, summary, lost);
         complain("%s", text_cstr(&line));
         complain_of_times(&summary->trace);
     }

@@ -153,6 +153,13 @@ bool trace_timed(const struct trace *trace, uint64_t *timed, uint64_t *all) {
     return true;
 }
 
+uint64_t trace_stacks_incomplete(const struct trace *trace) {
+    uint64_t total = 0;
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
+        total += tsmith_reason_is_of_events((tsmith_reason)reason) ? 0 : trace->summary.lost[reason];
+    return total;
+}
+
 void losses_add(struct losses *losses, const tsmith_batch *batch) {
     tsmith_column kind;
     uint32_t count = tsmith_batch_count(batch);

@@ -53,6 +53,8 @@ void losses_add(struct losses *losses, const tsmith_batch *batch);
 void losses_complain(const struct losses *losses, const char *path);
 
 uint64_t trace_lost(const struct trace *trace);
+// Call stacks that are missing, or not whole, by the ledger.
+uint64_t trace_stacks_incomplete(const struct trace *trace);
 // Entries of the ledger that say that something was lost, and not how much.
 uint64_t trace_uncounted_losses(const struct trace *trace);
 // How many kernels and transfers there are, and how many of them have times. False when the file does not tell.

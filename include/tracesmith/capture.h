@@ -33,6 +33,8 @@ typedef enum tsmith_overflow {
 
 typedef struct tsmith_capture tsmith_capture;
 
+enum { TSMITH_STACK_FRAMES_LEAST = 8, TSMITH_STACK_FRAMES_DEFAULT = 1000, TSMITH_STACK_FRAMES_MOST = 16384 };
+
 typedef struct tsmith_capture_options {
     size_t size;         // sizeof(tsmith_capture_options)
     size_t buffer_bytes; // of the ring of each thread; 0: the default (at most 64 MiB, taken as needed)
@@ -62,6 +64,9 @@ typedef struct tsmith_capture_options {
     double
         block_timeout; // policy block: seconds that a thread waits for a collector that gives no sign of life; 0: 5;
                        // below 0: as long as the collector's process lives
+    uint32_t
+        stack_frames; // with `stacks`: the innermost frames that are recorded of each, TSMITH_STACK_FRAMES_LEAST to
+        // TSMITH_STACK_FRAMES_MOST (a Python function counts as two); 0: TSMITH_STACK_FRAMES_DEFAULT
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")

@@ -251,7 +251,8 @@ typedef enum tsmith_direction {
     X(STILL_RUNNING, 11, "still_running", "the process was still running when the recording ended")          \
     X(DISK_FULL, 12, "disk_full", "the trace could not be written any further")                              \
     X(UNMATCHED, 13, "unmatched", "a range was begun and not ended, or ended and not begun")                 \
-    X(NO_STACK, 14, "no_stack", "a call was recorded without its call stack: there was no room for it")      \
+    X(NO_STACK, 14, "no_stack",                                                                              \
+      "recorded without its call stack: there was no room for it, or it could not be read")                  \
     X(PARTIAL_STACK, 15, "partial_stack",                                                                    \
       "a call stack does not reach the outermost function: code that nothing describes, or another stack")   \
     X(THINNED, 16, "thinned", "passed over so that recording costs no more than was allowed")                \
@@ -260,14 +261,18 @@ typedef enum tsmith_direction {
     X(BLOCK_TIMEOUT, 18, "block_timeout",                                                                    \
       "under the policy block, the collector made no room within the time allowed")                          \
     X(FILES_DAMAGED, 19, "files_damaged",                                                                    \
-      "the shared files of a process were truncated or overwritten while it was recorded")
+      "the shared files of a process were truncated or overwritten while it was recorded")                   \
+    X(DEEP_STACK, 20, "deep_stack",                                                                          \
+      "a call stack has more frames than are recorded: its outermost ones are missing (--stack-frames)")     \
+    X(PYTHON_STACK, 21, "python_stack",                                                                      \
+      "a call stack lacks Python functions: of another interpreter of the process, or unreadable")
 
 typedef enum tsmith_reason {
     TSMITH_REASON_NONE = 0,
 #define TSMITH_REASON_ENUM(NAME, number, name, doc) TSMITH_REASON_##NAME = number,
     TSMITH_REASON_TABLE(TSMITH_REASON_ENUM)
 #undef TSMITH_REASON_ENUM
-        TSMITH_REASON_LIMIT = 20
+        TSMITH_REASON_LIMIT = 22
 } tsmith_reason;
 
 // One row of the field table (a dynamic field is described by the dictionary in the same form).

@@ -78,7 +78,7 @@ TSMITH_API tsmith_status tsmith_stack_names_create(const tsmith_dictionary *dict
                                                    tsmith_stack_names **out);
 TSMITH_API void tsmith_stack_names_destroy(tsmith_stack_names *names);
 
-// The functions of a stack, innermost first, of its innermost 4096 frames. Returns how many there are; at most `limit` are
+// The functions of a stack, innermost first, of its innermost 32768 frames. Returns how many there are; at most `limit` are
 // written. 0 for stack 0 and for one that is not there. Frames that were lost with what is outside of them are marked:
 // TSMITH_FRAME_TRUNCATED.
 TSMITH_API size_t tsmith_stack_lines(tsmith_stack_names *names, uint32_t stack, tsmith_stack_line *lines,

@@ -93,7 +93,7 @@ struct collect_stack {
     uint32_t id;
 };
 // Frames met last, by their words.
-enum { COLLECT_FRAMES = 4096, COLLECT_WORDS = 2048 };
+enum { COLLECT_FRAMES = 4096, COLLECT_WORDS = 32 << 10 };
 struct collect_frame {
     uint64_t word, epoch;
     uint32_t id; // 0: an empty place

@@ -76,9 +76,10 @@ struct layout_control {
     int64_t started;           // trace time
     int64_t started_realtime;  // CLOCK_REALTIME at that moment, for people
     char boot_id[40];
-    uint32_t stacks; // every call that puts something into a queue gets its call stack
     int64_t
         block_timeout; // policy block: ns of silence of the collector; INT64_MAX: as long as its process lives
+    // Every call that puts something into a queue gets its call stack, of at most so many frames; 0: none does.
+    uint32_t stacks;
     _Alignas(64) _Atomic uint32_t state;
     _Atomic uint32_t armed;
     _Atomic uint32_t generation;           // grows when a process has added a file

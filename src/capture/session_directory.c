@@ -103,8 +103,9 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     control->bytes = (uint32_t)bytes;
     control->overflow = (uint32_t)options->overflow;
     control->tick_is_tsc = clock_tick_is_tsc();
-    control->stacks = options->stacks != 0;
     control->block_timeout = block_timeout_of(options->block_timeout);
+    if (options->stacks)
+        control->stacks = options->stack_frames ? options->stack_frames : TSMITH_STACK_FRAMES_DEFAULT;
     choose_sizes(control, options->buffer_bytes);
     control->started = clock_trace_now();
     control->started_realtime = clock_now(CLOCK_REALTIME);

@@ -16,7 +16,13 @@
 #include "stack/python.h"
 #include "stack/stack_table.h"
 
-enum { WORDS_MAX = STACK_TABLE_FRAMES_MAX - 1, NESTED_MAX = 160, BACKOFF = 1024 }; // 1: the epoch
+enum {
+    WORDS_MAX = STACK_TABLE_FRAMES_MAX - 1, // 1: the epoch
+    WORDS_LEAST = 8,
+    OURS_MAX = 8, // frames of ours at the beginning, which are left out
+    NESTED_MAX = 160,
+    BACKOFF = 1024
+};
 
 // The number of a walk that comes again (unwind.h), where its code and its file are the same.
 struct kept {
@@ -27,14 +33,15 @@ struct kept {
 struct thread {
     struct thread *next; // of those that nobody has
     uint64_t busy;       // the stack pointer of the call whose stack is being taken; 0: none is
-    uint64_t words[STACK_TABLE_FRAMES_MAX];
     struct kept kept[UNWIND_MEMOS];
     struct unwind_thread unwind;
     struct python_thread python;
+    uint64_t words[STACK_TABLE_FRAMES_MAX + OURS_MAX]; // touched as far as a stack is deep
 };
 
 bool stacks_on;
 static struct channel *channel;
+static uint32_t words_max; // of a stack
 static struct thread *idle;
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
@@ -88,7 +95,7 @@ static bool make_ready(void) {
             goto fail;
         thread->busy = 0;
         memset(thread->kept, 0, sizeof thread->kept);
-        memset(&thread->python, 0, sizeof thread->python);
+        python_reset(&thread->python);
         if (!unwind_thread_init(&thread->unwind) || pthread_setspecific(key, thread)) {
             thread_end(thread);
             goto fail;
@@ -120,16 +127,28 @@ static uint32_t mark(uint64_t *words, const struct unwind_result *result) {
     return ours;
 }
 
-static uint32_t keep(uint64_t *words, uint32_t count, bool partial, bool guessed) {
+// Why a stack is not all that it should be: TSMITH_REASON_NONE, or what is counted for it.
+static tsmith_reason why_cut(const struct unwind_result *result) {
+    return result->end == UNWIND_OUTERMOST ? TSMITH_REASON_NONE
+           : result->end == UNWIND_FULL    ? TSMITH_REASON_DEEP_STACK
+                                           : TSMITH_REASON_PARTIAL_STACK;
+}
+
+// `cut`: outer frames are missing, for that reason.
+static uint32_t keep(uint64_t *words, uint32_t count, tsmith_reason cut, bool guessed) {
     uint64_t epoch = stacks_modules_epoch();
-    uint32_t flags = (partial ? STACK_PARTIAL : 0) | (guessed ? STACK_GUESSED : 0);
+    if (count > words_max) {
+        count = words_max;
+        cut = TSMITH_REASON_DEEP_STACK;
+    }
+    uint32_t flags = (cut ? STACK_PARTIAL : 0) | (guessed ? STACK_GUESSED : 0);
     if (epoch)
         words[count++] = STACKS_EPOCH | epoch;
     uint32_t stack = stacks_file_add(words, count, flags);
     if (!stack)
         channel_lose(channel, TSMITH_REASON_NO_STACK, 1);
-    else if (partial)
-        channel_lose(channel, TSMITH_REASON_PARTIAL_STACK, 1);
+    else if (cut)
+        channel_lose(channel, cut, 1);
     return stack;
 }
 
@@ -139,34 +158,39 @@ static __attribute__((noinline)) uint32_t take_nested(struct thread *thread,
     uint64_t words[NESTED_MAX + 1];
     struct unwind_result result = unwind_walk_full(&thread->unwind, registers, words, NESTED_MAX);
     uint32_t ours = mark(words, &result);
-    return keep(words + ours, result.count - ours, result.end != UNWIND_OUTERMOST,
-                result.exact < result.count);
+    return keep(words + ours, result.count - ours, why_cut(&result), result.exact < result.count);
 }
 
 // The walk, after a look at what was loaded if it met code that was not known. Not when a signal has struck: what it
 // interrupted may have the locks that this takes.
 static struct unwind_result walk(struct thread *thread, const struct unwind_registers *registers) {
+    const uint32_t room = words_max + OURS_MAX;
     struct unwind_result result;
     for (int i = 0; i < 3; i++) {
-        result = unwind_walk(&thread->unwind, registers, thread->words, WORDS_MAX);
+        result = unwind_walk(&thread->unwind, registers, thread->words, room);
         if (__builtin_expect(!result.stale, 1))
             return result;
-        struct unwind_result whole = unwind_walk_full(&thread->unwind, registers, thread->words, WORDS_MAX);
+        struct unwind_result whole = unwind_walk_full(&thread->unwind, registers, thread->words, room);
         if (whole.struck_count)
             return whole;
         stacks_refresh();
     }
-    return unwind_walk_full(&thread->unwind, registers, thread->words, WORDS_MAX);
+    return unwind_walk_full(&thread->unwind, registers, thread->words, room);
 }
 
 static uint32_t number(struct thread *thread, const struct unwind_result *result) {
     const struct python_intern intern = {.function = intern_text};
-    bool cut = false;
     uint32_t ours = mark(thread->words, result);
-    uint64_t *words = thread->words + ours;
-    uint32_t count =
-        python_merge(&thread->python, words, result->count - ours, WORDS_MAX - ours, &intern, &cut);
-    return keep(words, count, cut || result->end != UNWIND_OUTERMOST, result->exact < result->count);
+    const struct python_native native = {thread->words + ours, result->count - ours, words_max,
+                                         result->end == UNWIND_OUTERMOST};
+    struct python_missing missing;
+    uint32_t count = python_merge(&thread->python, &native, &intern, &missing);
+    tsmith_reason cut = missing.room     ? TSMITH_REASON_DEEP_STACK
+                        : missing.frames ? TSMITH_REASON_PARTIAL_STACK
+                                         : why_cut(result);
+    if (missing.functions)
+        channel_lose(channel, TSMITH_REASON_PYTHON_STACK, 1);
+    return keep(native.frames, count, cut, result->exact < result->count);
 }
 
 static uint32_t number_again(struct thread *thread, const struct unwind_result *result) {
@@ -216,6 +240,8 @@ bool stacks_start(struct channel *of) {
         return false;
     pthread_atfork(before_fork, after_fork, after_fork);
     channel = of;
+    words_max = of->control->stacks < WORDS_LEAST ? WORDS_LEAST : of->control->stacks;
+    words_max = words_max < WORDS_MAX ? words_max : WORDS_MAX;
     stacks_on = true;
     stacks_refresh();
     return true;

@@ -11,8 +11,9 @@
 // called in signal handlers, on alternate signal stacks, after fork, and on stacks that are not the thread's own (then
 // the path is partial). Frames of our own libraries, and of CUPTI, are left out; those of the API's loader stay.
 //
-// What cannot be kept is counted (channel_lose): NO_STACK when there is no stack, PARTIAL_STACK when it does not reach the
-// outermost frame.
+// What cannot be kept is counted (channel_lose): NO_STACK when there is no stack, DEEP_STACK when it has more frames than
+// the session wants, PARTIAL_STACK when it does not reach the outermost frame for another reason, PYTHON_STACK when
+// Python's functions are missing.
 //
 // The table is the file NAME.stacks of the session (layout.h), which outlives the process; it grows by segments. What its
 // program counters mean is in the channel's own table: an entry per module, before any stack that needs it.

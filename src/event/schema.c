@@ -41,7 +41,8 @@ NAMES_DEFINE(tsmith_reason_name, tsmith_reason, TSMITH_REASON_TABLE, NAMES_NAME,
 NAMES_DEFINE(tsmith_reason_doc, tsmith_reason, TSMITH_REASON_TABLE, NAMES_DOC, NULL)
 
 bool tsmith_reason_is_of_events(tsmith_reason reason) {
-    return reason != TSMITH_REASON_NO_STACK && reason != TSMITH_REASON_PARTIAL_STACK;
+    return reason != TSMITH_REASON_NO_STACK && reason != TSMITH_REASON_PARTIAL_STACK &&
+           reason != TSMITH_REASON_DEEP_STACK && reason != TSMITH_REASON_PYTHON_STACK;
 }
 
 NAMES_DEFINE(tsmith_track_kind_name, tsmith_track_kind, TSMITH_TRACK_KIND_TABLE, NAMES_NAME, NULL)

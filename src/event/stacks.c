@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 
-enum { FRAMES_MAX = 4096 }; // what records takes a quarter of it: a deeper stack was made to be one
+enum { FRAMES_MAX = 1 << 15 }; // twice what is recorded at most: a deeper stack was made to be one
 
 struct tsmith_stack_names {
     const tsmith_dictionary *dictionary;

@@ -14,7 +14,7 @@
 #include "tracesmith/batch.h"
 #include "tracesmith/stacks.h"
 
-enum { PATHS_NAME_SIZE = 8192, PATHS_DEPTH_MAX = 4096 };
+enum { PATHS_NAME_SIZE = 8192, PATHS_DEPTH_MAX = 1 << 15 };
 
 // What a name is of.
 enum paths_name {

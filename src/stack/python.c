@@ -13,12 +13,13 @@
 #include "stack/unwind_table.h"
 
 static const struct python_layout layouts[] = {
-#define LAYOUT(version, instruction, lines, group, thread, holder, back, code, at, entry, first, file, name, \
-               table, begin, ascii, wide)                                                                    \
+#define LAYOUT(version, instruction, lines, group, owner, thread, holder, back, code, at, entry, first,      \
+               file, name, table, begin, ascii, wide)                                                        \
     {.minor = (version),                                                                                     \
      .instruction_kind = PYTHON_##instruction,                                                               \
      .lines_kind = PYTHON_##lines,                                                                           \
      .group_kind = PYTHON_##group,                                                                           \
+     .thread_owner = (owner),                                                                                \
      .thread_frame = (thread),                                                                               \
      .holder_frame = (holder),                                                                               \
      .frame_back = (back),                                                                                   \
@@ -79,6 +80,8 @@ static bool find_in(void *library, struct python_interpreter *found) {
     found->loop_begin = (uint64_t)(uintptr_t)loop;
     found->loop_end = found->loop_begin + symbol->st_size;
     found->layout = layout_of(version());
+    if (found->layout && found->layout->thread_owner != PYTHON_NONE)
+        *(void **)&found->current = dlsym(library, "_PyThreadState_UncheckedGet");
     if (found->layout && info.dli_fname && info.dli_fname[0])
         (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // it stays, for we keep addresses in it
     return found->layout != NULL;
@@ -185,21 +188,17 @@ static bool end_group(struct python_thread *thread) {
     return true;
 }
 
-static void read_stack(struct python_thread *thread, const struct python_intern *intern, uint64_t state) {
+// Adds the frames of one thread state to what there is.
+static void read_chain(struct python_thread *thread, const struct python_intern *intern, uint64_t state) {
     const struct python_layout *layout = python.interpreter.layout;
-    thread->count = thread->groups = 0;
-    thread->cut = false;
-    for (uint64_t frame = innermost_frame(layout, state); frame;
+    for (uint64_t frame = innermost_frame(layout, state); frame && !thread->is_chain_cut;
          frame = python_word(frame + layout->frame_back)) {
         uint8_t group = python_byte(frame + layout->frame_group);
         bool is_shim = layout->group_kind == PYTHON_TO_SHIM && group == PYTHON_OWNER_C_STACK;
         bool added = is_shim || add_place(thread, intern, frame, python_word(frame + layout->frame_code));
         bool is_last = is_shim || layout->group_kind == PYTHON_ONE_EACH ||
                        (layout->group_kind == PYTHON_TO_ENTRY && group);
-        if (!added || (is_last && !end_group(thread))) {
-            thread->cut = true;
-            return;
-        }
+        thread->is_chain_cut = !added || (is_last && !end_group(thread));
     }
 }
 
@@ -234,15 +233,25 @@ static void append(struct merged *merged, const uint64_t *words, uint32_t count,
     merged->count += count;
 }
 
-static uint32_t merge(struct python_thread *thread, uint64_t *frames, uint32_t count, uint32_t capacity,
-                      bool *cut) {
-    const struct python_interpreter *interpreter = &python.interpreter;
-    uint32_t group = 0, from = 0, native_count = count < PYTHON_WORDS ? count : PYTHON_WORDS;
-    struct merged merged = {.frames = frames, .capacity = capacity};
-    memcpy(thread->native, frames, native_count * sizeof *frames);
+static bool is_loop(uint64_t frame) {
+    uint64_t pc = frame & ~PYTHON_TOP;
+    return pc > python.interpreter.loop_begin && pc <= python.interpreter.loop_end;
+}
+
+static uint32_t count_loops(const struct python_native *native) {
+    uint32_t loops = 0;
+    for (uint32_t i = 0; i < native->count; i++)
+        loops += is_loop(native->frames[i]);
+    return loops;
+}
+
+static uint32_t merge(struct python_thread *thread, const struct python_native *native,
+                      struct python_missing *missing) {
+    uint32_t group = 0, from = 0, native_count = native->count < PYTHON_WORDS ? native->count : PYTHON_WORDS;
+    struct merged merged = {.frames = native->frames, .capacity = native->capacity};
+    memcpy(thread->native, native->frames, native_count * sizeof *native->frames);
     for (uint32_t i = 0; i < native_count && !merged.cut; i++) {
-        uint64_t pc = thread->native[i] & ~PYTHON_TOP;
-        if (pc <= interpreter->loop_begin || pc > interpreter->loop_end || group == thread->groups) {
+        if (!is_loop(thread->native[i]) || group == thread->groups) {
             append(&merged, &thread->native[i], 1, 1);
             continue;
         }
@@ -251,23 +260,70 @@ static uint32_t merge(struct python_thread *thread, uint64_t *frames, uint32_t c
     }
     if (!merged.cut)
         append(&merged, thread->words + from, thread->count - from, 2);
-    *cut = merged.cut || thread->cut || native_count < count;
+    missing->room = merged.cut || native_count < native->count;
+    missing->frames = thread->is_chain_cut;
     return merged.count;
 }
 
-uint32_t python_merge(struct python_thread *thread, uint64_t *frames, uint32_t count, uint32_t capacity,
-                      const struct python_intern *intern, bool *cut) {
-    *cut = false;
+// The thread state that is current, if it is another one of this thread: up to 3.11 that of whoever holds the interpreter
+// lock, which may be another thread and gone by the time it is looked at, so the kernel is asked.
+static uint64_t inner_state(struct python_thread *thread, uint64_t state) {
+    uint64_t current = python.interpreter.current ? (uint64_t)(uintptr_t)python.interpreter.current() : 0;
+    if (!current || current == state || current == thread->stranger)
+        return 0;
+    if (python_check_is_own(&python.interpreter, current))
+        return current;
+    thread->stranger = current;
+    return 0;
+}
+
+// The chains of this thread. False: there may be a chain within them that is not known.
+static bool read_stack(struct python_thread *thread, const struct python_native *native,
+                       const struct python_intern *intern, uint64_t state, struct python_missing *missing) {
+    const uint32_t loops = count_loops(native);
+    thread->count = thread->groups = 0;
+    thread->is_chain_cut = false;
+    read_chain(thread, intern, state);
+    if (loops <= thread->groups && native->is_whole)
+        return true;
+    uint64_t inner = inner_state(thread, state);
+    if (inner) {
+        thread->count = thread->groups = 0;
+        read_chain(thread, intern, inner);
+        uint32_t count = thread->count, groups = thread->groups;
+        read_chain(thread, intern, state);
+        // More loops than both have run: what lies between the two chains is not known, nor where the outer one begins.
+        if (loops > thread->groups || !native->is_whole) {
+            thread->count = count;
+            thread->groups = groups;
+            missing->functions = true;
+            return true;
+        }
+    }
+    missing->functions = loops > thread->groups && !thread->is_chain_cut;
+    // Since 3.12 `state` is the one that was current last.
+    return !missing->functions || python.interpreter.layout->thread_owner == PYTHON_NONE;
+}
+
+void python_reset(struct python_thread *thread) {
+    memset(thread, 0, offsetof(struct python_thread, words));
+}
+
+uint32_t python_merge(struct python_thread *thread, const struct python_native *native,
+                      const struct python_intern *intern, struct python_missing *missing) {
+    uint32_t count = native->count;
+    *missing = (struct python_missing){0};
     if (!atomic_load_explicit(&python.found, memory_order_acquire) || thread->is_walking)
         return count;
     uint64_t state = (uint64_t)(uintptr_t)python.interpreter.this_thread();
-    if (!state || !is_trusted(state))
+    if (!state || !is_trusted(state)) {
+        missing->functions = count_loops(native) > 0;
         return count;
+    }
     thread->is_walking = true;
     atomic_signal_fence(memory_order_seq_cst);
-    read_stack(thread, intern, state);
-    if (thread->count)
-        count = merge(thread, frames, count, capacity, cut);
+    if (read_stack(thread, native, intern, state, missing) && thread->count)
+        count = merge(thread, native, missing);
     atomic_signal_fence(memory_order_seq_cst);
     thread->is_walking = false;
     return count;

@@ -9,6 +9,11 @@
 // read through the kernel, which answers with an error where a wrong layout would be a fault, and every object on it
 // must be of the type that it should be. Other interpreters (PyPy, debug builds with other objects) fail that, and their
 // stacks stay native.
+//
+// A thread that runs code of several interpreters (PEP 554, PEP 684) has a chain of frames in each. The innermost chain is
+// that of the thread state that is current, the one before that of the state that PyGILState_GetThisThreadState gives; of
+// further ones nothing is known. Each native frame of the interpreter's loop has run a group of Python frames, so that
+// more loops than groups tell that a chain is missing: then what is not certain stays native, and is counted.
 #ifndef STACK_PYTHON_H
 #define STACK_PYTHON_H
 
@@ -24,7 +29,7 @@
 #define PYTHON_WORD(word) ((word) >> 56)
 #define PYTHON_LINE(word) ((uint32_t)((word) >> 32 & 0xffffff))
 
-enum { PYTHON_PLACES = 256, PYTHON_TEXT_MAX = 1024, PYTHON_WORDS = 1024, PYTHON_GROUPS = 256 };
+enum { PYTHON_PLACES = 256, PYTHON_TEXT_MAX = 1024, PYTHON_WORDS = 1 << 14, PYTHON_GROUPS = 1 << 13 };
 
 // A place in a Python function that the thread has met.
 struct python_place {
@@ -33,16 +38,17 @@ struct python_place {
     uint64_t words[2];
 };
 
-// What a thread keeps between its stacks, and room to work in; its memory is the caller's, about 30 KiB, zeroed before the
-// first. A signal handler that interrupts its work gets a native stack.
+// What a thread keeps between its stacks, and room to work in; its memory is the caller's, about 280 KiB, which are touched
+// as far as a stack is deep; zeroed before the first. A signal handler that interrupts its work gets a native stack.
 struct python_thread {
     bool is_walking;
+    bool is_chain_cut;
+    uint64_t stranger; // a thread state that was seen to be of another thread
     struct python_place places[PYTHON_PLACES];
     uint64_t words[PYTHON_WORDS]; // the Python stack
     uint32_t count;
     uint16_t ends[PYTHON_GROUPS]; // in words: what one native frame of the interpreter's loop has run
     uint32_t groups;
-    bool cut;
     uint64_t native[PYTHON_WORDS];
 };
 
@@ -59,12 +65,29 @@ bool python_look(void);
 // Whether one was found: else python_merge leaves every stack as it is.
 bool python_found(void);
 
-// Puts the calling thread's Python functions into its native stack `frames` (innermost first, `count` of `capacity`): they take
+// For a thread that had another owner.
+void python_reset(struct python_thread *thread);
+
+// A native stack, innermost first, in memory for `capacity` words (and for `count`, if that is more).
+struct python_native {
+    uint64_t *frames;
+    uint32_t count, capacity;
+    bool is_whole; // it reaches the outermost frame
+};
+
+// What is not in a stack that was put together.
+struct python_missing {
+    bool room;      // outer frames: there was not room for all
+    bool frames;    // outer frames: one could not be read
+    bool functions; // of Python: frames of the interpreter's loop stand where they should be
+};
+
+// Puts the calling thread's Python functions into its native stack: they take
 // the place of the interpreter's frames that ran them; what the native walk did not reach comes after it. Returns the new
-// count. `cut`: there was not room for all, or a frame could not be read; the outer ones are missing. Without an interpreter,
-// or a Python stack: nothing is changed. No lock, allocation or system call but for the first stack of the process and what
+// count. Without an interpreter, or a Python stack: nothing is changed. No lock or allocation; no system call but for the
+// first stack of the process, one where frames of another interpreter may be (CPython up to 3.11), and what
 // `intern` does at places met for the first time.
-uint32_t python_merge(struct python_thread *thread, uint64_t *frames, uint32_t count, uint32_t capacity,
-                      const struct python_intern *intern, bool *cut);
+uint32_t python_merge(struct python_thread *thread, const struct python_native *native,
+                      const struct python_intern *intern, struct python_missing *missing);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stack/python_check.h"
 
-#include <stdbool.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -60,6 +60,12 @@ static bool is_frame(const struct python_interpreter *interpreter, uint64_t fram
         return false;
     return layout->instruction_kind != PYTHON_ADDRESS ||
            (instruction + 2 >= code + layout->code_begin && instruction % 2 == 0);
+}
+
+bool python_check_is_own(const struct python_interpreter *interpreter, uint64_t thread) {
+    uint64_t owner;
+    return read_word(thread + interpreter->layout->thread_owner, &owner) &&
+           owner == (uint64_t)(uintptr_t)pthread_self();
 }
 
 enum python_verdict python_check(const struct python_interpreter *interpreter, uint64_t thread) {

@@ -32,6 +32,7 @@ enum python_group {
 struct python_layout {
     uint8_t minor; // of 3.
     uint8_t instruction_kind, lines_kind, group_kind;
+    uint16_t thread_owner; // PyThreadState: pthread_self(); PYTHON_NONE: not needed
     uint16_t thread_frame; // PyThreadState: the innermost frame, or what holds it
     uint16_t holder_frame; // _PyCFrame: the innermost frame
     uint16_t frame_back, frame_code, frame_instruction;
@@ -50,14 +51,15 @@ enum {
     PYTHON_OWNER_C_STACK = 3
 };
 
-// X(minor, instruction, lines, group, thread_frame, holder_frame, frame_back, frame_code, frame_instruction, frame_group,
+// X(minor, instruction, lines, group, thread_owner, thread_frame, holder_frame, frame_back, frame_code, frame_instruction, frame_group,
 //   code_first_line, code_file, code_name, code_lines, code_begin, ascii_text, text)
 #define PYTHON_LAYOUTS(X)                                                                                    \
-    X(8, BYTE_INDEX, LNOTAB, ONE_EACH, 24, PYTHON_NONE, 24, 32, 104, 0, 40, 104, 112, 120, 0, 48, 72)        \
-    X(9, BYTE_INDEX, LNOTAB, ONE_EACH, 24, PYTHON_NONE, 24, 32, 104, 0, 40, 104, 112, 120, 0, 48, 72)        \
-    X(10, UNIT_INDEX, RANGES, ONE_EACH, 24, PYTHON_NONE, 24, 32, 96, 0, 40, 104, 112, 120, 0, 48, 72)        \
-    X(11, ADDRESS, LOCATIONS, TO_ENTRY, 56, 8, 48, 32, 56, 68, 72, 112, 128, 136, 184, 48, 72)               \
-    X(12, ADDRESS, LOCATIONS, TO_SHIM, 56, 0, 8, 0, 56, 70, 68, 112, 128, 136, 192, 40, 56)                  \
-    X(13, ADDRESS, LOCATIONS, TO_SHIM, 72, PYTHON_NONE, 8, 0, 56, 70, 68, 112, 128, 136, 200, 40, 56)
+    X(8, BYTE_INDEX, LNOTAB, ONE_EACH, 176, 24, PYTHON_NONE, 24, 32, 104, 0, 40, 104, 112, 120, 0, 48, 72)   \
+    X(9, BYTE_INDEX, LNOTAB, ONE_EACH, 176, 24, PYTHON_NONE, 24, 32, 104, 0, 40, 104, 112, 120, 0, 48, 72)   \
+    X(10, UNIT_INDEX, RANGES, ONE_EACH, 176, 24, PYTHON_NONE, 24, 32, 96, 0, 40, 104, 112, 120, 0, 48, 72)   \
+    X(11, ADDRESS, LOCATIONS, TO_ENTRY, 152, 56, 8, 48, 32, 56, 68, 72, 112, 128, 136, 184, 48, 72)          \
+    X(12, ADDRESS, LOCATIONS, TO_SHIM, PYTHON_NONE, 56, 0, 8, 0, 56, 70, 68, 112, 128, 136, 192, 40, 56)     \
+    X(13, ADDRESS, LOCATIONS, TO_SHIM, PYTHON_NONE, 72, PYTHON_NONE, 8, 0, 56, 70, 68, 112, 128, 136, 200,   \
+      40, 56)
 
 #endif

@@ -15,7 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STACK_TABLE_FRAMES_MAX = 1024, STACK_TABLE_BYTES_MIN = 64 * 1024, STACK_TABLE_BYTES_MAX = 128 << 20 };
+enum {
+    STACK_TABLE_FRAMES_MAX = (16 << 10) + 1,
+    STACK_TABLE_BYTES_MIN = 64 * 1024,
+    STACK_TABLE_BYTES_MAX = 128 << 20
+};
 
 // How far a stack can be trusted, for those who only see the table.
 enum {

@@ -14,6 +14,12 @@
 
 #include "stack/python_layout.h"
 
+#if PY_VERSION_HEX >= 0x030c0000
+#define THREAD_OWNER PYTHON_NONE
+#else
+#define THREAD_OWNER offsetof(PyThreadState, thread_id)
+#endif
+
 #if PY_VERSION_HEX >= 0x030d0000
 #define THREAD_FRAME offsetof(PyThreadState, current_frame)
 #define HOLDER_FRAME PYTHON_NONE
@@ -72,9 +78,11 @@ static void same(const char *what, size_t ours, size_t theirs) {
     }
 }
 
-static void compare(size_t thread_frame, size_t holder_frame, size_t frame_back, size_t frame_code,
-                    size_t frame_instruction, size_t frame_group, size_t code_first_line, size_t code_file,
-                    size_t code_name, size_t code_lines, size_t code_begin, size_t ascii_text, size_t text) {
+static void compare(size_t thread_owner, size_t thread_frame, size_t holder_frame, size_t frame_back,
+                    size_t frame_code, size_t frame_instruction, size_t frame_group, size_t code_first_line,
+                    size_t code_file, size_t code_name, size_t code_lines, size_t code_begin,
+                    size_t ascii_text, size_t text) {
+    same("thread_owner", thread_owner, THREAD_OWNER);
     same("thread_frame", thread_frame, THREAD_FRAME);
     same("holder_frame", holder_frame, HOLDER_FRAME);
     same("frame_back", frame_back, FRAME_BACK);

@@ -28,6 +28,14 @@ static uint32_t intern(void *context, const char *bytes, size_t length) {
 int probe_look(void);
 unsigned long probe_interned(void);
 int probe_stack(char *out, size_t size);
+int probe_missing(void);
+
+static __thread bool lacks;
+
+// Whether Python functions were missing on the thread's last stack.
+int probe_missing(void) {
+    return lacks;
+}
 
 int probe_look(void) {
     return python_look() && unwind_table_refresh(NULL);
@@ -43,13 +51,14 @@ __attribute__((noinline)) int probe_stack(char *out, size_t size) {
     static __thread struct python_thread python;
     uint64_t frames[FRAMES_MAX];
     struct unwind_registers registers;
-    bool cut;
+    struct python_missing missing;
     if (!native.high && !unwind_thread_init(&native))
         return 0;
     unwind_capture(&registers);
-    uint32_t count = unwind_walk(&native, &registers, frames, FRAMES_MAX).count;
-    count =
-        python_merge(&python, frames, count, FRAMES_MAX, &(struct python_intern){.function = intern}, &cut);
+    struct unwind_result result = unwind_walk(&native, &registers, frames, FRAMES_MAX);
+    const struct python_native whole = {frames, result.count, FRAMES_MAX, result.end == UNWIND_OUTERMOST};
+    uint32_t count = python_merge(&python, &whole, &(struct python_intern){.function = intern}, &missing);
+    lacks = missing.functions;
     size_t used = 0;
     int printed = 0;
     for (uint32_t i = 0; i < count && used < size; i++, printed++) {
@@ -63,5 +72,6 @@ __attribute__((noinline)) int probe_stack(char *out, size_t size) {
             used += (size_t)snprintf(out + used, size - used, "native %#lx\n", (unsigned long)word);
         }
     }
-    return cut ? -printed : printed;
+    // A native walk that is full is no loss where Python's own functions end before it does.
+    return missing.room || missing.frames ? -printed : printed;
 }

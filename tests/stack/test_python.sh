@@ -39,6 +39,15 @@ if platform.python_implementation() == "CPython" and (3, 8) <= sys.version_info[
     if [ -f "$include/Python.h" ]; then
         "$CC" -w -I"$include" -I"$include/internal" -I"$source/src" -o "$work/layout" "$here/python_layout_truth.c"
         "$work/layout"
+        mkdir "$work/inside"
+        "$CC" -w -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -shared -I"$include" -I"$source/include" -I"$source/src" \
+            -o "$work/inside/probe_inside.so" "$here/python_probe_module.c" "$here/python_probe.c" \
+            "$source"/src/stack/python*.c "$source"/src/stack/cfi*.c "$source/src/stack/unwind.c" \
+            "$source/src/stack/unwind_table.c"
+        "$python" "$here/check_python_interpreters.py" "$work/inside"
+        rm -r "$work/inside"
+    else
+        echo "$identity: no headers, so its sub-interpreters are left out"
     fi
 done
 [ -n "$versions" ] || {
