@@ -421,6 +421,16 @@ static void add_fact(struct text *facts, const char *between, tsmith_string fact
     text_add_safe(facts, fact, 20);
 }
 
+// By the API's own number, where it is known.
+static void add_device_reference(struct text *line, const struct trace *trace, uint32_t id) {
+    const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, id);
+    char room[TSMITH_LABEL_SIZE];
+    if (device && device->number)
+        text_add_format(line, "device %" PRIu32, device->number - 1);
+    else
+        text_add_safe(line, tsmith_device_name(trace->dictionary, id, room), 40);
+}
+
 static void add_device(struct text *line, const struct trace *trace, uint32_t id) {
     const tsmith_device *device = tsmith_dictionary_device(trace->dictionary, id);
     struct text facts = {0};
@@ -448,12 +458,19 @@ static void add_track(struct text *line, const struct trace *trace, uint32_t id)
     const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, track->process);
     // A wide terminal has room for long names.
     size_t width = NAME_COLUMNS + (terminal_width() - WIDTH_USUAL) / 2;
-    text_pad_right(line, trace_add_track_label(line, trace->dictionary, id, width), width);
+    text_pad_right(
+        line,
+        trace_add_track_label(line, trace->dictionary, id, TSMITH_LABEL_DEVICE | TSMITH_LABEL_PROCESS, width),
+        width);
     text_add_format(line, "  %s", kind ? kind : "unknown");
-    if (track->device)
-        text_add_format(line, " of device %" PRIu32, track->device);
+    if (track->device) {
+        text_add_cstr(line, " of ");
+        add_device_reference(line, trace, track->device);
+    }
     if (process)
         text_add_format(line, ", pid %" PRId64, (int64_t)process->pid);
+    if (track->kind == TSMITH_TRACK_THREAD && track->tid)
+        text_add_format(line, ", tid %" PRId64, (int64_t)track->tid);
     text_add_cstr(line, track->flags & TSMITH_TRACK_OUT_OF_ORDER ? ", out of order" : "");
     text_add_cstr(line, track->flags & TSMITH_TRACK_SIMULATED ? ", simulated" : "");
 }
@@ -482,7 +499,10 @@ static void write_table(const struct trace *trace, const char *name, uint32_t co
             label(&line, name);
         else
             text_add_repeat(&line, ' ', LABEL_COLUMNS);
-        text_add_format(&line, "%" PRIu32 "  ", id);
+        const tsmith_device *device =
+            add == add_device ? tsmith_dictionary_device(trace->dictionary, id) : NULL;
+        text_add_format(&line, device && !device->number ? "-  " : "%" PRIu32 "  ",
+                        device ? device->number - 1 : id);
         add(&line, trace, id);
         end_line(&line);
     }
@@ -567,7 +587,8 @@ static void write_clocks(const struct trace *trace) {
             }
         }
         if (clock->device)
-            text_add_format(&line, "  (of device %" PRIu32 ")", clock->device);
+            text_add_cstr(&line, "  (of "), add_device_reference(&line, trace, clock->device),
+                text_add_char(&line, ')');
         end_line(&line);
         first = false;
     }

@@ -235,8 +235,10 @@ static void write_json(const struct summary *summary) {
                         trace_duration(&summary->trace), trace_lost(&summary->trace),
                         (uint64_t)trace_uncounted_losses(&summary->trace));
     text_add_format(&line,
-                    ",\"unwritten\":%" PRIu64 ",\"left_running\":%" PRIu32 ",\"unrecorded\":%" PRIu32 "}\n",
-                    summary->result->unwritten, summary->result->left_running, summary->result->unrecorded);
+                    ",\"unwritten\":%" PRIu64 ",\"left_running\":%" PRIu32 ",\"unrecorded\":%" PRIu32
+                    ",\"session_removed\":%s}\n",
+                    summary->result->unwritten, summary->result->left_running, summary->result->unrecorded,
+                    summary->result->session_removed ? "true" : "false");
     if (write(STDERR_FILENO, text_cstr(&line), line.length) < 0)
         (void)0; // there is nobody left to tell
     text_finish(&line);
@@ -262,6 +264,8 @@ static void add_missing(struct text *line, const struct summary *summary, uint64
     else
         text_add_cstr(line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
                                               : " events lost (tracesmith info says why)")
+                            : summary->result->session_removed
+                                ? "not whole: the session directory was removed"
                             : summary->result->unrecorded ? "not of every process"
                             : summary->result->written && trace_uncounted_losses(&summary->trace)
                                 ? "something lost, it is not known how much (tracesmith info says why)"
@@ -331,7 +335,12 @@ static void say_what_went_wrong(const struct summary *summary) {
         complain("%" PRIu32
                  " process%s could not be recorded: no file descriptor, memory or space was left for it",
                  result->unrecorded, result->unrecorded == 1 ? "" : "es");
-    else if (!result->used_api)
+    if (result->session_removed)
+        complain("error: the session directory %s was removed while the program ran: processes that started "
+                 "after that were not recorded. The trace has what was recorded until then, and of processes "
+                 "that had begun to record before",
+                 result->session);
+    else if (!result->unrecorded && !result->used_api)
         complain(
             "no use of a GPU API that is recorded (%s) was seen: the trace has no device work. Not seen is a "
             "program that brings a library of its own (as oclgrind does), that got another environment (env "
@@ -411,7 +420,7 @@ static int conclude(const struct invocation *invocation, const char *path, const
     // Of the batch that could not be written, some frames may be in the file.
     if (!found.written && summary.readable && summary.trace.summary.events <= found.delivered)
         found.unwritten = found.delivered - summary.trace.summary.events;
-    if (summary.exit_code == EXIT_DONE && !result->written)
+    if (summary.exit_code == EXIT_DONE && (!result->written || result->session_removed))
         summary.exit_code = EXIT_LACKING;
     if (invocation_flag(invocation, "json")) {
         write_json(&summary);

@@ -170,6 +170,9 @@ void record_run(const struct record_request *request, struct record_result *out)
         out->left_running = tsmith_capture_left_running(capture);
         out->unrecorded = tsmith_capture_unrecorded(capture);
         out->used_api = was_used(capture);
+        out->session_removed = tsmith_capture_directory_removed(capture) != 0;
+        if (out->session_removed)
+            snprintf(out->session, sizeof out->session, "%s", tsmith_capture_directory(capture));
     }
     release_signals(before);
 done:

@@ -29,6 +29,8 @@ struct record_result {
     uint32_t unrecorded;   // processes that could not be recorded
     char note[512];        // what was asked for and could not be done
     bool used_api;         // an agent saw its API in use
+    bool session_removed;  // by somebody else, while the program ran
+    char session[4096];    // where it was, then
     tsmith_status status;  // why the program did not run, or the trace is not whole
     tsmith_error error;
 };

@@ -232,7 +232,7 @@ static bool set_priorities(struct simulate *simulate) {
         char *pattern = strndup(word, (size_t)(equals - word));
         for (size_t i = 0; pattern && i < rows; i++) {
             struct text name = {0};
-            trace_add_track_label(&name, simulate->trace.dictionary, row[i].track, 0);
+            trace_add_track_label(&name, simulate->trace.dictionary, row[i].track, 0, 0);
             if (tsmith_name_matches(pattern, text_cstr(&name))) {
                 simulate->priorities[i] = (int32_t)number;
                 found = true;

@@ -280,7 +280,8 @@ static void join_waits(struct collector *collector, const struct row *row) {
     struct stats *stats = &collector->stats;
     const tsmith_track *entry = tsmith_dictionary_track(stats->view->trace.dictionary, row->track);
     uint32_t process = entry ? entry->process : 0;
-    if (stats_is_device_work(row->kind)) {
+    // A driver may compile a kernel when it is first launched: then nothing can run, and that is why.
+    if (stats_is_device_work(row->kind) || row->kind == TSMITH_KIND_COMPILE) {
         struct running *work = remember(&collector->work, row, process);
         for (size_t i = 0; i < collector->waits.count; i++)
             explain(stats, &collector->waits.items[i], work);

@@ -234,17 +234,16 @@ static void write_queue(struct stats *stats, uint32_t id) {
     struct text line = {0};
     const struct track_totals *track = &stats->tracks[id];
     text_add_cstr(&line, "  ");
-    size_t width = trace_add_track_label(&line, stats->view->trace.dictionary, id, LABEL - 3);
+    size_t width =
+        trace_add_track_label(&line, stats->view->trace.dictionary, id, TSMITH_LABEL_DEVICE, LABEL - 3);
     write_busy_row(&line, width + 2, &track->device_work, track->work_sum, stats->to - stats->from);
     text_finish(&line);
 }
 
-static void write_device(struct stats *stats, uint32_t id, const tsmith_device *entry) {
+static void write_device(struct stats *stats, uint32_t id) {
     struct text line = {0};
     const struct device_totals *device = &stats->devices[id];
-    text_add_format(&line, "device %u ", id);
-    size_t width = line.length;
-    width += text_add_safe(&line, trace_string(&stats->view->trace, entry->name), LABEL - 1 - width);
+    const size_t width = trace_add_device_label(&line, stats->view->trace.dictionary, id, LABEL - 1);
     write_busy_row(&line, width, &device->work, device->work_sum, stats->to - stats->from);
     text_finish(&line);
 }
@@ -261,7 +260,7 @@ static void write_devices(struct stats *stats) {
         if ((worked || from < to) && devices + rows == 0)
             heading("DEVICES AND QUEUES          ", "       BUSY   SHARE");
         if (worked && devices++ < ROWS_MOST)
-            write_device(stats, id, entry);
+            write_device(stats, id);
         for (uint32_t i = from; i < to; i++)
             if (rows++ < ROWS_MOST)
                 write_queue(stats, queues.ids[i]);
@@ -285,7 +284,7 @@ static void write_hosts(struct stats *stats) {
             heading("HOST THREADS                ", "   IN CALLS   SHARE     WAITING   SHARE");
         if (rows > ROWS_MOST)
             continue;
-        text_pad_right(&line, trace_add_track_label(&line, dictionary, id, LABEL - 1), LABEL);
+        text_pad_right(&line, trace_add_track_label(&line, dictionary, id, 0, LABEL - 1), LABEL);
         add_padded_duration(&line, track->calls.busy, 11);
         text_add_cstr(&line, "  ");
         text_add_share(&line, share_of(track->calls.busy, stats->to - stats->from));
@@ -362,7 +361,7 @@ static void write_waits(struct stats *stats) {
         size_t width = text_add_safe(&line, text_string(operation ? operation : "wait"), 0);
         if (wait->queue) {
             text_add_char(&line, ' ');
-            width += 1 + trace_add_track_label(&line, stats->view->trace.dictionary, wait->queue,
+            width += 1 + trace_add_track_label(&line, stats->view->trace.dictionary, wait->queue, 0,
                                                LABEL - 2 - width);
         }
         text_pad_right(&line, width, LABEL);

@@ -367,6 +367,12 @@ static void add_cell(struct text *line, const struct timeline *timeline, const s
         text_add_char(line, share >= 0.5 && letter >= 'a' ? (char)(letter - 'a' + 'A') : letter);
 }
 
+// What the heading over a row says of it.
+static unsigned under(const struct timeline *timeline, uint32_t track) {
+    const tsmith_track *entry = tsmith_dictionary_track(timeline->dictionary, track);
+    return entry && entry->device ? TSMITH_LABEL_DEVICE : TSMITH_LABEL_PROCESS;
+}
+
 // Is the label, cut, that of another row too?
 static bool is_shared(const struct timeline *timeline, const struct row *row, const struct text *label,
                       size_t room) {
@@ -374,7 +380,8 @@ static bool is_shared(const struct timeline *timeline, const struct row *row, co
     bool shared = false;
     for (size_t i = 0; i < timeline->row_count && !shared; i++) {
         text_clear(&other);
-        trace_add_track_label(&other, timeline->dictionary, timeline->rows[i].track, room);
+        trace_add_track_label(&other, timeline->dictionary, timeline->rows[i].track,
+                              under(timeline, timeline->rows[i].track), room);
         shared = &timeline->rows[i] != row && other.length == label->length &&
                  memcmp(other.bytes, label->bytes, label->length) == 0;
     }
@@ -387,12 +394,16 @@ static size_t add_label(struct text *line, const struct timeline *timeline, cons
     enum { TAIL = 8 };
     size_t room = timeline->label_columns - 3;
     struct text cut = {0}, whole = {0};
-    size_t width = trace_add_track_label(&cut, timeline->dictionary, row->track, room);
-    size_t all = trace_add_track_label(&whole, timeline->dictionary, row->track, 0);
+    size_t width =
+        trace_add_track_label(&cut, timeline->dictionary, row->track, under(timeline, row->track), room);
+    size_t all =
+        trace_add_track_label(&whole, timeline->dictionary, row->track, under(timeline, row->track), 0);
     bool is_plain = all == whole.length; // of one byte each
     if (all > room && is_plain && is_shared(timeline, row, &cut, room)) {
         text_clear(&cut);
-        width = trace_add_track_label(&cut, timeline->dictionary, row->track, room - TAIL) + TAIL;
+        width = trace_add_track_label(&cut, timeline->dictionary, row->track, under(timeline, row->track),
+                                      room - TAIL) +
+                TAIL;
         text_add(&cut, whole.bytes + whole.length - TAIL, TAIL);
     }
     text_add(line, cut.bytes, cut.length);
@@ -610,13 +621,9 @@ static void add_device_facts(struct text *text, const struct timeline *timeline,
 
 static void draw_devices(struct timeline *timeline) {
     struct text heading = {0};
-    const struct trace *trace = &timeline->view->trace;
     for (uint32_t id = 1; id < tsmith_dictionary_device_count(timeline->dictionary); id++) {
-        const tsmith_device *entry = tsmith_dictionary_device(timeline->dictionary, id);
         const struct device *device = &timeline->devices[id];
-        text_add_format(&heading, "device %u  ", id);
-        tsmith_string name = trace_string(trace, entry->name);
-        text_add_safe(&heading, name.length ? name : text_string("unnamed"), timeline->columns / 2);
+        (void)trace_add_device_label(&heading, timeline->dictionary, id, timeline->columns / 2);
         add_device_facts(&heading, timeline, device);
         draw_group(timeline, &heading, id, is_of_device, device->most_of_all > 1 ? device : NULL);
     }

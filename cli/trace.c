@@ -429,19 +429,6 @@ void trace_add_json_tables(struct text *text, const struct trace *trace) {
 
 // ---- tracks
 
-// What a track without a name is called.
-static void add_made_up_label(struct text *text, const tsmith_track *track, uint32_t id) {
-    const char *kind = track ? tsmith_track_kind_name((tsmith_track_kind)track->kind) : NULL;
-    uint64_t number = id;
-    if (track && track->kind == TSMITH_TRACK_THREAD && track->tid)
-        number = track->tid;
-    else if (track && track->kind == TSMITH_TRACK_QUEUE && track->queue)
-        number = track->queue;
-    text_add_cstr(text, kind && *kind ? kind : "track");
-    text_add_char(text, ' ');
-    text_add_i64(text, (int64_t)number); // foreign files have negative ones
-}
-
 tsmith_string trace_base_name(tsmith_string path) {
     const char *slash = path.length ? memrchr(path.bytes, '/', path.length - 1) : NULL;
     if (!slash)
@@ -450,33 +437,59 @@ tsmith_string trace_base_name(tsmith_string path) {
     return (tsmith_string){path.bytes + skipped, path.length - skipped};
 }
 
-size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
-                             size_t columns) {
+static tsmith_string track_name(const tsmith_dictionary *dictionary, uint32_t track,
+                                char room[TSMITH_LABEL_SIZE]) {
     const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
-    tsmith_string name = entry ? tsmith_dictionary_string(dictionary, entry->name) : (tsmith_string){NULL, 0};
-    if (entry && entry->kind == TSMITH_TRACK_PROCESS)
-        name = trace_base_name(name);
-    if (name.length)
+    const tsmith_string name = tsmith_track_name(dictionary, track, room);
+    return entry && entry->kind == TSMITH_TRACK_PROCESS && entry->name ? trace_base_name(name) : name;
+}
+
+size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
+                             unsigned without, size_t columns) {
+    char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
+    const tsmith_string name = track_name(dictionary, track, room);
+    const size_t length = tsmith_track_distinction(dictionary, track, without, distinction);
+    const tsmith_string behind = {distinction, length};
+    struct text measured = {0};
+    const size_t width = length ? text_add_safe(&measured, behind, columns) : 0;
+    text_finish(&measured);
+    if (!width)
         return text_add_safe(text, name, columns);
-    struct text label = {0};
-    add_made_up_label(&label, entry, track);
-    size_t width = text_add_safe(text, text_string(text_cstr(&label)), columns);
-    text_finish(&label);
-    return width;
+    // The name is cut rather than what tells it apart, as long as some of it is left.
+    enum { NAME_LEAST = 4 };
+    if (columns && columns < width + NAME_LEAST)
+        return text_add_safe(text, name, columns);
+    const size_t shown = text_add_safe(text, name, columns ? columns - width : 0);
+    return shown + text_add_safe(text, behind, 0);
 }
 
 void trace_add_track_raw(struct text *text, const tsmith_dictionary *dictionary, uint32_t track) {
-    const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
-    tsmith_string name = entry ? tsmith_dictionary_string(dictionary, entry->name) : (tsmith_string){NULL, 0};
-    if (name.length)
-        text_add(text, name.bytes, name.length);
-    else
-        add_made_up_label(text, entry, track);
+    char room[TSMITH_LABEL_SIZE];
+    const tsmith_string name = tsmith_track_name(dictionary, track, room);
+    text_add(text, name.bytes, name.length);
 }
 
 void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track) {
-    struct text label = {0};
-    trace_add_track_raw(&label, dictionary, track);
-    text_add_json(text, (tsmith_string){text_cstr(&label), label.length});
-    text_finish(&label);
+    char room[TSMITH_LABEL_SIZE];
+    text_add_json(text, tsmith_track_name(dictionary, track, room));
+}
+
+size_t trace_add_device_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t device,
+                              size_t columns) {
+    const tsmith_device *entry = tsmith_dictionary_device(dictionary, device);
+    const bool named = entry && tsmith_dictionary_string(dictionary, entry->name).length;
+    char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
+    const size_t before = text->length;
+    if (named && entry->number)
+        text_add_format(text, "device %" PRIu32 "  ", entry->number - 1);
+    else if (named)
+        text_add_cstr(text, "device  ");
+    size_t width = text->length - before;
+    width += text_add_safe(text, tsmith_device_name(dictionary, device, room),
+                           columns > width ? columns - width
+                           : columns       ? 1
+                                           : 0);
+    if (tsmith_device_distinction(dictionary, device, distinction) && strchr(distinction, '#'))
+        width += text_add_safe(text, text_string(distinction), 0);
+    return width;
 }

@@ -76,9 +76,13 @@ void trace_add_json_tables(struct text *text, const struct trace *trace);
 // {"id":NUMBER,"name":...}
 void trace_add_json_device(struct text *text, const struct trace *trace, uint32_t id, uint32_t number);
 
-// What a track is called: its own name, or what it is and its number. Safe for a terminal.
+// What a track is called (tsmith_track_name) and what tells it apart, but for what the table says elsewhere (`without`, of
+// TSMITH_LABEL_...). Where it is wider than `columns` (0: no limit) the name is cut. Safe for a terminal.
 size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
-                             size_t columns);
+                             unsigned without, size_t columns);
+// "device 1  NAME": by the API's own number, where it is known. In `columns`, 0: no limit.
+size_t trace_add_device_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t device,
+                              size_t columns);
 // The track's name, whole: as a JSON string, and as it is (for whoever escapes it).
 void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
 void trace_add_track_raw(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);

@@ -99,7 +99,7 @@ static void lines_begin(void *context, const tsmith_batch *batch) {
         if (!tsmith_batch_column(batch, fields[i], &lines->columns[i]))
             lines->columns[i] = (tsmith_column){0};
     text_clear(&lines->track);
-    size_t width = trace_add_track_label(&lines->track, lines->dictionary, tsmith_batch_track(batch),
+    size_t width = trace_add_track_label(&lines->track, lines->dictionary, tsmith_batch_track(batch), 0,
                                          lines->track_columns);
     text_pad_right(&lines->track, width, lines->track_columns);
 }
@@ -179,7 +179,7 @@ static void add_rest(struct text *record, const struct lines *lines, uint32_t ro
     double real;
     if (get(lines, AT_QUEUE_TRACK, row, &bits) && bits) {
         text_add_cstr(record, "  ");
-        trace_add_track_label(record, lines->dictionary, (uint32_t)bits, LABEL_COLUMNS);
+        trace_add_track_label(record, lines->dictionary, (uint32_t)bits, 0, LABEL_COLUMNS);
     }
     if (get(lines, AT_VALUE, row, &bits)) {
         memcpy(&real, &bits, sizeof real);
@@ -313,7 +313,7 @@ static void measure(struct lines *lines) {
     uint32_t tracks = tsmith_dictionary_track_count(trace->dictionary);
     for (uint32_t id = 1; id < tracks && id < TRACKS_MEASURED; id++) {
         text_clear(&word);
-        size_t width = trace_add_track_label(&word, trace->dictionary, id, TRACK_COLUMNS);
+        size_t width = trace_add_track_label(&word, trace->dictionary, id, 0, TRACK_COLUMNS);
         lines->track_columns = width > lines->track_columns ? width : lines->track_columns;
     }
     lines->kind_columns = sizeof "KIND" - 1;

@@ -107,6 +107,9 @@ TSMITH_API uint32_t tsmith_capture_left_running(const tsmith_capture *capture);
 // After END: how many processes used a GPU API and could not be recorded, because they had no file descriptor, memory
 // or space left for it. The trace's attribute "unrecorded.processes" says the same.
 TSMITH_API uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture);
+// Whether somebody removed the session directory while the program ran: processes that started after that found no session and
+// were not recorded. The trace has a loss that says since when.
+TSMITH_API int tsmith_capture_directory_removed(const tsmith_capture *capture);
 // Hands a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
 TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number);
 // Of a recording with the range "signal": begins to record, or ends it again (async-signal-safe).

@@ -241,6 +241,33 @@ TSMITH_API tsmith_string tsmith_dictionary_find_attribute(const tsmith_dictionar
 TSMITH_API void tsmith_dictionary_set_attribute(tsmith_dictionary *dictionary, const char *key,
                                                 const char *value);
 
+// What tracks and devices are called, in every table and picture. `room` is for a name that is made up, and must live as
+// long as what is returned.
+enum { TSMITH_LABEL_SIZE = 192 };
+
+// The name of a track without spaces behind it. A queue that has none is called "stream 7" (of OpenCL "queue 7"), a thread
+// "thread 4711", by their numbers; any other track by its kind and id.
+TSMITH_API tsmith_string tsmith_track_name(const tsmith_dictionary *dictionary, uint32_t track,
+                                           char room[TSMITH_LABEL_SIZE]);
+// The name of a device; of one that has none "device 1", by the API's own number.
+TSMITH_API tsmith_string tsmith_device_name(const tsmith_dictionary *dictionary, uint32_t device,
+                                            char room[TSMITH_LABEL_SIZE]);
+
+enum {                              // what a table says elsewhere
+    TSMITH_LABEL_PROCESS = 1u << 0, // whose process a track is
+    TSMITH_LABEL_DEVICE = 1u << 1,  // which device a queue is of
+};
+
+// What tells a track apart from others, to be shown behind its name: " (device 1, pid 4700, tid 4711, #2)". The device of a
+// queue where queues of several are in the trace; the pid where threads of several processes are; the tid of a thread where its
+// process has others of the same name; a number where all of that is the same. Without the parts that `without` names. The
+// length; 0 when there is nothing to tell apart.
+TSMITH_API size_t tsmith_track_distinction(const tsmith_dictionary *dictionary, uint32_t track,
+                                           unsigned without, char out[TSMITH_LABEL_SIZE]);
+// The same of a device whose name another one has: " (device 1)".
+TSMITH_API size_t tsmith_device_distinction(const tsmith_dictionary *dictionary, uint32_t device,
+                                            char out[TSMITH_LABEL_SIZE]);
+
 TSMITH_API const char *tsmith_track_kind_name(tsmith_track_kind kind);
 
 #ifdef __cplusplus

@@ -353,22 +353,32 @@ tsmith_string analysis_text(const char *text) {
     return (tsmith_string){text, strlen(text)};
 }
 
+// The name and what tells it apart.
+static void label_text(struct report *report, struct report_table *table, tsmith_string name,
+                       const char *distinction, size_t length) {
+    char *label = length ? malloc(name.length + length + 1) : NULL;
+    if (label) {
+        memcpy(label, name.bytes, name.length);
+        memcpy(label + name.length, distinction, length + 1);
+    }
+    report_text(report, table, label ? (tsmith_string){label, name.length + length} : name);
+    free(label);
+}
+
 void analysis_track_text(struct report *report, struct report_table *table,
                          const struct analysis_context *context, uint32_t track) {
-    const tsmith_track *entry = tsmith_dictionary_track(context->dictionary, track);
-    tsmith_string name = tsmith_dictionary_string(context->dictionary, entry ? entry->name : 0);
-    char number[REPORT_TEXT];
-    (void)snprintf(number, sizeof number, "track %u", track);
-    report_text(report, table, name.length ? name : analysis_text(number));
+    char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
+    const tsmith_string name = tsmith_track_name(context->dictionary, track, room);
+    label_text(report, table, name, distinction,
+               tsmith_track_distinction(context->dictionary, track, 0, distinction));
 }
 
 void analysis_device_text(struct report *report, struct report_table *table,
                           const struct analysis_context *context, const tsmith_row *device) {
-    const tsmith_device *entry = tsmith_dictionary_device(context->dictionary, device->dictionary_device);
-    tsmith_string name = tsmith_dictionary_string(context->dictionary, entry ? entry->name : 0);
-    char number[REPORT_TEXT];
-    (void)snprintf(number, sizeof number, "device %u", device->device);
-    report_text(report, table, name.length ? name : analysis_text(number));
+    char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
+    const tsmith_string name = tsmith_device_name(context->dictionary, device->dictionary_device, room);
+    label_text(report, table, name, distinction,
+               tsmith_device_distinction(context->dictionary, device->dictionary_device, distinction));
 }
 
 tsmith_string analysis_command_name(const struct analysis_context *context, const tsmith_command *command) {

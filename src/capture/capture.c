@@ -21,6 +21,7 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "capture/collect.h"
+#include "capture/gone.h"
 #include "capture/joined.h"
 #include "capture/launch.h"
 #include "capture/recorder_losses.h"
@@ -58,6 +59,7 @@ struct tsmith_capture {
     _Atomic uint32_t left_running; // others, at that look
     atomic_bool stop;
     uint32_t unrecorded; // processes, known at the end
+    struct gone gone;    // the session directory
     bool drained;        // of what the programs recorded: only the joined sources are left
     struct joined joined;
     struct {
@@ -127,6 +129,7 @@ static bool time_to_close(struct tsmith_capture *capture) {
 
 static void end_session(struct tsmith_capture *capture) {
     char text[32];
+    gone_look(&capture->gone, &capture->directory, true);
     session_directory_end(&capture->directory);
     capture->unrecorded = session_directory_unrecorded(&capture->directory);
     if (capture->unrecorded == 0)
@@ -164,6 +167,7 @@ static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_erro
         if (status != TSMITH_AGAIN)
             return status;
         reap(capture);
+        gone_look(&capture->gone, &capture->directory, false);
         if (time_to_close(capture)) {
             // Nothing new is recorded from here on, so that the drain comes to an end.
             session_directory_end(&capture->directory);
@@ -238,6 +242,11 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     if (status)
         goto fail_directory;
     tsmith_source *losses;
+    gone_look(&capture->gone, &capture->directory, true);
+    if (gone_source_create(&capture->gone, &losses) || joined_add(&capture->joined, losses)) {
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+        goto fail_directory;
+    }
     if (capture->options.recording &&
         (recorder_losses_create(capture->directory.path, &losses) || joined_add(&capture->joined, losses))) {
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
@@ -340,6 +349,10 @@ void tsmith_capture_stop(tsmith_capture *capture) {
 
 uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture) {
     return capture->unrecorded;
+}
+
+int tsmith_capture_directory_removed(const tsmith_capture *capture) {
+    return capture->gone.is_gone;
 }
 
 uint32_t tsmith_capture_left_running(const tsmith_capture *capture) {

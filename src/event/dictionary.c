@@ -6,7 +6,7 @@
 // below `seen`: the others are entered when somebody interns, so that who only reads does not pay for it. Of stacks it has
 // only those that are not their parent's first: most paths go on without a branch, and are found, and made, row after
 // row without it.
-#include "tracesmith/dictionary.h"
+#include "event/dictionary.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "event/labels.h"
 
 enum { CHUNK_ENTRIES = 256 };
 
@@ -56,6 +57,7 @@ struct tsmith_dictionary {
     struct index module_index, frame_index, stack_index;
     struct child *first_child; // by stack, for the rows below stack_index.seen
     size_t first_child_capacity;
+    struct labels *labels; // counted when they are asked for, also of a dictionary that is only read
 };
 
 static void *table_at(const struct table *table, uint32_t id, size_t size) {
@@ -99,7 +101,8 @@ tsmith_status tsmith_dictionary_create(tsmith_dictionary **out) {
     tsmith_dictionary *made = calloc(1, sizeof *made);
     if (!made)
         return TSMITH_ERROR_NO_MEMORY;
-    bool ok = add_string(made, "", 0) == 0;
+    made->labels = calloc(1, sizeof *made->labels);
+    bool ok = made->labels && add_string(made, "", 0) == 0;
 #define UNKNOWN(name, type)                                                                                  \
     ok = ok && table_add(&made->name##_table, &made->arena, &(type){0}, sizeof(type)) == 0;
     TSMITH_DICTIONARY_TABLES(UNKNOWN)
@@ -123,6 +126,9 @@ void tsmith_dictionary_destroy(tsmith_dictionary *dictionary) {
     free(dictionary->frame_index.slots);
     free(dictionary->stack_index.slots);
     free(dictionary->first_child);
+    if (dictionary->labels)
+        labels_finish(dictionary->labels);
+    free(dictionary->labels);
     free(dictionary->strings);
     free(dictionary->slots);
     free(dictionary);
@@ -434,8 +440,14 @@ uint32_t tsmith_dictionary_intern_stack(tsmith_dictionary *dictionary, const tsm
 
 void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name) {
     const struct table *table = &dictionary->track_table;
-    if (track && track < table->count)
-        ((tsmith_track *)table_at(table, track, sizeof(tsmith_track)))->name = name;
+    if (!track || track >= table->count)
+        return;
+    ((tsmith_track *)table_at(table, track, sizeof(tsmith_track)))->name = name;
+    labels_finish(dictionary->labels); // those of the same name are others now
+}
+
+struct labels *dictionary_labels(const tsmith_dictionary *dictionary) {
+    return dictionary->labels;
 }
 
 void tsmith_dictionary_complete_device(tsmith_dictionary *dictionary, uint32_t device,

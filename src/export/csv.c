@@ -147,6 +147,14 @@ static void put_late(struct csv *csv, uint32_t row) {
         output_char(&csv->output, '"');
 }
 
+static void put_track_name(struct csv *csv, uint32_t id, const tsmith_track *track) {
+    char room[TSMITH_LABEL_SIZE];
+    if (!track->name && (track->kind != TSMITH_TRACK_QUEUE || !track->device))
+        return;
+    const tsmith_string name = tsmith_track_name(csv->dictionary, id, room);
+    put_text(&csv->output, name.bytes, name.length);
+}
+
 static void put_track(struct csv *csv, uint32_t id) {
     struct output *output = &csv->output;
     const tsmith_track *track = tsmith_dictionary_track(csv->dictionary, id);
@@ -159,7 +167,7 @@ static void put_track(struct csv *csv, uint32_t id) {
     output_char(output, ',');
     output_text(output, kind ? kind : "");
     output_char(output, ',');
-    put_string(csv, track->name, false);
+    put_track_name(csv, id, track);
     output_char(output, ',');
     if (process)
         json_out_u64(output, process->pid);

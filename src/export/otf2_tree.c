@@ -203,10 +203,9 @@ static OTF2_LocationType type_of(const tsmith_track *track, const struct otf2_la
 
 static void put_locations(struct otf2 *otf2, uint32_t id) {
     const tsmith_track *track = tsmith_dictionary_track(otf2->dictionary, id);
-    const char *kind = track ? tsmith_track_kind_name((tsmith_track_kind)track->kind) : NULL;
-    OTF2_StringRef name = track && tsmith_dictionary_string(otf2->dictionary, track->name).length
-                              ? otf2_string(otf2, track->name)
-                              : otf2_constant(otf2, kind ? kind : "track");
+    char room[TSMITH_LABEL_SIZE];
+    const tsmith_string text = tsmith_track_name(otf2->dictionary, id, room);
+    const OTF2_StringRef name = otf2_text(otf2, text.bytes, text.length);
     for (size_t i = 0; i < otf2->tracks[id]->lane_count && otf2->status == TSMITH_OK; i++) {
         const struct otf2_lane *lane = &otf2->tracks[id]->lanes[i];
         otf2_check(otf2,

@@ -106,10 +106,13 @@ static size_t put_process(const struct paths *paths, uint32_t id, char *text) {
 }
 
 static size_t put_track(const struct paths *paths, uint32_t id, char *text) {
-    const tsmith_track *track = tsmith_dictionary_track(paths->dictionary, id);
-    const char *kind = track ? tsmith_track_kind_name((tsmith_track_kind)track->kind) : NULL;
-    uint64_t number = track && track->kind == TSMITH_TRACK_THREAD ? track->tid : id;
-    return (size_t)snprintf(text, PATHS_NAME_SIZE, "%s %" PRIu64, kind ? kind : "track", number);
+    char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
+    const tsmith_string name = tsmith_track_name(paths->dictionary, id, room);
+    (void)tsmith_track_distinction(paths->dictionary, id, TSMITH_LABEL_PROCESS, distinction);
+    const int length = snprintf(text, PATHS_NAME_SIZE, "%.*s%s",
+                                (int)(name.length < PATHS_NAME_SIZE ? name.length : PATHS_NAME_SIZE),
+                                name.bytes, distinction);
+    return length < 0 ? 0 : length < PATHS_NAME_SIZE ? (size_t)length : PATHS_NAME_SIZE - 1;
 }
 
 static size_t put_frame(struct paths *paths, uint32_t id, char *text) {
@@ -122,9 +125,7 @@ static size_t put_frame(struct paths *paths, uint32_t id, char *text) {
 
 tsmith_string paths_name(struct paths *paths, uint64_t name, char text[PATHS_NAME_SIZE]) {
     uint32_t id = (uint32_t)name;
-    const tsmith_track *track;
     const char *kind;
-    tsmith_string found;
     switch (paths_name_kind(name)) {
     case PATHS_KIND:
         kind = tsmith_kind_name((tsmith_kind)id);
@@ -133,9 +134,7 @@ tsmith_string paths_name(struct paths *paths, uint64_t name, char text[PATHS_NAM
     case PATHS_PROCESS:
         return (tsmith_string){text, put_process(paths, id, text)};
     case PATHS_TRACK:
-        track = tsmith_dictionary_track(paths->dictionary, id);
-        found = tsmith_dictionary_string(paths->dictionary, track ? track->name : 0);
-        return found.length ? found : (tsmith_string){text, put_track(paths, id, text)};
+        return (tsmith_string){text, put_track(paths, id, text)};
     case PATHS_FRAME:
         return (tsmith_string){text, put_frame(paths, id, text)};
     default: // PATHS_SLICE, PATHS_FUNCTION, PATHS_COMMAND

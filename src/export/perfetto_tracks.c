@@ -212,14 +212,6 @@ static uint32_t device_uuid(struct perfetto *perfetto, uint32_t id, uint32_t pro
     return *uuid;
 }
 
-static tsmith_string track_name(const struct perfetto *perfetto, const tsmith_track *track) {
-    tsmith_string name = tsmith_dictionary_string(perfetto->dictionary, track->name);
-    const char *kind = tsmith_track_kind_name((tsmith_track_kind)track->kind);
-    if (!name.length)
-        name = (tsmith_string){kind ? kind : "track", strlen(kind ? kind : "track")};
-    return name;
-}
-
 // Where a track of the dictionary is shown.
 static uint32_t parent_of(struct perfetto *perfetto, const tsmith_track *track) {
     return track->device ? device_uuid(perfetto, track->device, track->process)
@@ -249,14 +241,16 @@ static void put_thread(struct perfetto *perfetto, uint32_t uuid, uint32_t parent
     perfetto_put_packet(perfetto);
 }
 
-static void describe(struct perfetto *perfetto, struct sequence *sequence, const tsmith_track *track) {
+static void describe(struct perfetto *perfetto, struct sequence *sequence, uint32_t id,
+                     const tsmith_track *track) {
+    char room[TSMITH_LABEL_SIZE];
     uint32_t parent = parent_of(perfetto, track);
     sequence->described = true;
     sequence->name = track->name;
     if (is_thread(perfetto, track))
         put_thread(perfetto, sequence->uuid, parent, track);
     else
-        put_named(perfetto, sequence->uuid, parent, track_name(perfetto, track), 0);
+        put_named(perfetto, sequence->uuid, parent, tsmith_track_name(perfetto->dictionary, id, room), 0);
 }
 
 static void put_track_facts(struct perfetto *perfetto, const struct sequence *sequence, uint32_t id,
@@ -306,7 +300,7 @@ static struct sequence *described_sequence(struct perfetto *perfetto, uint32_t i
     static const tsmith_track unknown;
     perfetto->failed |= !sequence;
     if (sequence && !sequence->described) {
-        describe(perfetto, sequence, track ? track : &unknown);
+        describe(perfetto, sequence, id, track ? track : &unknown);
         put_track_facts(perfetto, sequence, id, track ? track : &unknown);
     }
     return sequence;
@@ -320,10 +314,9 @@ struct sequence *perfetto_sequence(struct perfetto *perfetto, uint32_t track) {
 }
 
 uint32_t perfetto_put_lane(struct perfetto *perfetto, uint32_t id, const struct sequence *sequence) {
-    static const tsmith_track unknown;
-    const tsmith_track *track = tsmith_dictionary_track(perfetto->dictionary, id);
+    char room[TSMITH_LABEL_SIZE];
     uint32_t uuid = perfetto->next_uuid++;
-    put_named(perfetto, uuid, sequence->uuid, track_name(perfetto, track ? track : &unknown), 0);
+    put_named(perfetto, uuid, sequence->uuid, tsmith_track_name(perfetto->dictionary, id, room), 0);
     put_fact(perfetto, "lane", uuid, "%" PRIu32, sequence->uuid);
     return uuid;
 }
@@ -364,7 +357,7 @@ void perfetto_put_rest(struct perfetto *perfetto) {
         const tsmith_track *track = tsmith_dictionary_track(perfetto->dictionary, id);
         if (!sequence || sequence->name == track->name)
             continue;
-        describe(perfetto, sequence, track);
+        describe(perfetto, sequence, id, track);
         put_text(perfetto, "track", sequence->uuid, "name", track->name);
     }
     uint32_t processes = tsmith_dictionary_process_count(perfetto->dictionary);

@@ -365,7 +365,7 @@ static int64_t context_device(struct nsys *nsys, int64_t global, int64_t context
 static uint32_t add_queue(struct nsys *nsys, const struct nsys_where *where, int64_t global, int64_t context,
                           int64_t device) {
     char name[48];
-    (void)snprintf(name, sizeof name, "Stream %" PRId64, where->stream);
+    (void)snprintf(name, sizeof name, "stream %" PRId64, where->stream);
     tsmith_track track = {.kind = TSMITH_TRACK_QUEUE,
                           .name = cstr(nsys, name),
                           .process = global < 0 ? 0 : process_of(nsys, global),

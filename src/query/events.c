@@ -8,6 +8,7 @@
 //
 // What a statement keeps goes when the next statement is taken up (plans_clear).
 #include "query/events.h"
+#include "query/lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -370,8 +371,8 @@ static void give_track(sqlite3_context *context, const tsmith_dictionary *dictio
         return;
     if (column->aspect == ASPECT_VALUE)
         sqlite3_result_int64(context, id);
-    else if (track->name)
-        give_string(context, tsmith_dictionary_string(dictionary, track->name));
+    else
+        list_give_track_name(context, dictionary, id);
 }
 
 static void give_list(sqlite3_context *context, const struct view *view, uint64_t row) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "query/events.h"
+#include "query/lists.h"
 
 // ---- names of enumerations
 
@@ -102,8 +103,9 @@ static bool add_tracks(struct filter *filter, const tsmith_dictionary *dictionar
     if (!filter->tracks)
         return false;
     for (uint32_t id = 1; id < count; id++) {
-        const tsmith_track *track = tsmith_dictionary_track(dictionary, id);
-        if (by_name ? text_equals(tsmith_dictionary_string(dictionary, track->name), value)
+        char room[TSMITH_LABEL_SIZE];
+        tsmith_string name;
+        if (by_name ? list_track_name(dictionary, id, room, &name) && text_equals(name, value)
                     : (int64_t)id == sqlite3_value_int64(value))
             filter->tracks[filter->track_count++] = id;
     }

@@ -16,7 +16,7 @@ static tsmith_string string_of(const tsmith_query *query, uint32_t id) {
 
 #define TRACK_COLUMNS(X)                                                                                     \
     X(id, "INTEGER", "", "its number: events.track", list_give_id(context, id))                              \
-    X(name, "TEXT", "", "what it is called", list_give_text(context, string_of(query, track->name)))         \
+    X(name, "TEXT", "", "what it is called", list_give_track_name(context, query->backend.dictionary, id))   \
     X(kind, "TEXT", "", "one of" TSMITH_TRACK_KIND_TABLE(SAY_NAME),                                          \
       sqlite3_result_text(context, tsmith_track_kind_name((tsmith_track_kind)track->kind), -1,               \
                           SQLITE_STATIC))                                                                    \
@@ -33,7 +33,19 @@ static tsmith_string string_of(const tsmith_query *query, uint32_t id) {
     X(program_profiled, "INTEGER", "", "1: the program itself had asked for profiling of this queue",        \
       sqlite3_result_int(context, (track->flags & TSMITH_TRACK_PROGRAM_PROFILED) != 0))                      \
     X(simulated, "INTEGER", "", "1: its events come from a test double",                                     \
-      sqlite3_result_int(context, (track->flags & TSMITH_TRACK_SIMULATED) != 0))
+      sqlite3_result_int(context, (track->flags & TSMITH_TRACK_SIMULATED) != 0))                             \
+    X(label, "TEXT", "", "its name and what tells it apart: device, pid, tid", give_label(context, query, id))
+
+static void give_label(sqlite3_context *context, const tsmith_query *query, uint32_t id) {
+    char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
+    const tsmith_string name = tsmith_track_name(query->backend.dictionary, id, room);
+    (void)tsmith_track_distinction(query->backend.dictionary, id, 0, distinction);
+    char *label = sqlite3_mprintf("%.*s%s", (int)name.length, name.bytes, distinction);
+    if (label)
+        sqlite3_result_text(context, label, -1, sqlite3_free);
+    else
+        sqlite3_result_error_nomem(context);
+}
 
 static void track_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
     uint32_t id = (uint32_t)row + 1;

@@ -20,6 +20,26 @@ static inline void list_give_text(sqlite3_context *context, tsmith_string string
         sqlite3_result_text64(context, string.bytes, string.length, SQLITE_STATIC, SQLITE_UTF8);
 }
 
+// What a track is called; of one that neither has a name nor a number by which to name it NULL. True where it is known.
+static inline bool list_track_name(const tsmith_dictionary *dictionary, uint32_t id,
+                                   char room[TSMITH_LABEL_SIZE], tsmith_string *out) {
+    const tsmith_track *track = tsmith_dictionary_track(dictionary, id);
+    if (!id || !track ||
+        (!track->name && !(track->kind == TSMITH_TRACK_QUEUE && track->device) &&
+         !(track->kind == TSMITH_TRACK_THREAD && track->tid)))
+        return false;
+    *out = tsmith_track_name(dictionary, id, room);
+    return true;
+}
+
+static inline void list_give_track_name(sqlite3_context *context, const tsmith_dictionary *dictionary,
+                                        uint32_t id) {
+    char room[TSMITH_LABEL_SIZE];
+    tsmith_string name;
+    if (list_track_name(dictionary, id, room, &name))
+        sqlite3_result_text64(context, name.bytes, name.length, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
 static inline void list_give_id(sqlite3_context *context, uint64_t id) {
     if (id)
         sqlite3_result_int64(context, (int64_t)id);

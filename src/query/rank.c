@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/rank.h"
+#include "query/lists.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +12,14 @@
 struct value {
     uint32_t code;
     bool is_null;
-    tsmith_string text; // NULL bytes: a number
+    tsmith_string text; // NULL bytes: a number, or `made_up`
+    char made_up[48];   // a track's name where it has none of its own; "": it is not
 };
+
+// NULL bytes: it is a number.
+static tsmith_string text_of(const struct value *value) {
+    return value->made_up[0] ? (tsmith_string){value->made_up, strlen(value->made_up)} : value->text;
+}
 
 static struct value value_of(const tsmith_dictionary *dictionary, const struct event_column *column,
                              uint32_t code) {
@@ -19,10 +27,12 @@ static struct value value_of(const tsmith_dictionary *dictionary, const struct e
     if (column->type == TSMITH_TYPE_STRING) {
         value.text = tsmith_dictionary_string(dictionary, code);
     } else if (column->type == TSMITH_TYPE_TRACK && column->aspect == ASPECT_TRACK_NAME) {
-        const tsmith_track *track = tsmith_dictionary_track(dictionary, code);
-        value.is_null = !track || !track->name;
-        if (!value.is_null)
-            value.text = tsmith_dictionary_string(dictionary, track->name);
+        char room[TSMITH_LABEL_SIZE];
+        value.is_null = !list_track_name(dictionary, code, room, &value.text);
+        if (!value.is_null && value.text.bytes == room) {
+            (void)snprintf(value.made_up, sizeof value.made_up, "%.47s", room);
+            value.text = (tsmith_string){NULL, 0};
+        }
     } else {
         const char *name = events_enum_name(column->type, code);
         if (name)
@@ -32,15 +42,16 @@ static struct value value_of(const tsmith_dictionary *dictionary, const struct e
 }
 
 static int compare(const struct value *a, const struct value *b) {
+    const tsmith_string left = text_of(a), right = text_of(b);
     if (a->is_null != b->is_null)
         return a->is_null ? -1 : 1;
-    if (!a->text.bytes != !b->text.bytes)
-        return a->text.bytes ? 1 : -1;
+    if (!left.bytes != !right.bytes)
+        return left.bytes ? 1 : -1;
     if (a->is_null)
         return 0;
-    if (!a->text.bytes)
+    if (!left.bytes)
         return a->code < b->code ? -1 : a->code > b->code;
-    return text_compare(a->text, b->text);
+    return text_compare(left, right);
 }
 
 static int by_value(const void *a, const void *b) {

@@ -63,9 +63,7 @@ static void give_name(const tsmith_query *query, sqlite3_context *context, uint3
 }
 
 static void give_track_name(const tsmith_query *query, sqlite3_context *context, uint32_t id) {
-    const tsmith_track *track = tsmith_dictionary_track(query->backend.dictionary, id);
-    if (track)
-        give_name(query, context, track->name);
+    list_give_track_name(context, query->backend.dictionary, id);
 }
 
 static void give_static(sqlite3_context *context, const char *text) {

@@ -51,6 +51,12 @@ streams = reports["streams"]["queues"]
 expect(len(streams) == sum(map(len, queues.values())), str(streams))
 expect(len({row["device"] for row in streams}) == 1, f"devices of streams {streams}")
 breakdown, = reports["breakdown"]["devices"]
+labels = [row["queue"] for row in streams]
+expect(len(set(labels)) == len(labels), f"queues called alike: {labels}")
+for process, tracks in queues.items():
+    pid = trace.processes[process]["pid"]
+    expect(processes == 1 or sum(f"pid {pid}" in label for label in labels) == len(tracks), f"{pid} of {labels}")
+
 
 asked = json.loads(ask("query", "--json", path,
                        "SELECT count(DISTINCT t.device) AS devices, count(DISTINCT t.process) AS processes "

@@ -25,6 +25,9 @@ while [ $# -gt 0 ]; do
     [ -d "$work/cache" ] || skip "the OpenCL device keeps no cache: it is not PoCL"
     find "$work/cache" -name '*.so' | sed 's|.*/||; s|\.so$||' | sort >"$work/compiled"
     python3 - "$work/$cache.json" "$work/compiled" "$cache" <<'PY' || code=$?
+import json
+import os
+import subprocess
 import sys
 from trace import Trace, expect
 
@@ -48,8 +51,25 @@ for event in first:
     expect(event["inferred"] and event["name"] == launch["name"] and event["track"] == launch["track"], str(event))
     expect(launch["submitted"] <= event["start"], f"{event} before {launch}")
     expect(event["start"] + event["duration"] == launch["start"], f"{event} is not right before {launch}")
+# A wait that a first launch covers says so, and not that nothing ran.
+stats = json.loads(subprocess.run([os.environ["TRACESMITH"], "view", "--stats", "-f", "json", sys.argv[1].removesuffix(".json") + ".sbt"],
+                                  stdout=subprocess.PIPE, check=True).stdout)
+named = sum(cause["ns"] for wait in stats["waits"] for cause in wait["for"] if cause["kind"] == "compile")
+alone = 0  # of waits for a queue, while a kernel was compiled there and no command ran
+commands = [e for e in trace.of("kernel", "memcpy", "memset") if "duration" in e]
+for wait in trace.of("sync"):
+    for event in first:
+        if wait.get("queue_track") != event["track"]:
+            continue
+        begin = max(wait["start"], event["start"])
+        end = min(wait["start"] + wait["duration"], event["start"] + event["duration"])
+        for c in commands:
+            if c["track"] == event["track"] and c["start"] < end and c["start"] + c["duration"] > begin:
+                end = begin  # not alone
+        alone += max(0, end - begin)
+expect(named >= alone, f"compile is named for {named} ns of waits, {alone} ns of them had nothing else")
 trace.check_order()
-print(f"{sys.argv[3]}: {len(first)} first launches, {len(compiled)} kernels in the cache")
+print(f"{named} ns of waits were compiling; {alone} ns had nothing else; {sys.argv[3]}: {len(first)} first launches, {len(compiled)} kernels in the cache")
 PY
     case $code in
     0) ;;

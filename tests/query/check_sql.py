@@ -54,14 +54,19 @@ def make(rng, count):
     return trace
 
 
+def called(track):
+    """A queue of a device that has no name is called by its number."""
+    return TRACKS[track - 1] or ("queue 0" if track % 2 == 0 else None)
+
+
 def row_of(event):
     """An event as SQL shows it."""
     row = {key: value for key, value in event.items() if key != "4097"}
     row["depth"] = event.get("4097")
     row["end"] = event["start"] + event["duration"] if "duration" in event else None
-    row["track_name"] = TRACKS[event["track"] - 1] or None
+    row["track_name"] = called(event["track"])
     if "host_track" in event:
-        row["host_track_name"] = TRACKS[event["host_track"] - 1] or None
+        row["host_track_name"] = called(event["host_track"])
     if "object" in event:
         row["object"] = event["object"] - (1 << 64)
     if "waits" in event:

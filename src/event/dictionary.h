@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of this room share of a dictionary.
+#ifndef EVENT_DICTIONARY_H
+#define EVENT_DICTIONARY_H
+
+#include "tracesmith/dictionary.h"
+
+struct labels;
+
+// Where labels are counted: changes with what is asked, not with what the dictionary says.
+struct labels *dictionary_labels(const tsmith_dictionary *dictionary);
+
+#endif

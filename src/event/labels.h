@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is counted to tell tracks apart that are called alike. Part of a dictionary; filled as labels are asked for.
+#ifndef EVENT_LABELS_H
+#define EVENT_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct labels {
+    struct label_slot {
+        uint64_t key; // hash of what is counted, 0: empty
+        uint32_t count;
+    } * slots;
+    size_t slot_count, used; // a power of two, at most half of it used
+    uint32_t *ordinals;      // by track: which of those it is that nothing else tells apart, from 1
+    size_t ordinal_capacity;
+    uint32_t tracks_seen;
+    bool *with_threads; // by process: a thread of it has a track
+    size_t with_threads_capacity;
+    uint32_t processes_with_threads;
+    uint32_t queue_device; // of the first queue that is on a device
+    bool several_devices;  // have queues
+    bool failed;           // no memory: labels are names then
+};
+
+void labels_finish(struct labels *labels);
+
+#endif
