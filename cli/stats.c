@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "terminal.h"
+#include "tracesmith/time.h"
 
 #define STATS_FIELDS(X)                                                                                      \
     X(START)                                                                                                 \
@@ -135,9 +136,9 @@ static struct total *total_of(struct stats *stats, const struct row *row) {
     return &stats->totals[number];
 }
 
-// Sums of what a file claims may wrap around; they must not end the program.
+// Sums of what a file claims may be more than 64 bits.
 static void add_time(int64_t *sum, int64_t duration) {
-    *sum = (int64_t)((uint64_t)*sum + (uint64_t)duration);
+    *sum = tsmith_time_add(*sum, duration);
 }
 
 static void add_total(struct stats *stats, const struct row *row) {
@@ -194,12 +195,12 @@ static void add_busy(struct stats *stats, const struct row *row) {
         return;
     int64_t inside = end > start ? end - start : 0;
     covered_add(&track->device_work, start, end, &fresh);
-    track->work_sum += inside;
+    track->work_sum = tsmith_time_add(track->work_sum, inside);
     if (!entry || entry->device >= stats->device_count)
         return;
     struct device_totals *device = &stats->devices[entry->device];
     covered_add(&device->work, start, end, &fresh);
-    device->work_sum += inside;
+    device->work_sum = tsmith_time_add(device->work_sum, inside);
     device->commands++;
 }
 

@@ -5,6 +5,7 @@
 
 #include "stats.h"
 #include "terminal.h"
+#include "tracesmith/time.h"
 
 enum {
     ROWS_MOST = 20,  // of one table; --json has all
@@ -99,7 +100,7 @@ static bool is_of_kind(const struct total *total, uint8_t kind) {
 static int64_t sum_of(const struct stats *stats, const uint32_t *indices, size_t count) {
     int64_t sum = 0;
     for (size_t i = 0; i < count; i++)
-        sum += stats->totals[indices[i]].sum;
+        sum = tsmith_time_add(sum, stats->totals[indices[i]].sum);
     return sum;
 }
 
@@ -197,7 +198,7 @@ static void write_busy_row(struct text *line, size_t width, const struct covered
     text_add_char(line, ' ');
     add_bar(line, share_of(covered->busy, window));
     // More work than time: commands ran side by side.
-    if (covered->busy > 0 && sum > covered->busy + covered->busy / 100)
+    if (covered->busy > 0 && sum > tsmith_time_add(covered->busy, covered->busy / 100))
         text_add_format(line, " x%.2f at once", share_of(sum, covered->busy));
     text_add_char(line, '\n');
     output_text(line);

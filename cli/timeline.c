@@ -465,7 +465,7 @@ static void add_axis_time(struct text *text, int64_t time, int64_t step) {
     }
     // The largest unit in which the step has at most one decimal.
     size_t unit = 0;
-    while (units[unit].ns > 1 && step * 10 < units[unit].ns)
+    while (units[unit].ns > 1 && step < units[unit].ns / 10)
         unit++;
     text_add_format(text, step % units[unit].ns ? "%.1f %s" : "%.0f %s",
                     (double)time / (double)units[unit].ns, units[unit].name);

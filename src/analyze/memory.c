@@ -9,6 +9,7 @@
 #include "analyze/analysis.h"
 #include "analyze/tally.h"
 #include "base/array.h"
+#include "tracesmith/time.h"
 
 // The fields that say it, as the traces name them. X(NAME, "name", "its other name")
 #define MEMORY_FIELD_TABLE(X)                                                                                \
@@ -519,7 +520,8 @@ static void write_account(const struct account *account, const struct tables *ta
     const int64_t peak = counted ? account->counted : account->peak,
                   at = counted ? account->counted_at : account->peak_at;
     const int64_t cells[] = {(int64_t)account->allocations, (int64_t)account->frees, peak,
-                             peak ? at - tables->context->window.from : 0, account->live};
+                             peak ? tsmith_time_subtract(at, tables->context->window.from) : 0,
+                             account->live};
     const uint64_t about_objects[] = {alive, account->double_frees, account->unknown_frees};
     write_place(tables, tables->processes, place);
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)

@@ -38,8 +38,10 @@ void session_clock_seek(struct session_clock *clock, uint64_t tick);
 static inline int64_t session_clock_convert(struct session_clock *clock, uint64_t tick) {
     if (__builtin_expect(tick < clock->current.tick || tick >= clock->current_end, 0))
         session_clock_seek(clock, tick);
-    __int128 since = (__int128)tick - clock->current.tick;
-    return (int64_t)((uint64_t)clock->current.trace + (uint64_t)(since * clock->current.scale >> 32));
+    // Modulo 2^128: a tick that no clock ever showed gives some time, and no overflow.
+    const unsigned __int128 since = (unsigned __int128)tick - clock->current.tick;
+    const __int128 scaled = (__int128)(since * (unsigned __int128)clock->current.scale);
+    return (int64_t)((uint64_t)clock->current.trace + (uint64_t)(scaled >> 32));
 }
 
 // The offset from another clock of the machine to the trace clock just now, with half the time the reading

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "state/timeline.h"
+#include "tracesmith/time.h"
 
 struct sweep {
     int64_t *starts, *ends; // each ascending by itself
@@ -23,8 +24,7 @@ void sweep_sort(int64_t *times, int64_t *scratch, size_t count);
 
 // Adds durations; a hostile trace can make them larger than 64 bits.
 static inline int64_t sweep_add(int64_t a, int64_t b) {
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+    return tsmith_time_add(a, b);
 }
 
 // ns in both of two lists of disjoint ascending intervals.
