@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What recording an OpenCL program costs: the launch loop of tests/programs (a kernel that does next to nothing, a
-// clFinish every 64), bare, with the agent loaded and no session, and recorded, in turn, and the medians of it all.
+// clFinish every 64), bare, bare and asking for the four times of each launch itself (what a program does that wants to
+// know), with the agent loaded and no session, and recorded, in turn, and the medians of it all. What recording costs beyond
+// the times themselves is the difference of "recorded" and "asks itself".
 //
 //     bench_opencl [-n LAUNCHES] [-r ROUNDS] [--calm | --one-worker]
 //
@@ -20,10 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MODE_BARE, MODE_IDLE, MODE_RECORDED, MODES, ROUNDS_MAX = 1000 };
+enum { MODE_BARE, MODE_ASKS, MODE_IDLE, MODE_RECORDED, MODES, ROUNDS_MAX = 1000 };
 enum { LOOP_WALL, LOOP_CPU, ALL_CPU, FIGURES };
 
-static const char *const mode_names[] = {"bare", "agent idle", "recorded"};
+static const char *const mode_names[] = {"bare", "asks itself", "agent idle", "recorded"};
 static const char *const figure_names[] = {"loop wall", "loop cpu", "cpu in all"};
 
 struct paths {
@@ -106,7 +108,7 @@ struct result {
 static struct result measure(struct paths *paths, int mode, char *launches) {
     char out[8192];
     char err[8192];
-    char *bare[] = {paths->loop, "-n", launches, NULL};
+    char *bare[] = {paths->loop, "-n", launches, mode == MODE_ASKS ? "--times" : NULL, NULL};
     char *recorded[] = {paths->command, "profile",   "-b", "64M",    "-o", paths->trace,
                         "--",           paths->loop, "-n", launches, NULL};
     const double cpu = run(mode == MODE_RECORDED ? recorded : bare, mode == MODE_IDLE ? paths->agent : NULL,
@@ -153,6 +155,12 @@ static void report(double values[MODES][FIGURES][ROUNDS_MAX], int rounds, const 
         }
         printf("\n");
     }
+    printf("%-12s", "beyond asking");
+    for (int figure = 0; figure < FIGURES; figure++)
+        printf("%12s (%+5.0f)", "",
+               quantile(values[MODE_RECORDED][figure], rounds, part) -
+                   quantile(values[MODE_ASKS][figure], rounds, part));
+    printf("\n");
 }
 
 int main(int argc, char **argv) {

@@ -76,7 +76,7 @@ static bool find_program(struct benchmark *benchmark) {
     }
     complain("the launch loop is not there: %s", length > 0 ? benchmark->program : "tracesmith-launch-loop");
     complain(
-        "it is built and installed with TraceSmith where OpenCL is (Debian: apt install ocl-icd-opencl-dev)");
+        "./dev build builds it in the source tree, where OpenCL is (Debian: apt install ocl-icd-opencl-dev)");
     return false;
 }
 

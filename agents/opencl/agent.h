@@ -5,6 +5,16 @@
 //   1. Nothing the program can see changes: no result, error code, output parameter, object, property,
 //      reference count, event state or order of callbacks. What we add (profiling on queues, events on
 //      commands, references on events) is hidden again where the program can ask for it (query.c).
+//      The driver is sent no command, flush or wait that the program did not send, and the program's in its order. What
+//      remains for a driver to notice, all of it:
+//        - a queue has CL_QUEUE_PROFILING_ENABLE; one that is refused is asked for again as the program wants it;
+//        - a command has an event where the program wanted none, and a build or link the notification of ours around the
+//          program's own, where it has one: neither makes a call blocking or unblocking;
+//        - an event is retained until its command is complete and its times are read, so it may end after the program's own
+//          release, and its queue and context with it: given back before the calls that could show it (query.c);
+//        - questions: the state and the times of an event, the names of devices, kernels and platforms, the sizes of
+//          images. None waits, by OpenCL's own definition of them, and tests/opencl/test_nothing_added.sh finds on three
+//          drivers that the commands they get are the same, and test_drivers.sh that the results are.
 //   2. The event path (an enqueue, a wait, a release of an event) takes no lock, allocates nothing, makes no
 //      system call, prints nothing. Creating objects may: their drivers do far more.
 //   3. Nothing here ends the process, raises or handles a signal. What cannot be recorded is counted
@@ -18,7 +28,7 @@
 // How a command goes (files): the wrapper (transfer.c, launch.c, ...) calls the driver between two ticks,
 // giving it an event of ours where the program wants none -> command.c writes the API event into the thread's
 // ring and what is known of the command into the thread's pending list -> pending.c asks the driver for its
-// times once it is complete and writes the device event.
+// times once it is complete, looks whether they can be (times.c), and writes the device event.
 #ifndef OPENCL_AGENT_H
 #define OPENCL_AGENT_H
 

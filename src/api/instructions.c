@@ -259,7 +259,8 @@ static oclgrind_attach *find_plugin(char *path, size_t size, tsmith_error *error
         return NULL;
     if (!launch_agent_path(directory, EXECUTE_OCLGRIND, path, size)) {
         status_set(error, TSMITH_ERROR_MISSING,
-                   "%s has no libtracesmith-oclgrind.so: it is built where Oclgrind's and LLVM's headers are "
+                   "%s has no libtracesmith-oclgrind.so: ./dev build builds it where Oclgrind's and LLVM's "
+                   "headers are "
                    "(Debian: apt install oclgrind liboclgrind-dev llvm-14-dev g++)",
                    directory);
         return NULL;

@@ -34,11 +34,11 @@ static tsmith_status load_table(tsmith_watch *watch, const char *wanted, tsmith_
     if (status != TSMITH_OK)
         return status;
     if (!launch_agent_path(directory, "bpf", path, sizeof path))
-        return status_set(
-            error, TSMITH_ERROR_MISSING,
-            "%s has no libtracesmith-bpf.so: it is built where libbpf, libelf, clang and bpftool are "
-            "(Debian: apt install libbpf-dev libelf-dev clang bpftool)",
-            directory);
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "%s has no libtracesmith-bpf.so: ./dev build builds it where libbpf, libelf, clang "
+                          "and bpftool are "
+                          "(Debian: apt install libbpf-dev libelf-dev clang bpftool)",
+                          directory);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     agent_bpf_entry *entry =
         library ? __extension__(agent_bpf_entry *) dlsym(library, AGENT_BPF_ENTRY) : NULL;

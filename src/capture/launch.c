@@ -163,8 +163,8 @@ static tsmith_status check_apis(const tsmith_capture_options *options, const cha
                 "there is no agent for an API named \"%s\"; there is one for: opencl, cuda, nvtx, nccl",
                 options->apis[i]);
         if (!launch_agent_path(directory, options->apis[i], path, sizeof path))
-            return status_set(error, TSMITH_ERROR_MISSING, "the agent for %s is not in %s", options->apis[i],
-                              directory);
+            return status_set(error, TSMITH_ERROR_MISSING, "the agent for %s is not in %s" LAUNCH_HOW_BUILT,
+                              options->apis[i], directory);
     }
     return TSMITH_OK;
 }
@@ -201,10 +201,12 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
     if (!good)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "'%s' is no range to record: there are %.*s",
                           options->recording, (int)sizeof ranges - 3, ranges);
-    if (!wanted(options, "opencl") || !launch_agent_path(directory, "opencl-record", path, sizeof path))
+    if (!wanted(options, "opencl"))
         return status_set(error, TSMITH_ERROR_MISSING,
-                          "commands and data can be recorded of OpenCL only, and its recorder is not in %s",
-                          directory);
+                          "commands and data can be recorded of OpenCL only, and OpenCL is not asked for");
+    if (!launch_agent_path(directory, "opencl-record", path, sizeof path))
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "the recorder of commands and data is not in %s" LAUNCH_HOW_BUILT, directory);
     if (range.form == RECORDING_RANGE_USER &&
         (!wanted(options, "nvtx") || !launch_agent_path(directory, "nvtx", path, sizeof path)))
         return status_set(

@@ -14,4 +14,7 @@ bool launch_library_path(void *library, char *out, size_t size);
 // the usual directories.
 bool launch_find_library(const char *name, char *out, size_t size);
 
+// What is added to a message about a part that is not there.
+#define LAUNCH_HOW_BUILT "; in its source tree ./dev build builds it"
+
 #endif

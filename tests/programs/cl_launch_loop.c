@@ -3,7 +3,7 @@
 // The launch loop: N launches of a kernel that does next to nothing, clFinish every so many. What is
 // left is the cost of launching, so the same loop bare and under a tracer gives the tracer's cost.
 //
-//   cl_launch_loop [-n LAUNCHES] [--finish-every K] [--events] [--profiling]
+//   cl_launch_loop [-n LAUNCHES] [--finish-every K] [--events] [--profiling] [--times]
 //
 // Prints one JSON object: the counts, and nanoseconds per launch of wall time and of CPU time (user
 // and system, all threads of the process). The kernel counts its own runs; a lost one is an error.
@@ -23,6 +23,7 @@ struct options {
     unsigned long finish_every;
     bool events;
     bool profiling; // a queue with CL_QUEUE_PROFILING_ENABLE
+    bool times;     // and asks for the four times of each launch itself, after the clFinish
 };
 
 static struct options parse(int argc, char **argv) {
@@ -38,8 +39,11 @@ static struct options parse(int argc, char **argv) {
             options.events = true;
         } else if (strcmp(argv[i], "--profiling") == 0) {
             options.profiling = true;
+        } else if (strcmp(argv[i], "--times") == 0) {
+            options.profiling = options.times = true;
         } else {
-            fprintf(stderr, "usage: %s [-n LAUNCHES] [--finish-every K] [--events] [--profiling]\n", argv[0]);
+            fprintf(stderr, "usage: %s [-n LAUNCHES] [--finish-every K] [--events] [--profiling] [--times]\n",
+                    argv[0]);
             exit(EXIT_USAGE);
         }
     }
@@ -64,6 +68,38 @@ static void launch(cl_command_queue queue, cl_kernel kernel, bool with_event) {
         clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, with_event ? &event : NULL));
     if (with_event)
         MUST(clReleaseEvent(event));
+}
+
+// What a program does that wants to know how long its launches took, and the least of it: the times go into one sum.
+static void ask_for_times(cl_event event) {
+    static const cl_profiling_info which[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
+                                              CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
+    static volatile cl_ulong sum;
+    for (size_t i = 0; i < COUNT_OF(which); i++) {
+        cl_ulong time = 0;
+        MUST(clGetEventProfilingInfo(event, which[i], sizeof time, &time, NULL));
+        sum += time;
+    }
+    MUST(clReleaseEvent(event));
+}
+
+static unsigned long loop_with_times(cl_command_queue queue, cl_kernel kernel,
+                                     const struct options *options) {
+    const size_t size = 8;
+    unsigned long finishes = 0, held = 0;
+    cl_event *events = calloc(options->finish_every, sizeof(cl_event));
+    EXPECT(events);
+    for (unsigned long i = 1; i <= options->launches; i++) {
+        MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, &size, 0, NULL, &events[held++]));
+        if (held < options->finish_every && i < options->launches)
+            continue;
+        MUST(clFinish(queue));
+        finishes++;
+        while (held)
+            ask_for_times(events[--held]);
+    }
+    free(events);
+    return finishes;
 }
 
 // Returns how many times it called clFinish.
@@ -96,7 +132,8 @@ int main(int argc, char **argv) {
 
     const uint64_t wall = program_clock_ns(CLOCK_MONOTONIC);
     const uint64_t cpu = cpu_ns();
-    const unsigned long finishes = loop(queue, kernel, &options);
+    const unsigned long finishes =
+        options.times ? loop_with_times(queue, kernel, &options) : loop(queue, kernel, &options);
     const uint64_t wall_spent = program_clock_ns(CLOCK_MONOTONIC) - wall;
     const uint64_t cpu_spent = cpu_ns() - cpu;
 
