@@ -92,8 +92,9 @@ for driver in $drivers; do
     on_driver "$driver" "$programs/cl_finish" >"$work/out" 2>&1 || fail "$driver: cl_finish alone: $(cat "$work/out")"
     same cl_finish -n 2
     if [ "${TRACESMITH_DRIVERS-}" = all ]; then
-        # Mesa 22.3 loses callbacks: this one hangs there alone, too.
-        [ "$driver" = rusticl ] || same cl_own_events
+        # Mesa 22.3 loses callbacks: this one hangs there alone, too. On Intel's runtime the state of an event right after a
+        # blocking write differs from run to run.
+        [ "$driver" != pocl ] || same cl_own_events
         # Intel's compiler crashes on a source that has to fail, alone too.
         [ "$driver" = intel ] || same cl_errors
         same cl_memory
