@@ -66,7 +66,7 @@ typedef struct tsmith_capture_options {
                        // below 0: as long as the collector's process lives
     uint32_t
         stack_frames; // with `stacks`: the innermost frames that are recorded of each, TSMITH_STACK_FRAMES_LEAST to
-        // TSMITH_STACK_FRAMES_MOST (a Python function counts as two); 0: TSMITH_STACK_FRAMES_DEFAULT
+    // TSMITH_STACK_FRAMES_MOST (a Python function counts as two); 0: TSMITH_STACK_FRAMES_DEFAULT
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")
