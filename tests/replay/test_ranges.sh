@@ -14,7 +14,7 @@ judge() {
     "$TRACESMITH" replay --json "$1" >"$work/answer.json" 2>"$work/answer.err" || code=$?
     # 4: nothing was compared, which is no success.
     grep -q '"results":\[\]' "$work/answer.json" && want=4 || want=0
-    [ "$code" -eq $want ] || fail "$1: replay gave $code: $(cat "$work/answer.err" "$work/answer.json")"
+    [ "$code" -eq "$want" ] || fail "$1: replay gave $code: $(cat "$work/answer.err" "$work/answer.json")"
     python3 -c 'import json, sys
 a = json.load(open(sys.argv[1])); v = a["verdicts"]; r = a["results"]; n = a["recording"]
 sys.exit(0 if eval(sys.argv[2]) else "not so: %s: %s" % (sys.argv[2], json.dumps([v, n, r[:3]])))' \
