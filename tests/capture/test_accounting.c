@@ -316,6 +316,7 @@ static void silent_for_too_long(void **unused) {
     finish(&state);
     assert_int_equal(state.seen.lost[TSMITH_REASON_BLOCK_TIMEOUT], state.emitted - state.recorded);
     assert_int_equal(state.seen.lost[TSMITH_REASON_RING_FULL], 0);
+    check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
 }
 
 // Without a timeout the program waits for a collector that lives, however long ago its last sign of life was.
@@ -338,6 +339,7 @@ static void waits_without_timeout(void **unused) {
     finish(&state);
     assert_int_equal(state.recorded, state.emitted);
     assert_int_equal(numbered_lost(&state.seen), 0);
+    check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
 }
 
 // A collector that hands out batches lives, however long its consumer takes over each of a round.
