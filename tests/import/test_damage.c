@@ -226,6 +226,9 @@ static void test_no_times(void **state) {
     }
 }
 
+// A literal and its length without the end.
+#define BYTES(literal) literal, sizeof literal - 1
+
 // What is known and not read is named, with what to do.
 static void test_others(void **state) {
     static const struct {
@@ -233,22 +236,18 @@ static void test_others(void **state) {
         size_t length;
         const char *texts[2];
     } others[] = {
-        {"\x80\x04\x95\x20\0\0\0\0\0\0\0}\x94(\x8c\x08segments\x94]",
-         26,
+        {BYTES("\x80\x04\x95\x20\0\0\0\0\0\0\0}\x94(\x8c\x08segments\x94]"),
          {"memory snapshot of PyTorch", "memory_viz"}},
-        {"\x80\x02}q\0X\x05\0\0\0other", 15, {"Python pickle", "memory_viz"}},
-        {"PK\x03\x04\x14\0\0\0\x08\0", 10, {"zip archive", "unpack"}},
-        {"\xfd"
-         "7zXZ\0\0\x04",
-         8,
+        {BYTES("\x80\x02}q\0X\x05\0\0\0other"), {"Python pickle", "memory_viz"}},
+        {BYTES("PK\x03\x04\x14\0\0\0\x08\0"), {"zip archive", "unpack"}},
+        {BYTES("\xfd"
+               "7zXZ\0\0\x04"),
          {"xz file", "xz -d"}},
-        {"BZh91AY&SY", 10, {"bzip2", "bzip2 -d"}},
-        {"==PROF== Connected\n\"ID\",\"Process ID\",\"Process Name\",\"Kernel Name\"\n",
-         66,
+        {BYTES("BZh91AY&SY"), {"bzip2", "bzip2 -d"}},
+        {BYTES("==PROF== Connected\n\"ID\",\"Process ID\",\"Process Name\",\"Kernel Name\"\n"),
          {"Nsight Compute", "ncu --csv"}},
-        {"==12== NVPROF is profiling process 12, command: ./a\n", 52, {"nvprof", "tracesmith profile"}},
-        {"{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": []}",
-         59,
+        {BYTES("==12== NVPROF is profiling process 12, command: ./a\n"), {"nvprof", "tracesmith profile"}},
+        {BYTES("{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": []}"),
          {"execution trace of PyTorch", "torch.profiler"}}};
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
