@@ -12,6 +12,7 @@ record whole "$programs/cl_launch_loop" -n 20
 grep -q "nothing lost" "$work/whole.err" || fail "$(cat "$work/whole.err")"
 
 # Before anything was recorded.
+# shellcheck disable=SC2016 # for the inner shell
 record before sh -c 'rm -rf "$TRACESMITH_SESSION"; exec "$1" -n 20' sh "$programs/cl_launch_loop"
 [ "$status" -ne 0 ] || fail "a recording that was cut off ended with 0: $(cat "$work/before.err")"
 grep -q "session directory .* was removed" "$work/before.err" || fail "does not say why: $(cat "$work/before.err")"
@@ -20,6 +21,7 @@ grep -q "session directory .* was removed" "$work/before.err" || fail "does not 
 grep -q "the session directory was removed" "$work/before.loss" || fail "the ledger does not have it: $(cat "$work/before.loss")"
 
 # After a process was recorded, which is in the file.
+# shellcheck disable=SC2016 # for the inner shell
 record after sh -c '"$1" -n 20; rm -rf "$TRACESMITH_SESSION"; "$1" -n 30' sh "$programs/cl_launch_loop"
 [ "$status" -ne 0 ] || fail "a recording that was cut off ended with 0"
 grep -q "session directory .* was removed" "$work/after.err" || fail "does not say why: $(cat "$work/after.err")"
@@ -41,5 +43,6 @@ assert lost["start"] + lost["duration"] > last, f"the loss {lost} ends before th
 PY
 
 # The exit code of the program is its own.
+# shellcheck disable=SC2016 # for the inner shell
 record failing sh -c 'rm -rf "$TRACESMITH_SESSION"; exit 9'
 [ "$status" -eq 9 ] || fail "the program's own exit code became $status"
