@@ -100,6 +100,7 @@
 #define OPENCL_ASKED(X)                                                                                      \
     X(clGetPlatformIDs)                                                                                      \
     X(clGetPlatformInfo)                                                                                     \
+    X(clGetDeviceIDs)                                                                                        \
     X(clGetDeviceInfo)                                                                                       \
     X(clGetMemObjectInfo)                                                                                    \
     X(clGetImageInfo)                                                                                        \

@@ -158,10 +158,8 @@ void chrome_put_names(struct chrome *chrome) {
     }
     uint32_t tracks = tsmith_dictionary_track_count(chrome->dictionary);
     for (uint32_t id = 1; id < tracks; id++) {
-        const tsmith_track *track = tsmith_dictionary_track(chrome->dictionary, id);
         char room[TSMITH_LABEL_SIZE];
-        const tsmith_string name = track->name ? tsmith_dictionary_string(chrome->dictionary, track->name)
-                                               : tsmith_track_name(chrome->dictionary, id, room);
+        const tsmith_string name = output_track_name(chrome->dictionary, id, room);
         put_thread(chrome, track_text(chrome, id), name, 0, &order);
         size_t lanes = id < chrome->track_capacity ? chrome->tracks[id].lane_count : 0;
         for (size_t lane = 1; lane <= lanes; lane++)

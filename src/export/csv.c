@@ -151,7 +151,7 @@ static void put_track_name(struct csv *csv, uint32_t id, const tsmith_track *tra
     char room[TSMITH_LABEL_SIZE];
     if (!track->name && (track->kind != TSMITH_TRACK_QUEUE || !track->device))
         return;
-    const tsmith_string name = tsmith_track_name(csv->dictionary, id, room);
+    const tsmith_string name = output_track_name(csv->dictionary, id, room);
     put_text(&csv->output, name.bytes, name.length);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export/otf2.h"
+#include "export/output.h"
 
 // Groups by number: process 0 (none), processes, then devices.
 static OTF2_LocationGroupRef device_group(const struct otf2 *otf2, uint32_t device) {
@@ -204,7 +205,7 @@ static OTF2_LocationType type_of(const tsmith_track *track, const struct otf2_la
 static void put_locations(struct otf2 *otf2, uint32_t id) {
     const tsmith_track *track = tsmith_dictionary_track(otf2->dictionary, id);
     char room[TSMITH_LABEL_SIZE];
-    const tsmith_string text = tsmith_track_name(otf2->dictionary, id, room);
+    const tsmith_string text = output_track_name(otf2->dictionary, id, room);
     const OTF2_StringRef name = otf2_text(otf2, text.bytes, text.length);
     for (size_t i = 0; i < otf2->tracks[id]->lane_count && otf2->status == TSMITH_OK; i++) {
         const struct otf2_lane *lane = &otf2->tracks[id]->lanes[i];

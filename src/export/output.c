@@ -152,3 +152,10 @@ void output_close(struct output *output) {
     free(output->buffer);
     *output = (struct output){0};
 }
+
+tsmith_string output_track_name(const tsmith_dictionary *dictionary, uint32_t track,
+                                char room[TSMITH_LABEL_SIZE]) {
+    const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
+    const tsmith_string name = tsmith_dictionary_string(dictionary, entry ? entry->name : 0);
+    return name.length ? name : tsmith_track_name(dictionary, track, room);
+}

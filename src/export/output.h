@@ -57,4 +57,8 @@ static inline void output_char(struct output *output, char c) {
     output->used++;
 }
 
+// The name of a track in an export: exactly the one it was given, or the one made for it (tsmith_track_name).
+tsmith_string output_track_name(const tsmith_dictionary *dictionary, uint32_t track,
+                                char room[TSMITH_LABEL_SIZE]);
+
 #endif

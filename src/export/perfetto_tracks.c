@@ -250,7 +250,7 @@ static void describe(struct perfetto *perfetto, struct sequence *sequence, uint3
     if (is_thread(perfetto, track))
         put_thread(perfetto, sequence->uuid, parent, track);
     else
-        put_named(perfetto, sequence->uuid, parent, tsmith_track_name(perfetto->dictionary, id, room), 0);
+        put_named(perfetto, sequence->uuid, parent, output_track_name(perfetto->dictionary, id, room), 0);
 }
 
 static void put_track_facts(struct perfetto *perfetto, const struct sequence *sequence, uint32_t id,
@@ -316,7 +316,7 @@ struct sequence *perfetto_sequence(struct perfetto *perfetto, uint32_t track) {
 uint32_t perfetto_put_lane(struct perfetto *perfetto, uint32_t id, const struct sequence *sequence) {
     char room[TSMITH_LABEL_SIZE];
     uint32_t uuid = perfetto->next_uuid++;
-    put_named(perfetto, uuid, sequence->uuid, tsmith_track_name(perfetto->dictionary, id, room), 0);
+    put_named(perfetto, uuid, sequence->uuid, output_track_name(perfetto->dictionary, id, room), 0);
     put_fact(perfetto, "lane", uuid, "%" PRIu32, sequence->uuid);
     return uuid;
 }

@@ -28,6 +28,17 @@ def number(kind, value):
     return struct.unpack("<d", struct.pack("<Q", value & (1 << 64) - 1))[0]
 
 
+def name_of(dictionary, number):
+    """A track's own name, or the one that every command makes for a queue without one (tracesmith/dictionary.h)."""
+    strings, tables = dictionary.strings, dictionary.tables
+    kind, _, name, _, device, _, _, _, queue = tables[4][number]
+    if strings[name]:
+        return text(strings[name]).replace("\0", "\u2400")
+    if kind == 2 and device:
+        return f"{'queue' if strings[tables[3][device][3]] == b'opencl' else 'stream'} {queue}"
+    return ""
+
+
 def check_csv(dictionary, events, path):
     strings, tables = dictionary.strings, dictionary.tables
     dynamic = [text(strings[row[0]]) for row in tables[8][1:]]
@@ -45,7 +56,7 @@ def check_csv(dictionary, events, path):
     want = Counter()
     for frame, batch in events:
         track = tables[4][frame.track]
-        where = (str(frame.track), text(strings[track[2]]).replace("\0", "\u2400"),
+        where = (str(frame.track), name_of(dictionary, frame.track),
                  str(tables[2][track[3]][0]) if track[3] else "")
         for row in range(batch.count):
             out = []
