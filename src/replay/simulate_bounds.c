@@ -40,7 +40,7 @@ bool sim_doubt(tsmith_simulation *simulation, uint32_t node, int64_t least, int6
 
 // ---- scaling
 
-// The shortest command of each device (index + 1 of the timeline) that ran: more than that no command's fixed part can be.
+// The shortest command that ran, by device of the timeline: the fixed part of a command is no longer than that.
 static int64_t *find_shortest(const tsmith_simulation *simulation) {
     const tsmith_timeline *timeline = simulation->timeline;
     int64_t *shortest = malloc((timeline->device_count + 1) * sizeof *shortest);
