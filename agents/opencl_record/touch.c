@@ -365,10 +365,16 @@ void touch_everything(struct touch *touch) {
     drop_everything(&all);
 }
 
-// Through which queue it was written is not known either.
+static void add_unseen_command(struct object *queue, void *context) {
+    (void)context;
+    queue->enqueued++;
+}
+
+// The queue through which it was written is not known either: no queue counts as idle until the program waits for it again.
 void touch_everything_unknown(void) {
     struct everything all = find_everything();
     pthread_mutex_lock(&recorder.lock);
+    object_each(OBJECT_QUEUE, add_unseen_command, NULL);
     for (size_t i = 0; i < all.count; i++) {
         all.memory[i]->many_writers = true;
         all.memory[i]->known = false;
