@@ -82,7 +82,8 @@ static bool keep_text(const struct unwind_object *object, struct known *module) 
     module->name = modules.text_used;
     module->build_id_bytes = (uint32_t)id;
     memcpy(modules.text + modules.text_used, object->name, length);
-    memcpy(modules.text + modules.text_used + length, object->build_id, id);
+    if (id) // a module without one has no bytes to copy from
+        memcpy(modules.text + modules.text_used + length, object->build_id, id);
     modules.text_used += (uint32_t)(length + id);
     return true;
 }
