@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/recording.h"
+#include "base/array.h"
 #include "base/status.h"
 #include "capture/channel.h"
 #include "recording/record.h"
@@ -47,20 +47,61 @@ static tsmith_status flush_frames(struct frames *frames, tsmith_error *error) {
     return status == TSMITH_OK ? flush_frame(frames, false, error) : status;
 }
 
-static tsmith_status carry_records(struct frames *frames, const uint8_t *bytes, size_t size,
-                                   tsmith_error *error) {
+// What of a recorder's file was read and is not carried yet. Files are read by pread: a recorded program may truncate its
+// own while they are read, which ends them early and no worse.
+struct left {
+    int fd;
+    uint64_t at; // in the file: the byte after those of `bytes`
+    uint8_t *bytes;
+    size_t length, capacity;
+};
+
+enum { LEFT_STEP = 1 << 20 };
+
+// More of the file behind what is there. *ended: there is no more.
+static tsmith_status read_more(struct left *left, bool *ended, tsmith_error *error) {
+    void *bytes = left->bytes;
+    if (!array_reserve(&bytes, &left->capacity, left->length + LEFT_STEP, 1))
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the recording");
+    left->bytes = bytes;
+    ssize_t got;
+    do
+        got = pread(left->fd, left->bytes + left->length, LEFT_STEP, (off_t)left->at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return status_set_errno(error, "a recording cannot be read");
+    *ended = got == 0;
+    left->length += (size_t)got;
+    left->at += (size_t)got;
+    return TSMITH_OK;
+}
+
+static tsmith_status carry_record(struct frames *frames, const struct recording_record *record,
+                                  const uint8_t *bytes, size_t size, tsmith_error *error) {
+    const bool chunk = record->type == RECORDING_CHUNK;
+    output_bytes(&frames->pending[chunk], bytes, size);
+    if (frames->pending[0].length > RECORDING_FRAME_BYTES)
+        return flush_frames(frames, error);
+    return frames->pending[1].length > RECORDING_CHUNKS_BYTES ? flush_frame(frames, true, error) : TSMITH_OK;
+}
+
+// A record that is torn or damaged ends the file: its process was killed, or changed it.
+static tsmith_status carry_records(struct frames *frames, struct left *left, tsmith_error *error) {
     struct recording_record record;
-    size_t offset = 0, from = 0;
     tsmith_status status = TSMITH_OK;
-    // A torn record ends the file: its process was killed.
-    while (status == TSMITH_OK && recording_next(bytes, size, &offset, &record) == RECORDING_FOUND) {
-        bool chunk = record.type == RECORDING_CHUNK;
-        output_bytes(&frames->pending[chunk], bytes + from, offset - from);
-        from = offset;
-        if (frames->pending[0].length > RECORDING_FRAME_BYTES)
-            status = flush_frames(frames, error);
-        else if (frames->pending[1].length > RECORDING_CHUNKS_BYTES)
-            status = flush_frame(frames, true, error);
+    for (bool ended = false; status == TSMITH_OK && !ended;) {
+        enum recording_result result = RECORDING_DONE;
+        size_t offset = 0, from = 0;
+        status = read_more(left, &ended, error);
+        while (status == TSMITH_OK &&
+               (result = recording_next(left->bytes, left->length, &offset, &record)) == RECORDING_FOUND) {
+            status = carry_record(frames, &record, left->bytes + from, offset - from, error);
+            from = offset;
+        }
+        if (status == TSMITH_OK && result == RECORDING_DAMAGED)
+            break;
+        left->length -= from;
+        memmove(left->bytes, left->bytes + from, left->length);
     }
     return status == TSMITH_OK ? flush_frames(frames, error) : status;
 }
@@ -68,23 +109,14 @@ static tsmith_status carry_records(struct frames *frames, const uint8_t *bytes, 
 static tsmith_status carry_file(struct sbt_writer *writer, uint32_t process, int directory, const char *name,
                                 tsmith_error *error) {
     struct frames frames = {.writer = writer, .process = process};
+    struct left left = {.fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
     struct stat status;
-    tsmith_status result = TSMITH_OK;
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode))
-        result = status_set_errno(error, "the recording %s cannot be read", name);
-    else if (status.st_size > 0) {
-        // In the session's directory, which nobody but the user and the recorded processes can write to; they only append.
-        uint8_t *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes == MAP_FAILED) {
-            result = status_set_errno(error, "the recording %s cannot be read", name);
-        } else {
-            result = carry_records(&frames, bytes, (size_t)status.st_size, error);
-            munmap(bytes, (size_t)status.st_size);
-        }
-    }
-    if (fd >= 0)
-        close(fd);
+    const tsmith_status result = left.fd < 0 || fstat(left.fd, &status) || !S_ISREG(status.st_mode)
+                                     ? status_set_errno(error, "the recording %s cannot be read", name)
+                                     : carry_records(&frames, &left, error);
+    if (left.fd >= 0)
+        close(left.fd);
+    free(left.bytes);
     free(frames.pending[0].bytes);
     free(frames.pending[1].bytes);
     return result;
