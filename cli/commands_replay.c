@@ -145,7 +145,7 @@ const struct command replay_entry = {
         "all that a "
         "kernel does. The instructions are those of its compiler, not of the recorded device.\n\n"
         "The exit code is 1 when a result diverged or --check found something, and 4 when there is no "
-        "device, the replay came to no end, there was nothing to compare or to check, or "
+        "device, the replay came to no end, nothing could be compared or checked, or "
         "--check could run nothing. It is 3 when the source given with --source does not make the kernel.",
     .operands_least = 1,
     .operands_most = 1,

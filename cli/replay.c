@@ -375,6 +375,14 @@ static void add_results(struct text *text, struct replay *replay, bool json) {
         text_add_format(text, "... and %zu more (--all or --json has them)\n", hidden);
 }
 
+// Whether any result could be compared: a replay of none has shown nothing.
+static bool has_compared(const struct replay *replay) {
+    uint64_t sum = 0;
+    for (int i = 0; i < TSMITH_VERDICT_LIMIT; i++)
+        sum += i == TSMITH_VERDICT_UNCOMPARABLE ? 0 : replay->verdicts[i];
+    return sum != 0;
+}
+
 static void add_verdicts(struct text *text, const struct replay *replay, bool json) {
     bool first = true;
     text_add_cstr(text, json ? ",\"verdicts\":{" : "");
@@ -387,14 +395,8 @@ static void add_verdicts(struct text *text, const struct replay *replay, bool js
                         tsmith_verdict_name((tsmith_verdict)i), replay->verdicts[i]);
     }
     text_add_cstr(text, json ? "}" : first ? "nothing was compared\n" : "\n");
-}
-
-// Whether there was any result at all: a replay without one has shown nothing.
-static bool has_compared(const struct replay *replay) {
-    uint64_t sum = 0;
-    for (int i = 0; i < TSMITH_VERDICT_LIMIT; i++)
-        sum += replay->verdicts[i];
-    return sum != 0;
+    if (!json && !first && !has_compared(replay))
+        text_add_cstr(text, "nothing could be compared: the replay shows nothing of the results\n");
 }
 
 static int run_replay(struct replay *replay, struct text *text, bool json) {

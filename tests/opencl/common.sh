@@ -46,3 +46,8 @@ record() {
     "$TRACESMITH" view -f json "$work/$name.sbt" >"$work/$name.json" 2>/dev/null ||
         fail "$name: the trace cannot be read: $(cat "$work/$name.err")"
 }
+
+# Whether the answer of `replay --json` in FILE compared any result: else its exit code is 4.
+compared() {
+    ! grep -q '"verdicts":{"exact":0,"within-tolerance":0,"within-noise":0,"diverged":0,' "$1"
+}

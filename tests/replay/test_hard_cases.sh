@@ -25,7 +25,7 @@ for name in $("$cases"); do
     code=0
     "$TRACESMITH" replay --json "$work/run.sbt" >"$work/answer.json" 2>"$work/err" || code=$?
     # 4: nothing was compared, which is no success.
-    grep -q '"results":\[\]' "$work/answer.json" && want=4 || want=0
+    compared "$work/answer.json" && want=0 || want=4
     [ "$code" -eq "$want" ] || fail "$name: replay gave $code: $(cat "$work/err" "$work/answer.json")"
     python3 - "$work/answer.json" "$work/out" "$name" <<'PY' || fail "$name"
 import json, re, sys

@@ -13,7 +13,7 @@ judge() {
     code=0
     "$TRACESMITH" replay --json "$1" >"$work/answer.json" 2>"$work/answer.err" || code=$?
     # 4: nothing was compared, which is no success.
-    grep -q '"results":\[\]' "$work/answer.json" && want=4 || want=0
+    compared "$work/answer.json" && want=0 || want=4
     [ "$code" -eq "$want" ] || fail "$1: replay gave $code: $(cat "$work/answer.err" "$work/answer.json")"
     python3 -c 'import json, sys
 a = json.load(open(sys.argv[1])); v = a["verdicts"]; r = a["results"]; n = a["recording"]
