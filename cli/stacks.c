@@ -189,7 +189,7 @@ void stacks_add_text(struct stacks *stacks, struct text *text, uint32_t stack, s
         text_add_safe(text, name_of(stacks, line, name), NAME_COLUMNS);
         text_add_cstr(text, line->inlined ? " (inlined)" : "");
         text_add_cstr(text, line->flags & TSMITH_FRAME_PYTHON ? " (Python)" : "");
-        text_add_cstr(text, line->flags & TSMITH_FRAME_GUESSED ? " (by its frame pointer)" : "");
+        text_add_cstr(text, line->flags & TSMITH_FRAME_GUESSED ? " [guessed]" : "");
         text_add_cstr(text, color ? DIM : "");
         add_place(text, stacks, line);
         text_add_cstr(text, color ? PLAIN : "");
@@ -199,7 +199,7 @@ void stacks_add_text(struct stacks *stacks, struct text *text, uint32_t stack, s
     }
     if (count && stacks->lines[count - 1].flags & TSMITH_FRAME_TRUNCATED) {
         text_add_repeat(text, ' ', INDENT);
-        text_add_cstr(text, "...  who called this is not known\n");
+        text_add_cstr(text, "[truncated] the callers of this are not known\n");
     }
 }
 

@@ -92,7 +92,9 @@ TSMITH_API size_t tsmith_stack_line_text(const tsmith_dictionary *dictionary, co
                                          char *text, size_t size);
 
 // All of a stack as flame graphs have it: names from the outermost to the innermost function with semicolons between
-// them (a semicolon in a name becomes a colon). As above.
+// them (a semicolon in a name becomes a colon). "[truncated];" stands in front of a frame whose caller is not known, and
+// " [guessed]" behind the name of one that was found by a frame pointer: between it and what it called, callers may be
+// missing. Recursion is not folded. As above.
 TSMITH_API size_t tsmith_stack_path(tsmith_stack_names *names, uint32_t stack, char *text, size_t size);
 
 #ifdef __cplusplus

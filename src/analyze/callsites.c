@@ -3,6 +3,8 @@
 // them. A command's path is its own stack, or else that of the call which launched it. In a trace without any call stack
 // it is the ranges around that call: functions of Python, operators of a framework, what the program annotated.
 //
+// Recorded paths are folded, and marked where something is missing, as event/fold.h says.
+//
 // Functions are told apart by name; those without one by their place in the module. Tree and functions are made from the
 // stacks that commands have, each once, not from the commands. Memory: 24 bytes per event with a stack.
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 #include "analyze/analysis.h"
 #include "analyze/tally.h"
 #include "base/array.h"
+#include "event/fold.h"
 #include "tracesmith/stacks.h"
 
 enum {
@@ -37,13 +40,15 @@ struct amount {
 struct function {
     tsmith_stack_line line; // one of its lines: for its name
     struct amount self, total;
-    uint32_t open; // how often it is on the path that is being walked
+    uint32_t open;     // how often it is on the path that is being walked
+    bool is_truncated; // it stands for the callers that cut stacks lack
 };
 
 // A function on a call path; [0] is what all paths come from.
 struct node {
     uint32_t parent, function;
     uint32_t first_child, next; // siblings by time; 0: none
+    bool is_guessed;
     struct amount self, total;
 };
 
@@ -57,7 +62,7 @@ struct site {
 // known, or else the innermost that has a name.
 struct way {
     uint32_t node, site;
-    bool has_line;
+    bool has_line, folded, guessed, truncated;
 };
 
 struct callsites {
@@ -77,6 +82,8 @@ struct callsites {
     struct amount with, without; // commands that have a path, and those that have none
     bool by_ranges;
     int64_t unnamed; // of paths without a place that has a name
+    int64_t guessed, truncated;
+    uint64_t folded; // commands
 };
 
 static void add(struct amount *to, struct amount more) {
@@ -192,6 +199,17 @@ static uint32_t function_of(struct callsites *sites, const tsmith_stack_line *li
     return number;
 }
 
+// The function that stands for callers that are not known.
+static uint32_t truncated_function(struct callsites *sites) {
+    static const tsmith_stack_line NONE = {.frame = UINT32_MAX}; // no frame has that number
+    uint32_t number = function_of(sites, &NONE);
+    if (number != UINT32_MAX)
+        sites->functions[number].is_truncated = true;
+    return number;
+}
+
+static const uint32_t IS_GUESSED = UINT32_C(1) << 31; // beside the number of a function
+
 static uint32_t child_of(struct callsites *sites, uint32_t parent, uint32_t function) {
     size_t had = sites->node_numbers.count;
     uint32_t number = tally_number(&sites->node_numbers, (uint64_t)parent << 32 | function);
@@ -200,8 +218,24 @@ static uint32_t child_of(struct callsites *sites, uint32_t parent, uint32_t func
         return UINT32_MAX;
     sites->nodes = nodes;
     if (number == had)
-        sites->nodes[number + 1] = (struct node){.parent = parent, .function = function};
+        sites->nodes[number + 1] = (struct node){
+            .parent = parent, .function = function & ~IS_GUESSED, .is_guessed = function & IS_GUESSED};
     return number + 1;
+}
+
+// The path of `way` with one function more, folded.
+static uint32_t folded_child(struct callsites *sites, struct way *way, uint32_t function) {
+    uint64_t names[FOLD_NAMES];
+    uint32_t count = 0, node = way->node;
+    for (uint32_t at = node; at && count < FOLD_NAMES; at = sites->nodes[at].parent)
+        names[count++] = sites->nodes[at].function | (sites->nodes[at].is_guessed ? IS_GUESSED : 0);
+    const uint32_t period = fold_period(names, count, function);
+    if (!period)
+        return child_of(sites, node, function);
+    way->folded = true;
+    for (uint32_t i = 1; i < period; i++)
+        node = sites->nodes[node].parent;
+    return node;
 }
 
 // The number of a place, UINT32_MAX when memory is exhausted.
@@ -244,10 +278,19 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
     const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
     size_t count = tsmith_frame_lines(sites->names, stack->frame, lines, INLINED_MAX);
     struct way way = sites->ways[stack->parent];
+    const uint32_t flags = count ? lines[0].flags : 0, mark = flags & TSMITH_FRAME_GUESSED ? IS_GUESSED : 0;
     uint32_t function = 0;
+    way.guessed |= mark != 0;
+    if (flags & TSMITH_FRAME_TRUNCATED) {
+        way.truncated = true;
+        function = truncated_function(sites);
+        way.node = function == UINT32_MAX ? function : child_of(sites, way.node, function);
+        if (way.node == UINT32_MAX)
+            return false;
+    }
     for (size_t i = count < INLINED_MAX ? count : INLINED_MAX; i-- > 0;) {
         function = function_of(sites, &lines[i]);
-        way.node = function == UINT32_MAX ? function : child_of(sites, way.node, function);
+        way.node = function == UINT32_MAX ? function : folded_child(sites, &way, function | mark);
         if (way.node == UINT32_MAX)
             return false;
         if (lines[i].line ? is_beginning(dictionary, &lines[i])
@@ -262,6 +305,11 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
         return true;
     add(&sites->nodes[way.node].self, self);
     add(&sites->functions[function].self, self);
+    if (way.truncated)
+        sites->truncated = sweep_add(sites->truncated, self.time);
+    if (way.guessed)
+        sites->guessed = sweep_add(sites->guessed, self.time);
+    sites->folded += way.folded ? self.count : 0;
     if (way.site == UINT32_MAX)
         sites->unnamed = sweep_add(sites->unnamed, self.time);
     uint32_t site = way.site == UINT32_MAX ? site_of(sites, &lines[0], function) : way.site;
@@ -346,7 +394,8 @@ static int by_parent(const void *left, const void *right) {
     return (a->node > b->node) - (a->node < b->node);
 }
 
-// What a path costs with all beyond it, and the order in which its branches are told.
+// What a path costs with all beyond it, and the order in which its branches are told. Paths that folding has left have no
+// commands, and are none.
 static bool link_nodes(struct callsites *sites) {
     size_t count = sites->node_numbers.count + 1;
     struct order *order = malloc(count * sizeof *order);
@@ -362,6 +411,8 @@ static bool link_nodes(struct callsites *sites) {
     qsort(order + 1, count - 1, sizeof *order, by_parent);
     for (size_t i = count; i-- > 1;) {
         struct node *parent = &sites->nodes[order[i].parent];
+        if (!sites->nodes[order[i].node].total.count)
+            continue;
         sites->nodes[order[i].node].next = parent->first_child;
         parent->first_child = order[i].node;
     }
@@ -386,9 +437,23 @@ static int64_t least_shown(const struct callsites *sites) {
 
 static size_t name_function(const struct callsites *sites, const struct analysis_context *context,
                             uint32_t function, char name[NAME_SIZE]) {
-    size_t length =
-        tsmith_stack_line_text(context->dictionary, &sites->functions[function].line, name, NAME_SIZE);
+    const struct function *of = &sites->functions[function];
+    size_t length = of->is_truncated
+                        ? (size_t)snprintf(name, NAME_SIZE, "%s", FOLD_TRUNCATED)
+                        : tsmith_stack_line_text(context->dictionary, &of->line, name, NAME_SIZE);
+    if (length >= NAME_SIZE)
+        name[NAME_SIZE - 2] = '~'; // the name is cut
     return length < NAME_SIZE ? length : NAME_SIZE - 1;
+}
+
+// Of a function on a path, with its mark.
+static size_t name_node(const struct callsites *sites, const struct analysis_context *context,
+                        const struct node *node, char name[NAME_SIZE + sizeof FOLD_GUESSED]) {
+    size_t length = name_function(sites, context, node->function, name);
+    if (!node->is_guessed)
+        return length;
+    memcpy(name + length, FOLD_GUESSED, sizeof FOLD_GUESSED);
+    return length + sizeof FOLD_GUESSED - 1;
 }
 
 static void write_function(const struct callsites *sites, const struct analysis_context *context,
@@ -431,14 +496,14 @@ static uint32_t leave(struct callsites *sites, uint32_t at, size_t *depth) {
 
 // The functions of a row so far. One that is too long lacks some in the middle.
 struct run {
-    char text[INDENT_MAX + RUN_SIZE + NAME_SIZE];
+    char text[INDENT_MAX + RUN_SIZE + NAME_SIZE + sizeof FOLD_GUESSED];
     size_t length;
 };
 
 static void add_passed(struct run *run, const struct callsites *sites, const struct analysis_context *context,
-                       uint32_t function) {
+                       const struct node *node) {
     static const char JOIN[] = " > ", MORE[] = "... > ";
-    size_t length = name_function(sites, context, function, run->text + run->length);
+    size_t length = name_node(sites, context, node, run->text + run->length);
     if (run->length + length + sizeof JOIN + sizeof MORE <= INDENT_MAX + RUN_SIZE) {
         memcpy(run->text + run->length + length, JOIN, sizeof JOIN - 1);
         run->length += length + sizeof JOIN - 1;
@@ -473,12 +538,12 @@ static void write_paths(struct callsites *sites, const struct analysis_context *
         const struct node *node = &sites->nodes[at];
         enter(sites, at);
         if (is_passed(sites, node)) {
-            add_passed(&run, sites, context, node->function);
+            add_passed(&run, sites, context, node);
             at = node->first_child;
             continue;
         }
         if (node->total.time >= least) {
-            run.length += name_function(sites, context, node->function, run.text + run.length);
+            run.length += name_node(sites, context, node, run.text + run.length);
             report_text(report, table, (tsmith_string){run.text, run.length});
             report_integer(report, table, (int64_t)depth);
             write_amounts(sites, report, table, node->self, node->total);
@@ -501,7 +566,9 @@ static int functions_by_total(const void *left, const void *right) {
         return a->total.time > b->total.time ? -1 : 1;
     if (a->self.time != b->self.time)
         return a->self.time > b->self.time ? -1 : 1;
-    return (a->line.frame > b->line.frame) - (a->line.frame < b->line.frame);
+    if (a->line.frame != b->line.frame)
+        return a->line.frame < b->line.frame ? -1 : 1;
+    return (a->line.function > b->line.function) - (a->line.function < b->line.function);
 }
 
 static int sites_by_time(const void *left, const void *right) {
@@ -560,6 +627,28 @@ static void write_functions(struct callsites *sites, const struct analysis_conte
     }
 }
 
+// What marks in the tree and folding mean for the numbers.
+static void write_marks(const struct callsites *sites, int64_t all, struct report *report) {
+    if (sites->truncated)
+        report_note(report,
+                    "%.1f%% of the time was launched from stacks that were cut: " FOLD_TRUNCATED
+                    " stands for callers that are not known, and functions may have launched more than they "
+                    "have here.",
+                    report_percent(sites->truncated, all));
+    if (sites->guessed)
+        report_note(
+            report,
+            "%.1f%% of the time was launched by paths with frames that were found by a frame pointer: "
+            "callers may be missing between a function marked" FOLD_GUESSED " and what it called.",
+            report_percent(sites->guessed, all));
+    if (sites->folded)
+        report_note(
+            report,
+            "Recursion is folded for %llu commands: functions that a path repeats at once stand in it "
+            "once.",
+            (unsigned long long)sites->folded);
+}
+
 static void write_finding(const struct callsites *sites, const struct analysis_context *context,
                           struct report *report) {
     enum { SHOWN = 200 };
@@ -573,13 +662,14 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
     }
     const struct site *top = &sites->sites[0];
     tsmith_string file = tsmith_dictionary_string(context->dictionary, top->file);
-    (void)tsmith_stack_line_text(context->dictionary, &sites->functions[top->function].line, name,
-                                 sizeof name);
+    if (tsmith_stack_line_text(context->dictionary, &sites->functions[top->function].line, name,
+                               sizeof name) >= sizeof name)
+        name[SHOWN - 2] = '~'; // the name is cut
     char line[16] = "";
     if (top->line)
         (void)snprintf(line, sizeof line, ":%u", top->line);
-    report_finding(report, "%s%s%.*s%s launches most: %s, %.1f%% of the time of all commands.", name,
-                   file.length ? " at " : "", analysis_shown(file), file.bytes, line,
+    report_finding(report, "%s%s%.*s%s%s launches most: %s, %.1f%% of the time of all commands.", name,
+                   file.length ? " at " : "", ANALYSIS_SHOWN(file), line,
                    report_duration(time, top->self.time), report_percent(top->self.time, all));
     if (sites->without.count)
         report_note(report, "%llu of %llu commands, %.1f%% of the time, have no %s.",
@@ -592,6 +682,7 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
                     "%.1f%% of the time was launched by paths on which only the start of a program or "
                     "thread, or nothing, has a name.",
                     report_percent(sites->unnamed, all));
+    write_marks(sites, all, report);
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/fold.h"
 
 enum { FRAMES_MAX = 1 << 15 }; // twice what is recorded at most: a deeper stack was made to be one
 
@@ -120,6 +121,16 @@ size_t tsmith_stack_line_text(const tsmith_dictionary *dictionary, const tsmith_
     return length > 0 ? (size_t)length : 0;
 }
 
+// Adds to a text of `length`, cut to `size`; returns the new length.
+static size_t add_text(char *text, size_t size, size_t length, const char *more, size_t more_length) {
+    if (length + 1 < size) {
+        const size_t room = size - length - 1, shown = more_length < room ? more_length : room;
+        memcpy(text + length, more, shown);
+        text[length + shown] = '\0';
+    }
+    return length + more_length;
+}
+
 size_t tsmith_stack_path(tsmith_stack_names *names, uint32_t stack, char *text, size_t size) {
     size_t count = tsmith_stack_lines(names, stack, NULL, 0), length = 0;
     void *lines = names->lines;
@@ -130,6 +141,8 @@ size_t tsmith_stack_path(tsmith_stack_names *names, uint32_t stack, char *text, 
     names->lines = lines;
     (void)tsmith_stack_lines(names, stack, names->lines, count);
     for (size_t i = count; i-- > 0;) {
+        if (!names->lines[i].inlined && names->lines[i].flags & TSMITH_FRAME_TRUNCATED)
+            length = add_text(text, size, length, FOLD_TRUNCATED ";", sizeof FOLD_TRUNCATED);
         size_t room = length < size ? size - length : 0;
         size_t name =
             tsmith_stack_line_text(names->dictionary, &names->lines[i], room ? text + length : NULL, room);
@@ -137,11 +150,9 @@ size_t tsmith_stack_path(tsmith_stack_names *names, uint32_t stack, char *text, 
             if (text[length + at] == ';')
                 text[length + at] = ':';
         length += name;
-        if (i && length + 1 < size) {
-            text[length] = ';';
-            text[length + 1] = '\0';
-        }
-        length += i != 0;
+        if (names->lines[i].flags & TSMITH_FRAME_GUESSED)
+            length = add_text(text, size, length, FOLD_GUESSED, sizeof FOLD_GUESSED - 1);
+        length = add_text(text, size, length, ";", i ? 1 : 0);
     }
     return length;
 }

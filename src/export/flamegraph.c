@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "event/fold.h"
 #include "export/formats.h"
 #include "export/output.h"
 #include "export/paths.h"
@@ -18,9 +19,9 @@ enum {
     MARGIN = 10,
     INNER = WIDTH - 2 * MARGIN,
     ROW = 17,
-    HEAD = 56, // above the frames
-    LEVELS_MAX = 1000,
-    TEXT_LEAST = 24 // a narrower frame has no text
+    HEAD = 56,        // above the frames
+    LEVELS_MAX = 256, // deeper frames are not drawn, and the picture says so
+    TEXT_LEAST = 24   // a narrower frame has no text
 };
 static const double LEAST = 0.2, CHARACTER = 7.0; // pixels: frames that are drawn, and of a letter
 
@@ -30,6 +31,7 @@ struct flamegraph {
     int64_t *totals;    // by node
     uint32_t *children; // first child by node, then the next sibling: by total
     uint32_t *next;
+    bool deeper; // functions beyond LEVELS_MAX are not drawn
 };
 
 // ---- text
@@ -134,10 +136,11 @@ static double width_of(const struct flamegraph *graph, uint32_t node) {
 }
 
 // How many levels there are to draw.
-static unsigned levels_of(const struct flamegraph *graph) {
+static unsigned levels_of(struct flamegraph *graph) {
     unsigned depth = 0, deepest = 0;
     for (uint32_t at = graph->children ? graph->children[0] : 0; at;) {
         deepest = depth + 1 > deepest ? depth + 1 : deepest;
+        graph->deeper |= graph->children[at] && depth + 1 == LEVELS_MAX;
         if (graph->children[at] && width_of(graph, at) >= LEAST && depth + 1 < LEVELS_MAX) {
             at = graph->children[at];
             depth++;
@@ -161,6 +164,7 @@ static void put_color(struct output *output, enum paths_name kind, tsmith_string
         put_text(output, "rgb(%u,%u,%u)", 90 + b, 190 + a, 90 + b);
         return;
     case PATHS_FRAME: // no name: grey
+    case PATHS_TRUNCATED:
         put_text(output, "rgb(%u,%u,%u)", 190 + b / 2, 190 + b / 2, 190 + b / 2);
         return;
     case PATHS_PROCESS:
@@ -184,6 +188,8 @@ static void put_frame(struct flamegraph *graph, uint32_t node, double x, double 
     put_duration(output, graph->totals[node]);
     put_text(output, ", %.2f%%, itself ", width / INNER * 100);
     put_duration(output, entry->self > 0 ? entry->self : 0);
+    if (depth + 1 == LEVELS_MAX && graph->children[node])
+        output_text(output, ", what it called is not drawn");
     put_text(output, "</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" rx=\"1\" fill=\"",
              MARGIN + x, y, width > 0.3 ? width - 0.1 : width, ROW - 1);
     put_color(output, paths_name_kind(entry->name), name);
@@ -278,8 +284,17 @@ static void put_picture(struct flamegraph *graph) {
              graph->paths.by_stack ? "Device time by call path" : "Time by slice");
     put_text(output, "<text x=\"%d\" y=\"44\">", MARGIN);
     put_duration(output, graph->totals[0]);
-    output_text(output, graph->paths.by_stack ? " of commands; green is what ran on a device</text>\n"
-                                              : " in slices of threads and queues</text>\n");
+    output_text(output, graph->paths.by_stack ? " of commands; green is what ran on a device"
+                                              : " in slices of threads and queues");
+    if (graph->paths.folded)
+        output_text(output, "; recursion is folded");
+    if (graph->paths.truncated)
+        output_text(output, "; " FOLD_TRUNCATED ": callers are not known");
+    if (graph->paths.guessed)
+        output_text(output, "; " FOLD_GUESSED_WORD ": callers may be missing above it");
+    if (graph->deeper)
+        put_text(output, "; only the outermost %d levels are drawn", LEVELS_MAX);
+    output_text(output, "</text>\n");
     put_text(output, "<text id=\"reset\" class=\"b off\" x=\"%d\" y=\"24\">[all of it]</text>\n",
              WIDTH - 230);
     put_text(output, "<text id=\"search\" class=\"b\" x=\"%d\" y=\"24\">[search: /]</text>\n", WIDTH - 110);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/fold.h"
 #include "tracesmith/batch.h"
 
 enum { WAITING_MAX = 4 << 20, FIRST_SLOTS = 1024, NODES_MAX = 1 << 26, INLINED_MAX = 256 };
@@ -85,12 +86,14 @@ static uint32_t child(struct paths *paths, uint32_t parent, uint64_t name) {
 
 // ---- names
 
+static const uint64_t IS_GUESSED = UINT64_C(1) << 63;
+
 static uint64_t name_number(enum paths_name what, uint32_t id) {
     return (uint64_t)(what + 1) << 32 | id;
 }
 
 enum paths_name paths_name_kind(uint64_t name) {
-    return (enum paths_name)((name >> 32) - 1);
+    return (enum paths_name)(((name & ~IS_GUESSED) >> 32) - 1);
 }
 
 static size_t put_process(const struct paths *paths, uint32_t id, char *text) {
@@ -120,12 +123,26 @@ static size_t put_frame(struct paths *paths, uint32_t id, char *text) {
     if (!tsmith_frame_lines(paths->names, id, &line, 1))
         return 0;
     size_t length = tsmith_stack_line_text(paths->dictionary, &line, text, PATHS_NAME_SIZE);
+    if (length >= PATHS_NAME_SIZE)
+        text[PATHS_NAME_SIZE - 2] = '~'; // the name is cut
     return length < PATHS_NAME_SIZE ? length : PATHS_NAME_SIZE - 1;
+}
+
+static tsmith_string add_mark(tsmith_string name, char text[PATHS_NAME_SIZE]) {
+    enum { ROOM = PATHS_NAME_SIZE - (int)sizeof FOLD_GUESSED };
+    const size_t shown = name.length < ROOM ? name.length : ROOM;
+    memmove(text, name.bytes, shown);
+    if (shown < name.length)
+        text[shown - 1] = '~';
+    memcpy(text + shown, FOLD_GUESSED, sizeof FOLD_GUESSED);
+    return (tsmith_string){text, shown + sizeof FOLD_GUESSED - 1};
 }
 
 tsmith_string paths_name(struct paths *paths, uint64_t name, char text[PATHS_NAME_SIZE]) {
     uint32_t id = (uint32_t)name;
     const char *kind;
+    if (name & IS_GUESSED)
+        return add_mark(paths_name(paths, name & ~IS_GUESSED, text), text);
     switch (paths_name_kind(name)) {
     case PATHS_KIND:
         kind = tsmith_kind_name((tsmith_kind)id);
@@ -137,6 +154,8 @@ tsmith_string paths_name(struct paths *paths, uint64_t name, char text[PATHS_NAM
         return (tsmith_string){text, put_track(paths, id, text)};
     case PATHS_FRAME:
         return (tsmith_string){text, put_frame(paths, id, text)};
+    case PATHS_TRUNCATED:
+        return (tsmith_string){FOLD_TRUNCATED, sizeof FOLD_TRUNCATED - 1};
     default: // PATHS_SLICE, PATHS_FUNCTION, PATHS_COMMAND
         return tsmith_dictionary_string(paths->dictionary, id);
     }
@@ -304,14 +323,35 @@ struct paths_end {
     uint32_t process, node; // nodes; 0: not known yet
 };
 
+// The path with one function more, folded.
+static uint32_t folded_child(struct paths *paths, uint32_t node, uint64_t name) {
+    uint64_t names[FOLD_NAMES];
+    uint32_t count = 0;
+    for (uint32_t at = node; at && count < FOLD_NAMES; at = paths->nodes[at].parent)
+        names[count++] = paths->nodes[at].name;
+    const uint32_t period = fold_period(names, count, name);
+    if (!period)
+        return child(paths, node, name);
+    paths->folded = true;
+    for (uint32_t i = 1; i < period; i++)
+        node = paths->nodes[node].parent;
+    return node;
+}
+
 // One frame further down: its functions, outermost first.
 static uint32_t step(struct paths *paths, uint32_t node, uint32_t frame) {
     tsmith_stack_line lines[INLINED_MAX];
     size_t count = tsmith_frame_lines(paths->names, frame, lines, INLINED_MAX);
+    const uint32_t flags = count ? lines[0].flags : 0;
+    const uint64_t mark = flags & TSMITH_FRAME_GUESSED ? IS_GUESSED : 0;
+    if (flags & TSMITH_FRAME_TRUNCATED)
+        node = child(paths, node, name_number(PATHS_TRUNCATED, 0));
+    paths->truncated |= (flags & TSMITH_FRAME_TRUNCATED) != 0;
+    paths->guessed |= mark != 0;
     for (size_t i = count < INLINED_MAX ? count : INLINED_MAX; i-- > 0 && node;)
-        node = child(paths, node,
-                     lines[i].function ? name_number(PATHS_FUNCTION, lines[i].function)
-                                       : name_number(PATHS_FRAME, lines[i].frame));
+        node = folded_child(paths, node,
+                            mark | (lines[i].function ? name_number(PATHS_FUNCTION, lines[i].function)
+                                                      : name_number(PATHS_FRAME, lines[i].frame)));
     return node;
 }
 

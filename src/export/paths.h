@@ -2,8 +2,8 @@
 // Where time was spent, as a tree of names: what folded stacks and flame graphs are written from.
 //
 // Of a trace with call stacks: the time of commands of devices, beneath the process and the functions that launched them
-// (their own stack, or that of their call), outermost first; those without a stack beneath process and queue. Of any
-// other: slices that lie within one another, beneath process and track.
+// (their own stack, or that of their call), outermost first, folded and marked as event/fold.h says; those without a stack
+// beneath process and queue. Of any other: slices that lie within one another, beneath process and track.
 #ifndef EXPORT_PATHS_H
 #define EXPORT_PATHS_H
 
@@ -25,6 +25,7 @@ enum paths_name {
     PATHS_FUNCTION,
     PATHS_FRAME, // a place in code that has no name
     PATHS_COMMAND,
+    PATHS_TRUNCATED, // stands for the callers that a cut stack lacks
 };
 
 // A path: its last name, and the path before that, which has a smaller number. [0] is the empty one.
@@ -51,6 +52,7 @@ struct paths {
     uint32_t *way; // stacks, from the innermost out
     size_t way_capacity;
     bool begun, by_stack, failed;
+    bool folded, truncated, guessed; // whether any path is
 };
 
 tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary, const tsmith_batch *batch,

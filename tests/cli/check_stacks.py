@@ -9,7 +9,7 @@ import random
 import tempfile
 import xml.etree.ElementTree
 
-from made_stacks import GUESSED, PYTHON, Made
+from made_stacks import GUESSED, PYTHON, TRUNCATED, Made
 from support import check, run
 
 BEGINNINGS = ("start_thread",)  # of made_stacks.NAMES: what begins a program or thread launches nothing
@@ -39,11 +39,12 @@ def check_view(made, path):
             check(frame.get("address") == (None if made.flags[at] & PYTHON else made.addresses[at]), frame)
             check(frame.get("python", False) == bool(made.flags[at] & PYTHON), frame)
             check(frame.get("guessed", False) == bool(made.flags[at] & GUESSED), frame)
+            check(frame.get("truncated", False) == bool(made.flags[at] & TRUNCATED), frame)
     check('"frames":' not in run("view", "-f", "json", path).stdout.decode(), "stacks that nobody asked for")
     rows = csv.DictReader(io.StringIO(run("view", "-f", "csv", "--stacks", path).stdout.decode(), newline=""))
     paths = {(row["kind"], int(row["start"])): row["call_path"] for row in rows}
     for event in made.events:
-        wanted = ";".join(made.text(line).replace(";", ":") for line in reversed(made.lines(stack_shown(made, event))))
+        wanted = made.marked(stack_shown(made, event))
         check(paths[event[0], event[2]] == wanted, (paths[event[0], event[2]], wanted))
 
 
@@ -53,6 +54,8 @@ def check_view_text(made, path):
     for line in text.splitlines()[1:]:
         if line.startswith(" " * 11 + "#"):
             block.append(line.split(None, 1)[1])
+        elif line.startswith(" " * 11 + "[truncated]"):
+            block.append("[truncated]")
         else:
             block = []
             blocks.append(block)
@@ -60,11 +63,15 @@ def check_view_text(made, path):
     check(len(blocks) == len(events), (len(blocks), len(events)))
     for event, block in zip(events, blocks):
         lines = made.lines(stack_shown(made, event))
+        cut = bool(lines) and bool(made.flags[lines[-1][3]] & TRUNCATED)
+        check((block[-1:] == ["[truncated]"]) == cut, (event, block))
+        block = block[:-1] if cut else block
         check(len(block) == len(lines), (event, block))
         for shown, line in zip(block, lines):
             name = made.text(line).replace("\n", "\\n")
             check(shown.startswith(name), (shown, name))
             check(("(inlined)" in shown) == line[4], shown)
+            check(("[guessed]" in shown) == bool(made.flags[line[3]] & GUESSED), shown)
             check(("(Python)" in shown) == bool(made.flags[line[3]] & PYTHON), shown)
             place = line[1] + (":%d" % line[2] if line[2] else "")
             check(not line[1] or shown.endswith(" at " + place), (shown, place))
@@ -76,20 +83,22 @@ def callsites(made):
     tree = collections.Counter()
     own = collections.defaultdict(lambda: [0, 0])
     for event in made.work():
-        lines = [(line[0] if line[0] is not None else (line[3],), line) for line in reversed(made.lines(made.stack_of(event)))]
+        lines = [line for line in reversed(made.lines(made.stack_of(event)))]
         if not lines:
             continue
-        duration, keys = event[3], [key for key, _ in lines]
-        for key in set(keys):
+        duration, keys = event[3], [key for key, _, _ in made.path(made.stack_of(event))]
+        innermost = keys[-1][0]
+        check(innermost == (lines[-1][0] if lines[-1][0] is not None else (lines[-1][3],)), "folding hides who launched")
+        for key in {key[0] for key in keys}:
             total[key] += duration
-        self_time[keys[-1]] += duration
-        count[keys[-1]] += 1
+        self_time[innermost] += duration
+        count[innermost] += 1
         for depth in range(1, len(keys) + 1):
             tree[tuple(keys[:depth])] += duration
         own[tuple(keys)][0] += duration
         own[tuple(keys)][1] += 1
-        named = [line for _, line in reversed(lines) if line[0] not in BEGINNINGS]
-        where = next((line for line in named if line[2]), next((line for line in named if line[0]), lines[-1][1]))
+        named = [line for line in reversed(lines) if line[0] not in BEGINNINGS]
+        where = next((line for line in named if line[2]), next((line for line in named if line[0]), lines[-1]))
         sites[made.text(where), where[1], where[2]] += duration
     return total, self_time, count, tree, own, sites
 
@@ -97,11 +106,13 @@ def callsites(made):
 def check_callsites(made, path):
     answer = json.loads(run("analyze", path, "callsites", "--json").stdout)["traces"][0]["reports"][0]
     total, self_time, count, tree, own, sites = callsites(made)
-    text = {line[0] if line[0] is not None else (line[3],): made.text(line)
-            for stack in range(1, len(made.stacks)) for line in made.lines(stack)}
+    text, of_function = {}, {}
+    for stack in range(1, len(made.stacks)):
+        for key, shown, name in made.path(stack):
+            text[key], of_function[key[0]] = shown, name
     everything = sum(event[3] for event in made.work())
     rows = answer["tables"]["functions"]
-    wanted = sorted((text[key], total[key], self_time[key], count[key]) for key in total)
+    wanted = sorted((of_function[key], total[key], self_time[key], count[key]) for key in total)
     check(sorted((r["function"], r["total_ns"], r["self_ns"], r["commands"]) for r in rows) == wanted, "functions")
     check([r["total_ns"] for r in rows] == sorted((r["total_ns"] for r in rows), reverse=True), "order of functions")
     check(all(abs(r["share"] - r["total_ns"] / everything) < 1e-6 for r in rows), "shares")
@@ -137,16 +148,15 @@ def check_query(made, path):
         python = bool(made.flags[i] & PYTHON)
         wanted.append((i, made.modules_of[i] or None, None if python else made.addresses[i], made.text(names[0]),
                        names[0][1] or None, names[0][2] or None, len(names) - 1, made.text(names[-1]), int(python),
-                       made.flags[i] & GUESSED))
-    got = rows("SELECT id, module, address, function, file, line, inlined, outermost, python, guessed FROM frames")
+                       made.flags[i] & GUESSED, made.flags[i] // TRUNCATED))
+    got = rows("SELECT id, module, address, function, file, line, inlined, outermost, python, guessed, truncated FROM frames")
     check(got == wanted, [pair for pair in zip(got, wanted) if pair[0] != pair[1]][:2])
     wanted = []
     for i, (parent, frame) in enumerate(made.stacks[1:], 1):
         at, depth = i, 0
         while at:
             at, depth = made.stacks[at][0], depth + 1
-        names = [made.text(line).replace(";", ":") for line in reversed(made.lines(i))]
-        wanted.append((i, parent or None, frame, depth, ";".join(names)))
+        wanted.append((i, parent or None, frame, depth, made.marked(i)))
     check(rows("SELECT id, parent, frame, depth, path FROM stacks") == wanted, "stacks")
     wanted = collections.Counter()
     for event in made.work():
@@ -174,8 +184,7 @@ def folded(made):
     """Paths by their names, from the process to the command."""
     wanted = collections.Counter()
     for event in made.work():
-        lines = made.lines(made.stack_of(event))
-        names = [made.text(line) for line in reversed(lines)] or ["queue"]
+        names = [text for _, text, _ in made.path(made.stack_of(event))] or ["queue"]
         wanted[tuple(clean(name) for name in ("app 7", *names, "blur"))] += event[3]
     return wanted
 
@@ -209,7 +218,7 @@ def check_flamegraph(made, path, to):
         rect, title = group.find(space + "rect"), group.find(space + "title").text
         frames.append((int(group.get("data-d")), float(group.get("data-x")), float(group.get("data-w")),
                        title.rsplit("\n", 1)[0], float(rect.get("y")), float(rect.get("x"))))
-    wanted = tree_of({tuple(name.replace(":", ";") if name == "a:b" else name for name in names): time
+    wanted = tree_of({tuple(name.replace("a:b", "a;b") for name in names): time
                       for names, time in folded(made).items()})
     total = sum(time for names, time in wanted.items() if len(names) == 1)
     pixels = {names: time / total * 1180 for names, time in wanted.items()}
@@ -267,6 +276,32 @@ def check_perfetto(made, path, to):
             check(one == other, (event, one, other))
 
 
+def check_tall(path, to):
+    """A stack of so many different functions that a picture of all of them would be no picture: it is cut, and says so."""
+    made = Made(random.Random(1), 1, 1)
+    for i in range(600):
+        made.frames.append([("function_%d" % i, "", 0)])
+        made.flags.append(0), made.modules_of.append(0), made.addresses.append(i + 1)
+        made.stacks.append((len(made.stacks) - 1 if i else 0, len(made.frames) - 1))
+    made.events = [("kernel", 3, 1000, 100, 0, len(made.stacks) - 1)]
+    made.write(path)
+    run("export", path, "-o", to)
+    with open(to, encoding="utf-8") as file:
+        picture = file.read()
+    root = xml.etree.ElementTree.fromstring(picture)
+    drawn = [group.find("{http://www.w3.org/2000/svg}title").text for group in root.iter("{http://www.w3.org/2000/svg}g")]
+    check(len(drawn) == 256 and float(root.get("height")) < 256 * 17 + 200, (len(drawn), root.get("height")))
+    check("only the outermost 256 levels are drawn" in picture, "a picture that is cut and does not say so")
+    check([name for name in drawn if "what it called is not drawn" in name] == drawn[-1:], drawn[-1])
+    check("levels are drawn" not in picture.replace("only the outermost 256 levels are drawn", ""), "twice")
+    del made.stacks[250:]
+    made.events = [("kernel", 3, 1000, 100, 0, len(made.stacks) - 1)]
+    made.write(path)
+    run("export", path, "-o", to)
+    with open(to, encoding="utf-8") as file:
+        check("drawn" not in file.read(), "a whole picture says that it is cut")
+
+
 def main():
     rng = random.Random(11)
     with tempfile.TemporaryDirectory() as folder:
@@ -285,6 +320,7 @@ def main():
             check_perfetto(made, path, os.path.join(folder, "made.pftrace"))
             check_flamegraph(made, path, os.path.join(folder, "made.svg"))
         check(passed, "no function shares a row")
+        check_tall(path, os.path.join(folder, "tall.svg"))
         none = Made(rng, 1, 5)
         none.events = [event[:5] + (0,) for event in none.events]
         none.write(path)

@@ -9,6 +9,7 @@ from support import KIND, SBT_MAKE, TRACK_KIND, check, word
 NAMES = ["start_thread", "main", "step", "std::vector<int, std::allocator<int> >::push_back(int&&)", "a;b", "<script>&\"'", "größe", "x\ny",
          "launch", "forward", "backward"]
 PYTHON, GUESSED, TRUNCATED = 2, 1, 8
+PERIOD_MAX = 16  # of docs/stacks.md: recursion through so many functions is folded
 
 
 class Made:
@@ -21,9 +22,15 @@ class Made:
         for _ in range(max(stacks // 4, 8)):
             self.add_frame()
         self.stacks = [None]
+        self.cut = [self.add_frame() for _ in range(2)]  # outermost frames of stacks whose callers are not known
+        for frame in self.cut:
+            self.flags[frame] |= TRUNCATED
         for i in range(1, stacks + 1):
             parent = rng.randrange(i) if rng.random() < 0.9 else 0
-            self.stacks.append((parent, rng.randrange(1, len(self.frames))))
+            cut = not parent and rng.random() < 0.3
+            self.stacks.append((parent, rng.choice(self.cut) if cut else rng.randrange(1, len(self.frames) - 2)))
+        for period in (1, 2, 3, PERIOD_MAX, PERIOD_MAX + 1)[:stacks // 6]:
+            self.add_recursion(period)
         self.events = []
         for i in range(1, events + 1):
             self.add_work(i)
@@ -36,6 +43,16 @@ class Made:
         self.addresses.append(rng.randrange(1, 1 << 40))
         count = 1 if kind > 0.9 else 0 if kind < 0.25 else rng.choice([1, 1, 2, 4])
         self.frames.append([(rng.choice(NAMES), rng.choice(["", "/src/a.c", "b.py"]), rng.randrange(3)) for _ in range(count)])
+        return len(self.frames) - 1
+
+    def add_recursion(self, period):
+        """A stack in which `period` frames call one another again and again, and some of the way once more."""
+        rng = self.rng
+        cycle = [rng.randrange(1, len(self.frames) - 2) for _ in range(period)]
+        at = rng.randrange(len(self.stacks))
+        for i in range(period * rng.randrange(2, 6) + rng.randrange(period)):
+            self.stacks.append((at, cycle[i % period]))
+            at = len(self.stacks) - 1
 
     def add_work(self, i):
         """(kind, track, start, duration, correlation, stack): a call on the thread and what it launched."""
@@ -66,6 +83,32 @@ class Made:
         module = self.modules_of[frame]
         address = "%x" % self.addresses[frame]
         return "%s[+%s]" % (os.path.basename(self.modules[module - 1][0]), address) if module else "[%s]" % address
+
+    def path(self, stack):
+        """What trees show of a stack, outermost first: (key, text with marks, name), folded."""
+        path = []
+        for line in reversed(self.lines(stack)):
+            name, _, _, frame, inlined = line
+            if self.flags[frame] & TRUNCATED and not inlined:
+                path.append((("truncated",), "[truncated]", "[truncated]"))
+            guessed = bool(self.flags[frame] & GUESSED)
+            text = self.text(line)
+            path.append(((name if name is not None else (frame,), guessed), text + " [guessed]" * guessed, text))
+            for n in range(1, PERIOD_MAX + 1):
+                if len(path) >= 2 * n and [step[0] for step in path[-n:]] == [step[0] for step in path[-2 * n:-n]]:
+                    del path[-n:]
+                    break
+        return path
+
+    def marked(self, stack):
+        """The names of a whole stack, outermost first, with marks."""
+        names = []
+        for line in reversed(self.lines(stack)):
+            flags = self.flags[line[3]]
+            if flags & TRUNCATED and not line[4]:
+                names.append("[truncated]")
+            names.append(self.text(line).replace(";", ":") + " [guessed]" * bool(flags & GUESSED))
+        return ";".join(names)
 
     def stack_of(self, event):
         """The stack of a command: its own, or its call's."""

@@ -21,6 +21,7 @@ record() {
         fail "$name ended with $?: $(cat "$work/$name.err")"
     "$TRACESMITH" view -f json --stacks "$work/$name.sbt" >"$work/$name.json"
     "$TRACESMITH" export -f folded "$work/$name.sbt" -o "$work/$name.folded"
+    "$TRACESMITH" export "$work/$name.sbt" -o "$work/$name.svg"
     "$TRACESMITH" analyze --only callsites --json "$work/$name.sbt" >"$work/$name.callsites"
 }
 record whole --stack-frames 8000
