@@ -185,9 +185,17 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// Takes digits into the mantissa while it has room for them.
-static const char *read_digits(const char *at, const char *end, struct json_number *number, int32_t *taken) {
+// Any number of so many digits fits in 64 bits.
+enum { DIGITS_FIT = 19 };
+
+// Takes digits into the mantissa while it has room for them. `before` counts those that are in it already.
+static const char *read_digits(const char *at, const char *end, struct json_number *number, int32_t before,
+                               int32_t *taken) {
     const char *from = at;
+    const ptrdiff_t room = before < DIGITS_FIT ? DIGITS_FIT - before : 0;
+    const char *fits = end - from > room ? from + room : end;
+    for (; at < fits && is_digit(*at); at++)
+        number->mantissa = number->mantissa * 10 + (uint64_t)(*at - '0');
     for (; at < end && is_digit(*at); at++) {
         uint64_t digit = (uint64_t)(*at - '0'), grown = number->mantissa * 10 + digit;
         if (number->mantissa > UINT64_MAX / 10 || grown < digit)
@@ -219,12 +227,12 @@ const char *json_number_read(const char *at, const char *end, struct json_number
         number.negative = true;
         at++;
     }
-    at = read_digits(at, end, &number, &whole);
+    at = read_digits(at, end, &number, 0, &whole);
     if (whole == 0)
         return NULL;
     if (at < end && *at == '.') {
         number.integral = false;
-        at = read_digits(at + 1, end, &number, &fraction);
+        at = read_digits(at + 1, end, &number, whole, &fraction);
         number.exponent = -fraction;
     }
     if (at < end && (*at == 'e' || *at == 'E')) {

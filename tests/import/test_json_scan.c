@@ -112,6 +112,32 @@ static void test_times(void **state) {
     }
 }
 
+// Digits up to more than 64 bits hold, then a byte that is next to the digits in ASCII or differs from one by its top bit.
+static void test_integers(void **state) {
+    (void)state;
+    struct random random = {5};
+    static const char after[] = "/:\xb0\xb9 ,}\x10\x01\xff";
+    for (int round = 0; round < 50000; round++) {
+        char text[64 + INPUT_PADDING];
+        memset(text, '7', sizeof text);
+        int length = 1 + (int)random_below(&random, 22);
+        __int128 value = 0;
+        for (int i = 0; i < length; i++) {
+            text[i] = (char)('0' + (round % 3 ? random_below(&random, 10) : 9 * random_below(&random, 2)));
+            value = value * 10 + (text[i] - '0');
+        }
+        text[length] = after[random_below(&random, sizeof after - 1)];
+        struct json_number number;
+        // The end of the input may be anywhere behind the number.
+        const char *end = text + length + 1 + random_below(&random, 16);
+        assert_ptr_equal(json_number_read(text, end, &number), text + length);
+        assert_true(number.integral && !number.negative && number.exponent == 0);
+        assert_int_equal(number.exact, value <= UINT64_MAX);
+        if (number.exact)
+            assert_true(number.mantissa == (uint64_t)value);
+    }
+}
+
 static void test_doubles(void **state) {
     (void)state;
     struct random random = {4};
@@ -183,8 +209,8 @@ static void test_validity(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested),  cmocka_unit_test(test_strings),  cmocka_unit_test(test_times),
-        cmocka_unit_test(test_doubles), cmocka_unit_test(test_validity),
+        cmocka_unit_test(test_nested),   cmocka_unit_test(test_strings), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_integers), cmocka_unit_test(test_doubles), cmocka_unit_test(test_validity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
