@@ -13,6 +13,7 @@ enum { READER_NAMES = 2048 };
 struct reader {
     struct ring *ring;
     struct timebase base;
+    int64_t earliest, latest;                       // trace times that a record can be of
     uint32_t device, context, stream, queue;        // the queue's track found last
     uint32_t tid, thread;                           // the thread's
     uint64_t ended;                                 // launches whose first record this was
@@ -24,8 +25,26 @@ struct reader {
     } names[READER_NAMES];
 };
 
-static inline int64_t reader_time(struct reader *reader, uint64_t time) {
-    return timebase_convert(&reader->base, time);
+// When something happened that CUPTI gives start and end of, on the trace clock.
+struct span {
+    int64_t start;
+    uint64_t duration;
+};
+// False: CUPTI gave no times, or such as cannot be. CUPTI's clock may change while CUDA initialises: what began before that
+// and ended after it has no duration.
+bool reader_span_slow(struct reader *reader, uint64_t start, uint64_t end, struct span *out);
+static inline bool reader_span(struct reader *reader, uint64_t start, uint64_t end, struct span *out) {
+    if (__builtin_expect(start < reader->base.low || end >= reader->base.high || end < start, 0))
+        return reader_span_slow(reader, start, end, out);
+    out->start = timebase_convert(&reader->base, start);
+    out->duration = end - start;
+    return out->start >= reader->earliest && out->start <= reader->latest;
+}
+// Of one time. 0 is unknown to CUPTI.
+static inline bool reader_time(struct reader *reader, uint64_t time, uint64_t *out) {
+    const int64_t at = time ? timebase_convert(&reader->base, time) : TIMEBASE_UNKNOWN;
+    *out = (uint64_t)at;
+    return at >= reader->earliest && at <= reader->latest;
 }
 
 uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t context, uint32_t stream);

@@ -12,15 +12,19 @@
 #include "windows.h"
 
 enum { READERS = 16, OUTSIDE = -1 };
+// ns: how far outside of the recording a record's time may lie. It is there to tell clocks from each other.
+static const int64_t MARGIN = 60000000000;
 
 static struct reader *readers; // READERS of them; a page that is not used is not there
 static _Atomic uint32_t busy;  // a bit per reader
 static _Atomic uint32_t generation = 1;
+static int64_t first_comparison; // when the agent began, trace clock
 
 bool records_init(void) {
     void *at = mmap(NULL, READERS * sizeof *readers, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     readers = at == MAP_FAILED ? NULL : at;
+    first_comparison = clock_trace_now();
     return readers != NULL;
 }
 
@@ -45,7 +49,9 @@ static void begin(struct reader *reader) {
         memset(reader->names, 0, sizeof reader->names);
         reader->generation = current;
     }
-    reader->base = (struct timebase){.low = 0};
+    reader->base = (struct timebase){.low = 1};
+    reader->earliest = first_comparison - MARGIN;
+    reader->latest = clock_trace_now() + MARGIN;
     reader->ended = reader->untimed = reader->unknown = reader->unlaunched = reader->thinned = 0;
     reader->ring = channel_ring(agent.channel);
 }
@@ -66,6 +72,27 @@ static void end(struct reader *reader) {
     if (reader->thinned)
         agent_overhead_add(0, reader->thinned);
     atomic_fetch_and_explicit(&busy, ~(1u << (reader - readers)), memory_order_release);
+}
+
+// ---- times
+
+bool reader_span_slow(struct reader *reader, uint64_t start, uint64_t end, struct span *out) {
+    // No clock is slewed by more than 1 / SLEW; comparisons may err by SPARE ns; what is LONG is converted at both ends.
+    enum { SLEW = 1000, SPARE = 1000000, LONG = 1000000000 };
+    if (!start || end < start)
+        return false;
+    out->start = timebase_convert(&reader->base, start);
+    const int64_t ended = out->start == TIMEBASE_UNKNOWN ? out->start : timebase_convert(&reader->base, end);
+    if (ended == TIMEBASE_UNKNOWN || ended < out->start || out->start < reader->earliest ||
+        ended > reader->latest)
+        return false;
+    // Both ends are within the recording, so this does not overflow.
+    out->duration = (uint64_t)(ended - out->start);
+    const uint64_t length = end - start;
+    const uint64_t difference = length > out->duration ? length - out->duration : out->duration - length;
+    if (length < LONG)
+        out->duration = length;
+    return difference <= length / SLEW + SPARE;
 }
 
 // ---- what readers remember

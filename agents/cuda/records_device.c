@@ -8,9 +8,11 @@
 
 // A record whose times cannot be: CUPTI gives 0 when it could not collect them, and there are versions that give the
 // times of something else, before the call that launched it.
-static bool plausible(const struct launch *launch, uint64_t start, uint64_t end, int64_t converted) {
+static bool plausible(struct reader *reader, const struct launch *launch, uint64_t start, uint64_t end,
+                      struct span *span) {
     enum { TOLERANCE = 1000000 }; // ns: the clocks of host and device are not compared often by CUPTI
-    return start && end >= start && (!launch->time || converted + TOLERANCE >= launch->time);
+    return reader_span(reader, start, end, span) &&
+           (!launch->time || span->start + TOLERANCE >= launch->time);
 }
 
 // It ran, and nothing says when: an event at its launch, as far as that is known.
@@ -47,13 +49,15 @@ static uint64_t *write_local(uint64_t *at, const struct cupti_kernel *record) {
 
 // When it was written into the command buffer, and when that went to the device; 0 is unknown to CUPTI too.
 static void write_latency(struct reader *reader, uint64_t *at, const struct cupti_kernel *record) {
-    at[0] = record->queued ? (uint64_t)reader_time(reader, record->queued) : 0;
-    at[1] = record->submitted ? (uint64_t)reader_time(reader, record->submitted) : 0;
+    if (!reader_time(reader, record->queued, &at[0]))
+        at[0] = 0;
+    if (!reader_time(reader, record->submitted, &at[1]))
+        at[1] = 0;
 }
 
 static void write_kernel(struct reader *reader, const struct cupti_kernel *record, uint32_t queue,
                          const struct launch *launch, uint32_t name, const struct graph_node *graph,
-                         int64_t start) {
+                         const struct span *span) {
     const int32_t *grid = record->grid, *block = record->block;
     const uint64_t cluster =
         cupti_has(CUPTI_11_8) ? (uint64_t)record->cluster[0] * record->cluster[1] * record->cluster[2] : 0;
@@ -70,8 +74,8 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
     uint64_t *at = reader_reserve(reader, shapes.kernel[shape], words, queue);
     if (!at)
         return;
-    at[1] = (uint64_t)start;
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span->start;
+    at[2] = span->duration;
     at[3] = reader_correlation(record->correlation);
     at[4] = name;
     at[5] = (uint64_t)(uint32_t)grid[0] * (uint32_t)block[0];
@@ -116,13 +120,13 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
                                      .node = record->graph_node};
     const uint32_t name = reader_kernel_name(reader, record->name);
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
-    const int64_t start = reader_time(reader, record->start);
+    struct span span;
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) && from_host(record) &&
         !thinning_hid_launches())
         reader->unlaunched++;
     // A node of a graph may be launched long after the call, but not before it either.
-    if (plausible(&launch, record->start, record->end, start))
-        write_kernel(reader, record, queue, &launch, name, &graph, start);
+    if (plausible(reader, &launch, record->start, record->end, &span))
+        write_kernel(reader, record, queue, &launch, name, &graph, &span);
     else
         untimed(reader, queue, record->correlation, name, &launch);
 }
@@ -132,19 +136,19 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
     static _Atomic uint32_t name;
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
-    const int64_t start = reader_time(reader, record->start);
+    struct span span;
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) &&
         !thinning_hid_launches())
         reader->unlaunched++;
-    if (!plausible(&launch, record->start, record->end, start)) {
+    if (!plausible(reader, &launch, record->start, record->end, &span)) {
         untimed(reader, queue, record->correlation, reader_constant(&name, "graph"), &launch);
         return;
     }
     uint64_t *at = reader_reserve(reader, shapes.graph, WORDS, queue);
     if (!at)
         return;
-    at[1] = (uint64_t)start;
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span.start;
+    at[2] = span.duration;
     *reader_launched(at + 3, record->correlation, reader_constant(&name, "graph"), &launch) = record->graph;
     ring_commit(reader->ring, WORDS);
 }
@@ -152,7 +156,8 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
 void record_device_graph(struct reader *reader, const struct cupti_device_graph *record) {
     enum { WORDS = 8 };
     static _Atomic uint32_t name;
-    if (!record->start || record->end < record->start) {
+    struct span span;
+    if (!reader_span(reader, record->start, record->end, &span)) {
         reader->untimed++;
         return;
     }
@@ -161,8 +166,8 @@ void record_device_graph(struct reader *reader, const struct cupti_device_graph 
                        reader_queue(reader, record->device, record->context, (uint32_t)record->stream));
     if (!at)
         return;
-    at[1] = (uint64_t)reader_time(reader, record->start);
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span.start;
+    at[2] = span.duration;
     at[3] = at[5] = at[6] = 0;
     at[4] = reader_constant(&name, "graph launched by the device");
     at[7] = record->graph;
@@ -204,20 +209,20 @@ static uint32_t direction_name(tsmith_direction direction) {
 static void write_transfer(struct reader *reader, const struct transfer *transfer) {
     enum { WORDS = 16 };
     struct launch launch;
-    const int64_t start = reader_time(reader, transfer->start);
+    struct span span;
     const uint32_t name = direction_name(transfer->direction);
     // Only of graphs is the call of a copy a launch.
     launches_find(transfer->correlation, transfer->graph.graph ? LAUNCH_RECORD : LAUNCH_LOOK, &launch,
                   &reader->ended);
-    if (!plausible(&launch, transfer->start, transfer->end, start)) {
+    if (!plausible(reader, &launch, transfer->start, transfer->end, &span)) {
         reader->untimed++;
         return;
     }
     uint64_t *at = reader_reserve(reader, shapes.copy, WORDS, transfer->queue);
     if (!at)
         return;
-    at[1] = (uint64_t)start;
-    at[2] = transfer->end - transfer->start;
+    at[1] = (uint64_t)span.start;
+    at[2] = span.duration;
     at = reader_launched(at + 3, transfer->correlation, name, &launch);
     at[0] = transfer->operation;
     at[1] = transfer->direction;
@@ -288,18 +293,18 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
     static _Atomic uint32_t name;
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
-    const int64_t start = reader_time(reader, record->start);
+    struct span span;
     const uint32_t graph = cupti_has(CUPTI_11_1) ? record->graph : 0;
     launches_find(record->correlation, graph ? LAUNCH_RECORD : LAUNCH_LOOK, &launch, &reader->ended);
-    if (!plausible(&launch, record->start, record->end, start)) {
+    if (!plausible(reader, &launch, record->start, record->end, &span)) {
         reader->untimed++;
         return;
     }
     uint64_t *at = reader_reserve(reader, shapes.fill, WORDS, queue);
     if (!at)
         return;
-    at[1] = (uint64_t)start;
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span.start;
+    at[2] = span.duration;
     at = reader_launched(at + 3, record->correlation, reader_constant(&name, "[CUDA memset]"), &launch);
     at[0] = TSMITH_OPERATION_FILL;
     at[1] = record->bytes;
@@ -328,14 +333,19 @@ void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *rec
     static _Atomic uint32_t name;
     struct launch launch;
     // Older forms have no time, and an event without a time is no event.
+    uint64_t time;
     if (!cupti_has(CUPTI_12_8) || !record->timestamp)
         return;
+    if (!reader_time(reader, record->timestamp, &time)) {
+        reader->untimed++;
+        return;
+    }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     uint64_t *at = reader_reserve(reader, shapes.event, WORDS,
                                   reader_queue(reader, record->device, record->context, record->stream));
     if (!at)
         return;
-    at[1] = (uint64_t)reader_time(reader, record->timestamp);
+    at[1] = time;
     *reader_launched(at + 2, record->correlation, reader_constant(&name, "event"), &launch) = record->event;
     ring_commit(reader->ring, WORDS);
 }

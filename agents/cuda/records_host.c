@@ -41,11 +41,12 @@ static bool left_out(int domain, uint32_t id) {
 
 void record_call(struct reader *reader, int domain, const struct cupti_api *record) {
     struct launch launch;
+    struct span span;
     if (agent_overhead.on && left_out(domain, record->cbid)) {
         reader->thinned++;
         return;
     }
-    if (!record->start || record->end < record->start) {
+    if (!reader_span(reader, record->start, record->end, &span)) {
         reader->untimed++;
         return;
     }
@@ -55,8 +56,8 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
                                   reader_thread(reader, record->thread, launch.track));
     if (!at)
         return;
-    at[1] = (uint64_t)reader_time(reader, record->start);
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span.start;
+    at[2] = span.duration;
     at[3] = reader_correlation(record->correlation);
     at[4] = call_name(domain, record->cbid);
     at[5] = record->result;
@@ -77,8 +78,9 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
                                               TSMITH_OPERATION_DEVICE_SYNC};
     static _Atomic uint32_t ids[TYPES];
     struct launch launch;
+    struct span span;
     const uint32_t type = record->type < TYPES ? record->type : 0;
-    if (!record->start || record->end < record->start) {
+    if (!reader_span(reader, record->start, record->end, &span)) {
         reader->untimed++;
         return;
     }
@@ -91,8 +93,8 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     uint64_t *at = reader_reserve(reader, shapes.sync, WORDS, track);
     if (!at)
         return;
-    at[1] = (uint64_t)reader_time(reader, record->start);
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span.start;
+    at[2] = span.duration;
     at[3] = reader_correlation(record->correlation);
     at[4] = reader_constant(&ids[type], names[type]);
     at[5] = operations[type];
@@ -125,8 +127,11 @@ static uint32_t overhead_name(uint32_t kind) {
 void record_overhead(struct reader *reader, const struct cupti_overhead *record) {
     enum { WORDS = 5, PROCESS = 1, THREAD = 2, DEVICE = 3, CONTEXT = 4, STREAM = 5 };
     uint32_t track;
-    if (!record->start || record->end < record->start)
+    struct span span;
+    if (!reader_span(reader, record->start, record->end, &span)) {
+        reader->untimed++;
         return;
+    }
     if (record->object_kind == THREAD && record->object.host.thread)
         track = reader_thread(reader, record->object.host.thread, 0);
     else if (record->object_kind == STREAM)
@@ -138,8 +143,8 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     uint64_t *at = reader_reserve(reader, shapes.overhead, WORDS, track);
     if (!at)
         return;
-    at[1] = (uint64_t)reader_time(reader, record->start);
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span.start;
+    at[2] = span.duration;
     at[3] = overhead_name(record->overhead_kind);
     at[4] = cupti_has(CUPTI_12_2) ? reader_correlation(record->correlation) : 0;
     ring_commit(reader->ring, WORDS);
@@ -155,8 +160,9 @@ void record_jit(struct reader *reader, const struct cupti_jit *record) {
     static _Atomic uint32_t ids[ENTRIES][OPERATIONS];
     enum { COMPILES = 3 };
     const uint32_t entry = record->entry < ENTRIES ? record->entry : 0;
+    struct span span;
     const uint32_t operation = record->operation < OPERATIONS ? record->operation : 0;
-    if (!record->start || record->end < record->start) {
+    if (!reader_span(reader, record->start, record->end, &span)) {
         reader->untimed++;
         return;
     }
@@ -166,8 +172,8 @@ void record_jit(struct reader *reader, const struct cupti_jit *record) {
     uint64_t *at = reader_reserve(reader, shapes.compile, WORDS, track);
     if (!at)
         return;
-    at[1] = (uint64_t)reader_time(reader, record->start);
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span.start;
+    at[2] = span.duration;
     at[3] = reader_constant(&ids[entry][operation], names[entry][operation]);
     at[4] = operation == COMPILES ? TSMITH_OPERATION_COMPILE : 0;
     at[5] = reader_correlation(record->correlation);

@@ -17,8 +17,13 @@ static uint32_t memory_name(uint32_t kind) {
 void record_memory(struct reader *reader, const struct cupti_memory *record) {
     enum { WORDS = 12, ALLOCATION = 1, RELEASE = 2 };
     struct launch launch;
+    uint64_t time;
     if (record->operation != ALLOCATION && record->operation != RELEASE) {
         reader->unknown++;
+        return;
+    }
+    if (!reader_time(reader, record->timestamp, &time)) {
+        reader->untimed++;
         return;
     }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
@@ -26,8 +31,7 @@ void record_memory(struct reader *reader, const struct cupti_memory *record) {
     uint64_t *at = reader_reserve(reader, shapes.memory[record->operation == RELEASE], WORDS, track);
     if (!at)
         return;
-    at[1] =
-        record->timestamp ? (uint64_t)reader_time(reader, record->timestamp) : (uint64_t)clock_trace_now();
+    at[1] = time;
     at = reader_launched(at + 2, record->correlation, memory_name(record->memory_kind), &launch);
     at[0] = TSMITH_OPERATION_BUFFER;
     at[1] = record->address;
@@ -47,13 +51,17 @@ void record_pool(struct reader *reader, const struct cupti_memory_pool *record) 
     static _Atomic uint32_t ids[OPERATIONS];
     const uint32_t operation = record->operation < OPERATIONS ? record->operation : 0;
     struct launch launch;
+    uint64_t time;
+    if (!reader_time(reader, record->timestamp, &time)) {
+        reader->untimed++;
+        return;
+    }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track = tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "memory");
     uint64_t *at = reader_reserve(reader, shapes.pool, WORDS, track);
     if (!at)
         return;
-    at[1] =
-        record->timestamp ? (uint64_t)reader_time(reader, record->timestamp) : (uint64_t)clock_trace_now();
+    at[1] = time;
     at = reader_launched(at + 2, record->correlation, reader_constant(&ids[operation], names[operation]),
                          &launch);
     at[0] = record->address;
@@ -66,15 +74,16 @@ void record_pool(struct reader *reader, const struct cupti_memory_pool *record) 
 
 enum { HTOD = 1, DTOH = 2, DTOD = 8, COUNTERS = 9 };
 
-static void migration(struct reader *reader, const struct cupti_unified_memory *record, uint32_t track) {
+static void migration(struct reader *reader, const struct cupti_unified_memory *record,
+                      const struct span *span, uint32_t track) {
     enum { WORDS = 16 };
     static const struct launch nobody;
     static _Atomic uint32_t name;
     uint64_t *at = reader_reserve(reader, shapes.copy, WORDS, track);
     if (!at)
         return;
-    at[1] = (uint64_t)reader_time(reader, record->start);
-    at[2] = record->end - record->start;
+    at[1] = (uint64_t)span->start;
+    at[2] = span->duration;
     at = reader_launched(at + 3, 0, reader_constant(&name, "[Unified memory migration]"), &nobody);
     at[0] = TSMITH_OPERATION_MIGRATE;
     at[1] = record->counter == HTOD   ? TSMITH_DIRECTION_HOST_TO_DEVICE
@@ -87,7 +96,7 @@ static void migration(struct reader *reader, const struct cupti_unified_memory *
 }
 
 static void count(struct reader *reader, const struct cupti_unified_memory *record, uint32_t counter,
-                  uint32_t track) {
+                  uint64_t time, uint32_t track) {
     enum { WORDS = 5 };
     static const char *const names[COUNTERS] = {"unified memory",  "unified memory",  "unified memory",
                                                 "CPU page faults", "GPU page faults", "thrashing",
@@ -97,7 +106,7 @@ static void count(struct reader *reader, const struct cupti_unified_memory *reco
     uint64_t *at = reader_reserve(reader, shapes.counter, WORDS, track);
     if (!at)
         return;
-    at[1] = (uint64_t)reader_time(reader, record->start);
+    at[1] = time;
     at[2] = reader_constant(&ids[counter], names[counter]);
     __builtin_memcpy(&at[3], &value, sizeof value);
     at[4] = record->address;
@@ -108,14 +117,18 @@ void record_unified_memory(struct reader *reader, const struct cupti_unified_mem
     const uint32_t counter = record->counter < COUNTERS ? record->counter : 0;
     // The host is no device: what moves to it, moves from the source.
     const uint32_t device = record->destination == CUPTI_NONE ? record->source : record->destination;
-    if (!record->start) {
+    const bool moves = counter == HTOD || counter == DTOH || counter == DTOD;
+    struct span span;
+    uint64_t time;
+    if (!reader_time(reader, record->start, &time) ||
+        (moves && !reader_span(reader, record->start, record->end, &span))) {
         reader->untimed++;
         return;
     }
     const uint32_t track =
         tracks_stream(device == CUPTI_NONE ? 0 : device, CUPTI_NONE, CUPTI_NONE, "unified memory");
-    if ((counter == HTOD || counter == DTOH || counter == DTOD) && record->end >= record->start)
-        migration(reader, record, track);
+    if (moves)
+        migration(reader, record, &span, track);
     else
-        count(reader, record, counter, track);
+        count(reader, record, counter, time, track);
 }

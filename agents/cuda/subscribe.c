@@ -82,6 +82,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         context = 0;
     switch (id) {
     case CUPTI_RESOURCE_CONTEXT_CREATED:
+        timebase_compare(); // CUPTI's clock may have changed meanwhile
         enable_refused();
         enable_unified_memory(data->context);
         object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);

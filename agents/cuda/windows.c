@@ -57,7 +57,7 @@ bool windows_contain(struct reader *reader, const void *record) {
         const struct cupti_graph_trace *graph;
     } is = {.any = record};
     struct launch launch;
-    uint64_t start, unused = 0;
+    uint64_t start, time, unused = 0;
     uint32_t correlation;
     switch (is.call->kind) {
     case CUPTI_KIND_RUNTIME:
@@ -86,10 +86,10 @@ bool windows_contain(struct reader *reader, const void *record) {
     default:
         return true; // what a device or a context is like is always wanted, and the rest is little
     }
-    // Calls are noted while recording is on only.
+    // Calls are noted while recording is on only. What has no sound time is counted where it is read.
     return launches_find(correlation, LAUNCH_LOOK, &launch, &unused)
                ? true
-               : start && on_at(reader_time(reader, start));
+               : start && (!reader_time(reader, start, &time) || on_at((int64_t)time));
 }
 
 // Called in the process itself, by the library that it profiles itself with.

@@ -75,12 +75,6 @@ __attribute__((constructor)) static void prepare_for_forks(void) {
     pthread_atfork(double_lock, double_unlock, double_unlock);
 }
 
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static long setting(const char *name, long otherwise) {
     const char *value = getenv(name);
     return value && *value ? atol(value) : otherwise;
@@ -101,14 +95,16 @@ static struct call begin(int domain, uint32_t id, const char *name) {
     call.correlation = outer && !nested(NULL) ? outer : atomic_fetch_add(&correlations, 1) + 1;
     if (call.hooks)
         call.hooks->call(0, domain, id, name, call.correlation, NULL, current);
-    call.start = now();
+    call.start = double_time();
     return call;
 }
 
 static int end(struct call *call, int result) {
-    const uint64_t at = now();
+    const uint64_t at = double_time();
     if (call->hooks) {
-        call->hooks->called(call->domain, call->id, call->start, at, call->correlation, result);
+        double_note(call->domain == 1 ? "call" : "runtime", call->correlation, call->start, at);
+        call->hooks->called(call->domain, call->id, double_time_of_cupti(call->start),
+                            double_time_of_cupti(at), call->correlation, result);
         call->hooks->call(1, call->domain, call->id, call->name, call->correlation, &result, current);
     }
     return result;
@@ -137,9 +133,19 @@ static struct stream *stream_of(void *stream) {
     return stream ? stream : current ? &current->null : NULL;
 }
 
+static void tell(const struct hooks *told, const struct operation *operation) {
+    static const char *const names[] = {"kernel", "copy", "set", "peer", "graph"};
+    struct operation said = *operation;
+    said.start = double_time_of_cupti(operation->start);
+    said.end = double_time_of_cupti(operation->end);
+    said.done = operation->end;
+    double_note(names[operation->kind], operation->correlation, operation->start, operation->end);
+    told->operated(&said);
+}
+
 static void run(struct stream *stream, struct operation *operation, uint64_t nanoseconds) {
     const struct hooks *told = atomic_load(&hooks);
-    const uint64_t earliest = now() + 1000;
+    const uint64_t earliest = double_time() + 1000;
     uint64_t busy = atomic_load(&stream->busy_until), start;
     do {
         start = busy > earliest ? busy : earliest;
@@ -152,21 +158,25 @@ static void run(struct stream *stream, struct operation *operation, uint64_t nan
     operation->start = start;
     operation->end = start + nanoseconds;
     if (told)
-        told->operated(operation);
+        tell(told, operation);
 }
 
 static void drain(const struct stream *stream) {
-    while (now() < atomic_load(&stream->busy_until)) {
+    while (double_time() < atomic_load(&stream->busy_until)) {
         const struct timespec moment = {.tv_nsec = 1000};
         nanosleep(&moment, NULL);
     }
 }
 
 static int wait_for(struct call *call, uint32_t type, struct stream *stream) {
-    const uint64_t from = now();
+    const uint64_t from = double_time();
     drain(stream);
-    if (call->hooks)
-        call->hooks->waited(type, from, now(), call->correlation, stream->context->id, stream->id);
+    const uint64_t to = double_time();
+    if (call->hooks) {
+        double_note("wait", call->correlation, from, to);
+        call->hooks->waited(type, double_time_of_cupti(from), double_time_of_cupti(to), call->correlation,
+                            stream->context->id, stream->id);
+    }
     return OK;
 }
 
@@ -190,6 +200,7 @@ int cuInit(unsigned flags) {
         initialize();
     atomic_store(&ready, 1);
     BEGIN(cuInit);
+    double_clock_changes("init");
     return end(&call, OK);
 }
 
@@ -227,8 +238,10 @@ int cuCtxCreate_v2(struct context **out, unsigned flags, int device) {
     current = *out = context;
     struct context *none = NULL;
     atomic_compare_exchange_strong(&first_context, &none, context);
+    double_clock_changes("context");
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_CONTEXT_CREATED, context, NULL, NULL);
+    double_clock_changes("late");
     return end(&call, OK);
 }
 
@@ -424,6 +437,7 @@ int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned
                                   .block = {bx, by, bz},
                                   .shared = shared,
                                   .name = function->name};
+    double_clock_changes("kernel");
     if (!capturing)
         run(at, &operation, (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
     else if (call.hooks)
@@ -440,7 +454,7 @@ void double_capture(int on) {
 uint64_t double_stream_time(void *stream);
 uint64_t double_stream_time(void *stream) {
     const struct stream *at = stream_of(stream);
-    const uint64_t busy = at ? atomic_load(&at->busy_until) : 0, time = now();
+    const uint64_t busy = at ? atomic_load(&at->busy_until) : 0, time = double_time();
     return busy > time ? busy : time;
 }
 
@@ -502,6 +516,6 @@ int cuGraphLaunch(struct graph *graph, void *stream) {
     whole.context = at->context->id;
     whole.stream = at->id;
     if (call.hooks && graph->kernels)
-        call.hooks->operated(&whole);
+        tell(call.hooks, &whole);
     return end(&call, OK);
 }

@@ -107,9 +107,7 @@ __attribute__((constructor)) static void read_how(void) {
 }
 
 uint64_t double_now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return double_time_of_cupti(double_time());
 }
 
 // ---- layouts: how long a record is in a version of CUPTI. From the headers of CUDA 11.0 to 13.0: the sizes of
@@ -282,7 +280,7 @@ static void settle(bool all) {
         uint8_t record[RECORD_MAX];
         size_t bytes = 0;
         pthread_mutex_lock(&lock);
-        const uint64_t time = double_now();
+        const uint64_t time = double_time();
         const size_t from =
             how.unordered && waiting_count ? (seed = seed * 1664525u + 1013904223u) % waiting_count : 0;
         for (size_t i = 0; i < waiting_count && !bytes; i++) {
@@ -416,7 +414,7 @@ static void on_kernel(const struct operation *operation) {
         return;
     if (double_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) && !how.silent &&
         !(operation->graph && graphs_as_a_whole()))
-        write_at(&record, sizeof record, record.kind, operation->end);
+        write_at(&record, sizeof record, record.kind, operation->done);
 }
 
 static void on_operated(const struct operation *o) {
@@ -467,7 +465,7 @@ static void on_operated(const struct operation *o) {
         on_kernel(o);
     else if (double_is_enabled(*(const uint32_t *)records[o->kind]) &&
              (o->kind != OPERATION_GRAPH || graphs_as_a_whole()))
-        write_at(records[o->kind], sizes[o->kind], *(const uint32_t *)records[o->kind], o->end);
+        write_at(records[o->kind], sizes[o->kind], *(const uint32_t *)records[o->kind], o->done);
 }
 
 static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,

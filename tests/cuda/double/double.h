@@ -14,11 +14,12 @@ int tracesmith_simulated(void);
 
 enum operation_kind { OPERATION_KERNEL, OPERATION_COPY, OPERATION_SET, OPERATION_PEER, OPERATION_GRAPH };
 
-// A command of the simulated device. Times are of CLOCK_REALTIME, which is CUPTI's own.
+// A command of the simulated device. What CUPTI is told are times of its own clock, but for `done`.
 struct operation {
     enum operation_kind kind;
     uint32_t device, context, stream, correlation;
     uint64_t start, end, bytes;
+    uint64_t done; // when it ends by the driver's clock
     uint32_t copy_kind, value, peer;
     uint32_t grid[3], block[3], shared;
     uint32_t graph;
@@ -47,6 +48,14 @@ struct hooks {
     // `module`: which it is about, or NULL.
     void (*resource)(uint32_t id, void *context, void *stream, const struct cupti_module_data *module);
 };
+// clock.c: the time by the driver's clock, and what that is on CUPTI's.
+uint64_t double_time(void);
+uint64_t double_time_of_cupti(uint64_t time);
+// CUPTI's clock changes now, if it is to change here.
+void double_clock_changes(const char *when);
+// Writes down what happened when, by the driver's clock.
+void double_note(const char *what, uint32_t correlation, uint64_t start, uint64_t end);
+
 // libcuda exports it.
 void double_hook(const struct hooks *hooks);
 // The driver's big lock: held while a client is handed a buffer, and taken by whoever forks, before the client prepares
