@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call frame information of any bytes: no read outside them, no hang, and whatever rules come out can be applied to a frame
-// without a read outside its stack. Input: the program counter and the header's place, 4 bytes each, then the segment.
+// without a read outside its stack. Input: the program counter and the header's place, 4 bytes each, then the segment; the
+// same bytes are read as .debug_frame, too.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,28 @@ static void apply(const struct cfi_section *section, const struct cfi_row *row) 
     free(stack);
 }
 
+static void find_all(const struct cfi_section *section, uint64_t pc) {
+    struct cfi_row row;
+    for (uint64_t i = 0; i < 16; i++)
+        if (cfi_find(section, pc + i * i, &row))
+            apply(section, &row);
+}
+
+static void read_as_debug_frame(struct cfi_section section, uint64_t pc) {
+    const size_t count = cfi_index(&section, NULL, 0);
+    struct cfi_entry *entries = malloc((count + 1) * sizeof *entries);
+    require(entries != NULL && count <= (size_t)(section.end - section.start) / 16);
+    require(cfi_index(&section, entries, count) == count);
+    for (size_t i = 1; i < count; i++)
+        require(entries[i - 1].begin <= entries[i].begin);
+    section.entries = entries;
+    section.entry_count = count;
+    find_all(&section, pc);
+    for (size_t i = 0; i < count && i < 16; i++)
+        find_all(&section, entries[i].begin);
+    free(entries);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size <= HEAD)
         return 0;
@@ -45,10 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct cfi_section section = {
         .start = copy, .end = copy + (size - HEAD), .address = 0, .header = bytes_get_u32(data + 4)};
     uint64_t pc = (uint64_t)(int64_t)(int32_t)bytes_get_u32(data); // code may lie before the segment
-    struct cfi_row row;
-    for (uint64_t i = 0; i < 16; i++)
-        if (cfi_find(&section, pc + i * i, &row))
-            apply(&section, &row);
+    find_all(&section, pc);
+    read_as_debug_frame(section, pc);
     free(copy);
     return 0;
 }

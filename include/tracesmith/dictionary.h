@@ -141,8 +141,9 @@ typedef struct tsmith_module {
     uint32_t flags;    // TSMITH_MODULE_...
 } tsmith_module;
 
-enum {                                // tsmith_frame.flags
-    TSMITH_FRAME_GUESSED = 1u << 0,   // it rests on a frame pointer, not on what the compiler wrote down
+enum { // tsmith_frame.flags
+    // It was found by a frame pointer, not by what the compiler wrote down: callers may be missing between it and what it called.
+    TSMITH_FRAME_GUESSED = 1u << 0,
     TSMITH_FRAME_PYTHON = 1u << 1,    // of a Python function
     TSMITH_FRAME_KERNEL = 1u << 2,    // in the operating system
     TSMITH_FRAME_TRUNCATED = 1u << 3, // who called it is not known

@@ -122,8 +122,7 @@ static uint32_t mark(uint64_t *words, const struct unwind_result *result) {
         ours++;
     for (uint32_t i = 0; i < result->struck_count; i++)
         words[result->struck[i]] |= STACKS_STRUCK;
-    for (uint32_t i = result->exact; i < result->count; i++)
-        words[i] |= STACKS_GUESSED;
+    _Static_assert(STACKS_GUESSED == UNWIND_GUESSED, "the walk has marked them");
     return ours;
 }
 

@@ -171,7 +171,7 @@ static void give_line_text(sqlite3_context *context, const tsmith_query *query,
     X(outermost, "TEXT", "", "the function that these are inlined into, or the same",                        \
       give_line_text(context, query, &lines[count]))                                                         \
     X(python, "INTEGER", "", "1: of a Python function", sqlite3_result_int(context, python))                 \
-    X(guessed, "INTEGER", "", "1: it rests on a frame pointer",                                              \
+    X(guessed, "INTEGER", "", "1: found by a frame pointer; callers may be missing inside of it",            \
       sqlite3_result_int(context, (frame->flags & TSMITH_FRAME_GUESSED) != 0))                               \
     X(truncated, "INTEGER", "", "1: who called it is not known",                                             \
       sqlite3_result_int(context, (frame->flags & TSMITH_FRAME_TRUNCATED) != 0))

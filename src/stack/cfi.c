@@ -168,17 +168,25 @@ static bool parse_augmentation(struct cursor *cursor, const struct cfi_section *
     return !data.bad;
 }
 
+// Addresses of .debug_frame are as the file has them, from version 4 on with their size.
+static bool parse_address_size(struct cursor *cursor, uint64_t version) {
+    return version < 4 || (take(cursor, 1) == 8 && take(cursor, 1) == 0);
+}
+
 static bool parse_common(const struct cfi_section *section, uint64_t at, struct common *common) {
     struct cursor cursor = entry_at(section, at);
+    const bool of_debug = section->entries != NULL;
     *common = (struct common){0};
-    if (take(&cursor, 4) != 0 || cursor.bad)
+    if (take(&cursor, 4) != (of_debug ? UINT32_MAX : 0) || cursor.bad)
         return false;
     uint64_t version = take(&cursor, 1);
     const char *letters = (const char *)cursor.at;
     const uint8_t *end = cursor.bad ? NULL : memchr(cursor.at, 0, (size_t)(cursor.end - cursor.at));
-    if (!end || (version != 1 && version != 3))
+    if (!end || (version != 1 && version != 3 && !(of_debug && version == 4)))
         return false;
     cursor.at = end + 1;
+    if (!parse_address_size(&cursor, version))
+        return false;
     common->code_align = take_uleb(&cursor);
     common->data_align = take_sleb(&cursor);
     common->return_register = version == 1 ? take(&cursor, 1) : take_uleb(&cursor);
@@ -421,7 +429,8 @@ static bool find_in_entry(const struct cfi_section *section, uint64_t at, uint64
     struct cursor entry = entry_at(section, at);
     struct common common;
     uint64_t here = (uint64_t)(entry.at - section->start), back = take(&entry, 4);
-    if (entry.bad || back == 0 || back > here || !parse_common(section, here - back, &common))
+    if (entry.bad || (!section->entries && (back == 0 || back > here)) ||
+        !parse_common(section, section->entries ? back : here - back, &common))
         return false;
     uint64_t begin = take_encoded(&entry, section, common.encoding);
     uint64_t size = take_encoded(&entry, section, common.encoding & 0x0f);
@@ -434,7 +443,7 @@ static bool find_in_entry(const struct cfi_section *section, uint64_t at, uint64
 
 // .eh_frame_hdr: version, three encodings, .eh_frame's address, how many, and pairs (function, entry) sorted by
 // function, 32 bits each, relative to the header. Linkers write no other form.
-bool cfi_find(const struct cfi_section *section, uint64_t pc, struct cfi_row *row) {
+static bool find_in_header(const struct cfi_section *section, uint64_t pc, struct cfi_row *row) {
     if (section->header >= (size_t)(section->end - section->start))
         return false;
     struct cursor cursor = {section->start + section->header, section->end, false};
@@ -461,4 +470,71 @@ bool cfi_find(const struct cfi_section *section, uint64_t pc, struct cfi_row *ro
     }
     uint64_t entry = base + (uint64_t)(int64_t)(int32_t)bytes_get_u32(table + first * 8 + 4);
     return find_in_entry(section, entry - section->address, pc, row);
+}
+
+// ---- .debug_frame
+
+// Makes entries [at, count) a heap, the last one first, where only `at` may be out of place.
+static void sift(struct cfi_entry *entries, size_t at, size_t count) {
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && entries[child + 1].begin > entries[child].begin)
+            child++;
+        if (entries[at].begin >= entries[child].begin)
+            return;
+        const struct cfi_entry one = entries[at];
+        entries[at] = entries[child];
+        entries[child] = one;
+    }
+}
+
+// A heap sort: qsort may allocate.
+static void sort_entries(struct cfi_entry *entries, size_t count) {
+    for (size_t i = count / 2; i-- > 0;)
+        sift(entries, i, count);
+    for (size_t end = count; end-- > 1;) {
+        const struct cfi_entry last = entries[0];
+        entries[0] = entries[end];
+        entries[end] = last;
+        sift(entries, 0, end);
+    }
+}
+
+size_t cfi_index(const struct cfi_section *section, struct cfi_entry *entries, size_t capacity) {
+    struct cursor cursor = {section->start, section->end, false};
+    size_t count = 0;
+    while (cursor.at < cursor.end) {
+        const uint64_t offset = (uint64_t)(cursor.at - section->start), length = take(&cursor, 4);
+        if (length == UINT32_MAX) // the 64-bit form
+            break;
+        struct cursor entry = take_block(&cursor, length);
+        if (entry.bad)
+            break;
+        const uint64_t common = take(&entry, 4), begin = take(&entry, 8);
+        if (entry.bad || common == UINT32_MAX)
+            continue;
+        if (count < capacity)
+            entries[count] = (struct cfi_entry){begin, offset};
+        count++;
+    }
+    sort_entries(entries, count < capacity ? count : capacity);
+    return count;
+}
+
+static bool find_in_index(const struct cfi_section *section, uint64_t pc, struct cfi_row *row) {
+    size_t first = 0, count = section->entry_count; // the last function that begins at or before pc
+    while (count > 1) {
+        const size_t half = count / 2;
+        if (section->entries[first + half].begin <= pc) {
+            first += half;
+            count -= half;
+        } else {
+            count = half;
+        }
+    }
+    return count && find_in_entry(section, section->entries[first].offset, pc, row);
+}
+
+bool cfi_find(const struct cfi_section *section, uint64_t pc, struct cfi_row *row) {
+    return section->entries ? find_in_index(section, pc - section->bias, row)
+                            : find_in_header(section, pc, row);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call frame information (.eh_frame): how to get from the registers of a frame to those of its caller, for one
+// Call frame information (.eh_frame, .debug_frame): how to get from the registers of a frame to those of its caller, for one
 // program counter. What is read is untrusted: every read is checked against the section, the work is bounded, and
 // whatever is not understood is "unknown". No allocation, no lock, no system call: fit for signal handlers.
 #ifndef STACK_CFI_H
@@ -17,11 +17,20 @@ enum { CFI_REGISTERS = 17, CFI_FRAME_POINTER = 6, CFI_STACK_POINTER = 7, CFI_RET
 enum { CFI_REGISTERS = 33, CFI_FRAME_POINTER = 29, CFI_STACK_POINTER = 31, CFI_RETURN = 30, CFI_PC = 32 };
 #endif
 
-// Bytes that hold .eh_frame_hdr and .eh_frame: a loaded segment, or a copy of one.
+// A function of .debug_frame: where it begins, as the file has it, and where it is described.
+struct cfi_entry {
+    uint64_t begin, offset;
+};
+
+// Bytes that hold .eh_frame_hdr and .eh_frame: a loaded segment, or a copy of one. Or those of .debug_frame.
 struct cfi_section {
     const uint8_t *start, *end;
     uint64_t address; // where `start` lies in the process
     size_t header;    // of .eh_frame_hdr, from start
+    // Of .debug_frame, sorted; NULL: it is .eh_frame.
+    const struct cfi_entry *entries;
+    size_t entry_count;
+    uint64_t bias; // what the file's addresses were moved by
 };
 
 enum cfi_how {
@@ -48,6 +57,9 @@ struct cfi_row {
     bool is_signal_frame; // the caller was interrupted: its program counter is not behind a call
     struct cfi_rule registers[CFI_REGISTERS];
 };
+
+// How many functions a .debug_frame describes; `capacity` of them at most are written to `entries`, sorted by where they begin.
+size_t cfi_index(const struct cfi_section *section, struct cfi_entry *entries, size_t capacity);
 
 // The row for `pc`. False: nothing is known of it.
 bool cfi_find(const struct cfi_section *section, uint64_t pc, struct cfi_row *row);

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "stack/unwind_debug.h"
 #include "stack/unwind_table.h"
 
 enum {
@@ -179,7 +180,8 @@ static bool is_fresh(uint64_t pc) {
 // --- by frame pointer ----------------------------------------------------------------------------
 
 struct position {
-    uint64_t pc, key, stack_pointer, frame_pointer;
+    uint64_t pc; // as it is kept, with its mark
+    uint64_t key, stack_pointer, frame_pointer;
 };
 
 static bool is_chain(const struct span *span, uint64_t at, uint64_t above) {
@@ -189,6 +191,7 @@ static bool is_chain(const struct span *span, uint64_t at, uint64_t above) {
 // One step where no rule is known: the frame pointer, if it points into the stack at what can be a frame.
 static bool guess(struct walk *walk, const struct span *span, struct position *at) {
     uint64_t pointer = at->frame_pointer;
+    walk->result.stale |= unwind_debug_is_wanted();
     if (pointer < at->stack_pointer || !is_chain(span, pointer, span->low))
         return end(walk, UNWIND_LOST);
     uint64_t next = load(pointer), pc = machine_address(load(pointer + WORD));
@@ -201,7 +204,7 @@ static bool guess(struct walk *walk, const struct span *span, struct position *a
         return end(walk, UNWIND_LOST);
     mark_guess(walk);
     *at = (struct position){
-        .pc = pc, .key = pc - 1, .stack_pointer = pointer + 2 * WORD, .frame_pointer = next};
+        .pc = pc | UNWIND_GUESSED, .key = pc - 1, .stack_pointer = pointer + 2 * WORD, .frame_pointer = next};
     return true;
 }
 
@@ -472,6 +475,7 @@ struct full {
     struct cfi_frame frame;
     struct span own, current; // the thread's stack, and the one the walk is on
     bool is_exact;            // the program counter is where it stopped, not behind a call
+    uint64_t mark;            // UNWIND_GUESSED, or 0
 };
 
 static bool guess_full(struct walk *walk, struct full *full) {
@@ -486,7 +490,8 @@ static bool guess_full(struct walk *walk, struct full *full) {
     full->frame.known = UINT64_C(1) << CFI_PC | UINT64_C(1) << CFI_FRAME_POINTER;
     if (MACHINE_PUSHES)
         full->frame.known |= UINT64_C(1) << CFI_STACK_POINTER; // else it is what the stack pointer is above
-    registers[CFI_PC] = at.pc;
+    registers[CFI_PC] = at.key + 1;
+    full->mark = UNWIND_GUESSED;
     registers[CFI_STACK_POINTER] = at.stack_pointer;
     registers[CFI_FRAME_POINTER] = at.frame_pointer;
     full->is_exact = false;
@@ -577,7 +582,8 @@ static void walk_full(const struct span *own, const struct span *current,
     full.frame.high = span.high;
     memcpy(full.frame.registers, registers->values, sizeof registers->values);
     full.frame.known = MACHINE_PRESERVED;
-    while (add_frame(walk, full.frame.registers[CFI_PC])) {
+    while (add_frame(walk, full.frame.registers[CFI_PC] | full.mark)) {
+        full.mark = 0;
         if (full.is_exact && walk->result.count > 1 && walk->result.struck_count < UNWIND_STRUCK_MAX)
             walk->result.struck[walk->result.struck_count++] = walk->result.count - 1;
         if (!step_full(walk, &full))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call stack of the thread that asks: program counters, innermost first, exact where the code is described
-// (.eh_frame), by frame pointers and marked so where it is not.
+// (.eh_frame, or .debug_frame of the module's file), by frame pointers and marked so where it is not.
 //
 // A walk is async-signal-safe: no allocation, no lock, no system call (one exception below). It reads the thread's own
 // stack within its bounds, upwards only, so that a stack that the program has smashed ends the walk and nothing else.
@@ -88,12 +88,12 @@ enum { UNWIND_STRUCK_MAX = 4 };
 
 struct unwind_result {
     uint32_t count;
-    uint32_t exact; // so many are by CFI; the frames from there on rest on a frame pointer
+    uint32_t exact; // so many are by CFI; those from there on rest on a frame pointer, or on one that does
     enum unwind_end end;
     uint32_t
         same; // not 0: the same frames, from outermost to innermost, as every walk of this thread with this number
-    // Code was loaded or closed since the last refresh of the table (unwind_table.h) that the walk met: after the next
-    // refresh it may come out better.
+    // Code was loaded or closed since the last refresh of the table (unwind_table.h) that the walk met, or what describes it is
+    // not read yet: after the next refresh it may come out better.
     bool stale;
     // Frames that a signal struck: their program counter is where they stopped, and no return address. Of more than
     // UNWIND_STRUCK_MAX the innermost.
@@ -111,8 +111,13 @@ __attribute__((always_inline)) static inline void unwind_capture(struct unwind_r
     machine_capture(registers->values);
 }
 
+// In a frame that was found by a frame pointer: between it and the frame that it called, callers may be missing. Frames that
+// were found from it by CFI are not marked; they are as sure as it is.
+#define UNWIND_GUESSED (UINT64_C(1) << 62)
+
 // Walks from `registers`, which unwind_capture filled in this function or in one that has not returned. The first
-// frame is the program counter captured, the rest are return addresses (after a signal frame: where it struck).
+// frame is the program counter captured, the rest are return addresses (after a signal frame: where it struck), with
+// UNWIND_GUESSED where that is so.
 // Asks the system for the alternate signal stack if the stack pointer is not on the thread's own, and if it is not on that
 // either what can be read there.
 struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwind_registers *registers,

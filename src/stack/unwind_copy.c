@@ -88,6 +88,7 @@ uint32_t unwind_copy_walk(const struct unwind_copy *copy, const struct process_c
     while (count < capacity) {
         walk.mapping = process_code_find(code, walk.pc - !walk.is_exact);
         frames[count++] = (struct unwind_copy_frame){walk.pc, walk.mapping, walk.is_exact, walk.is_guess};
+        walk.is_guess = false;
         if (!step(&walk, code))
             break;
     }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "stack/unwind_debug.h"
 
 enum { WORDS = sizeof(struct unwind_module) / sizeof(uint64_t), CAPACITY_FIRST = 256, RETRIES = 3 };
 
@@ -218,8 +219,10 @@ bool unwind_table_refresh(const struct unwind_visitor *visitor) {
         if (visitor)
             visitor->all_seen(visitor->context);
         atomic_store_explicit(&gathering.copy->count, gathering.count, memory_order_release);
-        atomic_store_explicit(&table.version, version + 1, memory_order_seq_cst);
+        atomic_store_explicit(&table.version, ++version, memory_order_seq_cst);
     }
+    if (unwind_debug_load()) // the copy that is current stays it
+        atomic_store_explicit(&table.version, version + 2, memory_order_seq_cst);
     atomic_store_explicit(&table.writer, 0, memory_order_release);
     return !gathering.failed;
 }
@@ -318,17 +321,23 @@ bool unwind_table_enter(uint64_t pc, struct unwind_entered *entered) {
 #endif
 }
 
+static bool find_loaded_row(const struct unwind_module *module, uint64_t pc, struct cfi_section *section,
+                            struct cfi_row *row) {
+    *section = (struct cfi_section){.start = (const uint8_t *)(uintptr_t)module->frame_begin,
+                                    .end = (const uint8_t *)(uintptr_t)module->frame_end,
+                                    .address = module->frame_begin,
+                                    .header = module->frame_header};
+    return module->frame_begin && cfi_find(section, pc, row);
+}
+
 enum unwind_found unwind_table_find(uint64_t pc, struct cfi_section *section, struct cfi_row *row) {
     struct unwind_module module;
     if (!find_module(pc, &module))
         return UNWIND_NO_MODULE;
-    if (!module.frame_begin)
-        return UNWIND_NO_ROW;
-    if (!is_loaded(pc, &module))
+    if (module.frame_begin && !is_loaded(pc, &module))
         return UNWIND_NO_MODULE;
-    *section = (struct cfi_section){.start = (const uint8_t *)(uintptr_t)module.frame_begin,
-                                    .end = (const uint8_t *)(uintptr_t)module.frame_end,
-                                    .address = module.frame_begin,
-                                    .header = module.frame_header};
-    return cfi_find(section, pc, row) ? UNWIND_ROW : UNWIND_NO_ROW;
+    if (find_loaded_row(&module, pc, section, row) ||
+        unwind_debug_find(&module, pc, section, row) == UNWIND_DEBUG_ROW)
+        return UNWIND_ROW;
+    return UNWIND_NO_ROW;
 }

@@ -77,11 +77,12 @@ uint64_t unwind_table_version(void);
 
 enum unwind_found {
     UNWIND_NO_MODULE, // no code that the loader knows: generated at run time, or not code
-    UNWIND_NO_ROW,    // a module's code, but nothing (or nothing valid) describes it
+    UNWIND_NO_ROW,    // a module's code, but nothing (or nothing valid) describes it, as far as is known
     UNWIND_ROW,
 };
 
-// What holds at `pc`; `section` is where the expressions of `row` are. Async-signal-safe: no lock, no allocation, no
+// What holds at `pc`: by what is loaded with the module (.eh_frame), else by its file (unwind_debug.h), which the next refresh
+// looks at where it has not been looked at yet. `section` is where the expressions of `row` are. Async-signal-safe: no lock, no allocation, no
 // system call.
 enum unwind_found unwind_table_find(uint64_t pc, struct cfi_section *section, struct cfi_row *row);
 

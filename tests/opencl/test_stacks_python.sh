@@ -19,4 +19,4 @@ python3 "$here/check_stacks_python.py" "$work/truth" "$work/trace.sbt" "$here/st
 # Python's functions are places that launch; below them, in a stripped extension, nothing has a name, and that is no matter.
 "$TRACESMITH" analyze --only callsites "$work/trace.sbt" >"$work/answer"
 grep -q 'launches most' "$work/answer" || fail "no place launches: $(cat "$work/answer")"
-! grep -q 'Note:' "$work/answer" || fail "launches without a name: $(cat "$work/answer")"
+! grep 'Note:' "$work/answer" | grep -v 'Recursion is folded' || fail "launches without a name: $(cat "$work/answer")"
