@@ -1,30 +1,218 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/gpu/pack.sh [DIR]: a build of TraceSmith with every library that it needs, but the C library's own, in one folder
-# (build-gpu of the checkout when not given): for a machine that has a GPU and a CUDA toolkit, and nothing to build with.
-# It runs where the C library is as new as the one here, or newer. tests/gpu/run.sh finds build-gpu by itself.
+# tests/gpu/pack.sh [--here] [--cuda DIR] [--no-nvperf] [DIR]: one folder (build-gpu of the checkout when not given) with all that
+# tests/gpu/run.sh needs on a machine that has a GPU, its driver and a C library of 2.31 or newer, and nothing else: TraceSmith, the test programs for
+# compute capability 8.0, 9.0 and 10.0 and as PTX, CUPTI with the library that its samples need, and run.sh itself.
+#
+#   --here        build with this machine's compiler and libraries: the folder then needs a C library as new as this one.
+#                 Without it everything is built in a Debian 11 root (needs root, debootstrap and the right to mount)
+#   --cuda DIR    the CUDA toolkit to compile with; $CUDA_HOME or /usr/local/cuda when not given
+#   --no-nvperf   leave out libnvperf_host.so and libnvperf_target.so (41 MiB, 8 compressed): no samples then
+#   --built DIR   with --here: take TraceSmith from this build instead of building it
+#   --check DIR   only check a folder that was made: its size, the C library it needs, where it looks for libraries
+#
+# TRACESMITH_PACK_CACHE=FILE keeps the Debian 11 root there as a tar file for the next time.
+# Exit codes: 0 done and checked, 1 something failed, 2 usage, 4 the machine lacks something (said which).
 set -eu
-root=$(cd "$(dirname "$0")/../.." && pwd)
-to=${1:-$root/build-gpu}
-mkdir -p "$to/bin" "$to/lib"
-to=$(cd "$to" && pwd)
-build=$to/work
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+suite=bullseye glibc=2.31 most_mib=60
+to='' inside='' native='' built='' check='' without=''
+cuda=${CUDA_HOME:-/usr/local/cuda}
 
-# DT_RPATH and not DT_RUNPATH: it holds for what the libraries need, too, and for nothing that is profiled.
-cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DTRACESMITH_BUILD_TESTS=OFF -DTRACESMITH_BUILD_BENCH=OFF \
-    -DTRACESMITH_BUILD_EXAMPLES=OFF -DTRACESMITH_ENABLE_OTF2=OFF -DTRACESMITH_ENABLE_BPF=OFF \
-    -DTRACESMITH_ENABLE_OCLGRIND=OFF "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags" \
-    "-DCMAKE_BUILD_RPATH=\$ORIGIN/../lib" -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags"
-cmake --build "$build" -j "$(nproc)"
-cp -RP "$build/bin/tracesmith" "$to/bin/"
-cp -RP "$build"/lib/lib*.so* "$build"/lib/tracesmith "$to/lib/"
-ldd "$build/bin/tracesmith" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | while read -r name path; do
-    case $name in
-    libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | ld-linux* | libtracesmith.*) ;;
-    *) cp -L "$path" "$to/lib/$name" ;;
+die() {
+    code=$1
+    shift
+    printf 'pack.sh: %s\n' "$*" >&2
+    exit "$code"
+}
+while [ $# -gt 0 ]; do
+    case $1 in
+    --here) native=1 ;;
+    --inside) inside=1 ;;
+    --no-nvperf) without=--no-nvperf ;;
+    --cuda | --built | --check)
+        [ -d "${2:-}" ] || die 2 "$1 needs a folder"
+        case $1 in --cuda) cuda=$2 ;; --built) built=$(cd "$2" && pwd) ;; --check) check=$(cd "$2" && pwd) ;; esac
+        shift
+        ;;
+    -*) die 2 "unknown option '$1'" ;;
+    *) to=$1 ;;
     esac
+    shift
 done
-find "$to/bin" "$to/lib" -type f -exec strip --strip-unneeded {} + 2>/dev/null || true
-rm -rf "$build"
-"$to/bin/tracesmith" version
-echo "in $to: $(du -sh "$to" | cut -f 1)"
+[ -z "$built" ] || [ -n "$native" ] || die 2 "--built needs --here"
+
+# ---- checking a folder
+
+# Lines "FILE: what is wrong". Every library that is needed is in the folder or belongs to the C library; libraries that only
+# frameworks bring (cuBLAS, NVRTC, NCCL) may be missing, run.sh looks for them.
+faults() {
+    find "$1" -type f ! -name '*.gz' ! -name '*.md' | while read -r file; do
+        [ "$(head -c 4 "$file" | tail -c 3)" = ELF ] || continue
+        newest=$(objdump -T "$file" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+        newest=${newest#GLIBC_}
+        if [ -n "$newest" ] && [ "$(printf '%s\n%s\n' "$newest" "$glibc" | sort -V | tail -n 1)" != "$glibc" ]; then
+            echo "$file: needs GLIBC_$newest, newer than $glibc"
+        fi
+        paths=$(readelf -d "$file" 2>/dev/null | sed -n 's/.*(R[UN]*PATH).*\[\(.*\)\]/\1/p')
+        case ":$paths:" in
+        ::) ! readelf -d "$file" 2>/dev/null | grep -q -E 'R(UN)?PATH' || echo "$file: its path for libraries is empty" ;;
+        *::*) echo "$file: its path for libraries has an empty entry: $paths" ;;
+        *:/*) echo "$file: its path for libraries is of this machine: $paths" ;;
+        esac
+        readelf -d "$file" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | while read -r name; do
+            case $name in
+            libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | librt.so.1 | libutil.so.1 | ld-linux*) ;;
+            libcuda.so.1 | libcublas.so.* | libnvrtc.so.* | libnccl.so.*) ;;
+            *) [ -n "$(find "$1" -name "$name")" ] || echo "$file: needs $name, which is not in the folder" ;;
+            esac
+        done
+    done
+    size=$(du -sm "$1" | cut -f 1)
+    [ "$size" -le "$most_mib" ] || echo "$1: $size MiB, more than $most_mib"
+    find "$1" | sed "s|^$1||" | grep '[^A-Za-z0-9._/-]' | sed 's/$/: this name has odd characters/' || true
+}
+
+judge() {
+    for tool in objdump readelf; do command -v $tool >/dev/null || die 4 "this machine lacks $tool (binutils)"; done
+    found=$(faults "$1")
+    [ -z "$found" ] || {
+        printf '%s\n' "$found" >&2
+        die 1 "$1 is not what it should be"
+    }
+    echo "$1: $(du -sm "$1" | cut -f 1) MiB, needs a C library of $glibc or newer"
+}
+if [ -n "$check" ]; then
+    judge "$check"
+    exit 0
+fi
+
+# ---- making it
+
+to=${to:-$root/build-gpu}
+mkdir -p "$to"
+to=$(cd "$to" && pwd)
+
+build_tracesmith() {
+    build=$to/work
+    # DT_RPATH and not DT_RUNPATH: it holds for what the libraries need, too, and for nothing that is profiled.
+    # CMake pads a path of its own with empty entries, which name the folder that one is in: so it writes none.
+    cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DTRACESMITH_BUILD_TESTS=OFF -DTRACESMITH_BUILD_BENCH=OFF \
+        -DTRACESMITH_BUILD_EXAMPLES=OFF -DTRACESMITH_ENABLE_OTF2=OFF -DTRACESMITH_ENABLE_BPF=OFF \
+        -DTRACESMITH_ENABLE_OCLGRIND=OFF -DCMAKE_SKIP_RPATH=ON \
+        "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags,-rpath,'\$ORIGIN/../lib'" \
+        "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags,-rpath,'\$ORIGIN'" \
+        "-DCMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags,-rpath,'\$ORIGIN/..'"
+    cmake --build "$build" -j "$(nproc)"
+    built=$build
+}
+
+collect_tracesmith() {
+    rm -rf "${to:?}/bin" "${to:?}/lib"
+    mkdir -p "$to/bin" "$to/lib"
+    cp -P "$built/bin/tracesmith" "$to/bin/"
+    cp -P "$built"/lib/libtracesmith.so* "$to/lib/"
+    cp -RP "$built/lib/tracesmith" "$to/lib/"
+    # libgcc_s is CUPTI's.
+    {
+        ldd "$built/bin/tracesmith" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }'
+        echo libgcc_s.so.1 "$("${CC:-cc}" -print-file-name=libgcc_s.so.1)"
+    } | while read -r name path; do
+        case $name in
+        libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | ld-linux* | libtracesmith.*) ;;
+        *) cp -L "$path" "$to/lib/$name" ;;
+        esac
+    done
+    find "$to/bin" "$to/lib" -type f -exec strip --strip-unneeded {} + 2>/dev/null || true
+}
+
+# CUPTI of the toolkit, or of Python's wheel nvidia-cuda-cupti; its largest part compressed.
+collect_cupti() {
+    rm -rf "$to/cupti"
+    mkdir -p "$to/cupti"
+    for place in "$cuda/lib64" "$cuda/lib" "$cuda/extras/CUPTI/lib64" "$cuda/../cuda_cupti/lib"; do
+        for file in "$place"/libcupti.so.[0-9]*; do
+            [ ! -e "$file" ] || [ -n "$(find "$to/cupti" -name 'libcupti*')" ] || cp -L "$file" "$to/cupti/libcupti.so.$(echo "${file##*libcupti.so.}" | cut -d . -f 1)"
+        done
+        for name in libnvperf_host.so libnvperf_target.so; do
+            [ -n "$without" ] || [ ! -e "$place/$name" ] || gzip -9 -n -c "$place/$name" >"$to/cupti/$name.gz"
+        done
+    done
+    [ -n "$(ls "$to/cupti")" ] || echo "no CUPTI in $cuda: run.sh will look for one on the machine"
+}
+
+make_folder() {
+    [ -n "$built" ] || build_tracesmith
+    collect_tracesmith
+    rm -rf "$to/programs"
+    if [ -x "$cuda/bin/nvcc" ]; then
+        "$here/build_programs.sh" "$to/programs" "$cuda" -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+            -gencode "arch=compute_100,code=[sm_100,compute_100]"
+        rm -f "$to/programs"/*.o
+        strip --strip-debug "$to/programs"/* 2>/dev/null || true
+        collect_cupti
+    else
+        echo "no nvcc in $cuda/bin: the folder has no programs, run.sh must build them"
+    fi
+    mkdir -p "$to/programs"
+    cp "$here"/programs/*.py "$to/programs/"
+    cp "$here"/run.sh "$here"/guard.sh "$here"/steps.sh "$here"/stages.sh "$here"/probes.sh "$here"/build_programs.sh "$to/"
+    rm -rf "$to/work"
+    {
+        echo "TraceSmith $("$to/bin/tracesmith" version 2>/dev/null | head -n 1 | sed 's/^tracesmith *//'), $(git -c safe.directory='*' -C "$root" rev-parse --short HEAD 2>/dev/null || echo 'no commit')"
+        echo "made on $(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release) with $("${CC:-cc}" -dumpversion) and $("$cuda/bin/nvcc" --version 2>/dev/null | sed -n 's/.*\(release.*\)/CUDA \1/p')"
+    } >"$to/about"
+}
+
+if [ -n "$inside" ]; then
+    make_folder
+    exit 0
+fi
+cuda=$(cd "$cuda" 2>/dev/null && pwd -P) || cuda=/nonexistent
+if [ -n "$native" ]; then
+    glibc=$(getconf GNU_LIBC_VERSION | cut -d ' ' -f 2)
+    make_folder
+    judge "$to"
+    exit 0
+fi
+
+# ---- the Debian 11 root
+
+[ "$(id -u)" = 0 ] || die 4 "building for old C libraries needs root; --here builds with this machine's"
+command -v debootstrap >/dev/null || die 4 "this machine lacks debootstrap; --here builds with this machine's libraries"
+if [ "${TRACESMITH_PACK_INSIDE-}" != 1 ]; then
+    # In a mount namespace of its own, every mount is gone when it ends, however it ends.
+    unshare --mount true 2>/dev/null || die 4 "this machine does not let root mount; --here builds with this machine's libraries"
+    target=$(mktemp -d "${TMPDIR:-/var/tmp}/tracesmith-pack.XXXXXX")
+    trap 'rm -rf --one-file-system "$target"' EXIT
+    code=0
+    TRACESMITH_PACK_INSIDE=1 TRACESMITH_PACK_TARGET=$target unshare --mount --propagation private "$0" --cuda "$cuda" ${without:+"$without"} "$to" || code=$?
+    [ "$code" -eq 0 ] || exit "$code"
+    judge "$to"
+    exit 0
+fi
+target=${TRACESMITH_PACK_TARGET:?}
+needed=gcc,g++,libc6-dev,cmake,ninja-build,pkg-config,libzstd-dev,zlib1g-dev,libsqlite3-dev,libexpat1-dev,libdw-dev,liblzma-dev,libiberty-dev,opencl-headers,binutils
+if [ -f "${TRACESMITH_PACK_CACHE-}" ]; then
+    tar -xf "$TRACESMITH_PACK_CACHE" -C "$target"
+else
+    echo "making a root of Debian 11"
+    debootstrap --variant=minbase --include=$needed $suite "$target" "${TRACESMITH_PACK_MIRROR:-http://deb.debian.org/debian}" >"$target.log" 2>&1 || {
+        tail -n 20 "$target.log" >&2
+        die 1 "debootstrap failed"
+    }
+    rm -f "$target.log"
+    [ -z "${TRACESMITH_PACK_CACHE-}" ] || tar -cf "$TRACESMITH_PACK_CACHE" -C "$target" .
+fi
+chmod 755 "$target"
+mkdir -p "$target/source" "$target/to" "$target/cuda"
+mount -t proc proc "$target/proc"
+for node in null zero urandom; do
+    [ -c "$target/dev/$node" ] || { : >"$target/dev/$node" && mount --bind "/dev/$node" "$target/dev/$node"; }
+done
+mount --bind "$root" "$target/source"
+mount --bind "$to" "$target/to"
+[ ! -d "$cuda" ] || mount --bind "$cuda" "$target/cuda"
+env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CMAKE_GENERATOR=Ninja chroot "$target" /source/tests/gpu/pack.sh --inside --cuda /cuda \
+    ${without:+"$without"} /to

@@ -36,11 +36,16 @@ while [ $# -gt 0 ]; do
 done
 [ "$(basename "$to")" != "${BROKEN-}" ] || { echo "$BROKEN.cu: error: broken" >&2; exit 2; }
 case $(basename "$to") in
+graph) body='[ -z "${HANG-}" ] || sleep 1000; "$LOOP" -n 49 >/dev/null && echo "kernel tick 50"' ;;
+cublas) body='[ -z "${NO_CUBLAS-}" ] || { echo "$0: error while loading shared libraries: libcublas.so.13: cannot open shared object file" >&2; exit 127; }
+    "$LOOP" -n 9 >/dev/null && echo "kernels-least 10"' ;;
+streams) body='[ -z "${CRASH-}" ] || kill -SEGV $$; "$LOOP" -n 49 >/dev/null && echo "kernel tick 50"' ;;
+vector_add) body='[ -z "${CUPTI_SAY-}" ] || echo "cupti 130001 records ${CUPTI_RECORDS-100} buffers 1" >&2
+    "$LOOP" -n 49 >/dev/null && printf "kernel tick 50\nmemcpy h2d 1 4\nmemcpy d2h 1 4\n"' ;;
 gpu_info) body='case ${OLD_DRIVER-}:$LD_LIBRARY_PATH in yes:*/compat:* | :*) echo "GPU 0: simulated" ;; *) exit 77 ;; esac' ;;
 peer) body='echo "skipped: not enough GPUs"; exit 77' ;;
 events) body='"$LOOP" -n 9 >/dev/null && echo "kernel tick 10"' ;;
 launches) body='"$LOOP" -n 20 >/dev/null && printf "kernel tick 21\nfigure launch_ns 12.5\nfigure kernels_per_second 1000\n"' ;;
-cublas) body='"$LOOP" -n 9 >/dev/null && echo "kernels-least 10"' ;;
 *) body='"$LOOP" -n 49 >/dev/null && printf "kernel tick ${COUNT:-50}\nmemcpy h2d 1 4\nmemcpy d2h 1 4\n"' ;;
 esac
 printf '#!/bin/sh\n%s\n' "$body" >"$to"
@@ -53,43 +58,95 @@ exit 0
 CC
 chmod +x "$work/cuda/bin/nvcc" "$work/cc"
 touch "$work/cuda/include/cupti.h" "$work/cuda/lib64/libcupti.so"
+export TRACESMITH_GPU_SEARCH="$work/cuda"
 mkdir "$work/cuda/compat"
 ln -s "$work/driver/libcuda.so.1" "$work/cuda/compat/"
 
+# run [ARGUMENT...]: results in $work/results; the exit code in $code.
+run() {
+    code=0
+    LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" "$@" \
+        >"$work/out" 2>&1 || code=$?
+}
+results=$work/results/results.md
+
+# results.md is whole: what its last line says is only there once all of it is.
+whole() {
+    [ -s "$results" ] || fail "$1: there are no results"
+    tail -n 1 "$results" | grep -q '^End of the results, written ' || fail "$1: results.md is not whole"
+    gzip -t "$work/results/raw.tar.gz" || fail "$1: raw.tar.gz is not whole"
+}
+
 # The driver is older than the toolkit, which brings its own.
-code=0
-OLD_DRIVER=yes LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" \
-    --out "$work/results" >"$work/out" 2>&1 || code=$?
+OLD_DRIVER=yes run
 [ "$code" -eq 0 ] || fail "what is true gave $code"
 for name in vector_add matrix streams graph runtime_compiled cublas children nvtx collectives events launches; do
     grep -q "^$name: as the program counted" "$work/out" || fail "$name was not compared"
 done
 grep -q '^peer: skipped: not enough GPUs' "$work/out" || fail "what was left out is not said"
-grep -q '^| a launch, ns .* | 12.5; 12.5; 12.5; 12.5 |' "$work/results/results.md" || fail "the table is not right"
-grep -q '^| counters: samples of power, .* | [0-9]*, 123.5 to 123.5 |' "$work/results/results.md" || fail "no counters"
-grep -q '^| devices in a trace with CUDA and counters | [0-9]' "$work/results/results.md" || fail "no devices"
-grep -q '^GPU 0: simulated' "$work/results/results.md" || fail "the table does not say where"
-grep -q "^with the toolkit's own libcuda, $work/cuda/compat" "$work/results/results.md" || fail "it does not say by which driver"
+grep -q '^| a launch, ns of host time: .* | 12.5; 12.5; 12.5; 12.5 |' "$results" || fail "the table is not right"
+grep -q '^| counters: samples of power, .* | [0-9]*, 123.5 to 123.5 |' "$results" || fail "no counters"
+grep -q '^| devices in a trace with CUDA and counters | [0-9]' "$results" || fail "no devices"
+grep -q '^# On a GPU (simulated)$' "$results" || fail "the results do not say that they are simulated"
+grep -q '^GPU 0: simulated' "$results" || fail "the table does not say where"
+grep -q "^with the toolkit's own libcuda, $work/cuda/compat" "$results" || fail "it does not say by which driver"
+for stage in probes facts costs torch million samples ends replay kineto others; do
+    grep -q "^| $stage | .* | done | [0-9]* |\$" "$results" || fail "stage $stage is not done"
+done
 
 for file in results.md run.log raw.tar.gz; do [ -s "$work/results/$file" ] || fail "no $file"; done
 [ "$(find "$work/results" -type f | wc -l)" -eq 3 ] || fail "more than three files come out"
 tar -tzf "$work/results/raw.tar.gz" | grep -q 'vector_add.sbt' || fail "the traces are not kept"
 
-# What fails is said, and the rest goes on.
-code=0
-BROKEN=graph COUNT=51 LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" \
-    >"$work/out" 2>&1 || code=$?
+# A debugger that is quick.
+mkdir "$work/bin"
+printf '#!/bin/sh\necho "#0 in the debugger: $*"\n' >"$work/bin/cuda-gdb"
+chmod +x "$work/bin/cuda-gdb"
+PATH=$work/bin:$PATH
+
+# What fails is said, and the rest goes on: a program that does not compile, one that counts something else, one that hangs (its
+# limit is what decides), one that crashes, one whose library is not there, a CUPTI that has no records with this driver.
+BROKEN=nvtx COUNT=51 HANG=yes CRASH=yes NO_CUBLAS=yes CUPTI_RECORDS=0 TRACESMITH_GPU_LIMITS='graph=1' run probes facts
 [ "$code" -eq 1 ] || fail "what is not true gave $code"
+whole "with failures"
 grep -q "^NOT TRUE: matrix: kernel tick: the trace has '50', the program '51'" "$work/out" || fail "it is not said what"
-grep -q '^| graph | does not compile: graph.cu: error: broken |' "$work/results/results.md" || fail "what does not compile is not said"
+grep -q '^| nvtx | does not compile: nvtx.cu: error: broken |' "$results" || fail "what does not compile is not said"
 grep -q '^events: as the program counted' "$work/out" || fail "one failure ended all"
+grep -q '^| graph | ended with 124: its time was over; its stacks are below |' "$results" || fail "what hangs is not said"
+grep -q '^== process [0-9]*: sleep 1000' "$results" || fail "the process that hangs is not there"
+grep -q '^#0 in the debugger: -p [0-9]' "$results" || fail "no debugger was asked"
+grep -q '^thread [0-9]* sleep: ' "$results" || fail "the stack of what hangs is not there"
+! grep -q '^NOT TRUE: cublas' "$work/out" || fail "what is not there counts as not true"
+grep -q '^| cublas | not there: libcublas.so.13 |' "$results" || fail "what is not there is not said"
+grep -q '^| streams | ended with 139' "$results" || fail "a crash is not said"
+grep -q '^| CUPTI in .* | does not work with this driver: ' "$results" || fail "a CUPTI that does not work is not said"
+for stage in costs torch million; do ! grep -q "^| $stage |" "$results" || fail "stage $stage was not asked for"; done
 
 # Without any time left it ends, and says what was not done.
-code=0
-TRACESMITH_GPU_SECONDS=0 LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" \
-    --built "$TRACESMITH_BUILD_DIR" --out "$work/short" >"$work/out" 2>&1 || code=$?
-case $code in 0 | 124 | 137) fail "without time the code is $code" ;; esac
-[ -s "$work/short/results.md" ] || fail "without time there are no results"
+mkdir "$work/pack"
+LOOP=$loop CC=$work/cc "$TRACESMITH_SOURCE_DIR/tests/gpu/build_programs.sh" "$work/pack/programs" "$work/cuda"
+TRACESMITH_GPU_SECONDS=0 run --programs "$work/pack"
+[ "$code" -eq 3 ] || fail "without time the code is $code"
+whole "without time"
+grep -q '^\*\*the time was over before the GPU was asked\*\*' "$results" || fail "what was not done is not said"
+
+# Killed in any stage, what was measured before is there, and whole: each stage here waits for that in its first program.
+for stage in probes facts costs; do
+    rm -rf "$work/results"
+    mkfifo "$work/log"
+    LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc setsid "$run" --built "$TRACESMITH_BUILD_DIR" \
+        --programs "$work/pack" --out "$work/results" $stage >"$work/log" 2>&1 &
+    group=$!
+    while read -r line; do
+        case $line in "== stage $stage: "*) break ;; esac
+    done <"$work/log"
+    kill -KILL -"$group"
+    wait "$group" 2>/dev/null || true
+    rm "$work/log"
+    whole "killed in $stage"
+    grep -q "^| $stage | .* | begun, and not ended |" "$results" || fail "killed in $stage: it is not said that it did not end"
+    [ "$stage" = probes ] || grep -q '^| probes | .* | done |' "$results" || fail "killed in $stage: what was done before is not said"
+done
 
 # Where there is a toolkit everything compiles, and then it is the GPU that is there or not.
 for cuda in "${CUDA_HOME-}" /usr/local/cuda /usr/local/cuda-*; do

@@ -27,7 +27,7 @@ fail() {
 
 # A toolkit whose runtime and CUPTI are the doubles; programs are linked with NVIDIA's runtime. Results are not looked at:
 # nothing computes.
-mkdir -p "$work/cuda/bin" "$work/cuda/lib64" "$work/tree/tests/gpu/programs"
+mkdir -p "$work/cuda/bin" "$work/cuda/lib64" "$work/pack/programs"
 printf '#!/bin/sh\nexec %s/bin/nvcc "-DEXPECT(right)=(void)(right)" "$@"\n' "$real" >"$work/cuda/bin/nvcc"
 chmod +x "$work/cuda/bin/nvcc"
 ln -s "$real/include" "$work/cuda/include"
@@ -36,21 +36,25 @@ ln -s "$real/lib64/libcudart.so" "$work/cuda/lib64/libcudart.so"
 for library in libcudart.so.13 libcupti.so.13 libcuda.so.1; do ln -s "$doubles/$library" "$work/cuda/lib64/"; done
 "${CC:-cc}" -w -shared -fPIC -I "$TRACESMITH_SOURCE_DIR/agents/nvml" -o "$work/cuda/lib64/libnvidia-ml.so.1" \
     "$TRACESMITH_SOURCE_DIR/tests/nvml/double_nvml.c"
-cp "$here/run.sh" "$work/tree/tests/gpu/"
-# Not runtime_compiled: NVRTC asks the driver for more than the double has.
+# A folder as pack.sh makes it, but for the runtime, which is a double. Not graph and others: they need more than the doubles
+# have. NVRTC asks the driver for more, too.
 programs="vector_add matrix streams children nvtx events"
-cp "$here/programs/program.h" "$here/programs/cupti_only.c" "$here/programs/train.py" "$work/tree/tests/gpu/programs/"
-for name in gpu_info launches $programs; do cp "$here/programs/$name.cu" "$work/tree/tests/gpu/programs/"; done
+CUDART=shared ONLY="gpu_info launches killed cupti_only clock replay_probe $programs" "$here/build_programs.sh" "$work/pack/programs" "$work/cuda"
+cp "$here"/programs/*.py "$work/pack/programs/"
+[ -x "$work/pack/programs/gpu_info" ] || skip "nvcc does not work here: $(head -n 2 "$work/pack/programs/logs/gpu_info.log")"
+# What the pack brings is not a CUPTI at all: the machine's is taken then.
+mkdir "$work/pack/cupti"
+cp "$work/cuda/lib64/libnvidia-ml.so.1" "$work/pack/cupti/libcupti.so.12"
 unset CUDA_INJECTION64_PATH TRACESMITH_SESSION TRACESMITH_CUPTI DOUBLE_CUPTI DOUBLE_DEVICES LD_PRELOAD
 
 code=0
 run() {
     code=0
-    LD_LIBRARY_PATH=$real/lib64 CUDA_HOME=$work/cuda "$work/tree/tests/gpu/run.sh" --built "$TRACESMITH_BUILD_DIR" \
-        --out "$work/results" >"$work/out" 2>&1 || code=$?
+    TRACESMITH_GPU_SEARCH=$work/cuda LD_LIBRARY_PATH=$work/cuda/lib64:$real/lib64 "$here/run.sh" --programs "$work/pack" \
+        --built "$TRACESMITH_BUILD_DIR" --out "$work/results" "$@" >"$work/out" 2>&1 || code=$?
 }
+results=$work/results/results.md
 run
-! grep -q '^run.sh: nvcc does not compile' "$work/out" || skip "nvcc does not work here: $(head -n 2 "$work/out")"
 ! grep -q 'symbol lookup error\|version .* not found' "$work/out" || skip "the programs need another CUDA runtime"
 for name in $programs matrix-stacks matrix-latency matrix-samples; do
     grep -q "^$name: as the program counted" "$work/out" || fail "$name was not compared"
@@ -58,16 +62,32 @@ done
 if grep -q '^NOT TRUE: ' "$work/out"; then expected=1; else expected=0; fi
 [ "$code" -eq "$expected" ] || fail "the exit code is $code"
 figure() { # WHAT ASKED
-    grep -q "^| $1[^|]*|[^|]*| $2 | \(yes\|no\|not measured\) |\$" "$work/results/results.md" || fail "no row of $1"
+    grep -q "^| $1[^|]*|[^|]*| $2 | \(yes\|no\|not measured\) |\$" "$results" || fail "no row of $1"
 }
 figure '10,000 kernels with stacks: ' '280,371, or 90 %'
 figure 'added by us beyond CUPTI.s own' 'at most 200'
 figure 'a PyTorch training step' 'ours adds at most half of what Kineto adds'
 figure '1 M launches: kernels in the trace, lost' 'all, 0'
 figure 'agreement with CUDA events' 'within 1 us'
+figure "CUPTI's clock from CLOCK_REALTIME" 'within 1 ms, or the trace compares anew'
+grep -q '^# On a GPU (simulated)$' "$results" || fail "the results do not say that they are simulated"
+for moment in before-cuInit injection context kernel exit; do
+    grep -q "^| $moment (.*) | -*[0-9]* | -*[0-9]* | 0 |\$" "$results" || fail "no clock at the moment $moment"
+done
+grep -q '^| CUPTI in .*/cupti/libcupti.so.12 | does not work with this driver: cupti_only: libcupti has no ' "$results" ||
+    fail "a CUPTI that does not work is not said"
+grep -q '^| CUPTI 130001 | works: .*/cuda/lib64/libcupti.so' "$results" || fail "another CUPTI was not taken"
+for question in parameter-sizes fixed-address checkpoint; do
+    grep -q "^| $question | not-there | the driver has no " "$results" || fail "no answer: $question"
+done
+grep -q '^| module-images of vector_add | no | 1 modules, 0 of them ELF' "$results" || fail "no answer: module images"
+# Of a killed program no more is in the trace than was launched, and the ledger counts what is not.
+awk -F'|' '/^\| [0-9]* launches, then / { split($3, counts, "; "); rows++; if (counts[1] > $2 + 0 || counts[1] + counts[2] < $2 + 0) exit 1 }
+    END { exit rows != 9 }' "$results" ||
+    fail "killed programs"
 # What is not met stands above the tables.
-missed=$(grep -c '| no |$' "$work/results/results.md" || true)
-[ "$(grep -c '^\*\*Not met: ' "$work/results/results.md" || true)" -eq "$missed" ] || fail "what is not met is not said"
+missed=$(grep -c '| no |$' "$results" || true)
+[ "$(grep -c '^\*\*Not met: ' "$results" || true)" -eq "$missed" ] || fail "what is not met is not said"
 
 tar -xzf "$work/results/raw.tar.gz" -C "$work"
 for name in vector_add streams; do
@@ -108,12 +128,12 @@ PY
     done <"$work/$name.txt"
 done
 
-# Every seventh record is dropped, and CUPTI says how many.
-for name in $programs; do [ "$name" = vector_add ] || rm "$work/tree/tests/gpu/programs/$name.cu"; done
-rm "$work/tree/tests/gpu/programs/launches.cu"
-export DOUBLE_CUPTI=drop=7
-run
+# Every seventh record is dropped, and CUPTI says how many; and the GPU's counters are forbidden.
+export DOUBLE_CUPTI=drop=7,pcdenied=35
+run facts samples
 [ "$code" -eq 1 ] || fail "with dropped records the exit code is $code"
-grep -q '^| vector_add | NOT TRUE: vector_add: kernel vector_add: the trace has .*, the program .100' "$work/results/results.md" ||
+grep -q '^| vector_add | NOT TRUE: vector_add: kernel vector_add: the trace has .*, the program .100' "$results" ||
     fail "dropped kernels are not found"
-grep -q '^\*\*[0-9]* facts are not true' "$work/results/results.md" || fail "the conclusion does not say it"
+grep -q '^\*\*[0-9]* facts are not true' "$results" || fail "the conclusion does not say it"
+grep -q "^| the GPU's counters | not allowed: .*ERR_NVGPUCTRPERM" "$results" || fail "that counters are forbidden is not said"
+grep -q '^| PC samples of matrix: .* | not measured |$' "$results" || fail "samples that are forbidden count as measured"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""train.py [plain|kineto] STEPS: steps of a small network; prints the time of a step. Exits with 77 without PyTorch or GPU."""
+"""train.py [plain|kineto] STEPS: steps of a small network; prints the time of a step, and how many
+commands of the device Kineto saw. Exits with 77 without PyTorch or GPU."""
 import sys
 import time
 
@@ -42,6 +43,9 @@ def main(how, steps):
     took = time.perf_counter_ns() - begin
     if profiler:
         profiler.__exit__(None, None, None)
+        kernels = [event for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+        print("figure kineto_kernels %d" % len(kernels))
+    print("version PyTorch %s, CUDA %s" % (torch.__version__, torch.version.cuda))
     print("figure step_ns %.0f" % (took / steps))
 
 
