@@ -2,32 +2,12 @@
 // Any bytes as the records of a process: put right (lengths and checksums) where they look like one, written into a trace as
 // frames, and read again with every entry and payload of them, and planned. Running them is the driver's affair, and not
 // tried here.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/bytes.h"
-#include "base/hash.h"
-#include "recording/chunk.h"
 #include "replay/plan.h"
 #include "replay/recording.h"
-#include "sbt/recording.h"
+
+#include "made_recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void seal(uint8_t *bytes, size_t size) {
-    for (size_t at = 0; size - at >= RECORDING_HEADER;) {
-        const size_t left = size - at - RECORDING_HEADER;
-        uint32_t length = bytes_get_u32(bytes + at + 8);
-        length = length > left ? (uint32_t)left : length;
-        bytes_put_u32(bytes + at, RECORDING_MAGIC);
-        bytes_put_u32(bytes + at + 8, length);
-        bytes_put_u32(bytes + at + 12,
-                      crc32c(crc32c(0, bytes + at, 12), bytes + at + RECORDING_HEADER, length));
-        at += RECORDING_HEADER + length;
-    }
-}
 
 static void touch(struct tsmith_recording *recording, const struct recording_record *record) {
     volatile uint64_t sum = 0;
@@ -71,59 +51,19 @@ static void make_plan(tsmith_recording *recording) {
     tsmith_plan_destroy(plan);
 }
 
-static void read_back(const char *path) {
-    tsmith_sbt *trace;
-    tsmith_recording *recording;
+static void read_all(tsmith_recording *recording, uint8_t how) {
     tsmith_recording_refusal refusal;
-    if (tsmith_sbt_open(path, &trace, NULL) != TSMITH_OK)
-        abort();
-    if (tsmith_recording_open(trace, &recording, NULL) == TSMITH_OK) {
-        for (size_t i = 0; i < recording->process_count; i++)
-            for (size_t j = 0; j < recording->processes[i].count; j++)
-                touch(recording, &recording->processes[i].records[j]);
-        for (size_t i = 0; tsmith_recording_refusal_get(recording, i, &refusal); i++)
-            if (!refusal.function || !refusal.reason)
-                abort();
-        make_plan(recording);
-        tsmith_recording_close(recording);
-    }
-    tsmith_sbt_close(trace);
-}
-
-static char folder[] = "/tmp/fuzz-recording-XXXXXX";
-
-static void remove_folder(void) {
-    (void)rmdir(folder);
-}
-
-static const char *trace_path(void) {
-    static char path[64];
-    if (!*path) {
-        if (!mkdtemp(folder) || atexit(remove_folder))
+    (void)how;
+    for (size_t i = 0; i < recording->process_count; i++)
+        for (size_t j = 0; j < recording->processes[i].count; j++)
+            touch(recording, &recording->processes[i].records[j]);
+    for (size_t i = 0; tsmith_recording_refusal_get(recording, i, &refusal); i++)
+        if (!refusal.function || !refusal.reason)
             abort();
-        (void)snprintf(path, sizeof path, "%s/a.sbt", folder);
-    }
-    return path;
+    make_plan(recording);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct sbt_writer *writer;
-    tsmith_dictionary *dictionary;
-    uint8_t *bytes = malloc(size ? size : 1);
-    if (!bytes || tsmith_dictionary_create(&dictionary) != TSMITH_OK)
-        abort();
-    memcpy(bytes, data, size);
-    if (size && !(data[size - 1] & 1))
-        seal(bytes, size);
-    if (sbt_writer_create(trace_path(), NULL, &writer, NULL) != TSMITH_OK)
-        abort();
-    (void)sbt_recording_write(writer, FRAME_CHUNKS, 1, bytes, size, NULL);
-    (void)sbt_recording_write(writer, FRAME_RECORDS, 1, bytes, size, NULL);
-    if (sbt_writer_finish(writer, dictionary, NULL) == TSMITH_OK)
-        read_back(trace_path());
-    sbt_writer_destroy(writer);
-    (void)unlink(trace_path());
-    tsmith_dictionary_destroy(dictionary);
-    free(bytes);
+    made_recording(data, size, size && !(data[size - 1] & 1), 0, read_all);
     return 0;
 }

@@ -116,7 +116,8 @@ struct live_argument {
     const uint8_t *data;
     bool constant, changed;
     bool declared_constant; // of this program, as built for the replay
-    size_t record;          // that set it
+    enum live_declared { DECLARED_UNKNOWN, DECLARED_MEMORY, DECLARED_SAMPLER } declared; // likewise
+    size_t record;                                                                       // that set it
     tsmith_element element;
 };
 

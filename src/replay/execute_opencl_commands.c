@@ -43,11 +43,26 @@ static const char *set_uses(struct run *run, struct live *kernel) {
     return why;
 }
 
+// Drivers follow a handle without looking at it: a value, or the handle of something else, must not come to be one.
+static bool fits_declaration(const struct live_argument *argument, const struct live *target) {
+    const bool sampler = target && target->type == RECORDING_SAMPLER;
+    switch (argument->form) {
+    case RECORDING_ARGUMENT_VALUE:
+        return argument->declared == DECLARED_UNKNOWN;
+    case RECORDING_ARGUMENT_OBJECT:
+        return argument->declared == DECLARED_UNKNOWN || (argument->declared == DECLARED_SAMPLER) == sampler;
+    default:
+        return true;
+    }
+}
+
 static const char *set_argument(struct run *run, const struct live *kernel, cl_uint index,
                                 struct live_argument *argument) {
     struct live *target = argument->target ? &run->lives[argument->target] : NULL;
     size_t size = argument->size;
     const void *value = argument->data;
+    if (!fits_declaration(argument, target))
+        return "an argument of the kernel is not what the kernel declares";
     switch (argument->form) {
     case RECORDING_ARGUMENT_OBJECT:
         if (!target || (!live_is_memory(target) && target->type != RECORDING_SAMPLER) ||

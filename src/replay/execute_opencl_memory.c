@@ -100,6 +100,10 @@ void execute_image(struct run *run, struct live *live, const struct recording_re
         live->why = within ? "the memory it lies in could not be made" : "it is damaged in the recording";
         return;
     }
+    if (live->size > context_memory_most(run, context)) {
+        live->why = "it is too large for this device";
+        return;
+    }
     const uint64_t *words = live->words;
     const cl_image_format format = {(cl_channel_order)words[RECORDING_IMAGE_ORDER],
                                     (cl_channel_type)words[RECORDING_IMAGE_TYPE]};

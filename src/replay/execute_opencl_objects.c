@@ -201,6 +201,20 @@ static bool reserve_arguments(struct live *kernel, size_t count) {
     return true;
 }
 
+// Whether a driver takes what it is given for this argument for a handle.
+static enum live_declared declared_as(struct run *run, const struct live *kernel, cl_uint index,
+                                      const char *type) {
+    cl_kernel_arg_address_qualifier address = CL_KERNEL_ARG_ADDRESS_PRIVATE;
+    if (strcmp(type, "sampler_t") == 0)
+        return DECLARED_SAMPLER;
+    if (run->cl->clGetKernelArgInfo(kernel->handle.kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
+                                    sizeof address, &address, NULL) != CL_SUCCESS)
+        return DECLARED_UNKNOWN;
+    return address == CL_KERNEL_ARG_ADDRESS_GLOBAL || address == CL_KERNEL_ARG_ADDRESS_CONSTANT
+               ? DECLARED_MEMORY
+               : DECLARED_UNKNOWN;
+}
+
 // What the kernel's declaration says of its arguments.
 static bool ask_arguments(struct run *run, struct live *kernel) {
     cl_uint count = 0;
@@ -216,6 +230,7 @@ static bool ask_arguments(struct run *run, struct live *kernel) {
                                     &qualifier, NULL);
         kernel->arguments[i].element = element_of_type(type);
         kernel->arguments[i].declared_constant = (qualifier & CL_KERNEL_ARG_TYPE_CONST) != 0;
+        kernel->arguments[i].declared = declared_as(run, kernel, i, type);
     }
     return true;
 }
@@ -253,6 +268,7 @@ tsmith_status execute_argument(struct run *run, uint64_t id, const struct record
     struct live_argument *argument = &kernel->arguments[index];
     const tsmith_element element = argument->element;
     const bool declared_constant = argument->declared_constant;
+    const enum live_declared declared = argument->declared;
     const char *type = recording_text(run->recording, record, RECORDING_KEY_NAME);
     *argument = (struct live_argument){
         .form = (enum recording_argument_form)recording_value(record, RECORDING_KEY_FORM),
@@ -260,6 +276,7 @@ tsmith_status execute_argument(struct run *run, uint64_t id, const struct record
         .record = run->at,
         .changed = true};
     argument->declared_constant = declared_constant;
+    argument->declared = declared;
     argument->element = type ? element_of_type(type) : element;
     argument->constant = declared_constant ||
                          (recording_value(record, RECORDING_KEY_FLAGS) & RECORDING_ARGUMENT_CONSTANT) != 0;

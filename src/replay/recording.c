@@ -261,7 +261,7 @@ uint8_t *recording_payload(const struct tsmith_recording *recording, const struc
         return NULL;
     chunks = length / RECORDING_HASH;
     if (bytes / RECORDING_CHUNK_BYTES + (bytes % RECORDING_CHUNK_BYTES != 0) != chunks ||
-        bytes > SIZE_MAX / 2)
+        bytes > SIZE_MAX / 2 || bytes > recording->limit) // a chunk of zeros takes no room in the recording
         return NULL;
     uint8_t *out = malloc(bytes ? bytes : 1);
     bool found = out != NULL;
