@@ -87,6 +87,10 @@ static const struct option replay_options[] = {
     {.name = "seed",
      .argument = "NUMBER",
      .doc = "Of the orders of --permute: the same gives the same; 1 when not given"},
+    {.name = "sandbox",
+     .doc = "Replay in a restricted process: no network, no signals to other processes, no files written "
+            "outside a "
+            "private directory; what the kernel could not restrict and what was refused is listed"},
     {.name = "limit", .argument = "TIME", .doc = "Give up when a wait takes this long; 60s when not given"},
     {.name = "instructions",
      .argument = "KERNEL",
@@ -115,6 +119,7 @@ static const struct option replay_options[] = {
 static const struct example replay_examples[] = {
     {"tracesmith profile --capture -o run.sbt ./program", "Record with commands and data"},
     {"tracesmith replay run.sbt", "Run it again, and compare every result"},
+    {"tracesmith replay --sandbox theirs.sbt", "A recording of somebody else's"},
     {"tracesmith replay run.sbt --times 5", "Tell noise (atomics, races) from wrong results"},
     {"tracesmith replay run.sbt --save-source blur=blur.cl", "Get the recorded source of a kernel"},
     {"tracesmith replay run.sbt --source blur=blur.cl --tolerance 2ulp --timing",

@@ -12,11 +12,13 @@
 #include "command.h"
 #include "quantity.h"
 #include "replay.h"
+#include "replay_notice.h"
 #include "replay_part.h"
 #include "replay_plan.h"
 #include "replay_results.h"
 #include "replay_say.h"
 #include "replay_source.h"
+#include "sandbox.h"
 #include "terminal.h"
 #include "trace.h"
 
@@ -36,6 +38,8 @@ struct replay {
     uint64_t verdicts[TSMITH_VERDICT_LIMIT];
     struct sites sites;
     uint64_t varying; // results that differ from replay to replay
+    struct sandbox sandbox;
+    bool sandboxed;
 };
 
 // ---- options
@@ -105,6 +109,18 @@ static bool is_alone(const struct invocation *invocation) {
     return true;
 }
 
+// What would be written for the caller lies outside of the sandbox.
+static bool check_sandbox(const struct invocation *invocation) {
+    static const char *const writing[] = {"save-results", "save-source", "output"};
+    for (size_t i = 0; i < sizeof writing / sizeof *writing; i++)
+        if (invocation_flag(invocation, "sandbox") && invocation_flag(invocation, writing[i])) {
+            complain("--sandbox cannot be combined with --%s: a sandboxed replay writes no files",
+                     writing[i]);
+            return false;
+        }
+    return true;
+}
+
 static bool read_options(struct replay *replay) {
     const struct invocation *invocation = replay->invocation;
     const char *times = invocation_value(invocation, "times"), *limit = invocation_value(invocation, "limit"),
@@ -124,9 +140,9 @@ static bool read_options(struct replay *replay) {
         complain("--limit: '%s' is no time: write 30s or 5m", limit);
         return false;
     }
-    const bool good = is_alone(invocation) && replay_read_part(invocation, &replay->options) &&
-                      read_permute(replay) && replay_check_words(invocation) &&
-                      (!tolerance || read_tolerance(replay, tolerance)) &&
+    const bool good = is_alone(invocation) && check_sandbox(invocation) &&
+                      replay_read_part(invocation, &replay->options) && read_permute(replay) &&
+                      replay_check_words(invocation) && (!tolerance || read_tolerance(replay, tolerance)) &&
                       (!source || replay_read_source(source, &replay->kernel, &replay->source));
     replay->options.source_kernel = replay->kernel;
     replay->options.source_text = replay->source;
@@ -491,6 +507,8 @@ static int run(struct replay *replay, struct text *text) {
         code = say_commands(text, replay->recording, invocation_flag(replay->invocation, "all"), json);
     else
         code = run_replay(replay, text, json);
+    if (replay->sandboxed)
+        sandbox_add_report(text, &replay->sandbox, json);
     text_add_cstr(text, json ? "}\n" : "");
     output_text(text);
     trace_refresh(&replay->trace);
@@ -501,10 +519,28 @@ static int run(struct replay *replay, struct text *text) {
     return code == EXIT_DONE || (code == EXIT_LACKING && report == EXIT_DAMAGED) ? report : code;
 }
 
+// Whether anything of the recording is run.
+static bool runs(const struct invocation *invocation) {
+    const char *mode = invocation_value(invocation, "mode");
+    return !invocation_flag(invocation, "save-source") && !(mode && strcmp(mode, "dry-run") == 0) &&
+           (!invocation_flag(invocation, "hazards") || invocation_flag(invocation, "confirm"));
+}
+
+// In a sandbox where one is asked for: there, or in its parent after its end.
+static int run_restricted(struct replay *replay, struct text *text) {
+    int code = EXIT_USAGE;
+    replay->sandboxed = invocation_flag(replay->invocation, "sandbox");
+    if (replay->sandboxed && !sandbox_enter(&replay->sandbox, &code))
+        return code;
+    if (!replay->sandboxed && runs(replay->invocation) && !invocation_flag(replay->invocation, "json"))
+        replay_notice();
+    return run(replay, text);
+}
+
 int command_replay(const struct invocation *invocation) {
     struct replay replay = {.invocation = invocation};
     struct text text = {0};
-    const int code = read_options(&replay) ? run(&replay, &text) : EXIT_USAGE;
+    const int code = read_options(&replay) ? run_restricted(&replay, &text) : EXIT_USAGE;
     text_finish(&text);
     tsmith_replay_destroy(replay.replay);
     tsmith_instructions_destroy(replay.instructions);
