@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of functions as people write them: C++ (Itanium) and Rust, both manglings.
+// Names of functions as people write them: C++ (Itanium), Rust (both manglings), D, and procedures of Fortran modules as gfortran
+// names them.
 #ifndef STACK_DEMANGLE_H
 #define STACK_DEMANGLE_H
 

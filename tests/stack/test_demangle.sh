@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Names of C++ (20 too) and of Rust, both manglings, against other demanglers: of programs made here and of what is installed.
+# Names of D, of Fortran, and of Rust with characters that are not ASCII's, against what their compilers call the functions.
 set -eu
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
 for tool in nm c++ c++filt python3; do
@@ -34,6 +35,19 @@ if command -v rustc >/dev/null; then
 else
     echo "no rustc: Rust is not looked at"
 fi
+names() {
+    language=$1
+    shift
+    if command -v "$1" >/dev/null && "$@" -o "names.$language" 2>"$language.err"; then
+        python3 "$TRACESMITH_SOURCE_DIR/tests/stack/check_demangle_names.py" "$language" ./demangled "./names.$language"
+    else
+        echo "no $1 that can compile this: $language is not looked at"
+    fi
+}
+export RUSTC_BOOTSTRAP=1
+names rust rustc -O -Zunstable-options -C symbol-mangling-version=legacy "$modules/names.rs"
+names d gdc "$modules/names.d"
+names fortran gfortran "$modules/names.f90"
 for library in /usr/lib/*/libstdc++.so.6 /usr/lib/llvm-14/lib/libLLVM-14.so; do
     [ -f "$library" ] && set -- "$@" "$library"
 done
