@@ -18,6 +18,7 @@
 #include "pc_sampling.h"
 #include "records.h"
 #include "shapes.h"
+#include "sharing.h"
 #include "subscribe.h"
 #include "thinning.h"
 #include "timebase.h"
@@ -134,6 +135,7 @@ static void inject(void) {
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
         return;
     }
+    sharing_start();
     control_start();
 }
 

@@ -3,7 +3,8 @@
 // tells it what happens.
 //
 // Rules inside somebody else's process, for every file of this folder
-//   1. Nothing the program can see changes. Whoever has CUPTI already keeps it: we step aside and say so.
+//   1. Nothing the program can see changes. Whoever has CUPTI already keeps it: we step aside and say so. Whoever comes later
+//      is served by us (sharing.h).
 //   2. The callbacks on the program's threads (launches.c) take no lock, allocate nothing, make no system call.
 //   3. No lock of ours is held while CUPTI is called, and none is waited for that another thread holds while it is in
 //      CUPTI: buffers come from a pool by one atomic operation.

@@ -8,6 +8,7 @@
 #include "capture/agent_control.h"
 #include "library.h"
 #include "records.h"
+#include "sharing.h"
 #include "thinning.h"
 
 // EXTRA_OLD: for versions that crash when they get none; more than a gigabyte is more than any asks for.
@@ -98,6 +99,8 @@ static void read_and_free(size_t place, uint8_t *buffer, size_t valid) {
         if (begun)
             agent_overhead_add(agent_tick() - begun, 0);
     }
+    if (atomic_load_explicit(&sharing_on, memory_order_relaxed))
+        sharing_buffer(buffer, valid);
     if (place < POOL) {
         atomic_fetch_and_explicit(&given, ~(UINT64_C(1) << place), memory_order_release);
     } else {

@@ -17,6 +17,7 @@
 #include "library.h"
 #include "pc_sampling.h"
 #include "records.h"
+#include "sharing.h"
 #include "subscribe.h"
 #include "thinning.h"
 #include "timebase.h"
@@ -31,6 +32,7 @@ static bool look(void) {
         return false;
     }
     stacks_refresh();
+    sharing_look();
     if (clock_trace_now() >= next || buffers_any_wait()) {
         next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
         timebase_compare();

@@ -351,6 +351,8 @@ enum cupti_attribute {
         20,                          // 8 bits; of all subscribers, and before any of them switches a kind on
     CUPTI_ATTRIBUTE_THREAD_IDS = 21, // 32 bits
 };
+// Of cuptiActivitySetAttribute.
+enum { CUPTI_ATTRIBUTE_ZEROED_BUFFERS = 5 };
 enum { CUPTI_SYSTEM_THREAD_IDS = 1 };
 
 struct cupti_callback_data {

@@ -5,9 +5,11 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "capture/stacks.h"
 #include "library.h"
+#include "sharing.h"
 #include "thinning.h"
 
 enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
@@ -22,6 +24,7 @@ static _Atomic int64_t *times;
 static _Atomic uint32_t *stacks; // only where stacks are wanted
 static _Atomic uint32_t *outers; // of INNER: the id of the call of the runtime
 static _Atomic uint64_t begun, ended_all;
+static _Atomic uint32_t newest;
 
 enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_WAIT, CALL_NOTED };
 static uint8_t classes[2][NAMES]; // by domain - 1
@@ -105,6 +108,7 @@ bool launches_subscribe(int *result) {
                 (classes[domain - 1][id] == CALL_NOTED && !stacks_on))
                 continue;
             *result = cupti.EnableCallback(1, cupti.subscriber, domain, id);
+            sharing_own_call(domain, id);
             if (*result != CUPTI_OK)
                 return false;
         }
@@ -134,8 +138,10 @@ static void give_up(size_t at) {
 }
 
 static void enter(enum call_class class, uint32_t correlation, uint32_t stack) {
-    if (!here.track)
+    if (!here.track) {
         here.track = channel_thread_track(agent.channel);
+        sharing_thread((uint32_t)gettid());
+    }
     if (!correlation || !here.track)
         return;
     const size_t at = correlation % PLACES;
@@ -147,6 +153,7 @@ static void enter(enum call_class class, uint32_t correlation, uint32_t stack) {
         atomic_store_explicit(&stacks[at], stack, memory_order_relaxed);
     atomic_store_explicit(&words[at], word, memory_order_release);
     here.correlation = correlation;
+    atomic_store_explicit(&newest, correlation, memory_order_relaxed);
     if (class == CALL_LAUNCH) {
         atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
         channel_begun(agent.channel, FLIGHT_SHARED, 1);
@@ -238,6 +245,10 @@ bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out
     else if (use == LAUNCH_RECORD && outer)
         (void)launches_find(outer, use, &of_outer, ended);
     return true;
+}
+
+uint32_t launches_newest(void) {
+    return atomic_load_explicit(&newest, memory_order_relaxed);
 }
 
 uint64_t launches_made(void) {

@@ -36,6 +36,8 @@ bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out
 // A node of a graph was made on this thread: if it is within a launch, that was captured, and runs nothing.
 void launches_captured(void);
 
+// The correlation id of the launch or wait that began last.
+uint32_t launches_newest(void);
 uint64_t launches_made(void);
 uint64_t launches_open(void); // made, and no record of the device has come yet
 

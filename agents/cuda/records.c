@@ -7,6 +7,7 @@
 
 #include "library.h"
 #include "reader.h"
+#include "sharing.h"
 #include "thinning.h"
 #include "tracks.h"
 #include "windows.h"
@@ -229,6 +230,12 @@ bool records_know_devices(uint8_t *buffer, size_t valid) {
     return tracks_described();
 }
 
+// What only another tool of the program asked for.
+static bool is_theirs(const void *record) {
+    return atomic_load_explicit(&sharing_on, memory_order_relaxed) &&
+           sharing_only_theirs(*(const uint32_t *)record);
+}
+
 void records_read(uint8_t *buffer, size_t valid) {
     struct reader *reader = valid ? take() : NULL;
     void *record = NULL;
@@ -241,7 +248,7 @@ void records_read(uint8_t *buffer, size_t valid) {
     begin(reader);
     int result;
     while ((result = next(buffer, valid, &record)) == CUPTI_OK) {
-        if (windows_want(reader, record))
+        if (!is_theirs(record) && windows_want(reader, record))
             translate(reader, record);
         if (reader->ended)
             launches_ended(reader);
@@ -261,4 +268,5 @@ void records_dropped(void *context, uint32_t stream) {
             : CUPTI_NOT_SUPPORTED;
     if (result == CUPTI_OK && dropped)
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, dropped);
+    sharing_dropped(result == CUPTI_OK ? dropped : 0);
 }

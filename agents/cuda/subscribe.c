@@ -19,6 +19,7 @@
 #include "pc_sampling.h"
 #include "records.h"
 #include "shapes.h"
+#include "sharing.h"
 #include "timebase.h"
 #include "tracks.h"
 
@@ -83,6 +84,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
     switch (id) {
     case CUPTI_RESOURCE_CONTEXT_CREATED:
         timebase_compare(); // CUPTI's clock may have changed meanwhile
+        sharing_look();
         enable_refused();
         enable_unified_memory(data->context);
         object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
@@ -132,7 +134,11 @@ static void state(uint32_t id, const struct cupti_state_data *data) {
 
 static void callback(void *unused, int domain, uint32_t id, const void *data) {
     (void)unused;
-    if (!data || !agent_recording())
+    if (!data)
+        return;
+    if (atomic_load_explicit(&sharing_on, memory_order_relaxed))
+        sharing_call(domain, id, data);
+    if (!agent_recording())
         return;
     if (domain == CUPTI_DOMAIN_RESOURCE)
         resource(id, data);
@@ -164,6 +170,10 @@ static int take_subscription(char *holder, size_t size) {
                                              .allow_multiple = 1};
     // A driver that is too old for sharing says so in its own way: at subscribing, by the error of another holder too, or with
     // the first thing that is asked for. A holder that there is holds the first interface as well.
+    // CUPTI serves several subscribers of the second interface; a program's own profiler that uses the first one is served by us,
+    // which takes the first one.
+    if (may_share() && sharing_needed() && cupti.Subscribe(&cupti.subscriber, callback, NULL) == CUPTI_OK)
+        return CUPTI_OK;
     if (may_share() && cupti.Subscribe_v2(&cupti.subscriber, callback, NULL, &params) == CUPTI_OK) {
         uint64_t time;
         cupti.shared = cupti.GetTimestamp_v2(cupti.subscriber, &time) == CUPTI_OK;
@@ -175,8 +185,11 @@ static int take_subscription(char *holder, size_t size) {
 }
 
 static int enable(uint32_t kind) {
-    return cupti.shared ? cupti.ActivityEnable_v2(cupti.subscriber, (int)kind, NULL)
-                        : cupti.ActivityEnable((int)kind);
+    const int result = cupti.shared ? cupti.ActivityEnable_v2(cupti.subscriber, (int)kind, NULL)
+                                    : cupti.ActivityEnable((int)kind);
+    if (result == CUPTI_OK)
+        sharing_own_kind(kind);
+    return result;
 }
 
 static int enable_callbacks(void) {
@@ -190,8 +203,10 @@ static int enable_callbacks(void) {
         {CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, CUPTI_STATE_FATAL_ERROR}};
     int result = CUPTI_OK;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        for (uint32_t id = wanted[i].first; id <= wanted[i].last; id++)
+        for (uint32_t id = wanted[i].first; id <= wanted[i].last; id++) {
             cupti.EnableCallback(1, cupti.subscriber, wanted[i].domain, id);
+            sharing_own_call(wanted[i].domain, id);
+        }
     launches_subscribe(&result);
     return result;
 }
@@ -355,7 +370,11 @@ void subscribe_end(void) {
     pc_sampling_end();
     // In 13.0 a kind that is switched off while the program launches can hang it.
     for (size_t i = 0; i < KINDS && cupti.version != CUPTI_13_0 && !cupti.shared; i++)
-        if (cupti_has(kinds[i].since))
+        if (cupti_has(kinds[i].since) && !sharing_kept(kinds[i].kind))
             cupti.ActivityDisable((int)kinds[i].kind);
+    // Another tool of the program has CUPTI through us, and goes on.
+    if (atomic_load(&sharing_on))
+        return;
+    sharing_released();
     cupti.Unsubscribe(cupti.subscriber);
 }

@@ -23,7 +23,9 @@ static struct {
     const char *when;
     FILE *truth;
 } clocks;
-static _Atomic uint64_t changed; // when CUPTI's clock changed, by the driver's
+static uint64_t (*_Atomic client)(void);
+static uint64_t client_began, client_began_here; // both clocks when the client's was registered
+static _Atomic uint64_t changed;                 // when CUPTI's clock changed, by the driver's
 
 static uint64_t read_clock(clockid_t clock) {
     struct timespec time;
@@ -55,7 +57,23 @@ uint64_t double_time(void) {
     return clocks.began_real + since + (uint64_t)((double)since * clocks.drift);
 }
 
+void double_clock_of_client(uint64_t (*clock)(void)) {
+    client_began_here = double_time();
+    client_began = clock();
+    atomic_store(&client, clock);
+}
+
+// By linear interpolation, as CUPTI does it.
+static uint64_t time_of_client(uint64_t (*clock)(void), uint64_t time) {
+    const uint64_t here = double_time(), there = clock();
+    const double rate = (double)(there - client_began) / (double)(here - client_began_here + 1);
+    return there + (uint64_t)(int64_t)((double)(int64_t)(time - here) * rate);
+}
+
 uint64_t double_time_of_cupti(uint64_t time) {
+    uint64_t (*const clock)(void) = atomic_load(&client);
+    if (clock)
+        return time_of_client(clock, time);
     const uint64_t change = atomic_load(&changed);
     if (!clocks.exact || (change && time >= change) != clocks.small_first)
         return time;

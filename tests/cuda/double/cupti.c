@@ -56,7 +56,7 @@ static cupti_buffer_full *full;
 static _Atomic uint64_t enabled;
 static _Atomic uint8_t call_enabled[3][2048];
 static _Atomic uint64_t dropped, written, kernels;
-static _Atomic uint32_t timestamp_callbacks, disabled;
+static _Atomic uint32_t disabled;
 
 bool double_has(const char *word) {
     const char *list = getenv("DOUBLE_CUPTI");
@@ -349,7 +349,8 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
                                      .thread = double_thread(),
                                      .correlation = correlation,
                                      .result = (uint32_t)result};
-    if (double_is_enabled(kind))
+    double_write_external(correlation);
+    if (double_is_enabled(kind) && !double_left_out(domain, id))
         double_write(&record, sizeof record, kind);
     if (how.strange) {
         const uint32_t odd[4] = {KIND_LIMIT + 9, 0, 0, 0};
@@ -408,7 +409,7 @@ static void on_kernel(const struct operation *operation) {
         record.submitted = number % 2 ? operation->start - LATENCY_SUBMITTED : 0; // not every one is known
     }
     if (how.strict &&
-        (number <= timestamp_callbacks || (operation->graph && !double_is_enabled(CUPTI_KIND_MEMCPY))))
+        (number <= double_wishes.clocks || (operation->graph && !double_is_enabled(CUPTI_KIND_MEMCPY))))
         record.start = record.end = 0;
     if (how.strict && operation->graph && disabled)
         return;
@@ -610,7 +611,8 @@ API(GetCallbackName, int domain, uint32_t id, const char **name) {
     }
     DOUBLE_CALLS(CALL_NAME)
 #undef CALL_NAME
-    return 1;
+    *name = "RESOURCE";
+    return domain == CUPTI_DOMAIN_RESOURCE && id < 20 ? CUPTI_OK : 1;
 }
 
 API(GetDeviceId, void *context, uint32_t *id) {
@@ -657,6 +659,7 @@ int double_enable(uint32_t kind) {
     if (kind >= KIND_LIMIT || !double_bytes_of(kind))
         return CUPTI_INVALID_KIND;
     double_hook(&ours); // records need no subscriber
+    double_whole(kind);
     atomic_fetch_or(&enabled, UINT64_C(1) << kind);
     for (long i = 0;
          kind == CUPTI_KIND_DEVICE && i < (getenv("DOUBLE_DEVICES") ? atol(getenv("DOUBLE_DEVICES")) : 1);
@@ -767,12 +770,5 @@ API(ActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *count)
     (void)stream;
     DOUBLE_FIRST_ONLY
     *count = double_dropped();
-    return CUPTI_OK;
-}
-
-API(ActivityRegisterTimestampCallback, uint64_t (*callback)(void)) {
-    (void)callback;
-    fprintf(stderr, "the double: a timestamp callback was registered (%u)\n",
-            atomic_fetch_add(&timestamp_callbacks, 1) + 1);
     return CUPTI_OK;
 }

@@ -21,6 +21,8 @@ extern struct double_wishes {
     cupti_buffer_wanted_v2 *wanted;
     cupti_buffer_full_v2 *full;
     uint64_t unified_memory; // a bit per device
+    uint8_t zeroed;          // buffers come zeroed
+    uint32_t clocks;         // timestamp callbacks that were registered
 } double_wishes;
 int double_next(uint8_t *buffer, size_t valid, void **record);
 uint64_t double_dropped(void); // since it was asked last
@@ -34,6 +36,11 @@ int double_subscribe(void **handle, cupti_callback *callback, void *context);
 // Words of DOUBLE_CUPTI: whether one is there, and its number.
 bool double_has(const char *word);
 uint32_t double_value(const char *word, uint32_t otherwise);
+
+// cupti_clients.c
+bool double_left_out(int domain, uint32_t id);
+void double_whole(uint32_t kind);
+void double_write_external(uint32_t correlation);
 
 // cupti_sampling.c: what there is to be sampled.
 void double_sampled_module(const struct cupti_module_data *module);

@@ -51,6 +51,8 @@ struct hooks {
 // clock.c: the time by the driver's clock, and what that is on CUPTI's.
 uint64_t double_time(void);
 uint64_t double_time_of_cupti(uint64_t time);
+// CUPTI gives its times on this clock from now on.
+void double_clock_of_client(uint64_t (*clock)(void));
 // CUPTI's clock changes now, if it is to change here.
 void double_clock_changes(const char *when);
 // Writes down what happened when, by the driver's clock.

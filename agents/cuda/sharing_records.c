@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h; what this is for: sharing.h. The other tool's callbacks are called without a lock of ours being held: they
+// may call CUPTI, which may call us.
+#include "sharing_records.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "launches.h"
+#include "library.h"
+#include "sharing.h"
+
+enum { KIND_LIMIT = 64, WINDOWS = 8, CALLS = 2048, THREADS = 4096 };
+
+// When a kind was on for them: by CUPTI's clock, and by the correlation ids that were newest.
+struct window {
+    uint64_t from, to;
+    uint32_t first;
+    uint32_t last;
+};
+static struct {
+    struct window windows[WINDOWS];
+    uint32_t count;
+    bool on;
+} kinds[KIND_LIMIT];
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; // of all of this file; never held while anybody is called
+
+static cupti_buffer_wanted *_Atomic wanted;
+static cupti_buffer_full *_Atomic full;
+static struct buffer {
+    uint8_t *at;
+    size_t size, used;
+} open; // theirs, being filled
+static _Atomic uint64_t dropped, ever;
+static atomic_bool system_threads;
+static _Atomic uint8_t left_out[2][CALLS];
+static struct { _Atomic uint32_t tid, name; } threads[THREADS];
+
+static uint64_t (*_Atomic clock_of_theirs)(void);
+static struct pair { uint64_t cupti, theirs; } older, newer; // both clocks at one time
+
+// ---- what they want
+
+void sharing_records_register(cupti_buffer_wanted *asks, cupti_buffer_full *gives) {
+    atomic_store(&wanted, asks);
+    atomic_store(&full, gives);
+}
+
+void sharing_records_system_threads(bool system) {
+    atomic_store(&system_threads, system);
+}
+
+void sharing_records_leave_out(int domain, uint32_t id, bool out) {
+    if (id < CALLS)
+        atomic_store(&left_out[domain - 1][id], out);
+}
+
+void sharing_records_kind(uint32_t kind, bool on) {
+    uint64_t now = 0;
+    if (kind >= KIND_LIMIT || cupti.GetTimestamp(&now) != CUPTI_OK)
+        return;
+    const uint32_t newest = launches_newest();
+    // A kind that is switched on overrides what was left out of it before.
+    for (uint32_t id = 0; on && (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER) && id < CALLS; id++)
+        atomic_store_explicit(&left_out[kind == CUPTI_KIND_RUNTIME][id], 0, memory_order_relaxed);
+    atomic_fetch_or(&ever, UINT64_C(1) << kind);
+    pthread_mutex_lock(&lock);
+    if (on && !kinds[kind].on)
+        kinds[kind].windows[kinds[kind].count++ % WINDOWS] =
+            (struct window){.from = now, .to = UINT64_MAX, .first = newest, .last = UINT32_MAX};
+    else if (!on && kinds[kind].on) {
+        struct window *window = &kinds[kind].windows[(kinds[kind].count - 1) % WINDOWS];
+        window->to = now;
+        window->last = newest;
+    }
+    kinds[kind].on = on;
+    pthread_mutex_unlock(&lock);
+}
+
+bool sharing_records_now_on(uint32_t kind) {
+    pthread_mutex_lock(&lock);
+    const bool on = kind < KIND_LIMIT && kinds[kind].on;
+    pthread_mutex_unlock(&lock);
+    return on;
+}
+
+bool sharing_records_ever(uint32_t kind) {
+    return kind < KIND_LIMIT && (atomic_load_explicit(&ever, memory_order_relaxed) >> kind & 1);
+}
+
+void sharing_thread(uint32_t tid) {
+    const uint32_t name = (uint32_t)(uintptr_t)pthread_self();
+    for (uint32_t i = 0, at = tid % THREADS; i < THREADS; i++, at = (at + 1) % THREADS) {
+        uint32_t none = 0;
+        if (!atomic_compare_exchange_strong(&threads[at].tid, &none, tid) && none != tid)
+            continue;
+        atomic_store(&threads[at].name, name);
+        return;
+    }
+}
+
+static uint32_t name_of_thread(uint32_t tid) {
+    for (uint32_t i = 0, at = tid % THREADS; i < THREADS; i++, at = (at + 1) % THREADS) {
+        const uint32_t there = atomic_load_explicit(&threads[at].tid, memory_order_relaxed);
+        const uint32_t name = atomic_load_explicit(&threads[at].name, memory_order_relaxed);
+        if (there == tid)
+            return name ? name : tid;
+        if (!there)
+            break;
+    }
+    return tid;
+}
+
+// ---- their clock
+
+static void compare(void) {
+    enum { APART = 100000000 }; // ns: what a rate is computed from
+    uint64_t (*const clock)(void) = atomic_load(&clock_of_theirs);
+    struct pair now;
+    if (!clock || cupti.GetTimestamp(&now.cupti) != CUPTI_OK)
+        return;
+    now.theirs = clock();
+    pthread_mutex_lock(&lock);
+    if (!newer.cupti || now.cupti - newer.cupti >= APART) {
+        older = newer;
+        newer = now;
+    }
+    if (!older.cupti && now.cupti > newer.cupti)
+        older = newer, newer = now;
+    pthread_mutex_unlock(&lock);
+}
+
+void sharing_records_clock(uint64_t (*clock)(void)) {
+    pthread_mutex_lock(&lock);
+    older = newer = (struct pair){0, 0};
+    pthread_mutex_unlock(&lock);
+    atomic_store(&clock_of_theirs, clock);
+    compare();
+}
+
+bool sharing_records_now(uint64_t *time) {
+    uint64_t (*const clock)(void) = atomic_load(&clock_of_theirs);
+    if (clock)
+        *time = clock();
+    return clock != NULL;
+}
+
+static uint64_t on_their_clock(const struct pair ends[2], uint64_t time) {
+    if (!time || !ends[0].cupti)
+        return time;
+    const double rate =
+        (double)(int64_t)(ends[1].theirs - ends[0].theirs) / (double)(int64_t)(ends[1].cupti - ends[0].cupti);
+    return ends[1].theirs + (uint64_t)(int64_t)((double)(int64_t)(time - ends[1].cupti) * rate);
+}
+
+// ---- records
+
+// Where a record has its times. 0: that is all.
+#define AT(type, field) (uint16_t) offsetof(struct cupti_##type, field)
+static const struct {
+    uint32_t kind;
+    uint16_t times[6];
+    uint16_t correlation, thread;
+    bool of_device;
+} layouts[] = {
+    {CUPTI_KIND_CONCURRENT_KERNEL,
+     {AT(kernel, start), AT(kernel, end), AT(kernel, completed), AT(kernel, queued), AT(kernel, submitted)},
+     AT(kernel, correlation),
+     0,
+     true},
+    {CUPTI_KIND_MEMCPY, {AT(memcpy, start), AT(memcpy, end)}, AT(memcpy, correlation), 0, true},
+    {CUPTI_KIND_MEMCPY2, {AT(peer_copy, start), AT(peer_copy, end)}, AT(peer_copy, correlation), 0, true},
+    {CUPTI_KIND_MEMSET, {AT(memset, start), AT(memset, end)}, AT(memset, correlation), 0, true},
+    {CUPTI_KIND_GRAPH_TRACE,
+     {AT(graph_trace, start), AT(graph_trace, end)},
+     AT(graph_trace, correlation),
+     0,
+     true},
+    {CUPTI_KIND_RUNTIME, {AT(api, start), AT(api, end)}, AT(api, correlation), AT(api, thread), false},
+    {CUPTI_KIND_DRIVER, {AT(api, start), AT(api, end)}, AT(api, correlation), AT(api, thread), false},
+    {CUPTI_KIND_SYNCHRONIZATION, {AT(synchronization, start), AT(synchronization, end)}, 0, 0, false},
+    {CUPTI_KIND_OVERHEAD,
+     {AT(overhead, start), AT(overhead, end)},
+     0,
+     AT(overhead, object.host.thread),
+     false},
+    {CUPTI_KIND_EXTERNAL_CORRELATION, {0}, AT(external, correlation), 0, false},
+    {CUPTI_KIND_MEMORY2, {AT(memory, timestamp)}, 0, 0, false},
+    {CUPTI_KIND_MEMORY_POOL, {AT(memory_pool, timestamp)}, 0, 0, false},
+    {CUPTI_KIND_JIT, {AT(jit, start), AT(jit, end)}, 0, AT(jit, thread), false},
+    {CUPTI_KIND_UNIFIED_MEMORY, {AT(unified_memory, start), AT(unified_memory, end)}, 0, 0, false},
+    {CUPTI_KIND_CUDA_EVENT, {AT(cuda_event, timestamp)}, AT(cuda_event, correlation), 0, false},
+};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+static uint64_t word(const uint8_t *record, size_t size, uint16_t at) {
+    uint64_t value = 0;
+    if (at && at + sizeof value <= size)
+        memcpy(&value, record + at, sizeof value);
+    return value;
+}
+
+static uint32_t half(const uint8_t *record, size_t size, uint16_t at) {
+    uint32_t value = 0;
+    if (at && at + sizeof value <= size)
+        memcpy(&value, record + at, sizeof value);
+    return value;
+}
+
+// Under the lock. What CUPTI itself would have given them: what was launched, or began, while the kind was on.
+static bool is_within(size_t layout, const uint8_t *record, size_t size, uint32_t kind) {
+    const uint64_t time = word(record, size, layouts[layout].times[0]);
+    const uint32_t correlation = half(record, size, layouts[layout].correlation);
+    const uint32_t count = kinds[kind].count;
+    for (uint32_t i = 0; i < count && i < WINDOWS; i++) {
+        const struct window *window = &kinds[kind].windows[(count - 1 - i) % WINDOWS];
+        const bool in_time = time >= window->from && time < window->to;
+        const bool launched = correlation > window->first && correlation <= window->last;
+        if (!layouts[layout].times[0]   ? correlation > window->first
+            : layouts[layout].of_device ? launched || (in_time && correlation > window->first)
+                                        : in_time)
+            return true;
+    }
+    return false;
+}
+
+static bool want(const uint8_t *record, size_t size, size_t *layout) {
+    uint32_t kind;
+    memcpy(&kind, record, sizeof kind);
+    if (!sharing_records_ever(kind))
+        return false;
+    for (*layout = 0; *layout < LAYOUTS && layouts[*layout].kind != kind;)
+        ++*layout;
+    if (*layout == LAYOUTS)
+        return kinds[kind].count != 0;
+    const int domain = kind == CUPTI_KIND_RUNTIME  ? CUPTI_DOMAIN_RUNTIME
+                       : kind == CUPTI_KIND_DRIVER ? CUPTI_DOMAIN_DRIVER
+                                                   : 0;
+    const uint32_t call = domain ? half(record, size, offsetof(struct cupti_api, cbid)) : 0;
+    return is_within(*layout, record, size, kind) &&
+           !(domain && call < CALLS &&
+             atomic_load_explicit(&left_out[domain - 1][call], memory_order_relaxed));
+}
+
+// As they asked for it.
+static void change(size_t layout, uint8_t *record, size_t size, const struct pair ends[2]) {
+    enum { OF_THREAD = 2 };
+    if (layout == LAYOUTS)
+        return;
+    for (size_t i = 0; ends[0].cupti && i < 6 && layouts[layout].times[i]; i++) {
+        const uint64_t time = on_their_clock(ends, word(record, size, layouts[layout].times[i]));
+        if (time)
+            memcpy(record + layouts[layout].times[i], &time, sizeof time);
+    }
+    const uint16_t at = layouts[layout].thread;
+    if (!at || !half(record, size, at) || !cupti.system_threads ||
+        atomic_load_explicit(&system_threads, memory_order_relaxed))
+        return;
+    if (layouts[layout].kind == CUPTI_KIND_OVERHEAD &&
+        half(record, size, offsetof(struct cupti_overhead, object_kind)) != OF_THREAD)
+        return;
+    const uint32_t name = name_of_thread(half(record, size, at));
+    memcpy(record + at, &name, sizeof name);
+}
+
+// ---- buffers
+
+static void complete(struct buffer buffer) {
+    cupti_buffer_full *const gives = atomic_load(&full);
+    if (buffer.at && gives)
+        gives(NULL, 0, buffer.at, buffer.size, buffer.used);
+}
+
+void sharing_records_flush(void) {
+    pthread_mutex_lock(&lock);
+    const struct buffer mine = open;
+    open = (struct buffer){NULL, 0, 0};
+    pthread_mutex_unlock(&lock);
+    complete(mine);
+}
+
+uint64_t sharing_records_dropped(void) {
+    return atomic_exchange(&dropped, 0);
+}
+
+void sharing_dropped(uint64_t records) {
+    if (atomic_load_explicit(&sharing_on, memory_order_relaxed))
+        atomic_fetch_add(&dropped, records);
+}
+
+// One that has room for so much; without the lock.
+static bool make_room(size_t bytes) {
+    cupti_buffer_wanted *const asks = atomic_load(&wanted);
+    struct buffer fresh = {NULL, 0, 0}, done = {NULL, 0, 0};
+    size_t records = 0;
+    if (!asks)
+        return false;
+    asks(&fresh.at, &fresh.size, &records);
+    if (!fresh.at || fresh.size < bytes)
+        return false;
+    pthread_mutex_lock(&lock);
+    done = open;
+    open = fresh;
+    pthread_mutex_unlock(&lock);
+    complete(done);
+    return true;
+}
+
+static void give(const uint8_t *record, size_t bytes) {
+    for (int attempt = 0; attempt < 3; attempt++) {
+        pthread_mutex_lock(&lock);
+        const bool fits = open.at && open.size - open.used >= bytes;
+        if (fits) {
+            memcpy(open.at + open.used, record, bytes);
+            open.used += bytes;
+        }
+        pthread_mutex_unlock(&lock);
+        if (fits)
+            return;
+        if (!make_room(bytes))
+            break;
+    }
+    atomic_fetch_add(&dropped, 1);
+}
+
+void sharing_buffer(uint8_t *buffer, size_t valid) {
+    struct pair ends[2];
+    void *next = NULL;
+    compare();
+    pthread_mutex_lock(&lock);
+    ends[0] = older;
+    ends[1] = newer;
+    pthread_mutex_unlock(&lock);
+    if (!valid || cupti.ActivityGetNextRecord(buffer, valid, &next) != CUPTI_OK)
+        return;
+    for (uint8_t *record = next; record;) {
+        const int result = cupti.ActivityGetNextRecord(buffer, valid, &next);
+        uint8_t *const end = result == CUPTI_OK && (uint8_t *)next > record ? next : buffer + valid;
+        const size_t size = (size_t)(end - record);
+        size_t layout;
+        pthread_mutex_lock(&lock);
+        const bool wants = want(record, size, &layout);
+        pthread_mutex_unlock(&lock);
+        if (wants) {
+            change(layout, record, size, ends);
+            give(record, size);
+        }
+        record = result == CUPTI_OK && end == next ? next : NULL;
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program that profiles itself calls of libcupti, beyond what the agent does: whole domains of callbacks, external
+// correlation ids, calls that are left out, a clock of its own.
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "cupti_double.h"
+
+enum { CALLS = 2048, DEPTH = 16, EXTERNAL_KINDS = 6, INVALID_PARAMETER = 1, QUEUE_EMPTY = 26 };
+
+#define API(name, ...)                                                                                       \
+    int cupti##name(__VA_ARGS__);                                                                            \
+    int cupti##name(__VA_ARGS__)
+
+int cuptiEnableCallback(uint32_t enable, void *handle, int domain, uint32_t id);
+int cuptiGetCallbackName(int domain, uint32_t id, const char **name);
+int cuptiUnsubscribe(void *handle);
+int cuptiActivityDisable(int kind);
+int cuptiActivityEnable(int kind);
+int cuptiActivityFlushAll(uint32_t flags);
+
+static _Atomic uint8_t left_out[2][CALLS];
+
+API(EnableDomain, uint32_t enable, void *handle, int domain) {
+    const char *name;
+    for (uint32_t id = 1; id < CALLS; id++)
+        if (cuptiGetCallbackName(domain, id, &name) == CUPTI_OK)
+            cuptiEnableCallback(enable, handle, domain, id);
+    return CUPTI_OK;
+}
+
+API(Finalize, void) {
+    cuptiUnsubscribe(NULL);
+    for (int kind = 0; kind < 64; kind++)
+        cuptiActivityDisable(kind);
+    return CUPTI_OK;
+}
+
+API(ActivityFlush, void *context, uint32_t stream, uint32_t flags) {
+    (void)context, (void)stream;
+    return cuptiActivityFlushAll(flags);
+}
+
+API(ActivitySetAttribute, int attribute, size_t *size, void *value) {
+    DOUBLE_FIRST_ONLY
+    if (attribute == CUPTI_ATTRIBUTE_ZEROED_BUFFERS && *size == 1)
+        double_wishes.zeroed = *(uint8_t *)value;
+    return *size ? CUPTI_OK : INVALID_PARAMETER;
+}
+
+API(ActivityEnableRuntimeApi, uint32_t id, uint8_t enable) {
+    DOUBLE_FIRST_ONLY
+    left_out[1][id % CALLS] = !enable;
+    return CUPTI_OK;
+}
+
+API(ActivityEnableDriverApi, uint32_t id, uint8_t enable) {
+    DOUBLE_FIRST_ONLY
+    left_out[0][id % CALLS] = !enable;
+    return CUPTI_OK;
+}
+
+bool double_left_out(int domain, uint32_t id) {
+    return left_out[domain - 1][id % CALLS];
+}
+
+// A kind that is switched on overrides what was left out of it before.
+void double_whole(uint32_t kind) {
+    for (uint32_t id = 0; (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER) && id < CALLS; id++)
+        left_out[kind == CUPTI_KIND_RUNTIME][id] = 0;
+}
+
+// ---- external correlation ids: a stack per thread and kind
+
+static __thread struct {
+    uint64_t ids[DEPTH];
+    uint32_t depth;
+} stacks[EXTERNAL_KINDS];
+
+API(ActivityPushExternalCorrelationId, int kind, uint64_t id) {
+    if (kind < 1 || kind >= EXTERNAL_KINDS || stacks[kind].depth == DEPTH)
+        return INVALID_PARAMETER;
+    stacks[kind].ids[stacks[kind].depth++] = id;
+    return CUPTI_OK;
+}
+
+API(ActivityPopExternalCorrelationId, int kind, uint64_t *id) {
+    if (kind < 1 || kind >= EXTERNAL_KINDS)
+        return INVALID_PARAMETER;
+    if (!stacks[kind].depth)
+        return QUEUE_EMPTY;
+    stacks[kind].depth--;
+    if (id)
+        *id = stacks[kind].ids[stacks[kind].depth];
+    return CUPTI_OK;
+}
+
+void double_write_external(uint32_t correlation) {
+    for (uint32_t kind = 1; kind < EXTERNAL_KINDS && double_is_enabled(CUPTI_KIND_EXTERNAL_CORRELATION);
+         kind++) {
+        const uint32_t depth = stacks[kind].depth;
+        const struct cupti_external record = {CUPTI_KIND_EXTERNAL_CORRELATION, kind,
+                                              depth ? stacks[kind].ids[depth - 1] : 0, correlation, 0};
+        if (depth)
+            double_write(&record, sizeof record, record.kind);
+    }
+}
+
+// ---- a clock of the client's
+
+API(ActivityRegisterTimestampCallback, uint64_t (*clock)(void)) {
+    static _Atomic uint32_t count;
+    if (!clock)
+        return INVALID_PARAMETER;
+    double_wishes.clocks = atomic_fetch_add(&count, 1) + 1;
+    fprintf(stderr, "the double: a timestamp callback was registered (%u)\n", double_wishes.clocks);
+    double_clock_of_client(clock);
+    return CUPTI_OK;
+}
