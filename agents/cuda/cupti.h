@@ -12,14 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What cuptiGetVersion says, first of a version of CUDA.
+// What cuptiGetVersion says, first of a version of CUDA. 12.0 and 12.1 say 18 too: what begins with 12.0 is asked for by the
+// functions that are there, or from 12.2 on.
 enum {
     CUPTI_11_0 = 13,
     CUPTI_11_1 = 14,
     CUPTI_11_6 = 17,
     CUPTI_11_8 = 18,
-    CUPTI_12_0 = 19,
     CUPTI_12_2 = 20,
+    CUPTI_12_3 = 21,
+    CUPTI_12_4 = 22,
+    CUPTI_12_6 = 24,
     CUPTI_12_8 = 26,
     CUPTI_12_9 = 27,
     CUPTI_13_0 = 130000,
@@ -127,7 +130,7 @@ struct cupti_memcpy {
     uint64_t graph_node;            // 11.0
     uint32_t graph;                 // 11.1
     uint32_t channel, channel_type; // 11.6
-    uint8_t device_launched;        // 12.x
+    uint8_t device_launched;        // 12.8
     uint8_t padding2[3];
     uint64_t copy_count;
 } CUPTI_RECORD;
@@ -218,7 +221,7 @@ struct cupti_graph_trace {
     uint64_t start, end;
     uint32_t device, graph, context, stream;
     void *reserved;
-    uint32_t end_device, end_context; // 12.x
+    uint32_t end_device, end_context; // 12.3
 } CUPTI_RECORD;
 
 struct cupti_external {
@@ -242,7 +245,7 @@ struct cupti_overhead {
         } device;
     } object;
     uint64_t start, end;
-    uint32_t correlation; // 12.2
+    uint32_t correlation; // 12.3
     uint32_t reserved0;
     void *data;
 } CUPTI_RECORD;
@@ -269,7 +272,7 @@ struct cupti_jit {
     uint64_t operation_correlation;
     uint64_t cache_bytes;
     const char *cache_path;
-    uint32_t process, thread; // read from 13.0
+    uint32_t process, thread; // 12.4
 } CUPTI_RECORD;
 
 struct cupti_context {
@@ -295,7 +298,7 @@ struct cupti_device {
     uint32_t ecc;
     uint8_t uuid[16];
     const char *name;
-    uint8_t visible, mig; // 11.x
+    uint8_t visible, mig; // 11.6: mig and what follows
     uint8_t reserved[6];
     uint32_t gpu_instance, compute_instance;
     uint8_t mig_uuid[16];

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of CUPTI's PC Sampling API that is used (cupti_pcsampling.h), declared by ourselves as cupti.h is, of CUDA 12.0
+// The part of CUPTI's PC Sampling API that is used (cupti_pcsampling.h), declared by ourselves as cupti.h is, of CUDA 12.2
 // and later. Every struct begins with its own size; tests/cuda/test_sampling_layouts.sh compares all with a toolkit's.
 #ifndef CUDA_CUPTI_SAMPLING_H
 #define CUDA_CUPTI_SAMPLING_H
 
 #include "cupti.h"
 
-// Since when a `struct cupti_pc` has a correlation id: arrays of it have another stride before.
-#define CUPTI_12_4 22u
+// A `struct cupti_pc` has a correlation id from 12.4 on: arrays of it have another stride before.
 #define CUPTI_PC_BYTES_OLD offsetof(struct cupti_pc, correlation)
 
 enum { CUPTI_OUT_OF_MEMORY = 8, CUPTI_STALL_NAME_BYTES = 128 };

@@ -117,8 +117,8 @@ void pc_sampling_init(void) {
         return;
     if (*asked == ':')
         period = (uint32_t)strtoul(asked + 1, NULL, 10);
-    if (!cupti_has(CUPTI_12_0) || !find_functions()) {
-        notice("no PC samples: they need CUPTI of CUDA 12.0 or newer (set TRACESMITH_CUPTI to its path)");
+    if (!cupti_has(CUPTI_12_2) || !find_functions()) {
+        notice("no PC samples: they need CUPTI of CUDA 12.2 or newer (set TRACESMITH_CUPTI to its path)");
         return;
     }
     if (period && (period < PERIOD_MIN || period > PERIOD_MAX)) {

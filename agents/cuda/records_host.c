@@ -146,7 +146,7 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     at[1] = (uint64_t)span.start;
     at[2] = span.duration;
     at[3] = overhead_name(record->overhead_kind);
-    at[4] = cupti_has(CUPTI_12_2) ? reader_correlation(record->correlation) : 0;
+    at[4] = cupti_has(CUPTI_12_3) ? reader_correlation(record->correlation) : 0;
     ring_commit(reader->ring, WORDS);
 }
 
@@ -166,7 +166,7 @@ void record_jit(struct reader *reader, const struct cupti_jit *record) {
         reader->untimed++;
         return;
     }
-    const uint32_t track = cupti_has(CUPTI_13_0) && record->thread
+    const uint32_t track = cupti_has(CUPTI_12_4) && record->thread
                                ? reader_thread(reader, record->thread, 0)
                                : tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "JIT compiler");
     uint64_t *at = reader_reserve(reader, shapes.compile, WORDS, track);

@@ -42,8 +42,8 @@ static const struct {
     {CUPTI_KIND_EXTERNAL_CORRELATION, CUPTI_11_0, false},
     {CUPTI_KIND_MEMORY2, CUPTI_11_1, false},
     {CUPTI_KIND_MEMORY_POOL, CUPTI_11_1, false},
-    {CUPTI_KIND_JIT, CUPTI_12_0, false},
-    {CUPTI_KIND_MEM_DECOMPRESS, CUPTI_12_9, false},
+    {CUPTI_KIND_JIT, CUPTI_11_8, false},
+    {CUPTI_KIND_MEM_DECOMPRESS, CUPTI_12_8, false},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -218,7 +218,8 @@ static bool wants_graphs(void) {
 static int enable_graphs(void) {
     if (!wants_graphs())
         return CUPTI_OK;
-    enable(CUPTI_KIND_DEVICE_GRAPH_TRACE);
+    if (cupti_has(CUPTI_12_8))
+        enable(CUPTI_KIND_DEVICE_GRAPH_TRACE);
     return enable(CUPTI_KIND_GRAPH_TRACE);
 }
 

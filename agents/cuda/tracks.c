@@ -48,7 +48,7 @@ static struct place *find(const struct key *key) {
 
 // As NVML writes it: "GPU-" or "MIG-" and 16 bytes. "" where they are all 0.
 static const char *identity(const struct cupti_device *record, char out[64]) {
-    const bool mig = record && cupti_has(CUPTI_11_1) && record->mig;
+    const bool mig = record && cupti_has(CUPTI_11_6) && record->mig;
     const uint8_t *bytes = record ? (mig ? record->mig_uuid : record->uuid) : NULL;
     unsigned any = 0;
     size_t length = (size_t)snprintf(out, 64, "%s", mig ? "MIG-" : "GPU-");
@@ -94,7 +94,7 @@ static void describe(const struct cupti_device *record) {
         record->name ? record->name : "", record->capability_major, record->capability_minor,
         record->multiprocessors, record->clock_khz / 1000, (unsigned long long)record->memory_bytes,
         (unsigned long long)record->memory_bandwidth, record->l2_bytes, record->copy_engines,
-        record->ecc ? "on" : "off", cupti_has(CUPTI_11_1) && record->mig ? ", MIG" : "");
+        record->ecc ? "on" : "off", cupti_has(CUPTI_11_6) && record->mig ? ", MIG" : "");
     channel_attribute(agent.channel, key, text);
 }
 

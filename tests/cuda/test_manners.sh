@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 # Nothing is lost, however buffers come and whatever version wrote them.
 for how in late unordered threads partial nothing twice late,unordered,nothing threads,unordered,partial \
-    version=13 version=14 version=16 version=17 version=18 version=19 version=20 version=24 version=26 version=28 \
+    version=13 version=14 version=16 version=17 version=18 version=19 version=20 version=21 version=24 version=26 version=28 version=130500 \
     version=130000 version=130100 version=130300 version=130300,unordered,partial version=130400,unshared version=130400,alone version=130400,timeless; do
     DOUBLE_CUPTI=$how
     export DOUBLE_CUPTI
@@ -51,7 +51,7 @@ for path in whole:
     run.check_everything()
     run.expect(not run.lost, f"lost {run.lost}")
     run.expect(str(version) in run.attributes["cuda.cupti"], run.attributes["cuda.cupti"])
-assert len(whole) == 25, whole
+assert len(whole) == 27, whole
 
 run = Run(folder, "drop=10")
 events = sum(len(run.of(kind)) for kind in ("kernel", "api", "memcpy", "memset", "alloc", "free", "sync"))

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 record without -- "$programs/cu_work" launches=10
 options=--pc-samples
-for version in 19 22 130001; do
+for version in 20 22 130001; do
     DOUBLE_CUPTI=version=$version record "version$version" -- "$programs/cu_work" launches=300 threads=2 graphs=3
 done
 DOUBLE_CUPTI=pcroom=3 record small -- "$programs/cu_work" launches=100 close
@@ -75,7 +75,7 @@ def check(name, lost=None):
 
 run = Run(work, "without")
 run.expect(not run.of("sample"), "nobody asked for samples")
-for version in 19, 22, 130001:
+for version in 20, 22, 130001:
     check(f"version{version}").check_everything()
 check("small")
 check("late")
@@ -94,7 +94,7 @@ run.expect(run.lost == {"vendor_dropped": 1} and sum(samples(run).values()) <= 1
 run.expect("when the program destroyed it" in run.said, run.said)
 run = check("full", {"vendor_dropped": 1})
 run.expect("--pc-samples=N" in run.said, run.said)
-for name, word in (("denied", "ERR_NVGPUCTRPERM"), ("old", "CUDA 12.0")):
+for name, word in (("denied", "ERR_NVGPUCTRPERM"), ("old", "CUDA 12.2")):
     run = Run(work, name)
     run.check_everything()
     run.expect(not run.of("sample") and not run.lost, "samples where there are none")

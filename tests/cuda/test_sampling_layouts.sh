@@ -1,23 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The structs and numbers of CUPTI's PC Sampling API lie where NVIDIA's header says, where a toolkit is installed.
+# The structs and numbers of CUPTI's PC Sampling API lie where NVIDIA's headers say: those of every version
+# from 12.2 on that are here.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 agent=$TRACESMITH_SOURCE_DIR/agents/cuda
-header=
-for place in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda /usr/local/cuda-*; do
-    for folder in include extras/CUPTI/include; do
-        if [ -f "$place/$folder/cupti_pcsampling.h" ] && [ -f "$place/include/cuda.h" ]; then
-            header=$place/$folder
-            toolkit=$place
-        fi
+# Of an installed toolkit, and of each version that './dev cupti --install' brings: HEADERS CUDA.
+folders() {
+    for place in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda /usr/local/cuda-*; do
+        for folder in include extras/CUPTI/include; do
+            [ ! -f "$place/$folder/cupti_pcsampling.h" ] || [ ! -f "$place/include/cuda.h" ] || echo "$place/$folder $place/include"
+        done
     done
-done
-[ -n "$header" ] || { echo "skipped: no CUDA toolkit with CUPTI's headers is installed"; exit 77; }
-version=$(printf '#include <cupti_version.h>\nCUPTI_API_VERSION\n' | ${CC:-cc} -E -P -I"$header" - | tail -1)
-[ "$version" -ge 22 ] || { echo "skipped: the headers in $header are older than those of CUDA 12.4"; exit 77; }
+    cache=${XDG_CACHE_HOME:-$HOME/.cache}/tracesmith/cupti
+    for place in "$cache"/[0-9]*; do
+        name=${place##*/}
+        [ ! -f "$place/include/cupti_pcsampling.h" ] || echo "$place/include $cache/cuda-${name%%.*}/include"
+    done
+}
+folders >"$work/folders"
+[ -s "$work/folders" ] || { echo "skipped: CUPTI's headers are not here (./dev cupti --install)"; exit 77; }
 
 # Our struct and NVIDIA's, which are of one size; then the fields: OURS=THEIRS, or the name that both have.
 structs() {
@@ -55,7 +59,7 @@ cupti_source CUpti_GetSassToSourceCorrelationParams
     size cubin function=functionName bytes=cubinSize line=lineNumber offset=pcOffset file=fileName directory=dirName
 TABLE
 }
-{
+comparisons() {
     cat <<'C'
 #include <stddef.h>
 #include <cupti.h>
@@ -67,7 +71,10 @@ TABLE
         sizeof(((struct ours *)0)->field) == sizeof(((theirs *)0)->name), #theirs "." #name);
 #define NUMBER(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours);
 C
-    structs | awk '
+    # The correlation id came with 12.4.
+    structs | awk -v old="$old" '
+        old { sub(/ correlation=correlationId/, "") }
+        old && /^cupti_pc / { ours = $1; theirs = $2; next }
         /^[^ ]/ { ours = $1; theirs = $2; print "WHOLE(" ours ", " theirs ")"; next }
         { for (i = 1; i <= NF; i++) { n = split($i, name, "="); print "SAME(" ours ", " name[1] ", " theirs ", " name[n] ")" } }'
     cat <<'C'
@@ -87,6 +94,16 @@ NUMBER(CUPTI_SAMPLING_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS)
 NUMBER(CUPTI_STALL_NAME_BYTES, CUPTI_STALL_REASON_STRING_SIZE)
 NUMBER(CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY)
 C
-} >"$work/sampling.c"
-${CC:-cc} -fsyntax-only -Wno-deprecated-declarations -I"$header" -I"$toolkit/include" -iquote "$agent" "$work/sampling.c"
-echo "compared with $header (version $version)"
+}
+count=0
+while read -r header cuda; do
+    version=$(printf '#include <cupti_version.h>\nCUPTI_API_VERSION\n' | ${CC:-cc} -E -P -I"$header" - | tail -1)
+    [ "$version" -ge 20 ] || continue
+    old=
+    [ "$version" -ge 22 ] || old=1
+    comparisons >"$work/sampling.c"
+    ${CC:-cc} -fsyntax-only -Wno-deprecated-declarations -w -I"$header" -I"$cuda" -iquote "$agent" "$work/sampling.c"
+    count=$((count + 1))
+    echo "compared with $header (version $version)"
+done <"$work/folders"
+[ "$count" -gt 0 ] || { echo "skipped: all headers are older than those of CUDA 12.2"; exit 77; }

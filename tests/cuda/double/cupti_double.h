@@ -7,7 +7,7 @@
 
 #include "double.h"
 
-enum { RECORD_MAX = 256 };
+enum { RECORD_MAX = 320 };
 
 struct buffer {
     uint8_t *at;
