@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "tracesmith/batch.h"
-#include "tracesmith/dictionary.h"
+#include "capture/loss_source.h"
 
 static const int64_t INTERVAL = 100000000; // ns between looks
 
@@ -33,59 +32,29 @@ void gone_look(struct gone *gone, const struct session_directory *directory, boo
 
 // ---- the loss
 
-struct losses {
+struct told {
     const struct gone *gone;
     bool told;
-    tsmith_dictionary *dictionary;
-    tsmith_batch *batch;
 };
 
-static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *error) {
-    struct losses *losses = self;
-    (void)error;
-    if (losses->told || !losses->gone->is_gone)
-        return TSMITH_END;
-    losses->told = true;
-    const int64_t since = losses->gone->there_at;
-    const tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
-                                .name = tsmith_dictionary_intern_cstr(losses->dictionary, "session")};
-    const uint32_t text = tsmith_dictionary_intern_cstr(losses->dictionary,
-                                                        "the session directory was removed while the program "
-                                                        "ran: what started after that was not recorded");
-    tsmith_batch_reset(losses->batch, tsmith_dictionary_add_track(losses->dictionary, &track));
-    if (tsmith_dictionary_failed(losses->dictionary) ||
-        tsmith_batch_append(losses->batch, TSMITH_KIND_LOSS, since) == UINT32_MAX ||
-        tsmith_batch_set(losses->batch, TSMITH_FIELD_DURATION, (uint64_t)(clock_trace_now() - since)) !=
-            TSMITH_OK ||
-        tsmith_batch_set(losses->batch, TSMITH_FIELD_REASON, TSMITH_REASON_FILES_DAMAGED) != TSMITH_OK ||
-        tsmith_batch_set(losses->batch, TSMITH_FIELD_TEXT, text) != TSMITH_OK)
-        return TSMITH_ERROR_NO_MEMORY;
-    tsmith_batch_finish(losses->batch);
-    *out = losses->batch;
-    return TSMITH_OK;
-}
-
-static const tsmith_dictionary *dictionary(void *self) {
-    return ((struct losses *)self)->dictionary;
-}
-
-static void destroy(void *self) {
-    struct losses *losses = self;
-    tsmith_batch_destroy(losses->batch);
-    tsmith_dictionary_destroy(losses->dictionary);
-    free(losses);
+static bool find(void *self, struct loss *out) {
+    struct told *told = self;
+    if (told->told || !told->gone->is_gone)
+        return false;
+    told->told = true;
+    *out =
+        (struct loss){.track = "session",
+                      .text = "the session directory was removed while the program ran: what started after "
+                              "that was not recorded",
+                      .reason = TSMITH_REASON_FILES_DAMAGED,
+                      .since = told->gone->there_at};
+    return true;
 }
 
 tsmith_status gone_source_create(const struct gone *gone, tsmith_source **out) {
-    static const tsmith_source_ops ops = {next, dictionary, destroy};
-    struct losses *losses = calloc(1, sizeof *losses);
-    if (!losses)
-        return TSMITH_ERROR_NO_MEMORY;
-    losses->gone = gone;
-    if (tsmith_dictionary_create(&losses->dictionary) == TSMITH_OK &&
-        tsmith_batch_create(&losses->batch) == TSMITH_OK &&
-        tsmith_source_create(&ops, losses, out) == TSMITH_OK)
-        return TSMITH_OK;
-    destroy(losses);
-    return TSMITH_ERROR_NO_MEMORY;
+    static const struct loss_finder finder = {find, free};
+    struct told *told = calloc(1, sizeof *told);
+    if (told)
+        told->gone = gone;
+    return loss_source_create(&finder, told, out);
 }

@@ -11,17 +11,14 @@
 
 #include "base/clock.h"
 #include "capture/channel.h"
+#include "capture/loss_source.h"
 #include "recording/record.h"
-#include "tracesmith/batch.h"
-#include "tracesmith/dictionary.h"
 
 enum { LAST_BYTES = 1024 }; // more than the record takes
 
 struct losses {
     const char *path;
     DIR *listing; // NULL before the first call
-    tsmith_dictionary *dictionary;
-    tsmith_batch *batch;
 };
 
 // Whether these bytes, which the file ends with, end with the record that says why it ends.
@@ -58,66 +55,35 @@ static bool stopped(int directory, const char *name, int64_t *since) {
     return true;
 }
 
-static bool put(struct losses *losses, uint64_t pid, int64_t since) {
-    tsmith_dictionary *dictionary = losses->dictionary;
-    const tsmith_process process = {.pid = pid};
-    const tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
-                                .process = tsmith_dictionary_add_process(dictionary, &process),
-                                .name = tsmith_dictionary_intern_cstr(dictionary, "recording for a replay")};
-    const uint32_t text = tsmith_dictionary_intern_cstr(
-        dictionary, "there was no room in the session directory to record any further for a replay");
-    tsmith_batch_reset(losses->batch, tsmith_dictionary_add_track(dictionary, &track));
-    return !tsmith_dictionary_failed(dictionary) &&
-           tsmith_batch_append(losses->batch, TSMITH_KIND_LOSS, since) != UINT32_MAX &&
-           tsmith_batch_set(losses->batch, TSMITH_FIELD_DURATION, (uint64_t)(clock_trace_now() - since)) ==
-               TSMITH_OK &&
-           tsmith_batch_set(losses->batch, TSMITH_FIELD_REASON, TSMITH_REASON_DISK_FULL) == TSMITH_OK &&
-           tsmith_batch_set(losses->batch, TSMITH_FIELD_TEXT, text) == TSMITH_OK;
-}
-
-static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *error) {
+static bool find(void *self, struct loss *out) {
     struct losses *losses = self;
     const size_t prefix = strlen(CHANNEL_RECORDING_PREFIX);
-    int64_t since;
-    (void)error;
     if (!losses->listing)
         losses->listing = opendir(losses->path);
     for (struct dirent *entry; losses->listing && (entry = readdir(losses->listing)) != NULL;) {
         if (strncmp(entry->d_name, CHANNEL_RECORDING_PREFIX, prefix) != 0 ||
-            !stopped(dirfd(losses->listing), entry->d_name, &since))
+            !stopped(dirfd(losses->listing), entry->d_name, &out->since))
             continue;
-        if (!put(losses, strtoull(entry->d_name + prefix, NULL, 10), since))
-            return TSMITH_ERROR_NO_MEMORY;
-        tsmith_batch_finish(losses->batch);
-        *out = losses->batch;
-        return TSMITH_OK;
+        out->pid = strtoull(entry->d_name + prefix, NULL, 10);
+        out->track = "recording for a replay";
+        out->text = "there was no room in the session directory to record any further for a replay";
+        out->reason = TSMITH_REASON_DISK_FULL;
+        return true;
     }
-    return TSMITH_END;
-}
-
-static const tsmith_dictionary *dictionary(void *self) {
-    return ((struct losses *)self)->dictionary;
+    return false;
 }
 
 static void destroy(void *self) {
     struct losses *losses = self;
     if (losses->listing)
         closedir(losses->listing);
-    tsmith_batch_destroy(losses->batch);
-    tsmith_dictionary_destroy(losses->dictionary);
     free(losses);
 }
 
 tsmith_status recorder_losses_create(const char *directory, tsmith_source **out) {
-    static const tsmith_source_ops ops = {next, dictionary, destroy};
+    static const struct loss_finder finder = {find, destroy};
     struct losses *losses = calloc(1, sizeof *losses);
-    if (!losses)
-        return TSMITH_ERROR_NO_MEMORY;
-    losses->path = directory;
-    if (tsmith_dictionary_create(&losses->dictionary) == TSMITH_OK &&
-        tsmith_batch_create(&losses->batch) == TSMITH_OK &&
-        tsmith_source_create(&ops, losses, out) == TSMITH_OK)
-        return TSMITH_OK;
-    destroy(losses);
-    return TSMITH_ERROR_NO_MEMORY;
+    if (losses)
+        losses->path = directory;
+    return loss_source_create(&finder, losses, out);
 }

@@ -27,7 +27,7 @@ fill() {
     echo renamed >"$work/reach/renamed"
 }
 # What the folder has: names, modes, contents.
-state() { (cd "$work/reach" && find . -printf '%p %m %y %l\n' | sort && cat kept removed renamed 2>/dev/null || true); }
+state() { (cd "$work/reach" && find . -printf "%p %m %y %l\n" | sort && { cat kept removed renamed 2>/dev/null || :; }); }
 
 # reach COMMAND...: replays with the layer; what the layer said is in `said`.
 reach() {

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every function that the OpenCL agent calls through its table is in agents/opencl/calls.h: the preloaded agent fills its table
+# from that list, and a function that is not there would be called through NULL. A planted one is found.
+set -eu
+cd "${TRACESMITH_SOURCE_DIR:?}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+sed -n 's/^ *X(\(cl[A-Za-z0-9]*\)).*/\1/p' agents/opencl/calls.h | sort -u >"$work/listed"
+[ "$(wc -l <"$work/listed")" -ge 80 ] || {
+    echo "agents/opencl/calls.h is not read as it is written"
+    exit 1
+}
+# missing FILE...: what they call that is not listed.
+missing() { grep -oh 'agent\.next\.cl[A-Za-z0-9]*' "$@" | sed 's/.*\.//' | sort -u | comm -23 - "$work/listed"; }
+
+echo 'status = agent.next.clPlanted(1) + agent.next.clFinish(q);' >"$work/planted.c"
+[ "$(missing "$work/planted.c")" = clPlanted ] || {
+    echo "self-test: a planted call was not found"
+    exit 1
+}
+find agents/opencl -name '*.[ch]' >"$work/files"
+used=$(tr '\n' '\0' <"$work/files" | xargs -0 grep -oh 'agent\.next\.cl[A-Za-z0-9]*' | sort -u | wc -l)
+[ "$used" -ge 40 ] || {
+    echo "only $used functions are called through agent.next: the search is wrong"
+    exit 1
+}
+# shellcheck disable=SC2046 # file names of ours
+found=$(missing $(cat "$work/files"))
+[ -z "$found" ] || {
+    echo "called through agent.next and not in agents/opencl/calls.h: $found"
+    exit 1
+}
