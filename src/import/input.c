@@ -13,7 +13,7 @@
 
 // zstd -19 --long makes windows of 128 MiB, --long=31 of 2 GiB. A larger window than this is refused, for a file of a few
 // bytes could ask for all of it.
-enum { FIRST_WINDOW = 1 << 20, PACKED_SIZE = 1 << 18, ZSTD_WINDOW_LOG_MAX = 29 };
+enum { FIRST_WINDOW = 1 << 20, PACKED_SIZE = 1 << 18, ZSTD_WINDOW_LOG_MAX = 29, ZSTD_FRAME_HEADER_MOST = 18 };
 
 enum packing { PLAIN, GZIP, ZSTD };
 
@@ -33,6 +33,7 @@ struct input_decoder {
     z_stream gzip;
     bool gzip_open;
     ZSTD_DStream *zstd;
+    uint32_t frame_bytes; // of this zstd frame's header, at most ZSTD_FRAME_HEADER_MOST
 };
 
 // What there is to read: of a pipe nobody knows.
@@ -119,11 +120,18 @@ static size_t decode_zstd(struct input *input, char *into, size_t size) {
         input->ended = true;
         return 0;
     }
+    // The header of a frame comes byte by byte. A frame that zstd is given whole it decodes whole or not at all, and what it is
+    // given with the end of a header it may take for a frame of its own: what is read of a damaged frame would depend on
+    // where the buffer begins and ends.
+    const bool in_header = decoder->frame_bytes < ZSTD_FRAME_HEADER_MOST;
     ZSTD_inBuffer in = {decoder->packed, decoder->packed_end, decoder->packed_begin};
+    if (in_header && in.pos < in.size)
+        in.size = in.pos + 1;
     ZSTD_outBuffer out = {into, size, 0};
     size_t result = ZSTD_decompressStream(decoder->zstd, &out, &in);
     decoder->packed_begin = in.pos;
     decoder->between = result == 0;
+    decoder->frame_bytes = result == 0 ? 0 : decoder->frame_bytes + in_header;
     if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
         cut(input, "its zstd window is larger than 512 MiB: decompress it first, with zstd -d --long=31");
     else if (ZSTD_isError(result))
