@@ -158,12 +158,21 @@ static bool says_more(const char *linker, const char *dwarf) {
     return linker && (!dwarf || (is_mangled(linker) && !is_mangled(dwarf)));
 }
 
+// Code that no call returns to, but a signal handler or the function of a coroutine: the address is one before its beginning,
+// as if it were behind a call (__restore_rt, __start_context).
+static const char *find_base(const struct symbols *symbols, uint64_t address, uint64_t *start) {
+    const char *function = elf_symbols_find(&symbols->functions, address + 1, start);
+    return function && *start == address + 1 ? function : NULL;
+}
+
 size_t symbols_find(struct symbols *symbols, uint64_t address, struct symbols_frame *frames, size_t limit) {
     struct symbols_frame place = {0};
     uint64_t start = 0;
     const char *function = symbols_map_find(&symbols->map, address, &start);
     if (!function)
         function = elf_symbols_find(&symbols->functions, address, &start);
+    if (!function && address < UINT64_MAX)
+        function = find_base(symbols, address, &start);
     size_t count = symbols->lines ? dwarf_lines_find(symbols->lines, address, frames, limit, &place) : 0;
     if (count) {
         struct symbols_frame *outermost = &frames[count - 1];

@@ -98,12 +98,32 @@ def matches(path, truth, ranges):
     return None
 
 
+def check_bases(dictionary, stacks):
+    """What a signal handler and a coroutine return to has the name that the C library's debug file has for it."""
+    names = {row[0]: dictionary.strings[row[1]].decode() for row in dictionary.tables[13] if row}
+    for number, module in enumerate(stacks.modules):
+        build_id = dictionary.strings[module[1]].decode() if module else ""
+        file = "/usr/lib/debug/.build-id/%s/%s.debug" % (build_id[:2], build_id[2:])
+        if not os.path.basename(stacks.paths[number]).startswith("libc.so") or not os.path.exists(file):
+            continue
+        lines = subprocess.run(["nm", file], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+        bases = {int(line.split()[0], 16): line.split()[-1] for line in lines if line.endswith((" __restore_rt", " __start_context"))}
+        found = {bases[frame[2] + 1]: names.get(i) for i, frame in enumerate(stacks.frames)
+                 if frame and frame[0] == number and frame[2] + 1 in bases}
+        if len(found) != len(bases) or any(name != got for name, got in found.items()):
+            fail("what signals and coroutines return to: %s of %s" % (found, bases))
+        return print("the signal trampoline and the base of coroutines have their names")
+    return print("no debug file of the C library: the names of what signals and coroutines return to are not looked at")
+
+
 def main(truth_path, trace_path, launches, program):
     truth = read_truth(truth_path)
     ranges = {"leaf": function(program, "launch"), "signal": function(program, "interrupted")}
     with open(trace_path, "rb") as source:
         _, dictionary, events, _ = sbt_reader.read_trace(source.read())
     stacks = Stacks(dictionary)
+    if launches != "killed":
+        check_bases(dictionary, stacks)
     found, wrong, seen, calls, kernels = {}, [], {}, {}, {}
     for _, frame in events:
         column = frame.columns
