@@ -240,12 +240,12 @@ static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *recor
     if (record->system_call >= 0)
         set(rows, batch, TSMITH_FIELD_NAME,
             text(rows, system_call_name(record->system_call, room, sizeof room)));
-    const uint32_t stack =
-                       watch_stacks_kernel(&rows->stacks, record->stack,
-                                           thread->waits.start == record->start ? thread->waits.stack : 0),
-                   waker_stack =
-                       watch_stacks_kernel(&rows->stacks, record->waker_stack,
-                                           thread->woken.start == record->start ? thread->woken.stack : 0);
+    const uint32_t stack = watch_stacks_kernel(&rows->stacks, record->stack,
+                                               thread->waits.start == record->start ? thread->waits.stack : 0,
+                                               true),
+                   waker_stack = watch_stacks_kernel(
+                       &rows->stacks, record->waker_stack,
+                       thread->woken.start == record->start ? thread->woken.stack : 0, false);
     if (stack)
         set(rows, batch, TSMITH_FIELD_STACK, stack);
     if (!(record->head.more & AGENT_BPF_WOKEN))

@@ -69,9 +69,10 @@ bool watch_stacks_add_kernel(struct watch_stacks *stacks, const struct agent_bpf
 }
 
 // A frame that is new to the dictionary is named at once: only the machine that recorded can.
-static uint32_t frame_of(struct watch_stacks *stacks, uint64_t address) {
+static uint32_t frame_of(struct watch_stacks *stacks, uint64_t address, uint32_t flags) {
     const uint32_t known = tsmith_dictionary_frame_count(stacks->dictionary);
-    const tsmith_frame frame = {.module = stacks->kernel, .flags = TSMITH_FRAME_KERNEL, .address = address};
+    const tsmith_frame frame = {
+        .module = stacks->kernel, .flags = TSMITH_FRAME_KERNEL | flags, .address = address};
     const uint32_t id = tsmith_dictionary_intern_frame(stacks->dictionary, &frame);
     const char *name = id && id >= known ? kernel_symbols_find(&stacks->symbols, address) : NULL;
     if (name)
@@ -91,6 +92,19 @@ static bool is_ours(const struct watch_stacks *stacks, uint64_t address) {
     return false;
 }
 
+// Whether a thread of the kernel begins here, or a processor: nobody called it.
+static bool is_base(const struct watch_stacks *stacks, uint64_t address) {
+    static const char *const bases[] = {"ret_from_fork",     "ret_from_kernel_thread", "secondary_startup_64",
+                                        "common_startup_64", "start_kernel",           "x86_64_start",
+                                        "rest_init",         "cpu_startup_entry",      "__secondary_switched",
+                                        "__primary_switched"};
+    const char *name = kernel_symbols_find(&stacks->symbols, address);
+    for (size_t i = 0; name && i < sizeof bases / sizeof bases[0]; i++)
+        if (strncmp(name, bases[i], strlen(bases[i])) == 0)
+            return true;
+    return false;
+}
+
 static void read_symbols(struct watch_stacks *stacks) {
     static const char name[] = "[kernel]";
     const tsmith_module module = {.path = text(stacks, name, sizeof name - 1), .flags = TSMITH_MODULE_KERNEL};
@@ -99,7 +113,7 @@ static void read_symbols(struct watch_stacks *stacks) {
     stacks->read = true;
 }
 
-uint32_t watch_stacks_kernel(struct watch_stacks *stacks, int number, uint32_t user) {
+uint32_t watch_stacks_kernel(struct watch_stacks *stacks, int number, uint32_t user, bool is_programs) {
     if (number < 0 || number >= WATCH_KERNEL_STACKS || !stacks->stacks || !stacks->stacks[number].count)
         return user;
     const struct watch_kernel_stack *stack = &stacks->stacks[number];
@@ -110,7 +124,9 @@ uint32_t watch_stacks_kernel(struct watch_stacks *stacks, int number, uint32_t u
         inner++;
     // A return address lies behind the call: the call is before it.
     for (uint32_t i = stack->count; i > inner; i--) {
-        const tsmith_stack entry = {parent, frame_of(stacks, stack->addresses[i - 1] - 1)};
+        const uint64_t address = stack->addresses[i - 1] - 1;
+        const bool is_cut = !parent && (is_programs || !is_base(stacks, address));
+        const tsmith_stack entry = {parent, frame_of(stacks, address, is_cut ? TSMITH_FRAME_TRUNCATED : 0)};
         parent = tsmith_dictionary_intern_stack(stacks->dictionary, &entry);
     }
     return parent;

@@ -56,3 +56,29 @@ print(f"{seen} long waits, {whole} with their path, {woken} with their waker's")
 PY
 "$TRACESMITH" view --stacks -t off_cpu "$work/run.sbt" >"$work/text" || fail "it cannot be shown"
 grep -q "woken from" "$work/text" || fail "the waker's stack is not shown"
+
+# A thread that waits so often that its stack is not copied each time: what the kernel did is all there is of such a wait, and it
+# says that its callers are missing.
+"$TRACESMITH" profile --sched --stacks -o "$work/often.sbt" -- python3 -c 'import time
+for i in range(2000): time.sleep(0.0001)' 2>"$work/err" || fail "recording: $(cat "$work/err")"
+"$TRACESMITH" view --stacks -f json "$work/often.sbt" >"$work/often.json" || fail "the trace cannot be read"
+python3 - "$work/often.json" <<'PY' || fail "waits without the stack of the program do not say so"
+import json, sys
+events = json.load(open(sys.argv[1]))["events"]
+def of_kernel(frames):
+    return all(frame.get("kernel") for frame in frames)
+waits = [e["frames"] for e in events if e["kind"] == "off_cpu" and "frames" in e]
+alone = [frames for frames in waits if of_kernel(frames)]
+counted = sum(e["lost"] for e in events if e["kind"] == "loss" and e["reason"] == "no_stack")
+assert bool(alone) == bool(counted) and len(alone) < len(waits), (len(alone), counted, len(waits))
+for frames in alone:
+    assert frames[-1].get("truncated") and not any(frame.get("truncated") for frame in frames[:-1]), frames
+# Who woke it: a thread of the kernel has no program behind it, a system call has one.
+for frames in (e["waker_frames"] for e in events if "waker_frames" in e):
+    base = frames[-1].get("function", "")
+    if of_kernel(frames) and base.startswith(("entry_SYSCALL", "do_syscall")):
+        assert frames[-1].get("truncated"), frames
+    if of_kernel(frames) and base.startswith(("ret_from_fork", "secondary_startup", "common_startup")):
+        assert not frames[-1].get("truncated"), frames
+print(f"{len(alone)} of {len(waits)} waits have the stack of the kernel alone, and say so")
+PY
