@@ -250,6 +250,24 @@ static void write_overheads(const struct trace *trace) {
     text_finish(&line);
 }
 
+// Which libcupti the CUDA agent used, and those that it tried before.
+static void write_cupti(const struct trace *trace) {
+    static const struct {
+        const char *key, *words;
+    } attributes[] = {{"cuda.cupti", ""}, {"cuda.cupti.refused", "not used: "}};
+    struct text line = {0};
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        const tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, attributes[i].key);
+        if (!value.length)
+            continue;
+        label(&line, "libcupti");
+        text_add_cstr(&line, attributes[i].words);
+        text_add_safe(&line, value, 0);
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
 static void write_started(const struct trace *trace) {
     struct text line = {0};
     tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, "wall_clock_start_ns");
@@ -626,6 +644,7 @@ static int write_text(struct trace *trace, bool quick) {
     write_fact(trace, "host", "host", "");
     write_fact(trace, "simulated", "simulated", "");
     write_notices(trace);
+    write_cupti(trace);
     write_overheads(trace);
     write_started(trace);
     write_fact(trace, "recorded by", "tool.version", "TraceSmith ");

@@ -87,9 +87,11 @@ static void chain(void) {
 }
 
 static void describe_library(void) {
-    char text[1100];
-    snprintf(text, sizeof text, "CUPTI %u, %s", cupti.version, cupti.path);
+    char text[1300];
+    library_describe(text, sizeof text);
     channel_attribute(agent.channel, "cuda.cupti", text);
+    if (*library_refused())
+        channel_attribute(agent.channel, "cuda.cupti.refused", library_refused());
     if (cupti.simulated)
         channel_attribute(agent.channel, "simulated",
                           "cuda: a test double stood in for the driver and CUPTI");
@@ -110,10 +112,11 @@ static void describe_sharing(void) {
 
 static void inject(void) {
     char why[1400];
+    int taken;
     chain();
     if (!agent_attach())
         return;
-    if (!library_load(why, sizeof why)) {
+    if (!library_load(subscribe_take, &taken, why, sizeof why)) {
         agent_notice(why);
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
         return;
@@ -124,13 +127,15 @@ static void inject(void) {
     if (!buffers_init() || !launches_init() || !records_init()) {
         agent_notice("CUDA work is not recorded: there is no memory for CUPTI's buffers");
         channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
+        if (taken == CUPTI_OK)
+            cupti.Unsubscribe(cupti.subscriber);
         return;
     }
     shapes_register(agent.channel);
     thinning_start();
     windows_init(channel_armed(agent.channel));
     pc_sampling_init();
-    if (!subscribe(why, sizeof why)) {
+    if (!subscribe(taken, why, sizeof why)) {
         agent_notice(why);
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
         return;

@@ -9,7 +9,7 @@
 //   3. No lock of ours is held while CUPTI is called, and none is waited for that another thread holds while it is in
 //      CUPTI: buffers come from a pool by one atomic operation.
 //   4. Nothing here ends the process, raises or handles a signal. What cannot be recorded is counted.
-//   5. The driver is never called. CUPTI is called from InitializeInjection, from the callbacks it makes, from the control
+//   5. The driver is asked for nothing but its version. CUPTI is called from InitializeInjection, from the callbacks it makes, from the control
 //      thread, and from a program that stops its own profiler; never from a destructor.
 //   6. After fork the child owns nothing of the parent's, and CUDA does not work there: the agent is silent.
 //

@@ -1,111 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding libcupti. Rules: agent.h. All of this happens once, inside the program's first call of cuInit.
 //
-// Two copies of libcupti in one process disturb each other, so one that is mapped already is the one to use. Else the
-// order is: what TRACESMITH_CUPTI names; the one that lies beside the CUDA runtime of the program (a Python wheel, a
-// toolkit); what the dynamic linker finds; the toolkits' own places, the newest first.
+// A libcupti that does not go with the driver says so when it is asked for its version, or at subscribing. Then the next
+// one is tried. One that was refused stays loaded: it may have begun something in the driver that unloading would pull
+// the floor from.
 #include "library.h"
 
 #include <dlfcn.h>
-#include <glob.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "candidates.h"
+
 struct cupti cupti;
 
-// ---- where
+static struct candidates candidates;
 
-struct mapped {
-    const char *prefix;
-    char path[1024];
-};
-
-static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
-    struct mapped *mapped = context;
-    (void)size;
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    const char *name = slash ? slash + 1 : info->dlpi_name;
-    const size_t length = name ? strlen(info->dlpi_name) : 0;
-    if (!name || strncmp(name, mapped->prefix, strlen(mapped->prefix)) != 0 || length >= sizeof mapped->path)
-        return 0;
-    memcpy(mapped->path, info->dlpi_name, length + 1);
-    return 1;
-}
-
-static bool find_mapped(const char *prefix, struct mapped *out) {
-    *out = (struct mapped){.prefix = prefix};
-    return dl_iterate_phdr(look_at, out) != 0;
-}
-
-// The newest of what a pattern matches: by name, which ends in the version.
-static void *open_newest(const char *pattern) {
-    glob_t found;
-    void *library = NULL;
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return NULL;
-    for (size_t i = found.gl_pathc; i > 0 && !library; i--)
-        library = dlopen(found.gl_pathv[i - 1], RTLD_NOW | RTLD_LOCAL);
-    globfree(&found);
-    return library;
-}
-
-// Beside the program's CUDA runtime, or where Python wheels have it from there.
-static void *open_beside_runtime(void) {
-    static const char *const places[] = {"libcupti.so*", "../extras/CUPTI/lib64/libcupti.so*",
-                                         "../../cuda_cupti/lib/libcupti.so*"};
-    struct mapped runtime;
-    char pattern[1100];
-    if (!find_mapped("libcudart.so", &runtime) || !strrchr(runtime.path, '/'))
-        return NULL;
-    *strrchr(runtime.path, '/') = '\0';
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !library; i++) {
-        snprintf(pattern, sizeof pattern, "%s/%s", runtime.path, places[i]);
-        library = open_newest(pattern);
-    }
-    return library;
-}
-
-static void *open_by_name(void) {
-    static const char *const names[] = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8",
-                                        "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so.11.5",
-                                        "libcupti.so.11.4", "libcupti.so.11.3", "libcupti.so.11.2",
-                                        "libcupti.so.11.1", "libcupti.so.11.0", "libcupti.so"};
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-static void *open_toolkit(void) {
-    static const char *const places[] = {
-        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.[0-9]*", "/usr/local/cuda/lib64/libcupti.so.[0-9]*",
-        "/usr/local/cuda-*/extras/CUPTI/lib64/libcupti.so.[0-9]*",
-        "/usr/local/cuda-*/lib64/libcupti.so.[0-9]*", "/opt/cuda/extras/CUPTI/lib64/libcupti.so.[0-9]*"};
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !library; i++)
-        library = open_newest(places[i]);
-    return library;
-}
-
-static void *open_library(void) {
-    struct mapped mapped;
-    const char *asked = secure_getenv("TRACESMITH_CUPTI");
-    void *library = NULL;
-    if (find_mapped("libcupti.so", &mapped))
-        library = dlopen(mapped.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (!library && asked && *asked)
-        return dlopen(asked, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        library = open_beside_runtime();
-    if (!library)
-        library = open_by_name();
-    return library ? library : open_toolkit();
-}
-
-// ---- what is in it
+// What was tried without success, for whoever reads the trace.
+static struct {
+    void *handles[CANDIDATES_MAX];
+    uint32_t count;
+    char text[1000];
+} refused;
 
 // The first function that is missing; NULL when all are there.
 static const char *find_functions(void *library) {
@@ -122,41 +40,121 @@ static const char *find_functions(void *library) {
     return missing;
 }
 
-bool library_load(char *why, size_t size) {
-    const char *asked = secure_getenv("TRACESMITH_CUPTI");
-    void *library = open_library();
+const char *library_error(int result) {
+    const char *text = NULL;
+    return cupti.GetResultString(result, &text) == CUPTI_OK && text ? text : "an unknown error";
+}
+
+// An error that another libcupti need not give.
+static bool is_of_library(int result) {
+    return result == CUPTI_NOT_COMPATIBLE || result == CUPTI_NOT_INITIALIZED || result == CUPTI_UNKNOWN;
+}
+
+static void note_refused(const struct candidate *candidate, const char *what) {
+    const size_t length = strlen(refused.text);
+    const char *path = cupti.path[0] ? cupti.path : candidate->path;
+    snprintf(refused.text + length, sizeof refused.text - length, "%s%s: %s", length ? "; " : "", path, what);
+}
+
+static bool tried_before(const void *handle) {
+    for (uint32_t i = 0; i < refused.count; i++)
+        if (refused.handles[i] == handle)
+            return true;
+    return false;
+}
+
+enum outcome { ABSENT, REFUSED, TAKEN };
+
+// Opens a candidate and fills in `cupti`. `why` gets what is wrong with one that is there.
+static enum outcome try(const struct candidate *candidate, int (*take)(void), int *result, char *why,
+                        size_t size) {
     struct link_map *map = NULL;
-    if (!library && asked && *asked) {
+    void *library = dlopen(candidate->path, RTLD_NOW | RTLD_LOCAL | (candidate->mapped ? RTLD_NOLOAD : 0));
+    *result = CUPTI_OK;
+    cupti = (struct cupti){.handle = library};
+    if (!library || tried_before(library))
+        return ABSENT;
+    refused.handles[refused.count++] = library;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
+        snprintf(cupti.path, sizeof cupti.path, "%s", map->l_name);
+    if (find_functions(library)) {
+        snprintf(why, size, "not whole, or too old");
+        return REFUSED;
+    }
+    *result = cupti.GetVersion(&cupti.version);
+    if (*result == CUPTI_OK && cupti.version < CUPTI_11_0) {
+        snprintf(why, size, "too old");
+        return REFUSED;
+    }
+    if (*result == CUPTI_OK)
+        *result = take();
+    if (*result != CUPTI_OK && is_of_library(*result)) {
+        snprintf(why, size, "%s (%d)", library_error(*result), *result);
+        return REFUSED;
+    }
+    cupti.simulated = dlsym(library, "tracesmith_simulated") != NULL;
+    cupti.where = candidate->where;
+    return TAKEN;
+}
+
+static void driver_in_words(char *out, size_t size) {
+    enum { PER_MAJOR = 1000, PER_MINOR = 10 };
+    if (candidates.driver)
+        snprintf(out, size, "the driver's CUDA %u.%u", candidates.driver / PER_MAJOR,
+                 candidates.driver % PER_MAJOR / PER_MINOR);
+    else
+        snprintf(out, size, "this driver");
+}
+
+// Nothing can be used: what is said then, with what was tried.
+static void explain(const char *asked, int result, char *why, size_t size) {
+    char driver[64];
+    driver_in_words(driver, sizeof driver);
+    if (refused.count) {
+        snprintf(why, size,
+                 "CUDA work is not recorded: no libcupti goes with %s: %s%s; CUPTI of CUDA 11.0 or newer is "
+                 "needed, of the driver's CUDA version: %sset TRACESMITH_CUPTI to its path",
+                 driver, refused.count > 1 ? "tried " : "", refused.text,
+                 result == CUPTI_OK ? "" : "see that the driver works (nvidia-smi), and ");
+    } else if (asked) {
         const char *error = dlerror(); // begins with the name
         snprintf(why, size,
                  "CUDA work is not recorded: TRACESMITH_CUPTI names no library: %s; set it to the path of "
                  "libcupti, or unset it to have that looked for",
                  error ? error : asked);
-        return false;
-    }
-    if (!library) {
+    } else {
         snprintf(why, size,
                  "CUDA work is not recorded: libcupti was not found; install CUPTI (it comes with the CUDA "
                  "toolkit, or as the package cuda-cupti or nvidia-cuda-cupti) or set TRACESMITH_CUPTI to its "
                  "path");
-        return false;
     }
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
-        snprintf(cupti.path, sizeof cupti.path, "%s", map->l_name);
-    cupti.handle = library;
-    const char *missing = find_functions(library);
-    if (missing || cupti.GetVersion(&cupti.version) != CUPTI_OK || cupti.version < CUPTI_11_0) {
-        snprintf(why, size,
-                 "CUDA work is not recorded: %s is %s; CUPTI of CUDA 11.0 or newer is needed (set "
-                 "TRACESMITH_CUPTI to its path)",
-                 cupti.path, missing ? "not whole, or too old" : "too old");
-        return false;
-    }
-    cupti.simulated = dlsym(library, "tracesmith_simulated") != NULL;
-    return true;
 }
 
-const char *library_error(int result) {
-    const char *text = NULL;
-    return cupti.GetResultString(result, &text) == CUPTI_OK && text ? text : "an unknown error";
+bool library_load(int (*take)(void), int *result, char *why, size_t size) {
+    const char *asked = secure_getenv("TRACESMITH_CUPTI");
+    char what[160];
+    int first = CUPTI_OK;
+    asked = asked && *asked ? asked : NULL;
+    candidates_find(&candidates, asked);
+    for (uint32_t i = 0; i < candidates.count; i++) {
+        const enum outcome outcome = try(&candidates.all[i], take, result, what, sizeof what);
+        if (outcome == TAKEN)
+            return true;
+        if (outcome == REFUSED) {
+            note_refused(&candidates.all[i], what);
+            first = first == CUPTI_OK ? *result : first;
+        }
+    }
+    explain(asked, first, why, size);
+    return false;
+}
+
+void library_describe(char *out, size_t size) {
+    char driver[64];
+    driver_in_words(driver, sizeof driver);
+    snprintf(out, size, "CUPTI %u, %s (%s, with %s)", cupti.version, cupti.path, cupti.where, driver);
+}
+
+const char *library_refused(void) {
+    return refused.text;
 }

@@ -48,9 +48,10 @@ struct cupti {
     uint32_t version;
     bool shared; // subscribed so that other tools can be subscribed too: the _v2 functions are to be used
     void *subscriber;
-    void *handle;    // of the library
-    char path[1024]; // of the library
-    bool simulated;  // it is a test double
+    void *handle;      // of the library
+    char path[1024];   // of the library
+    const char *where; // it was found, in words
+    bool simulated;    // it is a test double
     bool
         system_threads; // records name threads as the system does; without it by pthread_self(), which tells nothing here
 };
@@ -61,9 +62,14 @@ static inline bool cupti_has(uint32_t version) {
     return cupti.version >= version;
 }
 
-// Finds libcupti: the one that the program has, one beside its CUDA runtime, a toolkit's. False: `why` says what is
-// missing and what to do, in one line.
-bool library_load(char *why, size_t size);
+// Finds a libcupti that goes with the driver: the first of the candidates (candidates.h) that `take` subscribes to, or that it
+// cannot for a reason that every other would give too. `result` is what that said. False: there is none, and `why` says what
+// was tried and what to do, in one line.
+bool library_load(int (*take)(void), int *result, char *why, size_t size);
+
+// Which one it is, in words; those that were refused, with their errors, or "". Static storage.
+void library_describe(char *out, size_t size);
+const char *library_refused(void);
 
 // What an error of CUPTI is called. Static storage.
 const char *library_error(int result);

@@ -162,11 +162,13 @@ static bool may_share(void) {
            cupti.ActivityGetNextRecord_v2;
 }
 
-static int take_subscription(char *holder, size_t size) {
+static char holder[64]; // who has CUPTI, where it says so
+
+int subscribe_take(void) {
     struct cupti_subscriber_params params = {.size = sizeof params,
                                              .name = "TraceSmith",
                                              .old_name = holder,
-                                             .old_size = size,
+                                             .old_size = sizeof holder,
                                              .allow_multiple = 1};
     // A driver that is too old for sharing says so in its own way: at subscribing, by the error of another holder too, or with
     // the first thing that is asked for. A holder that there is holds the first interface as well.
@@ -345,10 +347,9 @@ static const char *advice(int result) {
     }
 }
 
-bool subscribe(char *why, size_t size) {
-    char holder[64] = "";
+bool subscribe(int taken, char *why, size_t size) {
     const char *step = "subscribing";
-    int result = take_subscription(holder, sizeof holder);
+    int result = taken;
     if (result == CUPTI_OK) {
         step = "switching on";
         if (!timebase_compare())

@@ -5,9 +5,11 @@
 
 #include "agent.h"
 
-// Subscribes and switches on what is to be recorded. False: nothing is recorded and nothing is left switched on; `why`
-// says what is in the way and what to do, in one line.
-bool subscribe(char *why, size_t size);
+// Subscribes with the libcupti that is there; what CUPTI says.
+int subscribe_take(void);
+// Switches on what is to be recorded; `taken` is what subscribing said. False: nothing is recorded and nothing is left switched
+// on; `why` says what is in the way and what to do, in one line.
+bool subscribe(int taken, char *why, size_t size);
 // Switches everything off again: the session is over, the program goes on.
 void subscribe_end(void);
 

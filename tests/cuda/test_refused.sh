@@ -45,10 +45,10 @@ refused missing 'TRACESMITH_CUPTI names no library: .*none.so: .*No such file.*;
 TRACESMITH_CUPTI=/etc/passwd
 refused text 'TRACESMITH_CUPTI names no library: /etc/passwd: .*; set it to the path of libcupti'
 TRACESMITH_CUPTI=$doubles/libcuda.so.1
-refused wrong 'is not whole, or too old; CUPTI of CUDA 11.0 or newer is needed'
+refused wrong 'libcuda.so.1: not whole, or too old; CUPTI of CUDA 11.0 or newer is needed'
 unset TRACESMITH_CUPTI
 export DOUBLE_CUPTI=version=12
-refused old 'too old; CUPTI of CUDA 11.0 or newer'
+refused old 'too old; (.*; )?CUPTI of CUDA 11.0 or newer'
 export DOUBLE_CUPTI=held
 refused held 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*another tool has CUPTI in this process.*keeps it'
 export DOUBLE_CUPTI=held,version=130300

@@ -3,6 +3,7 @@
 // their stream and do nothing, except that copies copy and sets set: device memory is host memory.
 //
 //     DOUBLE_DEVICES=N        devices (1)
+//     DOUBLE_DRIVER=N         the newest CUDA that it supports (13000)
 //     DOUBLE_KERNEL_NS=N      how long a kernel runs (2000)
 //     DOUBLE_CUDA_FAIL=N      cuInit returns this error
 #include "double.h"
@@ -206,7 +207,7 @@ int cuInit(unsigned flags) {
 
 int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version) {
-    *version = 13000;
+    *version = (int)setting("DOUBLE_DRIVER", 13000);
     return OK;
 }
 
