@@ -141,28 +141,64 @@ static tsmith_finding_kind kind_of(const char *text) {
     return TSMITH_FINDING_OTHER;
 }
 
-// The same finding at another work-item or address says the same but for its first line and its entity. The kernel and the
-// place remain.
-static const char *place_of(const char *text, size_t *length) {
-    const char *kernel = strstr(text, "Kernel:"), *at = strstr(text, "At line");
-    if (!kernel || !at) {
-        *length = strlen(text);
-        return text;
-    }
-    *length = strcspn(at, "\n");
-    return at;
+// A line of a message from where `words` stand in it, or nothing.
+static tsmith_string line_with(const char *text, const char *words) {
+    const char *at = strstr(text, words);
+    return at ? (tsmith_string){at, strcspn(at, "\n")} : (tsmith_string){"", 0};
 }
 
+static bool is_same_text(tsmith_string a, tsmith_string b) {
+    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+// What a finding is about: the kernel and the place, of a race both places. The same finding at another work-item or address
+// says the same but for its first line and its entities.
+struct about {
+    tsmith_string kernel, places[2];
+};
+
+static struct about about_what(const char *text) {
+    static const char PLACE[] = "At line";
+    struct about about = {.kernel = line_with(text, "Kernel:"), .places = {line_with(text, PLACE)}};
+    about.places[1] = about.places[0].length
+                          ? line_with(about.places[0].bytes + about.places[0].length, PLACE)
+                          : about.places[0];
+    return about;
+}
+
+// Whichever of the two of a race was first.
 static bool is_same(const tsmith_instructions_finding *finding, tsmith_finding_kind kind, const char *text) {
-    size_t left, right;
-    const char *old = place_of(finding->text, &left), *new = place_of(text, &right);
-    return finding->kind == kind && left == right && memcmp(old, new, left) == 0;
+    const struct about old = about_what(finding->text), new = about_what(text);
+    const size_t length = strlen(finding->text);
+    if (finding->kind != kind || !is_same_text(old.kernel, new.kernel))
+        return false;
+    if (!new.kernel.length || !new.places[0].length)
+        return strncmp(finding->text, text, length) == 0 &&
+               text[length + strspn(text + length, "\n\t ")] == '\0';
+    return (is_same_text(old.places[0], new.places[0]) && is_same_text(old.places[1], new.places[1])) ||
+           (is_same_text(old.places[0], new.places[1]) && is_same_text(old.places[1], new.places[0]));
+}
+
+// Whether a message is of another kernel than the one that was asked for.
+static bool is_of_another(const tsmith_instructions *instructions, const char *text) {
+    static const char KERNEL[] = "Kernel:";
+    tsmith_string kernel = line_with(text, KERNEL);
+    if (instructions->checks_all || !kernel.length)
+        return false;
+    const char *name = kernel.bytes + sizeof KERNEL - 1, *end = kernel.bytes + kernel.length;
+    name += strspn(name, " \t");
+    while (end > name && strchr(" \t\r", end[-1]))
+        end--;
+    return strlen(instructions->kernel) != (size_t)(end - name) ||
+           memcmp(instructions->kernel, name, (size_t)(end - name)) != 0;
 }
 
 static void take_message(void *context, const char *text) {
     tsmith_instructions *instructions = context;
     text += strspn(text, "\n");
     const tsmith_finding_kind kind = kind_of(text);
+    if (is_of_another(instructions, text))
+        return;
     for (size_t i = 0; i < instructions->finding_count; i++)
         if (is_same(&instructions->findings[i], kind, text)) {
             instructions->findings[i].times++;
@@ -314,6 +350,7 @@ tsmith_status tsmith_instructions_run(tsmith_recording *recording, const tsmith_
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what a kernel does");
     }
     instructions->steps_most = options.stream_most ? options.stream_most : STEPS_MOST;
+    instructions->checks_all = options.check || !options.kernel;
     memcpy(instructions->item, options.item, sizeof instructions->item);
     struct oclgrind_client client = {.interface = OCLGRIND_INTERFACE,
                                      .context = instructions,

@@ -36,6 +36,7 @@ struct tsmith_instructions {
     tsmith_instructions_finding *findings;
     size_t finding_count, finding_capacity;
     char *kernel;
+    bool checks_all; // findings in any kernel are wanted, not only in that one
     uint64_t item[3];
     bool failed; // memory
 };

@@ -32,7 +32,11 @@ static const char faulty[] =
     "__kernel void unwritten(__global int *out, __local int *shared)\n"
     "{ if (shared[get_local_id(0)] == 12345) out[get_global_id(0)] = 1; }\n"
     "__kernel void outside(__global int *out, __global const int *in)\n"
-    "{ if (in[get_global_size(0)] == 12345) out[1] = 1; }\n"; // one element behind the last
+    "{ if (in[get_global_size(0)] == 12345) out[1] = 1; }\n" // one element behind the last
+    // Read before another one writes and, by the last work-item, after.
+    "__kernel void neighbors(__global int *out)\n"
+    "{ int next = out[(get_global_id(0) + 1) % get_global_size(0)];\n"
+    "  out[get_global_id(0)] = next; }\n";
 
 static char *source_of(bool with_faults) {
     static char text[4096];
@@ -54,8 +58,10 @@ static void run_faulty(struct program_setup *setup, cl_command_queue queue) {
     MUST(clEnqueueWriteBuffer(queue, in, CL_TRUE, 0, sizeof zeros, zeros, 0, NULL, NULL));
     cl_kernel racy = program_kernel(setup->program, "racy"),
               unwritten = program_kernel(setup->program, "unwritten"),
-              outside = program_kernel(setup->program, "outside");
+              outside = program_kernel(setup->program, "outside"),
+              neighbors = program_kernel(setup->program, "neighbors");
     MUST(clSetKernelArg(racy, 0, sizeof out, &out));
+    MUST(clSetKernelArg(neighbors, 0, sizeof out, &out));
     MUST(clSetKernelArg(unwritten, 0, sizeof out, &out));
     MUST(clSetKernelArg(unwritten, 1, ITEMS * sizeof(cl_int), NULL));
     MUST(clSetKernelArg(outside, 0, sizeof out, &out));
@@ -63,8 +69,10 @@ static void run_faulty(struct program_setup *setup, cl_command_queue queue) {
     MUST(clEnqueueNDRangeKernel(queue, racy, 1, NULL, &items, NULL, 0, NULL, NULL));
     MUST(clEnqueueNDRangeKernel(queue, unwritten, 1, NULL, &items, &items, 0, NULL, NULL));
     MUST(clEnqueueNDRangeKernel(queue, outside, 1, NULL, &items, NULL, 0, NULL, NULL));
+    MUST(clEnqueueNDRangeKernel(queue, neighbors, 1, NULL, &items, NULL, 0, NULL, NULL));
     MUST(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof first, &first, 0, NULL, NULL));
     MUST(clReleaseKernel(racy));
+    MUST(clReleaseKernel(neighbors));
     MUST(clReleaseKernel(unwritten));
     MUST(clReleaseKernel(outside));
     MUST(clReleaseMemObject(in));

@@ -119,7 +119,18 @@ import json, re, sys
 found = {(f["kind"], re.search(r"Kernel: *(\w+)", f["text"]).group(1)) for f in json.load(open(sys.argv[1]))["findings"]}
 assert ("race", "racy") in found and ("uninitialized", "unwritten") in found and ("invalid-access", "outside") in found, found
 assert not any(kernel == "counted" for _, kernel in found) and ("race", "unwritten") not in found, found
+# A race is one, whichever of its two ends came first: between one pair of lines there is one finding.
+races = [f for f in json.load(open(sys.argv[1]))["findings"] if "neighbors" in f["text"]]
+assert len(races) == 1 and races[0]["kind"] == "race" and races[0]["times"] == 24, races
 PY
+# Whoever asks for one kernel is not told of the others; with --check all are.
+replay 1 "$work/faulty.sbt" --instructions outside --work-item 3
+python3 - "$work/replay.json" outside <<'PY' || fail "findings of other kernels were told"
+import json, re, sys
+kernels = {re.search(r"Kernel: *(\w+)", f["text"]).group(1) for f in json.load(open(sys.argv[1]))["findings"]}
+assert kernels == set(sys.argv[2:]), kernels
+PY
+replay 0 "$work/faulty.sbt" --instructions racy --work-item 3
 "$TRACESMITH" replay "$work/faulty.sbt" --check >"$work/text" 2>&1 && fail "faults were found and the exit code is 0"
 grep -q "found: race" "$work/text" || fail "the race is not told: $(cat "$work/text")"
 
