@@ -66,6 +66,11 @@ for source in "$here"/programs/*.cu; do
     esac
 done
 if wanted cupti_only && has cupti_only cupti.h; then plain libcupti_only.so -shared -fPIC; fi
+# NVIDIA's header for it is C++.
+if wanted pm_sampling && has pm_sampling cupti_pmsampling.h; then
+    "${CXX:-c++}" -std=c++20 -O2 -w -I "$cuda/include" -I "$cuda/extras/CUPTI/include" -I "$cuda/../cuda_cupti/include" -static-libgcc -static-libstdc++ \
+        -o "$to/pm_sampling" "$here/programs/pm_sampling.cc" -ldl >"$to/logs/pm_sampling.log" 2>&1
+fi
 for name in clock replay_probe; do
     if wanted $name && has $name cuda.h; then plain $name; fi
 done

@@ -8,7 +8,6 @@
 #                 Without it everything is built in a Debian 11 root (needs root, debootstrap and the right to mount)
 #   --cuda DIR    the CUDA toolkit to compile with; $CUDA_HOME or /usr/local/cuda when not given
 #   --no-nvperf   leave out libnvperf_host.so and libnvperf_target.so (41 MiB, 8 compressed): no samples then
-#   --built DIR   with --here: take TraceSmith from this build instead of building it
 #   --check DIR   only check a folder that was made: its size, the C library it needs, where it looks for libraries
 #
 # TRACESMITH_PACK_CACHE=FILE keeps the Debian 11 root there as a tar file for the next time.
@@ -17,7 +16,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 suite=bullseye glibc=2.31 most_mib=60
-to='' inside='' native='' built='' check='' without=''
+to='' inside='' native='' check='' without=''
 cuda=${CUDA_HOME:-/usr/local/cuda}
 
 die() {
@@ -31,9 +30,9 @@ while [ $# -gt 0 ]; do
     --here) native=1 ;;
     --inside) inside=1 ;;
     --no-nvperf) without=--no-nvperf ;;
-    --cuda | --built | --check)
+    --cuda | --check)
         [ -d "${2:-}" ] || die 2 "$1 needs a folder"
-        case $1 in --cuda) cuda=$2 ;; --built) built=$(cd "$2" && pwd) ;; --check) check=$(cd "$2" && pwd) ;; esac
+        if [ "$1" = --cuda ]; then cuda=$2; else check=$(cd "$2" && pwd); fi
         shift
         ;;
     -*) die 2 "unknown option '$1'" ;;
@@ -41,7 +40,6 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -z "$built" ] || [ -n "$native" ] || die 2 "--built needs --here"
 
 # ---- checking a folder
 
@@ -105,18 +103,17 @@ build_tracesmith() {
         "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags,-rpath,'\$ORIGIN'" \
         "-DCMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags,-rpath,'\$ORIGIN/..'"
     cmake --build "$build" -j "$(nproc)"
-    built=$build
 }
 
 collect_tracesmith() {
     rm -rf "${to:?}/bin" "${to:?}/lib"
     mkdir -p "$to/bin" "$to/lib"
-    cp -P "$built/bin/tracesmith" "$to/bin/"
-    cp -P "$built"/lib/libtracesmith.so* "$to/lib/"
-    cp -RP "$built/lib/tracesmith" "$to/lib/"
+    cp -P "$build/bin/tracesmith" "$to/bin/"
+    cp -P "$build"/lib/libtracesmith.so* "$to/lib/"
+    cp -RP "$build/lib/tracesmith" "$to/lib/"
     # libgcc_s is CUPTI's.
     {
-        ldd "$built/bin/tracesmith" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }'
+        ldd "$build/bin/tracesmith" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }'
         echo libgcc_s.so.1 "$("${CC:-cc}" -print-file-name=libgcc_s.so.1)"
     } | while read -r name path; do
         case $name in
@@ -143,7 +140,7 @@ collect_cupti() {
 }
 
 make_folder() {
-    [ -n "$built" ] || build_tracesmith
+    build_tracesmith
     collect_tracesmith
     rm -rf "$to/programs"
     if [ -x "$cuda/bin/nvcc" ]; then
@@ -216,3 +213,37 @@ mount --bind "$to" "$target/to"
 [ ! -d "$cuda" ] || mount --bind "$cuda" "$target/cuda"
 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CMAKE_GENERATOR=Ninja chroot "$target" /source/tests/gpu/pack.sh --inside --cuda /cuda \
     ${without:+"$without"} /to
+
+# Tried where there is nothing but this C library.
+bare=$target/bare
+mkdir -p "$bare/proc" "$bare/dev" "$bare/pack" "$bare/tmp" "$bare/lib64" "$bare/lib/x86_64-linux-gnu"
+for name in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1; do
+    cp -L "$target/lib/x86_64-linux-gnu/$name" "$bare/lib/x86_64-linux-gnu/"
+done
+cp -L "$target/usr/lib/x86_64-linux-gnu/ld-$glibc.so" "$bare/lib64/ld-linux-x86-64.so.2"
+: >"$bare/dev/null"
+mount -t proc proc "$bare/proc"
+mount --bind "$to" "$bare/pack"
+# tried CODE COMMAND...: it must end with CODE there.
+tried() {
+    wanted=$1 code=0
+    shift
+    env -i "$(command -v chroot)" "$bare" "$@" >"$target.log" 2>&1 || code=$?
+    [ "$code" -eq "$wanted" ] || {
+        cat "$target.log" >&2
+        die 1 "with nothing but a C library of $glibc, $1 ends with $code"
+    }
+}
+tried 0 /pack/bin/tracesmith version
+for program in "$to"/programs/*; do
+    program=${program##*/}
+    # Without a GPU each says so. Three need libraries that only frameworks bring.
+    case $program in
+    *.so | *.py | logs | cublas | runtime_compiled | collectives) continue ;;
+    replay_probe) set -- parameters ;;
+    *) set -- ;;
+    esac
+    tried 77 "/pack/programs/$program" "$@"
+done
+[ ! -x "$to/programs/vector_add" ] || tried 77 /pack/bin/tracesmith profile -o /tmp/tried.sbt -- /pack/programs/vector_add
+rm -f "$target.log"

@@ -55,6 +55,12 @@ run_launches() { # HOW COMMAND...
         untrue "launches, $how: ended otherwise or not at all: $(grep -v '^tracesmith: next: ' "$work/launches-$how.err" | tail -n 1)"
         return 0
     fi
+    # What was not recorded has cost nothing: that is no figure.
+    if [ "$1" = "$tracesmith" ]; then
+        before=$failures
+        fact "launches, $how: kernels" "$(ask "$work/costs.sbt" "SELECT count(*) FROM kernel")" "$(awk '$1 == "kernel" { print $3 }' "$work/launches-$how.txt")"
+        [ "$failures" -eq "$before" ] || { : >"$work/launches-$how.failed" && rm -f "$work/$how.ns" "$work/$how.wall" && return 0; }
+    fi
     least "$work/$how.ns" "$(figure "$work/launches-$how.txt" launch_ns)"
     least "$work/$how.wall" "$(awk -v v="$(figure "$work/launches-$how.txt" kernels_per_second)" 'BEGIN { if (v > 0) print 1e9 / v }')"
 }
@@ -64,7 +70,7 @@ rate() { awk '$1 > 0 { printf "%.0f", 1e9 / $1 }' "$work/$1.wall" 2>/dev/null ||
 costs() {
     [ -x "$programs/launches" ] || return 0
     only=$programs/libcupti_only.so
-    for round in 1 2 3 4 5; do
+    for round in $(rounds 5); do
         step "what a launch costs, round $round" || break
         run_launches bare env
         if [ -n "$cupti" ]; then
@@ -112,6 +118,14 @@ python() {
     limited "$python_most" env -u TRACESMITH_CUPTI LD_LIBRARY_PATH="$loader_path" "$@"
 }
 
+# recorded TRACE [COMMAND...]: whether the trace has any kernel; without COMMAND nothing was to be recorded, and it is true. What was
+# not recorded has cost nothing: that is no figure.
+recorded() {
+    [ $# -gt 1 ] || return 0
+    kernels=$(ask "$1" "SELECT count(*) FROM kernel")
+    [ "${kernels:-0}" -gt 0 ]
+}
+
 training() {
     asked="ours adds at most half of what Kineto adds"
     if ! command -v python3 >/dev/null; then
@@ -125,7 +139,7 @@ training() {
         return 0
     fi
     verdict "PyTorch" "$(sed -n 's/^version //p' "$work/train.txt")"
-    for round in 1 2 3; do
+    for round in $(rounds 3); do
         for how in plain kineto ours inside; do
             step "PyTorch, round $round, $how" || break 2
             with=$how
@@ -140,8 +154,8 @@ training() {
                 set -- "$tracesmith" profile -o "$work/train-$how.sbt" --
                 ;;
             esac
-            python 40 "$@" python3 "$programs_py/train.py" "$with" 100 >"$work/train-$how.txt" \
-                2>"$work/train-$how.err" && least "$work/train-$how.least" "$(figure "$work/train-$how.txt" step_ns)"
+            python 60 "$@" python3 "$programs_py/train.py" "$with" 100 >"$work/train-$how.txt" \
+                2>"$work/train-$how.err" && recorded "$work/train-$how.sbt" "$@" && least "$work/train-$how.least" "$(figure "$work/train-$how.txt" step_ns)"
         done
     done
     row "a PyTorch training step, us: bare; with Kineto; with ours; with Kineto inside ours (least of 3)" \
@@ -167,7 +181,7 @@ kineto() {
         verdict "launches in PyTorch" "not there: python3 or liblaunches.so"
         return 0
     fi
-    for round in 1 2 3; do
+    for round in $(rounds 3); do
         for how in plain kineto kineto-all ours stacks; do
             [ ! -e "$work/python-$how.failed" ] || continue
             step "launches in PyTorch, round $round, $how" || break 2
@@ -179,7 +193,7 @@ kineto() {
             esac
             [ $# -eq 0 ] || [ -n "$have" ] || continue
             if python 40 "$@" python3 "$programs_py/launches.py" "$with" "$programs/liblaunches.so" 20000 >"$work/python-$how.txt" 2>"$work/python-$how.err"; then
-                least "$work/python-$how.ns" "$(figure "$work/python-$how.txt" launch_ns)"
+                ! recorded "$work/python.sbt" "$@" || least "$work/python-$how.ns" "$(figure "$work/python-$how.txt" launch_ns)"
             else
                 : >"$work/python-$how.failed"
                 verdict "launches in PyTorch, $how" "$(cat "$work/python-$how.txt" "$work/python-$how.err" | tail -n 1)"
@@ -200,6 +214,7 @@ samples() {
     # What the hardware dropped of samples, and those of other programs, are figures.
     but="WHERE reason NOT IN ('vendor_dropped', 'untraced')" options=--pc-samples as=matrix-samples prove matrix
     as='' options='' but=
+    pm_sampling
     counters
     [ -s "$work/matrix-samples.sbt" ] || return 0
     grep 'PC samples' "$work/matrix-samples.err"
@@ -214,6 +229,23 @@ samples() {
         "SELECT count(DISTINCT name) || ', ' || count(DISTINCT category) FROM sample"), $lines; $(ask "$work/matrix-samples.sbt" \
         "SELECT coalesce(sum(lost), 0) FROM loss")" "some, with lines" "$(met 'a > 0 && b > 0' "$count" "$lines")"
     limited 30 "$tracesmith" analyze --only stalls "$work/matrix-samples.sbt" >"$work/stalls.txt" 2>&1
+}
+
+# Metrics over time, by CUPTI alone.
+pm_sampling() {
+    if [ ! -x "$programs/pm_sampling" ]; then
+        verdict "PM sampling" "$(absent pm_sampling)"
+        return 0
+    fi
+    step "PM sampling" || return 0
+    code=0
+    limited 30 "$programs/pm_sampling" >"$work/pm-sampling.txt" 2>"$work/pm-sampling.err" || code=$?
+    if [ "$code" -ne 0 ]; then
+        verdict "PM sampling" "$(grep '^skipped: ' "$work/pm-sampling.txt" || say "ended with $code: $(cat "$work/pm-sampling.err" "$work/pm-sampling.txt" | tail -n 1)")"
+    fi
+    samples=$(awk '$1 == "pm" && $2 == "samples" { print $3 }' "$work/pm-sampling.txt")
+    row "PM sampling by CUPTI alone, every 100 us: samples, ns from one to the next, first and last time, highest of each metric" \
+        "$(sed -n 's/^pm samples //p' "$work/pm-sampling.txt"); $(sed -n 's/^pm chip //p' "$work/pm-sampling.txt")" "some" "$(met 'a > 0' "$samples")"
 }
 
 # The devices, and their counters while a program runs.
@@ -232,8 +264,8 @@ counters() {
     row "counters: samples of power, watts at least and at most" "$(ask "$work/counters.sbt" \
         "SELECT count(*) || ', ' || min(value) || ' to ' || max(value) FROM counter WHERE name = 'power'")" ""
     # CUDA and NVML number GPUs differently; each has to be one device all the same. MIG instances are devices besides.
-    gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
-    [ "$gpus" -gt 0 ] && ! nvidia-smi -L | grep -q MIG || gpus=
+    gpus=$(timeout 20 nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
+    [ "$gpus" -gt 0 ] && ! timeout 20 nvidia-smi -L | grep -q MIG || gpus=
     devices=$(ask "$work/counters.sbt" "SELECT count(*) FROM devices")
     row "devices in a trace with CUDA and counters" "$devices" "${gpus:-one per GPU}" "$(met 'a == b' "$devices" "$gpus")"
 }
@@ -264,7 +296,7 @@ ends() {
 # Nsight Systems, where it is.
 others() {
     if command -v nsys >/dev/null && [ -x "$programs/launches" ]; then
-        for round in 1 2 3; do
+        for round in $(rounds 3); do
             step "nsys, round $round" || break
             run_launches nsys nsys profile -t cuda -s none --cpuctxsw=none -f true -o "$work/nsys"
         done

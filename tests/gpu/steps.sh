@@ -13,10 +13,16 @@ left() {
     if [ "$stage_end" -lt "$end" ]; then say $((stage_end - $(now))); else say $((end - $(now))); fi
 }
 
+# rounds COUNT: the numbers of so many rounds.
+rounds() { seq 1 "${TRACESMITH_GPU_ROUNDS:-$1}"; }
+
 # limited SECONDS COMMAND...: with what is left of the time at most. A command whose time is over leaves the stacks of all its
-# threads in the results.
+# threads in the results. SECONDS count TRACESMITH_GPU_PATIENCE times, but not those of limit_of.
 limited() {
-    most=$1
+    case $1 in
+    =*) most=${1#=} ;;
+    *) most=$(($1 * patience)) ;;
+    esac
     shift
     [ "$most" -le "$(left)" ] || most=$(left)
     [ "$most" -gt 0 ] || return 124
@@ -128,7 +134,7 @@ absent() {
 # limit_of NAME SECONDS: its own limit, which TRACESMITH_GPU_LIMITS='NAME=SECONDS...' may name.
 limit_of() {
     for limit_word in ${TRACESMITH_GPU_LIMITS-}; do
-        [ "${limit_word%%=*}" != "$1" ] || { say "${limit_word#*=}" && return 0; }
+        [ "${limit_word%%=*}" != "$1" ] || { say "=${limit_word#*=}" && return 0; }
     done
     say "$2"
 }

@@ -9,6 +9,8 @@ loop=$TRACESMITH_BUILD_DIR/tests/programs/cl_launch_loop
 run=$TRACESMITH_SOURCE_DIR/tests/gpu/run.sh
 [ -x "$loop" ] || { echo "skipped: no OpenCL program is built"; exit 77; }
 "$loop" -n 1 >/dev/null 2>&1 || { echo "skipped: no OpenCL device"; exit 77; }
+# No limit but that of the program that hangs decides anything here, and each cost is measured once.
+export TRACESMITH_GPU_PATIENCE=20 TRACESMITH_GPU_ROUNDS=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() {
@@ -104,6 +106,40 @@ printf '#!/bin/sh\necho "#0 in the debugger: $*"\n' >"$work/bin/cuda-gdb"
 chmod +x "$work/bin/cuda-gdb"
 PATH=$work/bin:$PATH
 
+# A folder of programs, as pack.sh makes it.
+mkdir "$work/pack"
+LOOP=$loop CC=$work/cc "$TRACESMITH_SOURCE_DIR/tests/gpu/build_programs.sh" "$work/pack/programs" "$work/cuda"
+
+# PyTorch, as far as the script sees it: with what it prints.
+cat >"$work/bin/python3" <<'PYTHON'
+#!/bin/sh
+case $1:$2 in
+*:plain) [ -n "${NOTHING-}" ] || "$LOOP" -n 9 >/dev/null ;;
+esac
+case $1:$2 in
+*/train.py:plain) echo "version PyTorch 2.11.0+cu130, CUDA 13.0" && echo "figure step_ns 1000000" ;;
+*/train.py:kineto) printf 'figure kineto_kernels 300\nfigure step_ns 1500000\n' ;;
+*/launches.py:plain) echo "figure launch_ns 2000" ;;
+*/launches.py:*) echo "figure launch_ns 5000" ;;
+*) exit 1 ;;
+esac
+PYTHON
+chmod +x "$work/bin/python3"
+touch "$work/pack/programs/liblaunches.so"
+run --programs "$work/pack" torch kineto
+[ "$code" -eq 0 ] || fail "with PyTorch the exit code is $code"
+grep -q '^| PyTorch | PyTorch 2.11.0+cu130, CUDA 13.0 |' "$results" || fail "which PyTorch is not said"
+grep -q '^| a PyTorch training step, us: .* | 1000; 1500; 1000; -;  | .* | yes |' "$results" || fail "training steps are not compared"
+grep -q "^| Kineto's own kernels: without us; with us | 300; 300 | the same number | yes |" "$results" || fail "Kineto's kernels are not compared"
+grep -q '^| a launch in PyTorch.s process, ns: .* | 2000; 5000; 5000; 2000; 2000;  | .* | yes |' "$results" ||
+    fail "launches in PyTorch are not compared"
+# Where nothing was recorded, what that cost is not measured.
+NOTHING=yes run --programs "$work/pack" torch kineto
+grep -q '^| a PyTorch training step, us: .* | 1000; 1500; -; -;  | .* | not measured |' "$results" || fail "nothing recorded counts as cheap"
+grep -q '^| a launch in PyTorch.s process, ns: .* | 2000; 5000; 5000; -; -;  | .* | not measured |' "$results" ||
+    fail "nothing recorded counts as cheap"
+rm "$work/bin/python3"
+
 # What fails is said, and the rest goes on: a program that does not compile, one that counts something else, one that hangs (its
 # limit is what decides), one that crashes, one whose library is not there, a CUPTI that has no records with this driver.
 BROKEN=nvtx COUNT=51 HANG=yes CRASH=yes NO_CUBLAS=yes CUPTI_RECORDS=0 TRACESMITH_GPU_LIMITS='graph=1' run probes facts
@@ -123,8 +159,6 @@ grep -q '^| CUPTI in .* | does not work with this driver: ' "$results" || fail "
 for stage in costs torch million; do ! grep -q "^| $stage |" "$results" || fail "stage $stage was not asked for"; done
 
 # Without any time left it ends, and says what was not done.
-mkdir "$work/pack"
-LOOP=$loop CC=$work/cc "$TRACESMITH_SOURCE_DIR/tests/gpu/build_programs.sh" "$work/pack/programs" "$work/cuda"
 TRACESMITH_GPU_SECONDS=0 run --programs "$work/pack"
 [ "$code" -eq 3 ] || fail "without time the code is $code"
 whole "without time"

@@ -17,6 +17,8 @@ for place in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda /usr/local/cuda-13*; do
 done
 [ -n "$real" ] || skip "nvcc of CUDA 13 is not installed"
 doubles=$TRACESMITH_BUILD_DIR/tests/cuda/double
+# No limit but that of the program that hangs decides anything here, and each cost is measured once.
+export TRACESMITH_GPU_PATIENCE=20 TRACESMITH_GPU_ROUNDS=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() {
@@ -39,7 +41,7 @@ for library in libcudart.so.13 libcupti.so.13 libcuda.so.1; do ln -s "$doubles/$
 # A folder as pack.sh makes it, but for the runtime, which is a double. Not graph and others: they need more than the doubles
 # have. NVRTC asks the driver for more, too.
 programs="vector_add matrix streams children nvtx events"
-CUDART=shared ONLY="gpu_info launches killed cupti_only clock replay_probe $programs" "$here/build_programs.sh" "$work/pack/programs" "$work/cuda"
+CUDART=shared ONLY="gpu_info launches killed cupti_only clock replay_probe pm_sampling $programs" "$here/build_programs.sh" "$work/pack/programs" "$work/cuda"
 cp "$here"/programs/*.py "$work/pack/programs/"
 [ -x "$work/pack/programs/gpu_info" ] || skip "nvcc does not work here: $(head -n 2 "$work/pack/programs/logs/gpu_info.log")"
 # What the pack brings is not a CUPTI at all: the machine's is taken then.
@@ -85,6 +87,13 @@ grep -q '^| module-images of vector_add | no | 1 modules, 0 of them ELF' "$resul
 awk -F'|' '/^\| [0-9]* launches, then / { split($3, counts, "; "); rows++; if (counts[1] > $2 + 0 || counts[1] + counts[2] < $2 + 0) exit 1 }
     END { exit rows != 9 }' "$results" ||
     fail "killed programs"
+grep -q '^| PM sampling | skipped: this libcupti has no PM sampling |' "$results" || fail "it is not said that there is no PM sampling"
+# NVIDIA's own library makes the configuration of Hopper's metrics without a GPU.
+if [ -e "$real/lib64/libnvperf_host.so" ]; then
+    CUPTI_LIBRARY=$real/lib64/libcupti.so.13 LD_LIBRARY_PATH=$real/lib64 "$work/pack/programs/pm_sampling" GH100 >"$work/out" 2>&1 ||
+        fail "the metrics of PM sampling are wrong"
+    grep -q '^pm passes 1 of [1-9]' "$work/out" || fail "the metrics of PM sampling need more than one pass"
+fi
 # What is not met stands above the tables.
 missed=$(grep -c '| no |$' "$results" || true)
 [ "$(grep -c '^\*\*Not met: ' "$results" || true)" -eq "$missed" ] || fail "what is not met is not said"
