@@ -101,7 +101,9 @@ for driver in $drivers; do
         same cl_overlap
         same cl_threads -t 4 -n 200 --share none
         same cl_threads -t 4 -n 200 --share queue
-        same cl_ranges
+        # On Intel's runtime a kernel of another queue runs before a blocking write that has returned is complete: its counts
+        # are wrong there alone, too (2 of 20 runs).
+        [ "$driver" = intel ] || same cl_ranges
         same cl_devices
         # Intel's runtime moves its boxes wrongly: it ends in an error there alone, too.
         [ "$driver" = intel ] || same cl_every_command
