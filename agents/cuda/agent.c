@@ -13,6 +13,7 @@
 #include "capture/injection.h"
 #include "capture/stacks.h"
 #include "control.h"
+#include "graph_nodes.h"
 #include "launches.h"
 #include "library.h"
 #include "pc_sampling.h"
@@ -131,6 +132,7 @@ static void inject(void) {
             cupti.Unsubscribe(cupti.subscriber);
         return;
     }
+    graph_nodes_init();
     shapes_register(agent.channel);
     thinning_start();
     windows_init(channel_armed(agent.channel));

@@ -342,6 +342,7 @@ enum {
     CUPTI_RESOURCE_MODULE_LOADED = 6,
     CUPTI_RESOURCE_MODULE_UNLOAD = 7,
     CUPTI_RESOURCE_GRAPH_NODE_CREATED = 13,
+    CUPTI_RESOURCE_GRAPH_NODE_CLONED = 20,
 };
 enum { CUPTI_STATE_FATAL_ERROR = 1 };
 
@@ -380,6 +381,14 @@ struct cupti_module_data {
     uint32_t id;
     size_t bytes;
     const char *cubin;
+};
+
+struct cupti_graph_data {
+    void *graph, *original_graph;
+    void *node, *original_node; // of a copy
+    int node_type;
+    void *dependency;
+    void *executable;
 };
 
 struct cupti_state_data {

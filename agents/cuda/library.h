@@ -30,6 +30,7 @@
 #define CUPTI_LATER_FUNCTIONS(X)                                                                             \
     X(ActivityConfigureUnifiedMemoryCounter, int(struct cupti_unified_memory_config *, uint32_t))            \
     X(SetThreadIdType, int(int))                                                                             \
+    X(GetGraphNodeId, int(void *, uint64_t *))                                                               \
     X(ActivityEnableCudaEventDeviceTimestamps, int(uint8_t))                                                 \
     X(ActivityEnableLatencyTimestamps, int(uint8_t))                                                         \
     X(Subscribe_v2, int(void **, cupti_callback *, void *, struct cupti_subscriber_params *))                \

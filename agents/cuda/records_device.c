@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the device did: kernels, copies, sets, graphs. Rules: agent.h.
+#include "graph_nodes.h"
 #include "library.h"
 #include "reader.h"
 #include "shapes.h"
@@ -124,6 +125,7 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) && from_host(record) &&
         !thinning_hid_launches())
         reader->unlaunched++;
+    graph_nodes_look_up(graph.node, &launch);
     // A node of a graph may be launched long after the call, but not before it either.
     if (plausible(reader, &launch, record->start, record->end, &span))
         write_kernel(reader, record, queue, &launch, name, &graph, &span);
@@ -214,6 +216,7 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
     // Only of graphs is the call of a copy a launch.
     launches_find(transfer->correlation, transfer->graph.graph ? LAUNCH_RECORD : LAUNCH_LOOK, &launch,
                   &reader->ended);
+    graph_nodes_look_up(transfer->graph.node, &launch);
     if (!plausible(reader, &launch, transfer->start, transfer->end, &span)) {
         reader->untimed++;
         return;
@@ -296,6 +299,7 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
     struct span span;
     const uint32_t graph = cupti_has(CUPTI_11_1) ? record->graph : 0;
     launches_find(record->correlation, graph ? LAUNCH_RECORD : LAUNCH_LOOK, &launch, &reader->ended);
+    graph_nodes_look_up(record->graph_node, &launch);
     if (!plausible(reader, &launch, record->start, record->end, &span)) {
         reader->untimed++;
         return;

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "buffers.h"
+#include "capture/stacks.h"
+#include "graph_nodes.h"
 #include "launches.h"
 #include "library.h"
 #include "pc_sampling.h"
@@ -102,6 +104,10 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         break;
     case CUPTI_RESOURCE_GRAPH_NODE_CREATED:
         launches_captured();
+        graph_nodes_made(data->descriptor);
+        break;
+    case CUPTI_RESOURCE_GRAPH_NODE_CLONED:
+        graph_nodes_cloned(data->descriptor);
         break;
     case CUPTI_RESOURCE_MODULE_LOADED:
         object(TSMITH_OPERATION_CREATE_PROGRAM, module ? module->id : 0, context, module ? module->bytes : 0);
@@ -209,6 +215,10 @@ static int enable_callbacks(void) {
             cupti.EnableCallback(1, cupti.subscriber, wanted[i].domain, id);
             sharing_own_call(wanted[i].domain, id);
         }
+    if (stacks_on) {
+        cupti.EnableCallback(1, cupti.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPH_NODE_CLONED);
+        sharing_own_call(CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPH_NODE_CLONED);
+    }
     launches_subscribe(&result);
     return result;
 }

@@ -10,6 +10,8 @@ options=--stacks
 record with -- "$programs/cu_work" launches=2000 threads=3
 "$TRACESMITH" view --stacks -t kernel "$work/with.sbt" >"$work/with.text" || fail "view --stacks"
 "$TRACESMITH" view --stacks -t alloc "$work/with.sbt" >"$work/alloc.text" || fail "view --stacks"
+record graphs -- "$programs/cu_work" launches=10 graphs=20
+"$TRACESMITH" view --stacks "$work/graphs.sbt" >"$work/graphs.text" || fail "view --stacks"
 options=
 record without -- "$programs/cu_work" launches=50
 python3 - "$work" <<'PY'
@@ -50,4 +52,22 @@ with open(sys.argv[1] + "/alloc.text", encoding="utf-8") as file:
 
 run = Run(sys.argv[1], "without")
 run.expect(not any(event.get("stack") for event in run.events), "stacks that nobody asked for")
+
+# A kernel of a graph has the path at which its node was made, of which the launched one is a copy; the call has its own.
+run = Run(sys.argv[1], "graphs")
+nodes = [kernel for kernel in run.of("kernel") if kernel.get("args", {}).get("graphNodeId")]
+run.expect(len(nodes) == 100, f"{len(nodes)} kernels of graphs")
+launches = {call["correlation"]: call["stack"] for call in run.calls("cuGraphLaunch")}
+run.expect(len(launches) == 20 and all(k.get("stack") for k in nodes), "a launch or kernel without a stack")
+run.expect(all(launches[k["correlation"]] != k["stack"] for k in nodes), "a kernel has the stack of the graph's launch")
+with open(sys.argv[1] + "/graphs.text", encoding="utf-8") as file:
+    whose, paths = None, {}
+    for line in file:
+        frame = re.match(r"\s+#(\d+)\s+(\S+)", line)
+        if not frame:
+            whose = next((word for word in ("graph_node_kernel", "cuGraphLaunch") if word in line), None)
+        elif whose:
+            paths.setdefault(whose, set()).add(frame.group(2))
+run.expect("double_graph" in paths["graph_node_kernel"] and "cuGraphLaunch" not in paths["graph_node_kernel"], f"{paths}")
+run.expect("main" in paths["graph_node_kernel"] and "cuGraphLaunch" in paths["cuGraphLaunch"], f"{paths}")
 PY

@@ -459,12 +459,28 @@ uint64_t double_stream_time(void *stream) {
     return busy > time ? busy : time;
 }
 
-// A graph of so many kernels: what instantiation would give.
+// A node is its id: (graph << 32 | number) of what is launched, with ORIGINAL of what it was copied from.
+#define ORIGINAL (UINT64_C(1) << 31)
+
+static void tell_node(const struct hooks *told, uint32_t id, uint64_t node, uint64_t original) {
+    const struct cupti_graph_data data = {.node = (void *)(uintptr_t)node,
+                                          .original_node = (void *)(uintptr_t)original};
+    if (told)
+        told->resource(id, current, NULL, &data);
+}
+
+// A graph of so many kernels: its nodes are added, and then it is instantiated.
 int double_graph(struct graph **out, uint32_t kernels);
 int double_graph(struct graph **out, uint32_t kernels) {
     struct graph *graph = calloc(1, sizeof *graph);
     graph->id = atomic_fetch_add(&graphs, 1) + 1;
     graph->kernels = kernels;
+    const struct hooks *told = atomic_load(&hooks);
+    const uint64_t first = (uint64_t)graph->id << 32 | 1;
+    for (uint32_t i = 0; i < kernels; i++)
+        tell_node(told, CUPTI_RESOURCE_GRAPH_NODE_CREATED, ORIGINAL | (first + i), 0);
+    for (uint32_t i = 0; i < kernels; i++)
+        tell_node(told, CUPTI_RESOURCE_GRAPH_NODE_CLONED, first + i, ORIGINAL | (first + i));
     *out = graph;
     return OK;
 }

@@ -518,9 +518,14 @@ static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint
         double_write(&record, sizeof record, record.kind);
 }
 
-static void on_resource(uint32_t id, void *context, void *stream, const struct cupti_module_data *module) {
-    struct cupti_module_data loaded = module ? *module : (struct cupti_module_data){0};
-    struct cupti_resource_data data = {.context = context, .stream = stream, .descriptor = &loaded};
+static void on_resource(uint32_t id, void *context, void *stream, const void *about) {
+    struct cupti_module_data loaded = {0};
+    struct cupti_graph_data node = {0};
+    const bool of_graph = id == CUPTI_RESOURCE_GRAPH_NODE_CREATED || id == CUPTI_RESOURCE_GRAPH_NODE_CLONED;
+    void *descriptor = of_graph ? (void *)&node : &loaded;
+    struct cupti_resource_data data = {.context = context, .stream = stream, .descriptor = descriptor};
+    if (about)
+        memcpy(descriptor, about, of_graph ? sizeof node : sizeof loaded);
     const struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
                                          .context = double_context_id(context),
                                          .null_stream = (uint16_t)double_stream_id(context, NULL)};

@@ -76,3 +76,10 @@ API(ActivityGetNumDroppedRecords_v2, void *handle, void *context, uint32_t strea
     *count = double_dropped();
     return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }
+
+// A node of the double's driver is its own id.
+int cuptiGetGraphNodeId(const void *node, uint64_t *id);
+int cuptiGetGraphNodeId(const void *node, uint64_t *id) {
+    *id = (uint64_t)(uintptr_t)node;
+    return node ? CUPTI_OK : 1;
+}

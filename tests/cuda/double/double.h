@@ -45,8 +45,8 @@ struct hooks {
     uint64_t (*callbacks)(uint64_t launches);
     // One record of each kind that is seldom, under a correlation id.
     void (*rare)(uint32_t correlation);
-    // `module`: which it is about, or NULL.
-    void (*resource)(uint32_t id, void *context, void *stream, const struct cupti_module_data *module);
+    // `about`: the struct cupti_module_data or cupti_graph_data that it is about, or NULL.
+    void (*resource)(uint32_t id, void *context, void *stream, const void *about);
 };
 // clock.c: the time by the driver's clock, and what that is on CUPTI's.
 uint64_t double_time(void);
