@@ -252,7 +252,8 @@ static bool entry_finish(struct entry *entry, uint32_t list) {
     struct times times;
     cl_int status = CL_COMPLETE;
     bool timed = times_get(entry->event, &entry->queue->queue, &times);
-    if (!timed) {
+    // Oclgrind gives times of a command that runs, with an end of 0.
+    if (!timed || times.end < times.start) {
         agent_thread.asks = true;
         if (agent.next.clGetEventInfo(entry->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
                                       NULL) != CL_SUCCESS)

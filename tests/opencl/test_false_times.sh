@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A driver whose times cannot be is not believed: each such command is there without a time and in the ledger as no_timing,
-# and every answer says of how many commands times are known. A clock of the driver's own is believed, and one that is set.
+# and every answer says of how many commands times are known. A clock of the driver's own is believed, and one that is set; and
+# a command that runs when it is asked for its times is asked again.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -9,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 layer=$work/libfalse.so
 "${CC:-cc}" -shared -fPIC -o "$layer" "$here/false_times_layer.c" 2>"$work/cc" || skip "no compiler: $(head -n 1 "$work/cc")"
 
-for shape in none zero order beyond before same domain step; do
+for shape in none zero order beyond before same domain step early; do
     record "$shape" env FALSE_TIMES="$shape" OPENCL_LAYERS="$layer:$agents/libtracesmith-opencl.so" \
         "$programs/cl_finish" -n 3 finish events
     [ "$status" -eq 0 ] || fail "$shape: $(cat "$work/$shape.err")"
@@ -60,7 +61,7 @@ def answers(shape, known, all_commands):
     expect(stats["work"] == {"commands": all_commands, "timed": known}, f"{shape}: {stats['work']}")
 
 
-for shape in ("none", "domain"):
+for shape in ("none", "domain", "early"):
     commands, have = timed(shape)
     expect(len(have) == len(commands), f"{shape}: {len(have)} of {len(commands)} have times")
 for shape in ("zero", "order", "beyond"):
