@@ -96,6 +96,7 @@ enum space {
 // kind_str of frames: what Perfetto has no number for.
 #define FRAME_GUESSED_TEXT "guessed"
 #define FRAME_TRUNCATED_TEXT "truncated"
+#define FRAME_TRUNCATED_GUESSED_TEXT "truncated, guessed"
 
 struct interned {
     uint64_t key;  // 0: a free slot

@@ -79,9 +79,11 @@ static uint32_t intern_module(struct perfetto *perfetto, struct sequence *sequen
 }
 
 static void add_kind(struct proto_out *out, uint32_t flags) {
-    const char *own = flags & TSMITH_FRAME_TRUNCATED ? FRAME_TRUNCATED_TEXT
-                      : flags & TSMITH_FRAME_GUESSED ? FRAME_GUESSED_TEXT
-                                                     : NULL;
+    const bool guessed = flags & TSMITH_FRAME_GUESSED;
+    const char *own = flags & TSMITH_FRAME_TRUNCATED
+                          ? guessed ? FRAME_TRUNCATED_GUESSED_TEXT : FRAME_TRUNCATED_TEXT
+                      : guessed ? FRAME_GUESSED_TEXT
+                                : NULL;
     if (own)
         proto_add_bytes(out, 8, own, strlen(own));
     else if (flags & (TSMITH_FRAME_PYTHON | TSMITH_FRAME_KERNEL))

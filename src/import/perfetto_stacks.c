@@ -192,7 +192,9 @@ static uint32_t own_flags(const struct proto_field *field) {
     static const struct {
         const char *word;
         uint32_t flag;
-    } words[] = {{"guessed", TSMITH_FRAME_GUESSED}, {"truncated", TSMITH_FRAME_TRUNCATED}};
+    } words[] = {{"guessed", TSMITH_FRAME_GUESSED},
+                 {"truncated", TSMITH_FRAME_TRUNCATED},
+                 {"truncated, guessed", TSMITH_FRAME_TRUNCATED | TSMITH_FRAME_GUESSED}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (field->wire == PROTO_BYTES && field->length == strlen(words[i].word) &&
             memcmp(field->bytes, words[i].word, field->length) == 0)

@@ -23,8 +23,8 @@ class Made:
             self.add_frame()
         self.stacks = [None]
         self.cut = [self.add_frame() for _ in range(2)]  # outermost frames of stacks whose callers are not known
-        for frame in self.cut:
-            self.flags[frame] |= TRUNCATED
+        for frame, guessed in zip(self.cut, (0, GUESSED)):
+            self.flags[frame] = TRUNCATED | (0 if self.flags[frame] & PYTHON else guessed) | self.flags[frame] & PYTHON
         for i in range(1, stacks + 1):
             parent = rng.randrange(i) if rng.random() < 0.9 else 0
             cut = not parent and rng.random() < 0.3
