@@ -27,6 +27,8 @@ struct analyze {
     size_t name_count;            // 0: all
     const char **files;
     size_t file_count;
+    const char *skip[REPEATED_MAX];
+    size_t skip_count;
     struct window window;
     enum form form;
     size_t rows; // of a table in text
@@ -156,6 +158,19 @@ static bool read_ranks(const struct invocation *invocation, struct analyze *anal
     return false;
 }
 
+static bool read_skip(const struct invocation *invocation, struct analyze *analyze) {
+    const char *name;
+    bool is_asked = analyze->name_count == 0;
+    for (size_t i = 0; i < analyze->name_count; i++)
+        is_asked |= strcmp(analyze->names[i], "callsites") == 0;
+    for (size_t cursor = 0; (name = invocation_next(invocation, "skip", &cursor));)
+        analyze->skip[analyze->skip_count++] = name;
+    if (!analyze->skip_count || (is_asked && !analyze->ranks && !analyze->quick))
+        return true;
+    complain("--skip is for callsites, which is not asked for");
+    return false;
+}
+
 static bool read_options(const struct invocation *invocation, struct analyze *analyze) {
     const char *only = invocation_value(invocation, "only");
     if (!window_read(invocation, &analyze->window) || !read_operands(invocation, analyze))
@@ -169,7 +184,7 @@ static bool read_options(const struct invocation *invocation, struct analyze *an
     read_groups(invocation, analyze);
     if (!read_quick(invocation, analyze) || !read_form(invocation, analyze))
         return false;
-    if (!read_ranks(invocation, analyze))
+    if (!read_ranks(invocation, analyze) || !read_skip(invocation, analyze))
         return false;
     analyze->to = invocation_value(invocation, "output");
     for (size_t i = 0; analyze->to && i < analyze->file_count; i++)
@@ -345,7 +360,9 @@ static void find_names(const struct analyze *analyze, const struct trace *trace)
 static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
     tsmith_analysis_options options = {.size = sizeof options,
                                        .names = analyze->name_count ? analyze->names : NULL,
-                                       .name_count = analyze->name_count};
+                                       .name_count = analyze->name_count,
+                                       .skip = analyze->skip,
+                                       .skip_count = analyze->skip_count};
     tsmith_analysis *analysis = NULL;
     tsmith_error error;
     if (!place_window(analyze, trace, &options))

@@ -24,6 +24,12 @@ static const struct option analyze_options[] = {
     TO_OPTION,
     {.name = "quick",
      .doc = "Only kernels, from the totals an .sbt file keeps: at once whatever its size, without medians"},
+    {.name = "skip",
+     .argument = "FUNCTION",
+     .repeated = true,
+     .doc =
+         "In callsites: take this function for no place that launches, but the one that called it, as for a "
+         "wrapper that every launch goes through; may be given several times"},
     {.name = "rows",
      .letter = 'n',
      .argument = "COUNT",

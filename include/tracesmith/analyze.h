@@ -84,6 +84,10 @@ typedef struct tsmith_analysis_options {
     size_t name_count;
     int has_window;
     int64_t from, to; // ns on the trace clock
+    // Functions that `callsites` does not take for the place that launches, but who called them; the strings must outlive the
+    // analysis.
+    const char *const *skip;
+    size_t skip_count;
 } tsmith_analysis_options;
 
 // `options` may be NULL. ERROR_NOT_FOUND for a name there is not, with those there are in the message.

@@ -30,6 +30,8 @@ struct tsmith_analysis {
     tsmith_graph *graph;
     tsmith_states *states;
     struct advice advice;
+    const char *const *skip;
+    size_t skip_count;
     bool finished;
 };
 
@@ -89,6 +91,8 @@ tsmith_status tsmith_analysis_create(const tsmith_analysis_options *options, tsm
     if (!analysis)
         return status_set(error, status, "There is no memory for an analysis.");
     status = choose(analysis, options, error);
+    analysis->skip = options ? options->skip : NULL;
+    analysis->skip_count = options ? options->skip_count : 0;
     if (options && options->has_window) {
         window.has_window = 1;
         window.from = options->from;
@@ -277,6 +281,8 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
     struct analysis_context context = {
         .dictionary = dictionary,
         .window = tsmith_timeline_window(analysis->timeline),
+        .skip = analysis->skip,
+        .skip_count = analysis->skip_count,
         .timeline = analysis->timeline,
         .ranges = &analysis->ranges,
         .gap_ranges = &analysis->gap_ranges,

@@ -18,6 +18,8 @@ enum analysis_needs { NEEDS_NOTHING, NEEDS_TIMELINE, NEEDS_GRAPH, NEEDS_STATES, 
 struct analysis_context {
     const tsmith_dictionary *dictionary;
     tsmith_interval window;
+    const char *const *skip; // functions that are no places
+    size_t skip_count;
     const tsmith_timeline *timeline; // what was asked for
     const struct ranges *ranges;
     const struct gap_ranges *gap_ranges;

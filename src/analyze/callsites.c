@@ -83,7 +83,10 @@ struct callsites {
     bool by_ranges;
     int64_t unnamed; // of paths without a place that has a name
     int64_t guessed, truncated;
-    uint64_t folded; // commands
+    uint64_t folded;         // commands
+    const char *const *skip; // functions that are no places
+    size_t skip_count;
+    bool *skipped; // those that there are
 };
 
 static void add(struct amount *to, struct amount more) {
@@ -271,6 +274,27 @@ static bool is_beginning(const tsmith_dictionary *dictionary, const tsmith_stack
     return false;
 }
 
+// A name that was given stands for the function with any arguments.
+static bool is_skipped(struct callsites *sites, tsmith_string name) {
+    bool is = false;
+    for (size_t i = 0; i < sites->skip_count; i++) {
+        const size_t length = strlen(sites->skip[i]);
+        const bool same = length && length <= name.length &&
+                          memcmp(name.bytes, sites->skip[i], length) == 0 &&
+                          (length == name.length || name.bytes[length] == '(');
+        sites->skipped[i] |= same;
+        is |= same;
+    }
+    return is;
+}
+
+// Whether a function cannot be the place that launches.
+static bool is_no_place(struct callsites *sites, const tsmith_dictionary *dictionary,
+                        const tsmith_stack_line *line) {
+    return is_skipped(sites, tsmith_dictionary_string(dictionary, line->function)) ||
+           is_beginning(dictionary, line);
+}
+
 // Descends from the path of the stack's parent by what its frame is, the outermost function of it first. What is within
 // the place that launches is a library's.
 static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictionary, uint32_t id) {
@@ -293,8 +317,8 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
         way.node = function == UINT32_MAX ? function : folded_child(sites, &way, function | mark);
         if (way.node == UINT32_MAX)
             return false;
-        if (lines[i].line ? is_beginning(dictionary, &lines[i])
-                          : way.has_line || !lines[i].function || is_beginning(dictionary, &lines[i]))
+        if (is_no_place(sites, dictionary, &lines[i]) ||
+            (!lines[i].line && (way.has_line || !lines[i].function)))
             continue;
         way.site = site_of(sites, &lines[i], function);
         way.has_line = lines[i].line != 0;
@@ -360,7 +384,11 @@ static bool add_ranges(struct callsites *sites, const struct analysis_context *c
         return true;
     add(&sites->nodes[node].self, one);
     add(&sites->functions[function].self, one);
-    uint32_t site = site_of(sites, &lines[0], function);
+    size_t place = 0;
+    while (place + 1 < count &&
+           is_skipped(sites, tsmith_dictionary_string(context->dictionary, lines[place].function)))
+        place++;
+    uint32_t site = site_of(sites, &lines[place], function_of(sites, &lines[place]));
     if (site == UINT32_MAX)
         return false;
     add(&sites->sites[site].self, one);
@@ -683,11 +711,18 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
                     "thread, or nothing, has a name.",
                     report_percent(sites->unnamed, all));
     write_marks(sites, all, report);
+    for (size_t i = 0; i < sites->skip_count; i++)
+        if (!sites->skipped[i])
+            report_note(report, "No function \"%.*s\" is on these paths: it was not skipped.",
+                        (int)strnlen(sites->skip[i], SHOWN), sites->skip[i]);
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
     struct callsites *sites = state;
-    bool ok = add_commands(sites, context) && build(sites, context->dictionary);
+    sites->skip = context->skip;
+    sites->skip_count = context->skip_count;
+    sites->skipped = calloc(sites->skip_count + 1, sizeof *sites->skipped);
+    bool ok = sites->skipped && add_commands(sites, context) && build(sites, context->dictionary);
     if (ok && !sites->with.count)
         ok = build_of_ranges(sites, context);
     if (!ok || !link_nodes(sites))
@@ -708,6 +743,7 @@ static void release(void *state) {
     tally_finish(&sites->site_numbers);
     free(sites->seen);
     free(sites->by_stack);
+    free(sites->skipped);
     free(sites->ways);
     free(sites->functions);
     free(sites->nodes);

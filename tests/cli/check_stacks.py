@@ -77,7 +77,7 @@ def check_view_text(made, path):
             check(not line[1] or shown.endswith(" at " + place), (shown, place))
 
 
-def callsites(made):
+def callsites(made, skip=()):
     """By the definitions of docs/analyses.md, command by command."""
     total, self_time, count, sites = (collections.Counter() for _ in range(4))
     tree = collections.Counter()
@@ -97,7 +97,7 @@ def callsites(made):
             tree[tuple(keys[:depth])] += duration
         own[tuple(keys)][0] += duration
         own[tuple(keys)][1] += 1
-        named = [line for line in reversed(lines) if line[0] not in BEGINNINGS]
+        named = [line for line in reversed(lines) if line[0] not in BEGINNINGS and line[0] not in skip]
         where = next((line for line in named if line[2]), next((line for line in named if line[0]), lines[-1]))
         sites[made.text(where), where[1], where[2]] += duration
     return total, self_time, count, tree, own, sites
@@ -131,6 +131,14 @@ def check_callsites(made, path):
     check(sorted(rows) == sorted(sites.items()), "sites")
     without = sum(1 for event in made.work() if not made.lines(made.stack_of(event)))
     check(not without or any("%d of %d commands" % (without, len(made.work())) in note for note in answer["notes"]), answer["notes"])
+    skip = ("main", "launch")
+    answer_without = json.loads(run("analyze", path, "callsites", "--skip", "main", "--skip", "launch", "--skip", "no_such",
+                                    "--json").stdout)["traces"][0]["reports"][0]
+    rows = [((r["function"], r["file"], r["line"] or 0), r["total_ns"]) for r in answer_without["tables"]["sites"]]
+    check(sorted(rows) == sorted(callsites(made, skip)[5].items()), "sites without two functions")
+    check(sum("is on these paths" in note and "no_such" in note for note in answer_without["notes"]) == 1, answer_without["notes"])
+    check(sorted(map(str, answer_without["tables"]["functions"])) == sorted(map(str, answer["tables"]["functions"])), "functions change")
+    run("analyze", path, "kernels", "--skip", "main", code=2)
     top = max(sites.values())
     check(any(name in answer["finding"] for (name, _, _), time in sites.items() if time == top), answer["finding"])
     return len(passed)
