@@ -85,16 +85,33 @@ static uint32_t device_of(uint32_t id) {
     return devices[id];
 }
 
+// What NVIDIA calls the GPUs of a compute capability (CUDA C++ Programming Guide). NULL: newer than this table, or none.
+static const char *architecture(uint32_t major, uint32_t minor) {
+    enum { ANY = UINT8_MAX };
+    static const struct {
+        uint8_t major, minor;
+        const char *name;
+    } names[] = {{3, ANY, "Kepler"},     {5, ANY, "Maxwell"},    {6, ANY, "Pascal"},    {7, 5, "Turing"},
+                 {7, ANY, "Volta"},      {8, 9, "Ada"},          {8, ANY, "Ampere"},    {9, ANY, "Hopper"},
+                 {10, ANY, "Blackwell"}, {11, ANY, "Blackwell"}, {12, ANY, "Blackwell"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].major == major && (names[i].minor == ANY || names[i].minor == minor))
+            return names[i].name;
+    return NULL;
+}
+
 static void describe(const struct cupti_device *record) {
     char key[32], text[512];
+    const char *name = architecture(record->capability_major, record->capability_minor);
     snprintf(key, sizeof key, "cuda.device.%u", record->id);
-    snprintf(
-        text, sizeof text,
-        "%s, compute %u.%u, %u SMs, %u MHz, %llu bytes, %llu kB/s, L2 %u bytes, %u copy engines, ECC %s%s",
-        record->name ? record->name : "", record->capability_major, record->capability_minor,
-        record->multiprocessors, record->clock_khz / 1000, (unsigned long long)record->memory_bytes,
-        (unsigned long long)record->memory_bandwidth, record->l2_bytes, record->copy_engines,
-        record->ecc ? "on" : "off", cupti_has(CUPTI_11_6) && record->mig ? ", MIG" : "");
+    snprintf(text, sizeof text,
+             "%s, compute %u.%u%s%s%s, %u SMs, %u MHz, %llu bytes, %llu kB/s, L2 %u bytes, %u copy engines, "
+             "ECC %s%s",
+             record->name ? record->name : "", record->capability_major, record->capability_minor,
+             name ? " (" : "", name ? name : "", name ? ")" : "", record->multiprocessors,
+             record->clock_khz / 1000, (unsigned long long)record->memory_bytes,
+             (unsigned long long)record->memory_bandwidth, record->l2_bytes, record->copy_engines,
+             record->ecc ? "on" : "off", cupti_has(CUPTI_11_6) && record->mig ? ", MIG" : "");
     channel_attribute(agent.channel, key, text);
 }
 

@@ -26,6 +26,13 @@ for how in late threads early,late; do
     DOUBLE_CUPTI=$how record "after-$how" -- "$programs/cu_work" launches=10000 threads=2
 done
 DOUBLE_MIG=1 record mig -- "$programs/cu_work" launches=10
+# The device's record of CUDA 11.5 does not say whether it is an instance: what lies there is read as nothing.
+options=
+DOUBLE_MIG=1 DOUBLE_CUPTI=version=16 record older -- "$programs/cu_work" launches=10
+# Compute capabilities and what NVIDIA calls their GPUs; of one that is newer than the table only the number is said.
+for compute in 70 75 80 86 89 90 100 103 110 120 121 140; do
+    DOUBLE_CUPTI=compute=$compute record "compute$compute" -- "$programs/cu_work" launches=2
+done
 python3 - "$work" <<'PY'
 import sys
 from trace import Run
@@ -71,4 +78,12 @@ run = Run(sys.argv[1], "mig")
 kernels = {run.tracks[k["track"]]["device"] for k in run.of("kernel")}
 run.expect(len(kernels) == 1 and uuids(run)[kernels.pop()].startswith("MIG-31000000-"), "an instance is itself")
 run.expect(sorted(u[:4] for u in uuids(run).values()) == ["GPU-", "GPU-", "MIG-", "MIG-"], "GPUs and instances")
+
+run = Run(sys.argv[1], "older")
+run.expect(all(u.startswith("GPU-51a7") for u in uuids(run).values()), f"MIG before CUDA 11.6: {uuids(run)}")
+for compute, said in {70: "7.0 (Volta)", 75: "7.5 (Turing)", 80: "8.0 (Ampere)", 86: "8.6 (Ampere)", 89: "8.9 (Ada)", 90: "9.0 (Hopper)",
+                      100: "10.0 (Blackwell)", 103: "10.3 (Blackwell)", 110: "11.0 (Blackwell)", 120: "12.0 (Blackwell)",
+                      121: "12.1 (Blackwell)", 140: "14.0"}.items():
+    run = Run(sys.argv[1], f"compute{compute}")
+    run.expect(f", compute {said}, 40 SMs" in run.attributes["cuda.device.0"], run.attributes["cuda.device.0"])
 PY

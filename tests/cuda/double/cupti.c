@@ -27,6 +27,7 @@
 //     pthreads      threads cannot be named as the system names them
 //     pc...         how it samples: cupti_sampling.c
 //     nodes         somebody who shares CUPTI wants graphs node by node
+//     compute=N     the devices' compute capability (90)
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
 #include "cupti_double.h"
 
@@ -690,7 +691,8 @@ int double_enable(uint32_t kind) {
                                             .memory_bytes = UINT64_C(8) << 30,
                                             .clock_khz = 1500000,
                                             .multiprocessors = 40,
-                                            .capability_major = 9,
+                                            .capability_major = double_value("compute", 90) / 10,
+                                            .capability_minor = double_value("compute", 90) % 10,
                                             .id = (uint32_t)i,
                                             .uuid = {0x51, 0xa7, [15] = double_board((uint32_t)i)},
                                             .mig = getenv("DOUBLE_MIG") != NULL,
