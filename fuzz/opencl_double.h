@@ -19,7 +19,8 @@
 
 enum {
     DOUBLE_DEVICES = 2,
-    DOUBLE_ALLOC_MOST = 1 << 20, // bytes of one object
+    DOUBLE_ALLOC_MOST =
+        1 << 16, // bytes of one object: what a replay that is given up leaves behind stays small
     DOUBLE_ARGUMENTS = 6,
     DOUBLE_PATTERN = 128
 };

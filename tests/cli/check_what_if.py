@@ -154,7 +154,54 @@ def check_regimes(directory):
     check(known["makespan_most_ns"] == by_hand, "all stream: %s, by hand %d" % (known, by_hand))
 
 
+def inside_calls(rng, steps, kernels, both_calls):
+    """A driver without a thread of its own: kernels run inside the call that flushes them (an interpreter does so)."""
+    events, host = [], 0.0
+
+    def event(cat, name, pid, tid, start, end, correlation):
+        events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": round(start, 3), "dur": round(end - start, 3),
+                       "args": {"stream": 3, "correlation": correlation, **({"device": 0} if pid == 0 else {})}})
+
+    for step in range(steps):
+        host += 20 * rng.gauss(1, 0.02)
+        correlations = []
+        for name, _ in kernels:
+            correlations.append(len(events) + 1)
+            event("cuda_runtime", LAUNCH, 7, 11, host, host + 2, correlations[-1])
+            host += 2.5
+        begun, host = host, host + 1
+        for correlation, (name, time) in zip(correlations, kernels):
+            length = time * rng.gauss(1, 0.02)
+            event("kernel", name, 0, 3, host, host + length, correlation)
+            host += length + 0.5
+        event("cuda_runtime", FLUSH, 7, 11, begun, host + 1, len(events) + 1)
+        host += 1.5
+        if both_calls:
+            event("cuda_runtime", SYNC, 7, 11, host, host + 0.7, len(events) + 1)
+            host += 1
+    return events, host
+
+
+def check_inside_calls(directory):
+    rng, inside, outside = random.Random(6), 0, []
+    count = 20
+    for number in range(count):
+        steps, both_calls = rng.randrange(60, 100), number % 2 == 1
+        kernels = [(name, rng.uniform(50, 400)) for name in "abc"[:rng.randrange(1, 4)]]
+        path = write(directory, inside_calls(random.Random(number), steps, kernels, both_calls)[0])
+        for factor in (0.5, 2):
+            changed = [(name, time * factor if name == "a" else time) for name, time in kernels]
+            measured = inside_calls(random.Random(500 + number), steps, changed, both_calls)[1] * US
+            low, high = predict(path, ["--scale", "kernel=a:%g" % factor])["answers"][0]["interval_ns"]
+            inside += low <= measured <= high
+            if not low <= measured <= high:
+                outside.append((number, factor, len(kernels), both_calls, low, measured, high))
+    print(f"kernels inside the program's calls: {inside} of {2 * count} changes in their interval")
+    check(inside >= 0.9 * 2 * count, "intervals that hold: %d of %d; outside: %s" % (inside, 2 * count, outside))
+
+
 with tempfile.TemporaryDirectory() as folder:
+    check_inside_calls(folder)
     check_held_out(folder)
     check_regimes(folder)
     check_coverage(folder)
