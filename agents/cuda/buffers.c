@@ -13,20 +13,23 @@
 
 // EXTRA_OLD: for versions that crash when they get none; more than a gigabyte is more than any asks for.
 enum {
-    POOL = 64,
-    WAITING_MOST = 16,
-    POOL_BYTES = 1 << 20,
+    POOL = 512,
+    WORDS = POOL / 64,
+    WAITING_MOST = 128,
+    POOL_BYTES = 128 << 10,
     EXTRA_MAX = 192,
     EXTRA_OLD = 1024,
     EXTRA_BYTES = 1 << 20
 };
 
 static uint8_t *pool;
-static _Atomic uint64_t given;            // a bit per buffer of the pool
+static _Atomic uint64_t given[WORDS];     // a bit per buffer of the pool
+static bool zeroed;                       // CUPTI takes buffers for zeroed
 static uint8_t *_Atomic extra[EXTRA_OLD]; // given beyond the pool
 static _Atomic uint64_t refused;
 static atomic_bool may_wait;
-static _Atomic uint64_t waiting; // a bit per buffer of the pool; its length is in waiting_bytes
+static _Atomic uint64_t waiting[WORDS]; // a bit per buffer of the pool; its length is in waiting_bytes
+static _Atomic uint32_t waiting_count;
 static size_t waiting_bytes[POOL];
 
 bool buffers_init(void) {
@@ -38,14 +41,24 @@ bool buffers_init(void) {
     return true;
 }
 
+void buffers_are_zeroed(void) {
+    zeroed = true;
+}
+
+static uint64_t bit_of(size_t place) {
+    return UINT64_C(1) << place % 64;
+}
+
 // The lowest that is free, so that the same few are used over and over.
 static uint8_t *take(void) {
-    uint64_t now = atomic_load_explicit(&given, memory_order_relaxed);
-    while (~now) {
-        const int bit = __builtin_ctzll(~now);
-        if (atomic_compare_exchange_weak_explicit(&given, &now, now | UINT64_C(1) << bit,
-                                                  memory_order_acquire, memory_order_relaxed))
-            return pool + (size_t)bit * POOL_BYTES;
+    for (size_t word = 0; word < WORDS; word++) {
+        uint64_t now = atomic_load_explicit(&given[word], memory_order_relaxed);
+        while (~now) {
+            const size_t bit = (size_t)__builtin_ctzll(~now);
+            if (atomic_compare_exchange_weak_explicit(&given[word], &now, now | UINT64_C(1) << bit,
+                                                      memory_order_acquire, memory_order_relaxed))
+                return pool + (word * 64 + bit) * POOL_BYTES;
+        }
     }
     return NULL;
 }
@@ -82,7 +95,7 @@ void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
 static bool find(const uint8_t *buffer, size_t *place) {
     if (buffer >= pool && buffer < pool + (size_t)POOL * POOL_BYTES) {
         *place = (size_t)(buffer - pool) / POOL_BYTES;
-        return (atomic_load_explicit(&given, memory_order_relaxed) & UINT64_C(1) << *place) != 0;
+        return (atomic_load_explicit(&given[*place / 64], memory_order_relaxed) & bit_of(*place)) != 0;
     }
     for (size_t i = 0; i < EXTRA_OLD; i++) {
         *place = POOL + i;
@@ -102,7 +115,9 @@ static void read_and_free(size_t place, uint8_t *buffer, size_t valid) {
     if (atomic_load_explicit(&sharing_on, memory_order_relaxed))
         sharing_buffer(buffer, valid);
     if (place < POOL) {
-        atomic_fetch_and_explicit(&given, ~(UINT64_C(1) << place), memory_order_release);
+        if (zeroed)
+            memset(buffer, 0, POOL_BYTES);
+        atomic_fetch_and_explicit(&given[place / 64], ~bit_of(place), memory_order_release);
     } else {
         atomic_store(&extra[place - POOL], NULL);
         munmap(buffer, EXTRA_BYTES);
@@ -117,37 +132,42 @@ void buffers_may_wait(void) {
 
 // True: it is read later, or was handed back before.
 static bool waits(size_t place, uint8_t *buffer, size_t valid) {
-    const uint64_t bit = place < POOL ? UINT64_C(1) << place : 0, now = atomic_load(&waiting);
-    if (now & bit)
+    if (place >= POOL)
+        return false;
+    if (atomic_load(&waiting[place / 64]) & bit_of(place))
         return true;
-    if (!bit || !valid || !atomic_load_explicit(&may_wait, memory_order_relaxed) || !agent_recording() ||
-        records_know_devices(buffer, valid) || __builtin_popcountll(now) >= WAITING_MOST)
+    if (!valid || !atomic_load_explicit(&may_wait, memory_order_relaxed) || !agent_recording() ||
+        records_know_devices(buffer, valid) || atomic_load(&waiting_count) >= WAITING_MOST)
         return false;
     waiting_bytes[place] = valid;
-    atomic_fetch_or(&waiting, bit);
+    atomic_fetch_add(&waiting_count, 1);
+    atomic_fetch_or(&waiting[place / 64], bit_of(place));
     agent_control_wake();
     return true;
 }
 
 bool buffers_any_wait(void) {
-    return atomic_load_explicit(&waiting, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&waiting_count, memory_order_relaxed) != 0;
 }
 
 void buffers_flushed(void) {
-    for (uint64_t now = atomic_load(&waiting); now; now = atomic_load(&waiting)) {
-        const int place = __builtin_ctzll(now);
-        const uint64_t bit = UINT64_C(1) << place;
-        // The bit in `given` keeps it from being anybody else's until it is read.
-        if (atomic_fetch_and(&waiting, ~bit) & bit)
-            read_and_free((size_t)place, pool + (size_t)place * POOL_BYTES, waiting_bytes[place]);
-    }
+    for (size_t word = 0; word < WORDS && buffers_any_wait(); word++)
+        for (uint64_t now = atomic_load(&waiting[word]); now; now = atomic_load(&waiting[word])) {
+            const size_t place = word * 64 + (size_t)__builtin_ctzll(now);
+            // The bit in `given` keeps it from being anybody else's until it is read.
+            if (!(atomic_fetch_and(&waiting[word], ~bit_of(place)) & bit_of(place)))
+                continue;
+            atomic_fetch_sub(&waiting_count, 1);
+            read_and_free(place, pool + place * POOL_BYTES, waiting_bytes[place]);
+        }
 }
 
 static void handed_back(void *context, uint32_t stream, uint8_t *buffer, size_t valid) {
     size_t place;
     if (!buffer || !find(buffer, &place))
         return;
-    valid = valid < POOL_BYTES ? valid : POOL_BYTES;
+    const size_t bytes = place < POOL ? POOL_BYTES : EXTRA_BYTES;
+    valid = valid < bytes ? valid : bytes;
     if (!waits(place, buffer, valid))
         read_and_free(place, buffer, valid);
     if (agent_recording())

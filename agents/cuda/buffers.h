@@ -5,6 +5,9 @@
 //     buffer: FREE --given--> CUPTI's --handed back, read--> FREE
 //                                 \--handed back, no device is described yet--> WAITING --flushed, read--> FREE
 //
+// They are small: at a flush CUPTI keeps each buffer in which one record is not complete, so of a program that is killed all of
+// that buffer is lost.
+//
 // CUPTI describes the devices in a record, which may lie in a buffer that comes later than those of kernels. Whoever reads these
 // first would make up a device, and a GPU that another source (NVML) has named already would be two.
 // When CUPTI holds them all, it gets more, up to a limit: the memory that it holds is what it has not handed back yet.
@@ -15,6 +18,9 @@
 #include "agent.h"
 
 bool buffers_init(void);
+// CUPTI was told that buffers come zeroed: they are zeroed after they were read, where CUPTI would do it on the program's
+// thread before it uses them.
+void buffers_are_zeroed(void);
 // CUPTI's two callbacks, in the forms of both interfaces.
 void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records);
 void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);

@@ -349,14 +349,13 @@ enum { CUPTI_STATE_FATAL_ERROR = 1 };
 // What a subscriber that shares CUPTI with others sets for itself (13.3); the functions that set the same for the whole
 // process are refused to it.
 enum cupti_attribute {
+    CUPTI_ATTRIBUTE_ZEROED_BUFFERS = 5,      // 8 bits; also of cuptiActivitySetAttribute
     CUPTI_ATTRIBUTE_LATENCY_TIMESTAMPS = 15, // 8 bits
     CUPTI_ATTRIBUTE_EVENT_TIMESTAMPS = 17,   // 8 bits
     CUPTI_ATTRIBUTE_GRAPHS_AS_A_WHOLE =
         20,                          // 8 bits; of all subscribers, and before any of them switches a kind on
     CUPTI_ATTRIBUTE_THREAD_IDS = 21, // 32 bits
 };
-// Of cuptiActivitySetAttribute.
-enum { CUPTI_ATTRIBUTE_ZEROED_BUFFERS = 5 };
 enum { CUPTI_SYSTEM_THREAD_IDS = 1 };
 
 struct cupti_callback_data {

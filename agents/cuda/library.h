@@ -29,6 +29,7 @@
 // Those that not every version has.
 #define CUPTI_LATER_FUNCTIONS(X)                                                                             \
     X(ActivityConfigureUnifiedMemoryCounter, int(struct cupti_unified_memory_config *, uint32_t))            \
+    X(ActivitySetAttribute, int(int, size_t *, void *))                                                      \
     X(SetThreadIdType, int(int))                                                                             \
     X(GetGraphNodeId, int(void *, uint64_t *))                                                               \
     X(ActivityEnableCudaEventDeviceTimestamps, int(uint8_t))                                                 \

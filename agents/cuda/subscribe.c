@@ -305,8 +305,21 @@ static void prepare(void) {
     enable_latency();
 }
 
+// Where CUPTI does not zero buffers on the program's thread, they are zeroed once they were read.
+static void zero_buffers(void) {
+    uint8_t yes = 1;
+    size_t size = sizeof yes;
+    const int result = cupti.shared ? set_shared(CUPTI_ATTRIBUTE_ZEROED_BUFFERS, 1, sizeof yes)
+                       : cupti.ActivitySetAttribute
+                           ? cupti.ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_BUFFERS, &size, &yes)
+                           : CUPTI_NOT_SUPPORTED;
+    if (result == CUPTI_OK)
+        buffers_are_zeroed();
+}
+
 static int enable_all(void) {
     prepare();
+    zero_buffers();
     int result = cupti.shared ? cupti.ActivityRegisterCallbacks_v2(cupti.subscriber, buffers_wanted_v2,
                                                                    buffers_full_v2)
                               : cupti.ActivityRegisterCallbacks(buffers_wanted, buffers_full);

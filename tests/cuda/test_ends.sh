@@ -23,6 +23,8 @@ end fork 0 fork
 end _exit 0 end=_exit
 end abort 134 end=abort
 end kill 137 end=kill
+# A kernel that does not end: CUPTI keeps the buffer that its record lies in, and all that lies in it is lost.
+end endless 137 endless end=kill
 # Killed with two agents in it, which its thread wrote to both.
 "$TRACESMITH" profile -o "$work/both.sbt" --api cuda,nvtx -- "$programs/cu_nvtx" kill >/dev/null 2>&1 || true
 "$TRACESMITH" view -f json "$work/both.sbt" >"$work/both.whole"
@@ -65,6 +67,13 @@ for name in "_exit", "abort", "kill":
     run.expect(unknown in (0, 1), f"{kernels} kernels and {run.lost}")
     run.check_order(killed=True)
     print(f"{name}: {kernels} kernels, {run.lost} lost")
+
+# The buffer is of 128 KiB; a launch and its kernel have 256 bytes in it. All others came back before the program was killed.
+run = Run(sys.argv[1], "endless")
+lost, kernels = run.missing("no_completion"), len(run.of("kernel"))
+run.expect(kernels + lost == run.truth["launches"] + 1, f"{kernels} kernels and {run.lost}")
+run.expect(1 <= lost <= 128 * 1024 // 256, f"{run.lost}: more than a buffer")
+print(f"endless: {kernels} kernels, {run.lost} lost")
 
 # One thread, and that of the agent if it had come to write what CUPTI recorded: each is counted once, not once per agent.
 with open(sys.argv[1] + "/both.whole", encoding="utf-8") as file:

@@ -32,9 +32,11 @@ record windows -- "$programs/cu_work" launches=200000
 
 # A CUPTI that keeps hundreds of buffers gets no more in the end; one that would crash then gets them.
 DOUBLE_CUPTI=version=130001
-record hoard_new -- "$programs/cu_work" launches=10 hoard=300
+record hoard_new -- "$programs/cu_work" launches=10 hoard=900
 DOUBLE_CUPTI=version=20
-record hoard_old -- "$programs/cu_work" launches=10 hoard=300
+record hoard_old -- "$programs/cu_work" launches=10 hoard=900
+
+! grep -l 'is not zeroed' "$work"/*.err || fail "CUPTI was given a buffer that is not zeroed"
 
 python3 - "$work" <<'PY'
 import glob
@@ -100,12 +102,12 @@ run = Run(folder, "strange")
 run.expect(set(run.lost) == {"untraced"} and run.lost["untraced"] >= 1000, f"lost {run.lost}")
 run.expect(len(run.of("kernel")) == 1000, "kernels among records of unknown kinds")
 
-for name, given in ("hoard_new", 256), ("hoard_old", 300):
+for name, given in ("hoard_new", 704), ("hoard_old", 900):
     run = Run(folder, name)
     hoarded = run.truths[1]["hoarded"]
     # One may be in CUPTI's own hands.
-    run.expect(given - 1 <= hoarded <= given, f"{hoarded} buffers of 300")
+    run.expect(given - 1 <= hoarded <= given, f"{hoarded} buffers of 900")
     run.expect(len(run.of("kernel")) == 10 + 10 * hoarded, f"{len(run.of('kernel'))} kernels")
     refused = int(run.attributes.get("cuda.buffers_refused", 0))
-    run.expect(refused == 300 - hoarded, f"{refused} refused of {300 - hoarded}")
+    run.expect(refused == 900 - hoarded, f"{refused} refused of {900 - hoarded}")
 PY

@@ -59,7 +59,7 @@ TABLE
 size_of() {
     awk -v kind="$1" -v version="$2" -F '[{}, ]+' '
         $2 == "CUPTI_KIND_" kind && $3 + 0 <= version + 0 && $3 + 0 >= since { since = $3 + 0; size = $4 }
-        END { print size + 0 }' "$here/double/cupti.c"
+        END { print size + 0 }' "$here/double/cupti_layouts.c"
 }
 
 judge_present() {

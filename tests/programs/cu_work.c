@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [endless] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -45,6 +45,7 @@ static uint64_t (*double_callbacks)(uint64_t);
 static uint64_t (*double_keep_buffers)(uint64_t);
 static int (*double_rare)(void);
 static void (*double_capture)(int);
+static void (*double_await_flushes)(uint64_t);
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry first()\n{\n ret;\n}\n"
@@ -53,7 +54,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 enum { BYTES = 4096 };
 static struct {
     long launches, threads, streams, graphs, bad, feed, callbacks, capture, hoard, forks;
-    int fork, close, rare, peers, pause;
+    int fork, close, rare, peers, pause, endless;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
 
@@ -105,6 +106,7 @@ static handle open_driver(void) {
     *(void **)&double_callbacks = dlsym(library, "double_callbacks");
     *(void **)&double_capture = dlsym(library, "double_capture");
     *(void **)&double_rare = dlsym(library, "double_rare");
+    *(void **)&double_await_flushes = dlsym(library, "double_await_flushes");
     return library;
 }
 
@@ -201,6 +203,7 @@ static void read_words(int count, char **words) {
         WORD("rare", want.rare = 1)
         WORD("capture", want.capture = number)
         WORD("pause", want.pause = 1)
+        WORD("endless", want.endless = 1)
         WORD("peers", want.peers = 1)
         WORD("end", want.end = equals ? equals + 1 : "return")
     }
@@ -275,6 +278,14 @@ static void use_doubles(handle context) {
         printf("hoarded %lld\n", (long long)double_keep_buffers((uint64_t)want.hoard));
 }
 
+// A kernel of the double that does not end, on a stream that nobody waits for.
+static void launch_endless(handle kernel) {
+    enum { ENDLESS_SHARED = 7777 };
+    handle stream = NULL;
+    need(cuStreamCreate(&stream, 0), "cuStreamCreate");
+    need(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, ENDLESS_SHARED, stream, NULL, NULL), "cuLaunchKernel");
+}
+
 int main(int count, char **words) {
     handle context = NULL, module = NULL, first = NULL, second = NULL, graph = NULL;
     int device = 0;
@@ -288,7 +299,11 @@ int main(int count, char **words) {
     need(cuModuleGetFunction(&first, module, "first"), "cuModuleGetFunction");
     need(cuModuleGetFunction(&second, module, "second"), "cuModuleGetFunction");
     check_memory(NULL);
+    if (want.endless && double_await_flushes)
+        launch_endless(first);
     run_threads(context, first, second, &waits);
+    if (want.endless && double_await_flushes)
+        double_await_flushes(3);
     if (want.pause) { // long enough for whoever looks now and then
         printf("pausing\n");
         fflush(stdout);

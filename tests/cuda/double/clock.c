@@ -65,7 +65,16 @@ void double_clock_of_client(uint64_t (*clock)(void)) {
 
 // By linear interpolation, as CUPTI does it.
 static uint64_t time_of_client(uint64_t (*clock)(void), uint64_t time) {
-    const uint64_t here = double_time(), there = clock();
+    enum { ATTEMPTS = 20, CLOSE = 1000 };
+    uint64_t here = 0, there = 0, width = UINT64_MAX;
+    for (int i = 0; i < ATTEMPTS && width > CLOSE; i++) { // nobody was interrupted between the two
+        const uint64_t before = double_time(), now = clock(), after = double_time();
+        if (after - before < width) {
+            width = after - before;
+            here = before + width / 2;
+            there = now;
+        }
+    }
     const double rate = (double)(there - client_began) / (double)(here - client_began_here + 1);
     return there + (uint64_t)(int64_t)((double)(int64_t)(time - here) * rate);
 }

@@ -18,6 +18,10 @@
 
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, BAD_HANDLE = 400 };
 
+// A kernel with so much shared memory runs for a day.
+enum { ENDLESS_SHARED = 7777 };
+static const uint64_t ENDLESS_NS = 86400000000000u;
+
 struct stream {
     uint32_t id;
     struct context *context;
@@ -440,7 +444,8 @@ int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned
                                   .name = function->name};
     double_clock_changes("kernel");
     if (!capturing)
-        run(at, &operation, (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
+        run(at, &operation,
+            shared == ENDLESS_SHARED ? ENDLESS_NS : (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
     else if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_GRAPH_NODE_CREATED, current, NULL, NULL);
     return end(&call, OK);
@@ -498,6 +503,16 @@ uint64_t double_keep_buffers(uint64_t buffers);
 uint64_t double_keep_buffers(uint64_t buffers) {
     const struct hooks *told = atomic_load(&hooks);
     return told ? told->hoard(buffers) : 0;
+}
+
+// Until the client has flushed so often.
+void double_await_flushes(uint64_t count);
+void double_await_flushes(uint64_t count) {
+    const struct hooks *told = atomic_load(&hooks);
+    const uint64_t from = told ? told->flushes() : 0;
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; told && told->flushes() < from + count && i < 60000; i++)
+        nanosleep(&moment, NULL);
 }
 
 uint64_t double_callbacks(uint64_t launches);

@@ -111,78 +111,9 @@ uint64_t double_now(void) {
     return double_time_of_cupti(double_time());
 }
 
-// ---- layouts: how long a record is in a version of CUPTI. tests/cuda/test_versions.sh compares this table with the headers
-// of every version.
-
-static const struct {
-    uint32_t kind, since;
-    size_t bytes;
-} layouts[] = {
-    {CUPTI_KIND_CONCURRENT_KERNEL, 13, 160},
-    {CUPTI_KIND_CONCURRENT_KERNEL, 15, 168},
-    {CUPTI_KIND_CONCURRENT_KERNEL, 17, 176},
-    {CUPTI_KIND_CONCURRENT_KERNEL, 18, 200},
-    {CUPTI_KIND_CONCURRENT_KERNEL, 20, 208},
-    {CUPTI_KIND_CONCURRENT_KERNEL, 130000, 216},
-    {CUPTI_KIND_CONCURRENT_KERNEL, 130100, 224},
-    {CUPTI_KIND_CONCURRENT_KERNEL, 130300, 232},
-    {CUPTI_KIND_CONCURRENT_KERNEL, 130400, 248},
-    {CUPTI_KIND_MEMCPY, 13, 72},
-    {CUPTI_KIND_MEMCPY, 14, 80},
-    {CUPTI_KIND_MEMCPY, 17, 88},
-    {CUPTI_KIND_MEMCPY, 26, 96},
-    {CUPTI_KIND_MEMCPY, 130400, 112},
-    {CUPTI_KIND_MEMCPY2, 13, 80},
-    {CUPTI_KIND_MEMCPY2, 14, 88},
-    {CUPTI_KIND_MEMCPY2, 17, 96},
-    {CUPTI_KIND_MEMSET, 13, 72},
-    {CUPTI_KIND_MEMSET, 14, 80},
-    {CUPTI_KIND_MEMSET, 17, 88},
-    {CUPTI_KIND_MEMSET, 130400, 104},
-    {CUPTI_KIND_DRIVER, 13, 40},
-    {CUPTI_KIND_RUNTIME, 13, 40},
-    {CUPTI_KIND_SYNCHRONIZATION, 13, 40},
-    {CUPTI_KIND_SYNCHRONIZATION, 26, 56},
-    {CUPTI_KIND_MEMORY2, 14, 112},
-    {CUPTI_KIND_MEMORY2, 17, 120},
-    {CUPTI_KIND_MEMORY2, 24, 128},
-    {CUPTI_KIND_GRAPH_TRACE, 17, 48},
-    {CUPTI_KIND_GRAPH_TRACE, 21, 56},
-    {CUPTI_KIND_DEVICE, 13, 152},
-    {CUPTI_KIND_DEVICE, 17, 176},
-    {CUPTI_KIND_DEVICE, 20, 184},
-    {CUPTI_KIND_DEVICE, 130200, 192},
-    {CUPTI_KIND_CONTEXT, 13, 16},
-    {CUPTI_KIND_CONTEXT, 22, 24},
-    {CUPTI_KIND_CONTEXT, 23, 32},
-    {CUPTI_KIND_CONTEXT, 130100, 40},
-    {CUPTI_KIND_OVERHEAD, 13, 40},
-    {CUPTI_KIND_OVERHEAD, 21, 48},
-    {CUPTI_KIND_OVERHEAD, 22, 56},
-    {CUPTI_KIND_EXTERNAL_CORRELATION, 13, 24},
-    {CUPTI_KIND_JIT, 18, 64},
-    {CUPTI_KIND_JIT, 22, 72},
-    {CUPTI_KIND_UNIFIED_MEMORY, 13, 64},
-    {CUPTI_KIND_UNIFIED_MEMORY, 26, 104},
-    {CUPTI_KIND_MEMORY_POOL, 14, 64},
-    {CUPTI_KIND_MEMORY_POOL, 17, 72},
-    {CUPTI_KIND_MEMORY_POOL, 130000, 80},
-    {CUPTI_KIND_CUDA_EVENT, 13, 24},
-    {CUPTI_KIND_CUDA_EVENT, 26, 56},
-    {CUPTI_KIND_CUDA_EVENT, 130500, 80},
-    {CUPTI_KIND_MEM_DECOMPRESS, 26, 64},
-};
+// ---- records
 
 enum { LARGER = 40 };
-
-size_t double_bytes_of(uint32_t kind) {
-    static _Atomic size_t known[KIND_LIMIT];
-    size_t bytes = kind < KIND_LIMIT ? known[kind] : 16;
-    for (size_t i = 0; !bytes && i < sizeof layouts / sizeof *layouts; i++)
-        if (layouts[i].kind == kind && layouts[i].since <= how.version)
-            known[kind] = layouts[i].bytes + (how.larger ? LARGER : 0);
-    return bytes ? bytes : known[kind];
-}
 
 // What the version has of a record; the rest is what nobody knows.
 static void copy_record(uint8_t *to, size_t bytes, const void *record, size_t size) {
@@ -201,6 +132,7 @@ static _Atomic uint32_t own_count;
 static __thread struct buffer *own;
 static struct buffer done[4096];
 static size_t done_count;
+static _Atomic uint64_t flushes;
 // Records whose commands have not ended yet.
 static struct pending {
     uint64_t end;
@@ -223,13 +155,23 @@ void double_deliver(struct buffer buffer) {
             full(NULL, 0, buffer.at, buffer.size, buffer.used);
 }
 
+// A client that said that its buffers come zeroed gives no others.
+static void check_zeroed(const struct buffer *buffer) {
+    for (size_t i = 0; double_wishes.zeroed && buffer->at && i + 8 <= buffer->size; i += 8)
+        if (*(const uint64_t *)(const void *)(buffer->at + i)) {
+            fprintf(stderr, "the double: a buffer is not zeroed\n");
+            return;
+        }
+}
+
 struct buffer double_ask(void) {
-    struct buffer buffer = {NULL, 0, 0};
+    struct buffer buffer = {NULL, 0, 0, 0};
     size_t records = 0;
     if (double_wishes.shared)
         double_wishes.wanted(&buffer.at, &buffer.size, &records, NULL);
     else if (wanted)
         wanted(&buffer.at, &buffer.size, &records);
+    check_zeroed(&buffer);
     return buffer;
 }
 
@@ -237,9 +179,28 @@ static void drop_one(void) {
     atomic_fetch_add(&dropped, 1);
 }
 
+// Of the buffers that wait, those whose records are all complete, or every one.
+static void deliver_done(bool all) {
+    for (size_t i = 0;;) {
+        struct buffer mine = {NULL, 0, 0, 0};
+        pthread_mutex_lock(&lock);
+        const uint64_t time = double_time();
+        while (i < done_count && !all && done[i].complete > time)
+            i++;
+        if (i < done_count) {
+            mine = done[i];
+            done[i] = done[--done_count];
+        }
+        pthread_mutex_unlock(&lock);
+        if (!mine.at)
+            return;
+        double_deliver(mine);
+    }
+}
+
 // Puts a record into a buffer, and hands buffers over. Called without the lock.
-static void put(const void *record, size_t bytes) {
-    struct buffer finished = {NULL, 0, 0};
+static void put(const void *record, size_t bytes, uint64_t complete) {
+    struct buffer finished = {NULL, 0, 0, 0};
     const uint64_t number = atomic_fetch_add(&written, 1) + 1;
     if (how.drop && number % how.drop == 0) {
         drop_one();
@@ -252,7 +213,7 @@ static void put(const void *record, size_t bytes) {
     const size_t limit = how.partial ? buffer->size / 2 : buffer->size - (how.torn ? 8 : 0);
     if (buffer->at && buffer->used + bytes > limit) {
         finished = *buffer;
-        *buffer = (struct buffer){NULL, 0, 0};
+        *buffer = (struct buffer){NULL, 0, 0, 0};
     }
     if (!buffer->at) {
         pthread_mutex_unlock(&lock);
@@ -267,15 +228,19 @@ static void put(const void *record, size_t bytes) {
     if (buffer->at && buffer->used + bytes <= buffer->size) {
         memcpy(buffer->at + buffer->used, record, bytes);
         buffer->used += bytes;
+        buffer->complete = complete > buffer->complete ? complete : buffer->complete;
     } else {
         drop_one();
     }
-    if (finished.at && !how.threads && how.late && done_count < sizeof done / sizeof *done) {
+    if (finished.at && ((!how.threads && how.late) || finished.complete > double_time()) &&
+        done_count < sizeof done / sizeof *done) {
         done[done_count++] = finished;
         finished.at = NULL;
     }
     pthread_mutex_unlock(&lock);
     double_deliver(finished);
+    if (!how.late)
+        deliver_done(false);
 }
 
 bool double_is_enabled(uint32_t kind) {
@@ -286,7 +251,7 @@ void double_write(const void *record, size_t size, uint32_t kind) {
     uint8_t copy[RECORD_MAX];
     const size_t bytes = double_bytes_of(kind);
     copy_record(copy, bytes, record, size);
-    put(copy, bytes);
+    put(copy, bytes, 0);
 }
 
 // Those whose commands have ended, or all.
@@ -315,12 +280,20 @@ static void settle(bool all) {
         pthread_mutex_unlock(&lock);
         if (!bytes)
             return;
-        put(record, bytes);
+        put(record, bytes, 0);
     }
 }
 
+// The record of a command has its place in a buffer from the launch on, and is complete when the command has ended; where the
+// order is to be another one, it gets its place then.
 static void write_at(const void *record, size_t size, uint32_t kind, uint64_t end) {
     size_t count;
+    if (!how.unordered) {
+        uint8_t copy[RECORD_MAX];
+        copy_record(copy, double_bytes_of(kind), record, size);
+        put(copy, double_bytes_of(kind), end);
+        return;
+    }
     pthread_mutex_lock(&lock);
     if (!waiting)
         waiting = malloc(PENDING * sizeof *waiting);
@@ -376,14 +349,25 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
     }
 }
 
+static uint8_t *their_own[256];
+
 static void their_buffer(uint8_t **buffer, size_t *size, size_t *records) {
-    *buffer = malloc(*size = 1 << 16);
+    *buffer = calloc(1, *size = 1 << 16);
+    for (size_t i = 0; i < 256; i++)
+        if (!their_own[i]) {
+            their_own[i] = *buffer;
+            break;
+        }
     *records = 0;
 }
 
 static void their_records(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
     (void)context, (void)stream, (void)size, (void)valid;
-    free(buffer);
+    for (size_t i = 0; i < 256; i++) // others are unknown to them
+        if (their_own[i] == buffer) {
+            their_own[i] = NULL;
+            free(buffer);
+        }
 }
 
 // Whoever shares CUPTI must have said so beforehand: to have the kind switched on does not do.
@@ -559,6 +543,10 @@ static uint64_t call_back(uint64_t launches) {
     return (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
 }
 
+static uint64_t count_flushes(void) {
+    return atomic_load(&flushes);
+}
+
 static const struct hooks ours = {.call = on_call,
                                   .called = on_called,
                                   .operated = on_operated,
@@ -568,6 +556,7 @@ static const struct hooks ours = {.call = on_call,
                                   .feed = double_fill_and_deliver,
                                   .rare = double_write_rare,
                                   .callbacks = call_back,
+                                  .flushes = count_flushes,
                                   .hoard = double_hoard};
 
 // ---- the interface
@@ -742,31 +731,31 @@ API(ActivityDisable, int kind) {
 }
 
 API(ActivityFlushAll, uint32_t flags) {
-    struct buffer mine[64];
-    settle(flags & 1);
+    const bool forced = flags & 1;
+    settle(forced);
     double_play();
+    const uint64_t time = double_time();
     for (uint32_t i = 0; i < 256 && i < atomic_load(&own_count); i++) {
+        struct buffer theirs = {NULL, 0, 0, 0};
         pthread_mutex_lock(&lock);
-        const struct buffer theirs = owns[i];
-        owns[i] = (struct buffer){NULL, 0, 0};
+        if (forced || owns[i].complete <= time) {
+            theirs = owns[i];
+            owns[i] = (struct buffer){NULL, 0, 0, 0};
+        }
         pthread_mutex_unlock(&lock);
         double_deliver(theirs);
     }
-    for (;;) {
-        size_t count = 0;
-        pthread_mutex_lock(&lock);
-        if (shared.at && (shared.used || how.nothing)) {
+    pthread_mutex_lock(&lock);
+    if (shared.at && (shared.used || how.nothing) && done_count < sizeof done / sizeof *done) {
+        if (forced || shared.complete <= time) {
             done[done_count++] = shared;
-            shared = (struct buffer){NULL, 0, 0};
+            shared = (struct buffer){NULL, 0, 0, 0};
         }
-        while (done_count && count < 64)
-            mine[count++] = done[--done_count];
-        pthread_mutex_unlock(&lock);
-        for (size_t i = 0; i < count; i++)
-            double_deliver(mine[i]);
-        if (!count)
-            return CUPTI_OK;
     }
+    pthread_mutex_unlock(&lock);
+    deliver_done(forced);
+    atomic_fetch_add(&flushes, 1);
+    return CUPTI_OK;
 }
 
 int double_next(uint8_t *buffer, size_t valid, void **record) {

@@ -12,6 +12,7 @@ enum { RECORD_MAX = 320 };
 struct buffer {
     uint8_t *at;
     size_t size, used;
+    uint64_t complete; // when the last of its records is, by the driver's clock
 };
 
 // How the client wants it; cupti_shared.c is who shares CUPTI with others.

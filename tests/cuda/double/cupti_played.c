@@ -9,7 +9,7 @@
 
 #include "cupti_double.h"
 
-enum { NAME_MOST = 1 << 16 };
+enum { NAME_MOST = 1 << 16, MOST = 1 << 26 };
 
 static bool get(FILE *file, void *to, size_t bytes) {
     return fread(to, 1, bytes, file) == bytes;
@@ -41,19 +41,38 @@ static bool play_names(FILE *file, const struct buffer *buffer) {
     return true;
 }
 
+// In buffers of the client's, however large these are.
+static void hand_over(const struct buffer *whole) {
+    struct buffer buffer = double_ask();
+    void *record = NULL;
+    for (int more = double_next(whole->at, whole->used, &record); more == CUPTI_OK;) {
+        const uint8_t *const at = record;
+        more = double_next(whole->at, whole->used, &record);
+        const size_t bytes = (size_t)((more == CUPTI_OK ? (uint8_t *)record : whole->at + whole->used) - at);
+        if (buffer.size - buffer.used < bytes) {
+            double_deliver(buffer);
+            buffer = double_ask();
+        }
+        if (buffer.at && buffer.size - buffer.used >= bytes) {
+            memcpy(buffer.at + buffer.used, at, bytes);
+            buffer.used += bytes;
+        }
+    }
+    double_deliver(buffer);
+}
+
 // 1 when there was a buffer, 0 at the end, -1 when it is not whole.
 static int play_buffer(FILE *file) {
     uint64_t bytes;
     if (!get(file, &bytes, sizeof bytes))
         return feof(file) ? 0 : -1;
-    struct buffer buffer = double_ask();
-    if (!buffer.at || bytes > buffer.size || !get(file, buffer.at, bytes))
-        return -1;
-    buffer.used = bytes;
-    if (!play_names(file, &buffer))
-        return -1;
-    double_deliver(buffer);
-    return 1;
+    struct buffer whole = {
+        .at = bytes <= MOST ? malloc(bytes ? bytes : 1) : NULL, .size = bytes, .used = bytes};
+    const bool read = whole.at && get(file, whole.at, bytes) && play_names(file, &whole);
+    if (read)
+        hand_over(&whole);
+    free(whole.at);
+    return read ? 1 : -1;
 }
 
 void double_play(void) {

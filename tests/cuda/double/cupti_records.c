@@ -283,9 +283,9 @@ uint64_t double_fill_and_deliver(uint64_t launches) {
 }
 
 uint64_t double_hoard(uint64_t buffers) {
-    static struct buffer kept[512];
+    static struct buffer kept[1024];
     uint64_t count = 0;
-    for (uint64_t i = 0; i < buffers && i < 512; i++) {
+    for (uint64_t i = 0; i < buffers && i < 1024; i++) {
         kept[count] = double_ask();
         count += kept[count].at != NULL;
     }

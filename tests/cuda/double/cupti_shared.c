@@ -35,12 +35,23 @@ API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cu
 
 // By number and size, as in the header of 13.3.
 API(ActivitySetAttribute_v2, void *handle, int attribute, size_t *size, void *value) {
-    enum { INVALID_PARAMETER = 1, GRAPHS = 20, THREADS = 21, LATENCY = 15, EVENTS = 17, SYSTEM = 1 };
+    enum {
+        INVALID_PARAMETER = 1,
+        ZEROED = 5,
+        GRAPHS = 20,
+        THREADS = 21,
+        LATENCY = 15,
+        EVENTS = 17,
+        SYSTEM = 1
+    };
     const size_t wanted = attribute == THREADS ? sizeof(uint32_t) : sizeof(uint8_t);
     if (!handle || !double_wishes.shared || *size != wanted)
         return INVALID_PARAMETER;
     const uint32_t number = attribute == THREADS ? *(const uint32_t *)value : *(const uint8_t *)value;
     switch (attribute) {
+    case ZEROED:
+        double_wishes.zeroed = (uint8_t)number;
+        return CUPTI_OK;
     case THREADS:
         if (double_has("pthreads") || number > SYSTEM)
             return CUPTI_NOT_SUPPORTED;

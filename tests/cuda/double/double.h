@@ -41,6 +41,8 @@ struct hooks {
     uint64_t (*feed)(uint64_t launches);
     // Asks for so many buffers before it hands one back. How many it got.
     uint64_t (*hoard)(uint64_t buffers);
+    // How often the client has flushed.
+    uint64_t (*flushes)(void);
     // Calls the client as so many launches do, and nothing else. The ns that the client took.
     uint64_t (*callbacks)(uint64_t launches);
     // One record of each kind that is seldom, under a correlation id.

@@ -40,6 +40,8 @@ enum {
     LEFT_OUT = 4 /* cuCtxSynchronize */
 };
 
+enum { TOLERANCE = 100000 }; // ticks that a time may be off; sessions are much longer
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     uint8_t *at;
@@ -151,9 +153,10 @@ static void count(const void *record) {
     const uint32_t kind = is.call->kind;
     counts.kinds[kind % KINDS]++;
     if (kind == CUPTI_KIND_CONCURRENT_KERNEL)
-        counts.outside += is.kernel->start < from || is.kernel->end > to || is.kernel->end < is.kernel->start;
+        counts.outside += is.kernel->start + TOLERANCE < from || is.kernel->end > to + TOLERANCE ||
+                          is.kernel->end < is.kernel->start;
     if (kind == CUPTI_KIND_DRIVER) {
-        counts.outside += is.call->start < from || is.call->end > to;
+        counts.outside += is.call->start + TOLERANCE < from || is.call->end > to + TOLERANCE;
         counts.threads += is.call->thread != (uint32_t)(uintptr_t)pthread_self();
         counts.left_out += is.call->cbid == LEFT_OUT;
     }
