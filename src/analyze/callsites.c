@@ -3,7 +3,7 @@
 // them. A command's path is its own stack, or else that of the call which launched it. In a trace without any call stack
 // it is the ranges around that call: functions of Python, operators of a framework, what the program annotated.
 //
-// Recorded paths are folded, and marked where something is missing, as event/fold.h says.
+// Paths are folded, and marked where something is missing, as event/fold.h says.
 //
 // Functions are told apart by name; those without one by their place in the module. Tree and functions are made from the
 // stacks that commands have, each once, not from the commands. Memory: 24 bytes per event with a stack.
@@ -369,20 +369,22 @@ static bool add_ranges(struct callsites *sites, const struct analysis_context *c
     tsmith_stack_line lines[RANGES_MAX];
     const struct amount one = {command->end - command->start, 1};
     size_t count = 0;
-    uint32_t node = 0, function = 0;
+    struct way way = {0};
+    uint32_t function = 0;
     for (struct range_walk walk = range_walk_begin(context->ranges, context->timeline, command);
          walk.at && count < RANGES_MAX; range_walk_next(&walk))
         lines[count++] = (tsmith_stack_line){.function = range_key_name(context->ranges, walk.at->key)};
     for (size_t i = count; i-- > 0;) {
         function = function_of(sites, &lines[i]);
-        node = function == UINT32_MAX ? function : child_of(sites, node, function);
-        if (node == UINT32_MAX)
+        way.node = function == UINT32_MAX ? function : folded_child(sites, &way, function);
+        if (way.node == UINT32_MAX)
             return false;
     }
     add(count ? &sites->with : &sites->without, one);
     if (!count)
         return true;
-    add(&sites->nodes[node].self, one);
+    sites->folded += way.folded;
+    add(&sites->nodes[way.node].self, one);
     add(&sites->functions[function].self, one);
     size_t place = 0;
     while (place + 1 < count &&
