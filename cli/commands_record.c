@@ -38,7 +38,7 @@ static const char *api_doc(size_t index) {
 }
 
 static const char *cuda_word(size_t index) {
-    static const char *const names[] = {"graphs", "events", "faults", "latency", NULL};
+    static const char *const names[] = {"graphs", "events", "faults", "latency", "range", NULL};
     return names[index];
 }
 
@@ -48,6 +48,7 @@ static const char *cuda_doc(size_t index) {
         "when each recorded event was reached on the device (CUDA 12.8)",
         "page faults of unified memory, which slow it down",
         "when each kernel was queued and submitted, which slows launches down",
+        "only what lies between cudaProfilerStart and cudaProfilerStop",
     };
     return docs[index];
 }

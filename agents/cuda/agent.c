@@ -135,7 +135,7 @@ static void inject(void) {
     graph_nodes_init();
     shapes_register(agent.channel);
     thinning_start();
-    windows_init(channel_armed(agent.channel));
+    windows_init(channel_armed(agent.channel) && !agent_option("range"));
     pc_sampling_init();
     if (!subscribe(taken, why, sizeof why)) {
         agent_notice(why);

@@ -24,6 +24,16 @@
 
 enum { FLUSH_MS = 100, STACKS_MS = 20, MEASURE_MS = 50, LAST_PASS_MS = 3000, FORCED = 1 };
 
+static void flush(void) {
+    if (!atomic_load(&library_gone)) {
+        timebase_compare();
+        cupti.ActivityFlushAll(0);
+    }
+    buffers_flushed();
+    if (!atomic_load(&library_gone))
+        pc_sampling_look();
+}
+
 static bool look(void) {
     static int64_t next;
     if (!channel_live(agent.channel)) {
@@ -35,10 +45,7 @@ static bool look(void) {
     sharing_look();
     if (clock_trace_now() >= next || buffers_any_wait()) {
         next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
-        timebase_compare();
-        cupti.ActivityFlushAll(0);
-        buffers_flushed();
-        pc_sampling_look();
+        flush();
     }
     thinning_look(false);
     return true;
@@ -65,12 +72,16 @@ static void sum_up(void) {
 }
 
 static void last_pass(void) {
-    timebase_compare();
-    cupti.ActivityFlushAll(0);
-    cupti.ActivityFlushAll(FORCED);
+    if (!atomic_load(&library_gone)) {
+        timebase_compare();
+        cupti.ActivityFlushAll(0);
+        cupti.ActivityFlushAll(FORCED);
+    }
     buffers_flushed();
-    pc_sampling_end();
-    records_dropped(NULL, 0);
+    if (!atomic_load(&library_gone)) {
+        pc_sampling_end();
+        records_dropped(NULL, 0);
+    }
     thinning_look(true);
     sum_up();
 }

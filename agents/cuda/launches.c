@@ -11,6 +11,7 @@
 #include "library.h"
 #include "sharing.h"
 #include "thinning.h"
+#include "windows.h"
 
 enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
 
@@ -26,7 +27,7 @@ static _Atomic uint32_t *outers; // of INNER: the id of the call of the runtime
 static _Atomic uint64_t begun, ended_all;
 static _Atomic uint32_t newest;
 
-enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_WAIT, CALL_NOTED };
+enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_WAIT, CALL_NOTED, CALL_RANGE_BEGINS, CALL_RANGE_ENDS };
 static uint8_t classes[2][NAMES]; // by domain - 1
 
 // The launch or wait that the thread is in: a call of the runtime makes calls of the driver.
@@ -51,8 +52,7 @@ bool launches_init(void) {
 
 // ---- which calls
 
-// The length of a call's name without the version that it ends in ("_v7000", "_v2", "_ptsz").
-static size_t base_length(const char *name) {
+size_t launches_base_length(const char *name) {
     const char *version = strstr(name, "_v");
     while (version && (version[2] < '0' || version[2] > '9'))
         version = strstr(version + 1, "_v");
@@ -75,7 +75,7 @@ static enum call_class classify(const char *name) {
         "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cudaDeviceSynchronize",
         "cudaStreamSynchronize", "cudaEventSynchronize", "cudaThreadSynchronize",
         "cuLaunchCooperativeKernelMultiDevice", "cudaLaunchCooperativeKernelMultiDevice", "cuStreamWaitEvent",
-        "cudaStreamWaitEvent",
+        "cudaStreamWaitEvent", "cuCtxWaitEvent", "cuGreenCtxWaitEvent",
         // CUPTI has records of synchronisation of these too
         "cuEventQuery", "cuStreamQuery", "cudaEventQuery", "cudaStreamQuery"};
     // Who allocates, copies and sets is asked for only where stacks are wanted.
@@ -83,13 +83,15 @@ static enum call_class classify(const char *name) {
                                         "cuMemsetD",     "cudaMemset",     "cuModuleLoad", "cuLibraryLoad",
                                         "cuMemCreate",   "cuMemFree",      "cudaFree",     "cuMemHostAlloc",
                                         "cudaHostAlloc", "cuMemAllocAsync"};
-    const size_t length = base_length(name);
+    const size_t length = launches_base_length(name);
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
         if (strlen(launches[i]) == length && memcmp(launches[i], name, length) == 0)
             return CALL_LAUNCH;
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (strlen(waits[i]) == length && memcmp(waits[i], name, length) == 0)
             return CALL_WAIT;
+    if (agent_option("range") && strncmp(name, "cuProfilerSt", strlen("cuProfilerSt")) == 0)
+        return strncmp(name, "cuProfilerStart", length) == 0 ? CALL_RANGE_BEGINS : CALL_RANGE_ENDS;
     for (size_t i = 0; i < sizeof noted / sizeof *noted; i++)
         if (strncmp(name, noted[i], strlen(noted[i])) == 0)
             return CALL_NOTED;
@@ -117,7 +119,7 @@ bool launches_subscribe(int *result) {
 }
 
 bool launches_matter(int domain, uint32_t id) {
-    return id < NAMES && classes[domain - 1][id] != CALL_OTHER;
+    return id < NAMES && classes[domain - 1][id] != CALL_OTHER && classes[domain - 1][id] < CALL_RANGE_BEGINS;
 }
 
 // ---- at the call
@@ -206,13 +208,18 @@ void launches_call(int domain, uint32_t id, const struct cupti_callback_data *da
     const enum call_class class = (enum call_class)classes[domain - 1][id];
     if (class == CALL_OTHER)
         return;
+    if (class >= CALL_RANGE_BEGINS) {
+        if (data->site == (class == CALL_RANGE_BEGINS)) // what it is called within is no part of the range
+            windows_switch(class == CALL_RANGE_BEGINS);
+        return;
+    }
     const uint32_t level = agent_overhead_level();
     const uint64_t entered = agent_overhead_entered();
     if (data->site != 0)
         leave(class, data);
     else if (here.depth++ > 0)
         enter_within(class, data->correlation);
-    else if (level < THINNING_NOTES && channel_armed(agent.channel))
+    else if (level < THINNING_NOTES && channel_armed(agent.channel) && windows_open())
         enter(class, data->correlation, stack_of_call(level));
     if (entered)
         agent_overhead_measured(agent_tick() - entered);

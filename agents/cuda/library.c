@@ -15,6 +15,7 @@
 #include "candidates.h"
 
 struct cupti cupti;
+atomic_bool library_gone;
 
 static struct candidates candidates;
 

@@ -3,6 +3,7 @@
 #ifndef CUDA_LIBRARY_H
 #define CUDA_LIBRARY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "cupti.h"
@@ -30,6 +31,10 @@
 #define CUPTI_LATER_FUNCTIONS(X)                                                                             \
     X(ActivityConfigureUnifiedMemoryCounter, int(struct cupti_unified_memory_config *, uint32_t))            \
     X(ActivitySetAttribute, int(int, size_t *, void *))                                                      \
+    X(ActivityEnableRuntimeApi, int(uint32_t, uint8_t))                                                      \
+    X(ActivityEnableDriverApi, int(uint32_t, uint8_t))                                                       \
+    X(ActivityEnableRuntimeApi_v2, int(void *, uint32_t, uint8_t))                                           \
+    X(ActivityEnableDriverApi_v2, int(void *, uint32_t, uint8_t))                                            \
     X(SetThreadIdType, int(int))                                                                             \
     X(GetGraphNodeId, int(void *, uint64_t *))                                                               \
     X(ActivityEnableCudaEventDeviceTimestamps, int(uint8_t))                                                 \
@@ -58,6 +63,8 @@ struct cupti {
         system_threads; // records name threads as the system does; without it by pthread_self(), which tells nothing here
 };
 extern struct cupti cupti;
+// CUPTI met an error that it does not recover from, and finalised itself: it is not called any more.
+extern atomic_bool library_gone __attribute__((visibility("hidden")));
 
 // Whether records and functions of this version are there.
 static inline bool cupti_has(uint32_t version) {

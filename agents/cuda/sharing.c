@@ -10,6 +10,7 @@
 #include "launches.h"
 #include "library.h"
 #include "sharing_records.h"
+#include "subscribe.h"
 
 enum { DOMAINS = 10, CALLS = 2048, KIND_LIMIT = 64, INVALID_PARAMETER = 1, OURS = 1, THEIRS = 2 };
 
@@ -136,9 +137,16 @@ static bool is_ours(int kind) {
     return kind >= 0 && kind < KIND_LIMIT && (atomic_load(&our_kinds) >> kind & 1);
 }
 
+// They get the calls too that we leave out; as long as they do, so do we.
+static bool is_calls(int kind) {
+    return (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER) && is_ours(kind);
+}
+
 static int on_ActivityEnable(int kind) {
     const int result = is_ours(kind) ? CUPTI_OK : real_ActivityEnable(kind);
     atomic_store(&sharing_on, true);
+    if (is_calls(kind))
+        subscribe_leave_out_calls(false);
     if (result == CUPTI_OK)
         sharing_records_kind((uint32_t)kind, true);
     return result;
@@ -148,6 +156,9 @@ static int on_ActivityDisable(int kind) {
     const int result = is_ours(kind) ? CUPTI_OK : real_ActivityDisable(kind);
     if (result == CUPTI_OK)
         sharing_records_kind((uint32_t)kind, false);
+    if (is_calls(kind) && !sharing_records_now_on(CUPTI_KIND_RUNTIME) &&
+        !sharing_records_now_on(CUPTI_KIND_DRIVER))
+        subscribe_leave_out_calls(true);
     return result;
 }
 

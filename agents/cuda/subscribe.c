@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "buffers.h"
+#include "capture/agent_control.h"
 #include "capture/stacks.h"
 #include "graph_nodes.h"
 #include "launches.h"
@@ -77,6 +78,13 @@ static void object(tsmith_operation operation, uint64_t number, uint64_t parent,
     ring_commit(ring, WORDS);
 }
 
+// The driver may have registered exit handlers of its own after ours, within cuInit.
+static void exit_first(void) {
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&done))
+        agent_control_exit_first();
+}
+
 // Once a context or stream is made, and before it goes.
 static void resource(uint32_t id, const struct cupti_resource_data *data) {
     const struct cupti_module_data *module = data->descriptor;
@@ -87,6 +95,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
     case CUPTI_RESOURCE_CONTEXT_CREATED:
         timebase_compare(); // CUPTI's clock may have changed meanwhile
         sharing_look();
+        exit_first();
         enable_refused();
         enable_unified_memory(data->context);
         object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
@@ -136,6 +145,9 @@ static void state(uint32_t id, const struct cupti_state_data *data) {
              library_error(data->result), data->message ? ", " : "", data->message ? data->message : "");
     agent_notice(text);
     channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
+    // CUPTI finalises itself, and a later call would initialise it again.
+    atomic_store(&library_gone, true);
+    sharing_released();
 }
 
 static void callback(void *unused, int domain, uint32_t id, const void *data) {
@@ -235,6 +247,46 @@ static int enable_graphs(void) {
     return enable(CUPTI_KIND_GRAPH_TRACE);
 }
 
+// Calls that frameworks make many times per launch, and that neither launch, wait, nor move anything.
+static bool is_idle_call(const char *name) {
+    static const char *const idle[] = {
+        "cudaGetDevice",  "cudaGetLastError",           "cudaPeekAtLastError", "cuCtxGetCurrent",
+        "cuCtxGetDevice", "cuDevicePrimaryCtxGetState", "cuKernelGetAttribute"};
+    const size_t length = launches_base_length(name);
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (strlen(idle[i]) == length && memcmp(idle[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+static int leave_out(int domain, uint32_t id, bool out) {
+    const bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
+    int (*const one)(uint32_t, uint8_t) =
+        runtime ? cupti.ActivityEnableRuntimeApi : cupti.ActivityEnableDriverApi;
+    int (*const shared)(void *, uint32_t, uint8_t) =
+        runtime ? cupti.ActivityEnableRuntimeApi_v2 : cupti.ActivityEnableDriverApi_v2;
+    if (cupti.shared)
+        return shared ? shared(cupti.subscriber, id, !out) : CUPTI_NOT_SUPPORTED;
+    return one ? one(id, !out) : CUPTI_NOT_SUPPORTED;
+}
+
+void subscribe_leave_out_calls(bool out) {
+    enum { CALLS = 2048 };
+    char text[512] = "";
+    size_t length = 0;
+    for (int domain = CUPTI_DOMAIN_DRIVER; domain <= CUPTI_DOMAIN_RUNTIME; domain++)
+        for (uint32_t id = 1; id < CALLS; id++) {
+            const char *name = NULL;
+            if (cupti.GetCallbackName(domain, id, &name) != CUPTI_OK || !name || !is_idle_call(name) ||
+                leave_out(domain, id, out) != CUPTI_OK)
+                continue;
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", length ? ", " : "", name);
+            length = length < sizeof text ? length : sizeof text - 1;
+        }
+    if (out && length)
+        channel_attribute(agent.channel, "cuda.calls_left_out", text);
+}
+
 // Counters are of one device each, and not to be had before cuInit is done: so with the first context of a device. Where it
 // is not supported nothing is said.
 static void enable_unified_memory(void *context) {
@@ -265,6 +317,8 @@ static void enable_refused(void) {
         agent_notice(text);
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
     }
+    if (refused)
+        subscribe_leave_out_calls(true); // a kind that is switched on has all calls
 }
 
 static int switch_on(int (*function)(uint8_t), enum cupti_attribute attribute) {
@@ -336,6 +390,8 @@ static int enable_all(void) {
         result = enable_graphs();
     if (result == CUPTI_OK)
         enable_events();
+    if (result == CUPTI_OK)
+        subscribe_leave_out_calls(true);
     return result == CUPTI_OK ? enable_callbacks() : result;
 }
 
@@ -392,6 +448,8 @@ bool subscribe(int taken, char *why, size_t size) {
 }
 
 void subscribe_end(void) {
+    if (atomic_load(&library_gone))
+        return;
     pc_sampling_end();
     // In 13.0 a kind that is switched off while the program launches can hang it.
     for (size_t i = 0; i < KINDS && cupti.version != CUPTI_13_0 && !cupti.shared; i++)

@@ -13,4 +13,7 @@ bool subscribe(int taken, char *why, size_t size);
 // Switches everything off again: the session is over, the program goes on.
 void subscribe_end(void);
 
+// Calls that are made very often and do nothing are left out, from CUDA 12.5 on; or not.
+void subscribe_leave_out_calls(bool out);
+
 #endif

@@ -60,8 +60,9 @@ static bool is_jump(int64_t change, uint64_t length) {
 // ---- comparing
 
 static bool cupti_now(uint64_t *time) {
-    return (cupti.shared ? cupti.GetTimestamp_v2(cupti.subscriber, time) : cupti.GetTimestamp(time)) ==
-           CUPTI_OK;
+    return !atomic_load_explicit(&library_gone, memory_order_relaxed) &&
+           (cupti.shared ? cupti.GetTimestamp_v2(cupti.subscriber, time) : cupti.GetTimestamp(time)) ==
+               CUPTI_OK;
 }
 
 static bool read_clocks(struct point *out, int64_t *width) {

@@ -9,7 +9,7 @@
 
 enum { PLACES = 256 };
 
-atomic_bool windows_any;
+atomic_bool windows_any, windows_closed;
 
 // time << 1 | on
 static _Atomic int64_t switches[PLACES];
@@ -24,11 +24,13 @@ static void note(bool on, int64_t time) {
 
 void windows_init(bool on) {
     note(on, 0);
+    atomic_store(&windows_closed, !on);
     atomic_store(&windows_any, !on);
 }
 
 void windows_switch(bool on) {
     note(on, clock_trace_now());
+    atomic_store(&windows_closed, !on);
     atomic_store(&windows_any, true);
 }
 
@@ -101,6 +103,7 @@ AGENT_EXPORT void tracesmith_agent_switched(int on) {
     // What has ended by now is in the trace when the caller asks for it.
     if (on)
         return;
-    cupti.ActivityFlushAll(0);
+    if (!atomic_load(&library_gone))
+        cupti.ActivityFlushAll(0);
     buffers_flushed();
 }

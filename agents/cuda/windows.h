@@ -10,6 +10,10 @@
 // Recording is on, or off, from now on.
 void windows_init(bool on);
 void windows_switch(bool on);
+extern atomic_bool windows_closed __attribute__((visibility("hidden")));
+static inline bool windows_open(void) {
+    return !atomic_load_explicit(&windows_closed, memory_order_relaxed);
+}
 
 extern atomic_bool windows_any __attribute__((visibility("hidden")));
 bool windows_contain(struct reader *reader, const void *record);

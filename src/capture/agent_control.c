@@ -97,6 +97,11 @@ bool agent_control_start(const struct agent_control_work *what, struct channel *
     return true;
 }
 
+void agent_control_exit_first(void) {
+    if (atomic_load(&exit_handler))
+        atexit(at_exit);
+}
+
 void agent_control_wake(void) {
     const int saved = errno;
     if (atomic_load_explicit(&state, memory_order_relaxed) == CONTROL_RUNNING)

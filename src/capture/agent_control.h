@@ -26,6 +26,8 @@ struct agent_control_work {
 // before those of whoever registered before this call. `work` stays. Later calls do nothing. Any thread. Without a
 // thread to be had a later call tries again. Whether this call made it.
 bool agent_control_start(const struct agent_control_work *work, struct channel *channel);
+// Its end at exit is registered once more: before those of whoever registered since. Whichever comes first ends it.
+void agent_control_exit_first(void);
 // It looks soon: there is something to do that threads of the program should be spared. One system call; any thread, signal
 // handlers too.
 void agent_control_wake(void);

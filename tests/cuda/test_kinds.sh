@@ -16,6 +16,12 @@ options=
 DOUBLE_CUPTI=version=130001 record usual -- "$programs/cu_work" launches=2 rare
 record captured -- "$programs/cu_work" launches=2 capture=50
 DOUBLE_DEVICES=2 record peers -- "$programs/cu_work" launches=2 peers rare
+# Calls that are made very often and do nothing are left out where CUPTI can, and that is said.
+record idle -- "$programs/cu_work" launches=2 idle
+DOUBLE_CUPTI=version=130300 record idle-shared -- "$programs/cu_work" launches=2 idle
+DOUBLE_CUPTI=early record idle-early -- "$programs/cu_work" launches=2 idle
+options='--cuda range'
+record range -- "$programs/cu_work" launches=300 threads=2 range
 options='--cuda graphs'
 record graphs -- "$programs/cu_work" launches=2 graphs=7
 DOUBLE_CUPTI=version=130300 record graphs-shared -- "$programs/cu_work" launches=2 graphs=7
@@ -97,6 +103,17 @@ run.expect(track["name"] == "JIT compiler", "nor compilations a thread")
 # What costs the program something is recorded when it is asked for.
 run = Run(sys.argv[1], "usual")
 run.expect(not run.of("event_record") and not run.lost, f"lost {run.lost}")
+
+for name in "idle", "idle-shared", "idle-early":
+    run = Run(sys.argv[1], name)
+    run.expect(not run.calls("cuCtxGetCurrent") and not run.lost, f"{len(run.calls('cuCtxGetCurrent'))} calls, lost {run.lost}")
+    run.expect("cuCtxGetCurrent" in run.attributes["cuda.calls_left_out"], f"{run.attributes}")
+    run.expect(len(run.calls("cuLaunchKernel")) == 2, "launches")
+
+# The program launches as many again outside of cuProfilerStart and cuProfilerStop, and copies before.
+run = Run(sys.argv[1], "range")
+run.expect(len(run.of("kernel")) == 600 == len(run.calls("cuLaunchKernel")), f"{len(run.of('kernel'))} kernels")
+run.expect(not run.of("memcpy") and not run.lost, f"lost {run.lost}")
 
 # Launches that are captured run nothing: nothing of them is missing.
 run = Run(sys.argv[1], "captured")

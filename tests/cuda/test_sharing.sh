@@ -12,6 +12,7 @@ both() {
     shift
     "$programs/cu_self" "$@" >"$work/$name.alone" 2>/dev/null || fail "$name: $? alone"
     grep -q 'subscription 0 kernels 1000 ' "$work/$name.alone" || fail "$name: alone it counts $(cat "$work/$name.alone")"
+    grep -q ' calls 1053 ' "$work/$name.alone" || fail "$name: the calls of its session: $(cat "$work/$name.alone")"
     grep -q 'outside 0 threads 0 left_out 0 .* refused 0 unknown 0' "$work/$name.alone" || fail "$name: $(cat "$work/$name.alone")"
     record "$name" -- "$programs/cu_self" "$@"
     [ "$status" -eq 0 ] || fail "$name: exit status $status"

@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [endless] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [endless] [range] [idle] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -38,6 +38,9 @@ static int (*cuModuleGetFunction)(handle *, handle, const char *);
 static int (*cuLaunchKernel)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              handle, void **, void **);
 static int (*cuGraphLaunch)(handle, handle);
+static int (*cuCtxGetCurrent)(handle *);
+static int (*cuProfilerStart)(void);
+static int (*cuProfilerStop)(void);
 // Of the doubles only.
 static int (*double_graph)(handle *, uint32_t);
 static uint64_t (*double_feed)(uint64_t);
@@ -54,7 +57,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 enum { BYTES = 4096 };
 static struct {
     long launches, threads, streams, graphs, bad, feed, callbacks, capture, hoard, forks;
-    int fork, close, rare, peers, pause, endless;
+    int fork, close, rare, peers, pause, endless, range, idle;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
 
@@ -100,6 +103,9 @@ static handle open_driver(void) {
     FIND(cuModuleGetFunction, "cuModuleGetFunction")
     FIND(cuLaunchKernel, "cuLaunchKernel")
     FIND(cuGraphLaunch, "cuGraphLaunch")
+    FIND(cuCtxGetCurrent, "cuCtxGetCurrent")
+    FIND(cuProfilerStart, "cuProfilerStart")
+    FIND(cuProfilerStop, "cuProfilerStop")
     *(void **)&double_graph = dlsym(library, "double_graph");
     *(void **)&double_feed = dlsym(library, "double_feed");
     *(void **)&double_keep_buffers = dlsym(library, "double_keep_buffers");
@@ -204,6 +210,8 @@ static void read_words(int count, char **words) {
         WORD("capture", want.capture = number)
         WORD("pause", want.pause = 1)
         WORD("endless", want.endless = 1)
+        WORD("range", want.range = 1)
+        WORD("idle", want.idle = 1)
         WORD("peers", want.peers = 1)
         WORD("end", want.end = equals ? equals + 1 : "return")
     }
@@ -286,6 +294,21 @@ static void launch_endless(handle kernel) {
     need(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, ENDLESS_SHARED, stream, NULL, NULL), "cuLaunchKernel");
 }
 
+// What is launched; with `range`, between cuProfilerStart and cuProfilerStop, and as much outside.
+static void run_range(handle context, handle first, handle second, long *waits) {
+    handle current;
+    for (int i = 0; want.idle && i < 100; i++)
+        need(cuCtxGetCurrent(&current), "cuCtxGetCurrent");
+    if (want.range)
+        need(cuProfilerStart(), "cuProfilerStart");
+    run_threads(context, first, second, waits);
+    if (want.range) {
+        long outside = 0;
+        need(cuProfilerStop(), "cuProfilerStop");
+        run_threads(context, first, second, &outside);
+    }
+}
+
 int main(int count, char **words) {
     handle context = NULL, module = NULL, first = NULL, second = NULL, graph = NULL;
     int device = 0;
@@ -301,7 +324,7 @@ int main(int count, char **words) {
     check_memory(NULL);
     if (want.endless && double_await_flushes)
         launch_endless(first);
-    run_threads(context, first, second, &waits);
+    run_range(context, first, second, &waits);
     if (want.endless && double_await_flushes)
         double_await_flushes(3);
     if (want.pause) { // long enough for whoever looks now and then

@@ -187,6 +187,15 @@ static int wait_for(struct call *call, uint32_t type, struct stream *stream) {
 
 // ---- the API
 
+// DOUBLE_EXIT: the driver's own exit handler, which it registers within cuInit.
+static atomic_bool down;
+static void shut_down(void) {
+    atomic_store(&down, true);
+}
+bool double_is_down(void) {
+    return atomic_load(&down);
+}
+
 int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
     const int fails = (int)setting("DOUBLE_CUDA_FAIL", 0);
@@ -206,6 +215,8 @@ int cuInit(unsigned flags) {
     atomic_store(&ready, 1);
     BEGIN(cuInit);
     double_clock_changes("init");
+    if (getenv("DOUBLE_EXIT"))
+        atexit(shut_down);
     return end(&call, OK);
 }
 
@@ -252,8 +263,21 @@ int cuCtxCreate_v2(struct context **out, unsigned flags, int device) {
 
 int cuCtxGetCurrent(struct context **out);
 int cuCtxGetCurrent(struct context **out) {
+    BEGIN(cuCtxGetCurrent);
     *out = current;
-    return atomic_load(&initialised) ? OK : NOT_INITIALIZED;
+    return end(&call, atomic_load(&initialised) ? OK : NOT_INITIALIZED);
+}
+
+int cuProfilerStart(void);
+int cuProfilerStart(void) {
+    BEGIN(cuProfilerStart);
+    return end(&call, OK);
+}
+
+int cuProfilerStop(void);
+int cuProfilerStop(void) {
+    BEGIN(cuProfilerStop);
+    return end(&call, OK);
 }
 
 int cuCtxSetCurrent(struct context *context);

@@ -26,6 +26,7 @@
 //     hardware      times of kernels come from hardware events: when they were queued is not to be had
 //     pthreads      threads cannot be named as the system names them
 //     pc...         how it samples: cupti_sampling.c
+//     fatal=N       at the Nth kernel it meets an error, says so, and finalises itself
 //     nodes         somebody who shares CUPTI wants graphs node by node
 //     compute=N     the devices' compute capability (90)
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
@@ -155,15 +156,6 @@ void double_deliver(struct buffer buffer) {
             full(NULL, 0, buffer.at, buffer.size, buffer.used);
 }
 
-// A client that said that its buffers come zeroed gives no others.
-static void check_zeroed(const struct buffer *buffer) {
-    for (size_t i = 0; double_wishes.zeroed && buffer->at && i + 8 <= buffer->size; i += 8)
-        if (*(const uint64_t *)(const void *)(buffer->at + i)) {
-            fprintf(stderr, "the double: a buffer is not zeroed\n");
-            return;
-        }
-}
-
 struct buffer double_ask(void) {
     struct buffer buffer = {NULL, 0, 0, 0};
     size_t records = 0;
@@ -171,7 +163,7 @@ struct buffer double_ask(void) {
         double_wishes.wanted(&buffer.at, &buffer.size, &records, NULL);
     else if (wanted)
         wanted(&buffer.at, &buffer.size, &records);
-    check_zeroed(&buffer);
+    double_check_zeroed(&buffer);
     return buffer;
 }
 
@@ -376,6 +368,16 @@ static bool graphs_as_a_whole(void) {
            (!double_wishes.shared || double_wishes.graphs_as_a_whole);
 }
 
+static void finalize_itself(void) {
+    const struct cupti_state_data data = {.result = CUPTI_UNKNOWN, .message = "an error of the double"};
+    cuptiActivityFlushAll(1);
+    if (subscriber)
+        subscriber(subscriber_context, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, &data);
+    subscriber = NULL;
+    atomic_store(&enabled, 0);
+    double_wishes.finalized = true;
+}
+
 static void on_kernel(const struct operation *operation) {
     struct cupti_kernel record = {.kind = CUPTI_KIND_CONCURRENT_KERNEL,
                                   .registers = 24,
@@ -391,6 +393,8 @@ static void on_kernel(const struct operation *operation) {
                                   .graph = operation->graph};
     const uint64_t number = atomic_fetch_add(&kernels, 1) + 1;
     double_sampled_kernel(operation);
+    if (number == double_value("fatal", 0))
+        finalize_itself();
     if (how.takeover && number == 300) {
         cuptiActivityFlushAll(0);
         wanted = their_buffer;
@@ -571,6 +575,7 @@ API(GetVersion, uint32_t *version) {
 }
 
 API(GetTimestamp, uint64_t *time) {
+    double_late_call("cuptiGetTimestamp");
     DOUBLE_FIRST_ONLY
     *time = double_now();
     return CUPTI_OK;
@@ -601,6 +606,7 @@ API(Subscribe, void **handle, cupti_callback *callback, void *context) {
 }
 
 API(Unsubscribe, void *handle) {
+    double_late_call("cuptiUnsubscribe");
     (void)handle;
     subscriber = NULL;
     subscribed = 0;
@@ -732,6 +738,9 @@ API(ActivityDisable, int kind) {
 
 API(ActivityFlushAll, uint32_t flags) {
     const bool forced = flags & 1;
+    double_late_call("cuptiActivityFlushAll");
+    if (double_is_down())
+        return CUPTI_OK;
     settle(forced);
     double_play();
     const uint64_t time = double_time();

@@ -21,6 +21,21 @@ int cuptiActivityFlushAll(uint32_t flags);
 
 static _Atomic uint8_t left_out[2][CALLS];
 
+// A call after CUPTI finalised itself initialises it again.
+void double_late_call(const char *name) {
+    if (double_wishes.finalized)
+        fprintf(stderr, "the double: %s was called after it finalised itself\n", name);
+}
+
+// A client that said that its buffers come zeroed gives no others.
+void double_check_zeroed(const struct buffer *buffer) {
+    for (size_t i = 0; double_wishes.zeroed && buffer->at && i + 8 <= buffer->size; i += 8)
+        if (*(const uint64_t *)(const void *)(buffer->at + i)) {
+            fprintf(stderr, "the double: a buffer is not zeroed\n");
+            return;
+        }
+}
+
 API(EnableDomain, uint32_t enable, void *handle, int domain) {
     const char *name;
     for (uint32_t id = 1; id < CALLS; id++)
@@ -116,4 +131,14 @@ API(ActivityRegisterTimestampCallback, uint64_t (*clock)(void)) {
     fprintf(stderr, "the double: a timestamp callback was registered (%u)\n", double_wishes.clocks);
     double_clock_of_client(clock);
     return CUPTI_OK;
+}
+
+API(ActivityEnableRuntimeApi_v2, void *handle, uint32_t id, uint8_t enable) {
+    left_out[1][id % CALLS] = !enable;
+    return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
+}
+
+API(ActivityEnableDriverApi_v2, void *handle, uint32_t id, uint8_t enable) {
+    left_out[0][id % CALLS] = !enable;
+    return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }

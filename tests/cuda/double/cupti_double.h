@@ -22,6 +22,7 @@ extern struct double_wishes {
     cupti_buffer_wanted_v2 *wanted;
     cupti_buffer_full_v2 *full;
     uint64_t unified_memory; // a bit per device
+    bool finalized;          // by itself
     uint8_t zeroed;          // buffers come zeroed
     uint32_t clocks;         // timestamp callbacks that were registered
 } double_wishes;
@@ -39,6 +40,8 @@ bool double_has(const char *word);
 uint32_t double_value(const char *word, uint32_t otherwise);
 
 // cupti_clients.c
+void double_check_zeroed(const struct buffer *buffer);
+void double_late_call(const char *name);
 bool double_left_out(int domain, uint32_t id);
 void double_whole(uint32_t kind);
 void double_write_external(uint32_t correlation);

@@ -68,6 +68,8 @@ void double_lock(void);
 void double_unlock(void);
 // Whether cuInit is done: while it calls who is injected, it is not.
 bool double_is_ready(void);
+// Whether the driver has shut down: CUPTI gives nothing any more.
+bool double_is_down(void);
 uint32_t double_context_id(void *context);
 uint32_t double_context_device(void *context);
 uint32_t double_stream_id(void *context, void *stream);
@@ -91,6 +93,9 @@ uint32_t double_stream_id(void *context, void *stream);
     X(1, 15, cuModuleGetFunction)                                                                            \
     X(1, 16, cuGraphLaunch)                                                                                  \
     X(1, 17, cuMemcpyPeerAsync)                                                                              \
+    X(1, 304, cuCtxGetCurrent)                                                                               \
+    X(1, 308, cuProfilerStart)                                                                               \
+    X(1, 309, cuProfilerStop)                                                                                \
     X(1, 281, cuMemcpyDtoDAsync_v2)                                                                          \
     X(1, 307, cuLaunchKernel)                                                                                \
     X(2, 20, cudaMalloc_v3020)                                                                               \
