@@ -83,6 +83,21 @@ for question in parameter-sizes fixed-address checkpoint; do
     grep -q "^| $question | not-there | the driver has no " "$results" || fail "no answer: $question"
 done
 grep -q '^| module-images of vector_add | no | 1 modules, 0 of them ELF' "$results" || fail "no answer: module images"
+# The same questions to a driver that can do all of it, and to one that has the functions and cannot.
+"${CC:-cc}" -w -shared -fPIC -Wl,--no-as-needed -o "$work/libcuda-replay.so" "$here/double_replay.c" "$doubles/libcuda.so.1"
+probe() { # WHAT PATTERN
+    LD_LIBRARY_PATH=$doubles CUDA_DRIVER_LIBRARY=$work/libcuda-replay.so "$work/pack/programs/replay_probe" "$1" >"$work/out" 2>&1 ||
+        fail "replay_probe $1 failed"
+    grep -q "^probe $2" "$work/out" || fail "replay_probe $1 does not say: $2"
+}
+probe parameters 'parameter-sizes yes 0+8 8+8 16+4 24+24 48+1$'
+probe addresses 'fixed-address-low yes wanted 0x153940000000 got 0x153940000000 result 0 usable 1$'
+probe checkpoint 'checkpoint yes lock 0 checkpoint 0 restore 0 unlock 0; .* memory kept$'
+export DOUBLE_REPLAY=wrong
+probe parameters 'parameter-sizes no 0+4 '
+probe addresses 'fixed-address-low no wanted 0x153940000000 got 0x[0-9a-f]* result 0 usable 1$'
+probe checkpoint 'checkpoint no lock 0 checkpoint 0 restore 801 unlock -1; .* memory unknown$'
+unset DOUBLE_REPLAY
 # Of a killed program no more is in the trace than was launched, and the ledger counts what is not.
 awk -F'|' '/^\| [0-9]* launches, then / { split($3, counts, "; "); rows++; if (counts[1] > $2 + 0 || counts[1] + counts[2] < $2 + 0) exit 1 }
     END { exit rows != 9 }' "$results" ||

@@ -32,9 +32,10 @@ static inline long long clock_ns(clockid_t clock) {
     return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-// Prints what is lacking and exits with 77.
+// CUDA_DRIVER_LIBRARY names another library than libcuda.so.1. Prints what is lacking and exits with 77.
 static inline void driver_open(void) {
-    libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    const char *path = getenv("CUDA_DRIVER_LIBRARY");
+    libcuda = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!libcuda) {
         printf("skipped: no driver: %s\n", dlerror());
         exit(77);
