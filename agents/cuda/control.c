@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the control thread (capture/agent_control.h) does here: has CUPTI hand back its buffers every 100 ms, so that a
-// program that is killed loses no more than that, compares the clocks, and makes the last pass at exit. Rules: agent.h.
+// program that is killed loses no more than that, and buffers with an incomplete record (buffers.h), compares the clocks, and makes the last pass at exit. Rules: agent.h.
 //
 // CUPTI's flush calls back into buffers.c on this thread. Its exit handler runs before those of the driver and of CUPTI:
 // those were loaded before it was registered. Without a thread, buffers come back when they are full, and what is in the

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # However a program ends, its result is its own, and every launch is in the trace or counted: one that is killed loses
-# the last tenth of a second at most, and that is said.
+# the last tenth of a second, and a buffer of CUPTI's that has a record of work that had not ended, and that is said.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
