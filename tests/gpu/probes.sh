@@ -15,18 +15,14 @@ search_libraries() {
         where=$(command -v $tool) || where=$(find /usr/local/cuda*/bin /opt/nvidia/*/*/ -maxdepth 2 -name "$tool" 2>/dev/null | head -n 1)
         printf '| %s | %s |\n' "$tool" "${where:-not there}" >>"$work/libraries"
     done
-    # Libraries that some programs need and no pack brings: those of the first folder that has them.
-    for name in 'libcublas.so.1*' 'libnvrtc.so.1*' libnccl.so.2; do
-        # shellcheck disable=SC2254 # a pattern
-        while read -r file; do
-            case ${file##*/} in
-            $name)
-                extra_path=$extra_path:${file%/*}
-                break
-                ;;
-            esac
-        done <"$work/found.txt"
-    done
+    # Libraries that some programs need and no pack brings.
+    while read -r file; do
+        case ${file##*/} in
+        libcublas.so.* | libnvrtc.so.* | libnccl.so.*)
+            case "$extra_path:" in *":${file%/*}:"*) ;; *) extra_path=$extra_path:${file%/*} ;; esac
+            ;;
+        esac
+    done <"$work/found.txt"
 }
 
 # ---- which libcupti works
@@ -50,9 +46,10 @@ try_cupti() {
     awk '$1 == "cupti" && $3 == "records" && $4 >= 100 { found = 1 } END { exit !found }' "$work/try.err"
 }
 
-# The pack's first, then the machine's: a libcupti that is not for this driver has no records.
+# The pack's first, then the machine's: a libcupti that is not for this driver refuses, or has no records. One that refuses nothing and
+# has no records at the program's end is taken when there is no better one: others may have them earlier.
 choose_cupti() {
-    cupti=
+    cupti='' silent=''
     if [ ! -e "$programs/libcupti_only.so" ] || [ ! -x "$programs/vector_add" ]; then
         verdict "CUPTI" "not tried: $(absent cupti_only)"
         return 0
@@ -64,9 +61,14 @@ choose_cupti() {
             cupti=$candidate
             verdict "CUPTI $(awk '$1 == "cupti" { print $2 }' "$work/try.err")" "works: $candidate: $(grep '^cupti ' "$work/try.err")"
         else
+            [ -n "$silent" ] || ! grep -q '^cupti [0-9]* records 0 ' "$work/try.err" || grep -q '^cupti_only: ' "$work/try.err" || silent=$candidate
             verdict "CUPTI in $candidate" "does not work with this driver: $(cat "$work/try.txt" "$work/try.err" | tail -n 1)"
         fi
     done
+    if [ -z "$cupti" ] && [ -n "$silent" ]; then
+        cupti=$silent
+        verdict "CUPTI" "taken although it had no records at the program's end: $silent"
+    fi
     if [ -n "$cupti" ]; then
         export CUPTI_LIBRARY="$cupti" TRACESMITH_CUPTI="$cupti"
         LD_LIBRARY_PATH=${cupti%/*}:$LD_LIBRARY_PATH

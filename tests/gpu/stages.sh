@@ -10,7 +10,7 @@ raw_buffers() {
     [ -n "$cupti" ] || return 0
     for name in vector_add graph streams; do
         [ ! -x "$programs/$name" ] ||
-            CUDA_INJECTION64_PATH=$programs/libcupti_only.so CUPTI_BUFFERS=$work/cupti-$name.bin limited 30 "$programs/$name" \
+            CUDA_INJECTION64_PATH=$programs/libcupti_only.so CUPTI_BUFFERS=$work/cupti-$name.bin limited "$(limit_of "$name" 30)" "$programs/$name" \
                 >/dev/null 2>"$work/cupti-$name.err"
     done
 }

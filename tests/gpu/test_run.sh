@@ -156,6 +156,7 @@ grep -q '^thread [0-9]* sleep: ' "$results" || fail "the stack of what hangs is 
 grep -q '^| cublas | not there: libcublas.so.13 |' "$results" || fail "what is not there is not said"
 grep -q '^| streams | ended with 139' "$results" || fail "a crash is not said"
 grep -q '^| CUPTI in .* | does not work with this driver: ' "$results" || fail "a CUPTI that does not work is not said"
+grep -q "^| CUPTI | taken although it had no records at the program's end: " "$results" || fail "the only CUPTI is not taken"
 for stage in costs torch million; do ! grep -q "^| $stage |" "$results" || fail "stage $stage was not asked for"; done
 
 # Without any time left it ends, and says what was not done.
