@@ -9,13 +9,13 @@
 // "call" is all that an agent does for the stack of a call, in a session of its own.
 #include <stdlib.h>
 
-#include "../tests/stack/others.h"
+#include "../tests/unwind/others.h"
+#include "agentkit/stacks.h"
 #include "base/clock.h"
-#include "capture/session_directory.h"
-#include "capture/stacks.h"
-#include "stack/stack_table.h"
-#include "stack/unwind.h"
-#include "stack/unwind_table.h"
+#include "collect/session_directory.h"
+#include "unwind/unwind.h"
+#include "unwind/unwind_table.h"
+#include "wire/stack_table.h"
 
 enum { FRAMES_MAX = 128, ROUNDS = 400, CALLS = 500, TABLE_BYTES = 1 << 20 };
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "stack/symbols.h"
+#include "symbols/symbols.h"
 #include "tracesmith/stacks.h"
 
 enum { ROUNDS = 15, ADDRESSES = 1 << 20, STACKS = 1000000 };

@@ -33,7 +33,7 @@ if(TRACESMITH_ENABLE_BPF)
                 -isystem ${TRACESMITH_BPF_INCLUDE} -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
                 -c ${source} -o ${folder}/${name}.bpf.o
             DEPENDS ${source} ${PROJECT_SOURCE_DIR}/agents/bpf/common.h ${PROJECT_SOURCE_DIR}/agents/bpf/driver.h
-                ${PROJECT_SOURCE_DIR}/agents/bpf/kernel_types.h ${PROJECT_SOURCE_DIR}/src/capture/agent_bpf.h VERBATIM)
+                ${PROJECT_SOURCE_DIR}/agents/bpf/kernel_types.h ${PROJECT_SOURCE_DIR}/src/wire/agent_bpf.h VERBATIM)
         add_custom_command(OUTPUT ${folder}/${name}.skel.h
             COMMAND ${TRACESMITH_BPFTOOL} gen skeleton ${folder}/${name}.bpf.o name ${name}_bpf > ${folder}/${name}.skel.h
             DEPENDS ${folder}/${name}.bpf.o)

@@ -21,7 +21,7 @@ tracesmith_optional_part(TRACESMITH_ENABLE_OCLGRIND "the plugin for Oclgrind (C+
     CMAKE_CXX_COMPILER)
 if(TRACESMITH_ENABLE_OCLGRIND)
     enable_language(CXX)
-    add_library(tracesmith_oclgrind MODULE src/replay/oclgrind_plugin.cc)
+    add_library(tracesmith_oclgrind MODULE src/replay/oclgrind/plugin.cc)
     set_target_properties(tracesmith_oclgrind PROPERTIES
         PREFIX lib OUTPUT_NAME tracesmith-oclgrind LIBRARY_OUTPUT_DIRECTORY ${TRACESMITH_AGENT_DIR}
         CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_VISIBILITY_PRESET hidden)
@@ -34,6 +34,6 @@ if(TRACESMITH_ENABLE_OCLGRIND)
         ${TRACESMITH_OCLGRIND_LLVM_INCLUDE} ${TRACESMITH_CL_HEADERS})
     target_link_libraries(tracesmith_oclgrind PRIVATE ${TRACESMITH_OCLGRIND_LIBRARY})
     target_link_options(tracesmith_oclgrind PRIVATE
-        -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/replay/oclgrind_plugin.map)
+        -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/replay/oclgrind/plugin.map)
     install(TARGETS tracesmith_oclgrind LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tracesmith)
 endif()

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/channel.h"
-#include "capture/recovery.h"
+#include "collect/recovery.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/capture.h"
+#include "wire/channel.h"
 
 enum { RECORDS = 3000, JOURNAL_BYTES = 1 << 16 };
 

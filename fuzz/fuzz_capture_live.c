@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/channel.h"
-#include "capture/collect.h"
-#include "capture/session_directory.h"
+#include "collect/collector.h"
+#include "collect/session_directory.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/capture.h"
+#include "wire/channel.h"
 
 enum { RECORDS = 3000, STEPS_MOST = 200, CALLS_MOST = 100000, FILES = 8, SUBS = 8 };
 

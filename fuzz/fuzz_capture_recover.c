@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/layout.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/capture.h"
+#include "wire/layout.h"
 
 enum { SUB_BYTES = 16384, SUBS = 4, SLOTS = 4 };
 

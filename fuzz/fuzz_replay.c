@@ -4,7 +4,7 @@
 // The last byte says whether the records are put right, and how they are replayed.
 #include <dlfcn.h>
 
-#include "replay/execute_opencl.h"
+#include "replay/opencl/execute.h"
 #include "tracesmith/plan.h"
 
 #include "made_recording.h"

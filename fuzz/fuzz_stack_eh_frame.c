@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "stack/cfi.h"
+#include "unwind/cfi.h"
 
 enum { HEAD = 8, STACK_WORDS = 64 };
 

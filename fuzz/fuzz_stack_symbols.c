@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "stack/demangle.h"
-#include "stack/symbols.h"
+#include "symbols/demangle.h"
+#include "symbols/symbols.h"
 
 enum { SIZE_MAX_TRIED = 1 << 17 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads the programs of trace.bpf.c into the kernel and attaches them (libbpf). Runs in the recording process, as a library
-// of its own so that nothing else needs libbpf; capture/agent_bpf.h is all that is known of it.
-#include "capture/agent_bpf.h"
+// of its own so that nothing else needs libbpf; wire/agent_bpf.h is all that is known of it.
+#include "wire/agent_bpf.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -11,8 +11,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#include "capture/agent_bpf.h"
 #include "kernel_types.h"
+#include "wire/agent_bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);

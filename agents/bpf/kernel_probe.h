@@ -4,7 +4,7 @@
 #ifndef AGENTS_BPF_KERNEL_PROBE_H
 #define AGENTS_BPF_KERNEL_PROBE_H
 
-#include "capture/agent_bpf.h"
+#include "wire/agent_bpf.h"
 
 struct bpf_object;
 struct kernel_call_bpf;

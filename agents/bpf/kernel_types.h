@@ -3,7 +3,7 @@
 #ifndef AGENTS_BPF_KERNEL_TYPES_H
 #define AGENTS_BPF_KERNEL_TYPES_H
 
-#include "capture/agent_bpf.h"
+#include "wire/agent_bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct ns_common {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "capture/agent_bpf.h"
+#include "wire/agent_bpf.h"
 
 enum probe_kind { PROBE_NOP5, PROBE_NOP, PROBE_PUSH, PROBE_OTHER };
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentkit/control.h"
+#include "agentkit/injection.h"
+#include "agentkit/stacks.h"
 #include "buffers.h"
-#include "capture/agent_control.h"
-#include "capture/injection.h"
-#include "capture/stacks.h"
 #include "control.h"
 #include "graph_nodes.h"
 #include "launches.h"

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "capture/channel.h"
+#include "wire/channel.h"
 
 #define AGENT_API "cuda"
 #define AGENT_EXPORT __attribute__((visibility("default")))

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "capture/agent_control.h"
+#include "agentkit/control.h"
 #include "library.h"
 #include "records.h"
 #include "sharing.h"

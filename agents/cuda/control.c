@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control thread (capture/agent_control.h) does here: has CUPTI hand back its buffers every 100 ms, so that a
+// What the control thread (agentkit/control.h) does here: has CUPTI hand back its buffers every 100 ms, so that a
 // program that is killed loses no more than that, and buffers with an incomplete record (buffers.h), compares the clocks, and makes the last pass at exit. Rules: agent.h.
 //
 // CUPTI's flush calls back into buffers.c on this thread. Its exit handler runs before those of the driver and of CUPTI:
@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 #include "agent.h"
+#include "agentkit/control.h"
+#include "agentkit/stacks.h"
 #include "buffers.h"
-#include "capture/agent_control.h"
-#include "capture/stacks.h"
 #include "launches.h"
 #include "library.h"
 #include "pc_sampling.h"

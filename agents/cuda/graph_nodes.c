@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "agent.h"
-#include "capture/stacks.h"
+#include "agentkit/stacks.h"
 #include "library.h"
 #include "thinning.h"
 

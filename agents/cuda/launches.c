@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/stacks.h"
+#include "agentkit/stacks.h"
 #include "library.h"
 #include "sharing.h"
 #include "thinning.h"

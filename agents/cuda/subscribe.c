@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentkit/control.h"
+#include "agentkit/stacks.h"
 #include "buffers.h"
-#include "capture/agent_control.h"
-#include "capture/stacks.h"
 #include "graph_nodes.h"
 #include "launches.h"
 #include "library.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left out when recording would cost more than the user allows (profile --max-overhead P; what is measured and
-// when: capture/agent_overhead.h). Rules: agent.h.
+// when: agentkit/overhead.h). Rules: agent.h.
 //
 // The cost of a thread is the time it spends in the callbacks of its launches and waits, measured of one in some 32, and in
 // reading buffers that CUPTI hands back on it: most of these on the agent's own thread, or one of CUPTI's. After a window in
@@ -18,7 +18,7 @@
 #define CUDA_THINNING_H
 
 #include "agent.h"
-#include "capture/agent_overhead.h"
+#include "agentkit/overhead.h"
 
 enum thinning {
     THINNING_NOTHING,

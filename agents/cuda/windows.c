@@ -4,8 +4,8 @@
 #include "windows.h"
 
 #include "buffers.h"
-#include "capture/agent.h"
 #include "library.h"
+#include "wire/agent.h"
 
 enum { PLACES = 256 };
 

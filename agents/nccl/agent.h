@@ -25,7 +25,7 @@
 
 #include "abi.h"
 #include "base/clock.h"
-#include "capture/channel.h"
+#include "wire/channel.h"
 
 #define AGENT_API "nccl"
 

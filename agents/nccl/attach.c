@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "agent.h"
-#include "capture/injection.h"
+#include "agentkit/injection.h"
 
 struct agent agent;
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "capture/agent.h"
-#include "capture/injection.h"
+#include "agentkit/injection.h"
 #include "library.h"
+#include "wire/agent.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

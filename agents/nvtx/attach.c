@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "agent.h"
-#include "capture/injection.h"
+#include "agentkit/injection.h"
 #include "payload.h"
 
 #define AGENT_EXPORT __attribute__((visibility("default")))

@@ -48,7 +48,7 @@
 
 #include "base/clock.h"
 #include "calls.h"
-#include "capture/channel.h"
+#include "wire/channel.h"
 
 #define AGENT_API "opencl"
 

@@ -6,7 +6,7 @@
 #define OPENCL_COMMAND_H
 
 #include "agent.h"
-#include "capture/stacks.h"
+#include "agentkit/stacks.h"
 #include "objects.h"
 #include "overhead.h"
 #include "shapes.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control thread (capture/agent_control.h) does here: looks after commands nobody waits for, and makes the last
+// What the control thread (agentkit/control.h) does here: looks after commands nobody waits for, and makes the last
 // pass at exit. Rules: agent.h. What it may do when: pending.h. Its exit handler runs before those of the driver: these
 // are older than our first command. Without a thread, commands are finished where the program waits.
 #include "control.h"
 
-#include "capture/agent_control.h"
-#include "capture/agent_overhead.h"
-#include "capture/stacks.h"
+#include "agentkit/control.h"
+#include "agentkit/overhead.h"
+#include "agentkit/stacks.h"
 #include "pending.h"
 
 static bool look(void) {

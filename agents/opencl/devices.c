@@ -5,7 +5,7 @@
 
 #include <dlfcn.h>
 
-#include "capture/agent.h"
+#include "wire/agent.h"
 
 #define FUNCTIONS(X)                                                                                         \
     X(clGetPlatformIDs)                                                                                      \

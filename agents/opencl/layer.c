@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/stacks.h"
+#include "agentkit/stacks.h"
 #include "events.h"
 #include "objects.h"
 #include "overhead.h"

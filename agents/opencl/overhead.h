@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recording costs the program, and keeping it below what the user allows (capture/agent_overhead.h). Rules: agent.h.
+// What recording costs the program, and keeping it below what the user allows (agentkit/overhead.h). Rules: agent.h.
 //
 // The cost of a thread is the time its commands spend in this library around the driver's call, and the time it spends
 // in its own waiting calls on finishing commands. The former is measured of one command in some 32, at distances that
@@ -15,7 +15,7 @@
 #define OPENCL_OVERHEAD_H
 
 #include "agent.h"
-#include "capture/agent_overhead.h"
+#include "agentkit/overhead.h"
 
 // As the environment says; before any call can come.
 void overhead_start(struct channel *channel);

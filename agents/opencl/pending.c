@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "capture/agent_control.h"
+#include "agentkit/control.h"
 #include "command.h"
 #include "control.h"
 #include "events.h"

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "capture/channel.h"
 #include "recorder.h"
+#include "wire/channel.h"
 
 struct recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 struct recorder_wishes wishes;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/channel.h"
+#include "wire/channel.h"
 
 const char entry_name[] = "TraceSmith recorder";
 cl_icd_dispatch entry_table;

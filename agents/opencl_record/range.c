@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/channel.h"
 #include "recorder.h"
+#include "wire/channel.h"
 
 static struct recording_range range;
 static const _Atomic uint32_t *trigger; // odd: recording

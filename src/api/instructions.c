@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/status.h"
-#include "capture/launch.h"
-#include "capture/launch_agents.h"
+#include "launch/launch.h"
+#include "launch/launch_agents.h"
 #include "replay/execute.h"
 
 enum { STEPS_MOST = 1000000, FINDINGS_MOST = 10000 };

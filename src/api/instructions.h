@@ -5,7 +5,7 @@
 #define API_INSTRUCTIONS_H
 
 #include "base/arena.h"
-#include "replay/oclgrind.h"
+#include "replay/oclgrind/oclgrind.h"
 #include "tracesmith/instructions.h"
 
 struct instruction_count {

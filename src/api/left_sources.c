@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "api/host_clock.h"
-#include "api/watch.h"
 #include "api/xray.h"
+#include "watch/host_clock.h"
+#include "watch/watch.h"
 
 static void add_watch(struct left_sources *left, struct recovery *recovery) {
     char path[4096 + 64];

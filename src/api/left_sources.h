@@ -4,7 +4,7 @@
 #ifndef API_LEFT_SOURCES_H
 #define API_LEFT_SOURCES_H
 
-#include "capture/recovery.h"
+#include "collect/recovery.h"
 #include "tracesmith/xray.h"
 
 struct left_sources {

@@ -14,10 +14,10 @@
 #include <time.h>
 
 #include "base/status.h"
-#include "capture/agent.h"
-#include "capture/collect.h"
-#include "capture/launch.h"
-#include "capture/session_directory.h"
+#include "collect/collector.h"
+#include "collect/session_directory.h"
+#include "launch/launch.h"
+#include "wire/agent.h"
 
 struct tsmith_profiler {
     struct session_directory directory;

@@ -12,10 +12,10 @@
 #include "api/recording.h"
 #include "base/array.h"
 #include "base/status.h"
-#include "capture/channel.h"
 #include "recording/record.h"
 #include "sbt/recording.h"
 #include "tracesmith/replay.h"
+#include "wire/channel.h"
 
 struct recording_sink {
     struct sbt_writer *writer;

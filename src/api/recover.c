@@ -13,7 +13,7 @@
 #include "api/recording.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "capture/recovery.h"
+#include "collect/recovery.h"
 #include "sbt/continue.h"
 #include "sbt/writer.h"
 #include "tracesmith/capture.h"

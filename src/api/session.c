@@ -24,11 +24,11 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "capture/channel.h"
-#include "capture/collect.h"
-#include "capture/recovery.h"
-#include "capture/session_directory.h"
+#include "collect/collector.h"
+#include "collect/recovery.h"
+#include "collect/session_directory.h"
 #include "tracesmith/sbt.h"
+#include "wire/channel.h"
 
 // The shapes every session registers first, in this order: so their ids are constants on the event path.
 enum { SHAPE_BEGIN = 1, SHAPE_END = 2, SHAPE_MARK = 3, SHAPE_COUNT = 4, SHAPES_FIXED = 4 };
@@ -412,7 +412,7 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
         status = open_channel(session, error);
     pthread_once(&fork_once, prepare_forks);
     if (!status) {
-        capture_describe(collecting->collector, &collecting->directory);
+        session_directory_describe(&collecting->directory, collector_dictionary(collecting->collector));
         collecting->started = clock_trace_now();
         status = start_thread(session, error);
     }

@@ -13,8 +13,8 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "stack/demangle.h"
-#include "stack/symbols.h"
+#include "symbols/demangle.h"
+#include "symbols/symbols.h"
 #include "tracesmith/stacks.h"
 
 enum { FIRST_SLOTS = 1024 };

@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/host_clock.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "capture/launch.h"
-#include "capture/launch_agents.h"
-#include "capture/layout.h"
-#include "import/xray.h"
+#include "import/xray/xray.h"
+#include "launch/launch.h"
+#include "launch/launch_agents.h"
+#include "watch/host_clock.h"
+#include "wire/layout.h"
 
 enum { VARIABLES = 3, BUFFERS = 1024, BASIC_DEPTH = 1 << 16 };
 

@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "import/chrome.h"
+#include "import/chrome/chrome.h"
 #include "import/open.h"
 #include "import/others.h"
-#include "import/perfetto.h"
-#include "import/rocprof.h"
+#include "import/perfetto/perfetto.h"
+#include "import/rocprof/rocprof.h"
 #include "import/seekable.h"
 #include "import/sqlite_in.h"
-#include "import/xctrace.h"
-#include "import/xplane.h"
-#include "import/xray.h"
+#include "import/xctrace/xctrace.h"
+#include "import/xplane/xplane.h"
+#include "import/xray/xray.h"
 
 // A source around a Chrome trace.
 struct importer {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "import/nsys.h"
-#include "import/rocpd.h"
+#include "import/nsys/nsys.h"
+#include "import/rocpd/rocpd.h"
 #include "import/sqlite_file.h"
 
 enum {

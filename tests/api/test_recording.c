@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "api/recording.h"
-#include "capture/channel.h"
 #include "recording/record.h"
 #include "sbt/recording.h"
 #include "tracesmith/replay.h"
+#include "wire/channel.h"
 
 enum { RECORDS = 600, TEXT_BYTES = 9000 }; // more than a piece is
 

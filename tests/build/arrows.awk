@@ -31,7 +31,7 @@ function check_vendor(header,    prefix, n, list, i, seen) {
     }
 }
 
-function check_ours(header,    room, row, n, list, i, target) {
+function check_ours(header,    room, row, n, list, i, target, top) {
     if (header ~ /(^|\/)\.\.(\/|$)/) { bad("\"" header "\" climbs out of its folder"); return }
     room = room_of(FILENAME)
     if (index(header, "tracesmith/") == 1) return
@@ -40,7 +40,8 @@ function check_ours(header,    room, row, n, list, i, target) {
             bad("\"" header "\" is not in this room; write room/file.h")
         return
     }
-    if (("src/" room_of(header)) == room || room_of(header) == room) return
+    split(header, top, "/")
+    if (("src/" top[1]) == room || room_of(header) == room) return
     row = row_of(room)
     n = split(rows[row], list, " ")
     for (i = 1; i <= n; i++) {

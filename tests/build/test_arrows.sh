@@ -45,8 +45,8 @@ plant src/sbt/writer.c '"sbt/frame.h"' good
 plant src/sbt/writer.c '"tracesmith/status.h"' good
 plant src/sbt/writer.c '<stdio.h>' good
 plant src/sbt/writer.c '"state/timeline.h"' bad
-plant src/sbt/writer.c '"capture/ring.h"' bad
-plant src/sbt/writer.c '"../capture/ring.h"' bad
+plant src/sbt/writer.c '"wire/ring.h"' bad
+plant src/sbt/writer.c '"../wire/ring.h"' bad
 plant src/sbt/writer.c '"ring.h"' bad
 plant src/base/arena.c '"event/batch.h"' bad
 plant src/event/batch.c '"sbt/frame.h"' bad
@@ -55,12 +55,12 @@ plant include/tracesmith/sbt.h '"base/arena.h"' bad
 plant cli/view.c '"tracesmith/sbt.h"' good
 plant cli/view.c '"base/arena.h"' bad
 plant examples/pipeline/main.c '"event/batch.h"' bad
-plant agents/opencl/layer.c '"capture/ring.h"' good
-plant agents/opencl/layer.c '"capture/collector.h"' bad
+plant agents/opencl/layer.c '"wire/ring.h"' good
+plant agents/opencl/layer.c '"collect/collector.h"' bad
 plant agents/opencl/layer.c '"sbt/writer.h"' bad
 plant agents/opencl/layer.c '<CL/cl.h>' good
-plant src/replay/execute_opencl.c '<CL/cl.h>' good
-plant src/capture/launch.c '<CL/cl.h>' bad
+plant src/replay/opencl/execute.c '<CL/cl.h>' good
+plant src/launch/launch.c '<CL/cl.h>' bad
 plant cli/devices.c '<CL/cl.h>' bad
 
 check "$root" || {

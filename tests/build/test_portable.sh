@@ -9,9 +9,9 @@ command -v $cross >/dev/null 2>&1 || {
     exit 77
 }
 failures=0
-for source in src/*/*.c agents/*/*.c cli/*.c; do
+for source in src/*/*.c src/*/*/*.c agents/*/*.c cli/*.c; do
     [ -f "$source" ] || continue
-    if grep -q '"export/otf2.h"' "$source" && [ ! -f /usr/include/otf2/otf2.h ]; then
+    if grep -q '"export/otf2/otf2.h"' "$source" && [ ! -f /usr/include/otf2/otf2.h ]; then
         continue # not part of a build without libotf2
     fi
     case $source in

@@ -6,7 +6,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 : "${CC:?}"
-[ "$(uname -m)" = x86_64 ] || skip "of other processors the walk alone is tested (stack.aarch64)"
+[ "$(uname -m)" = x86_64 ] || skip "of other processors the walk alone is tested (unwind.aarch64)"
 depth=5000 turns=400
 # No -O2: calls in last place must stay calls, and functions must not be merged into one another.
 # shellcheck disable=SC2086 # no word where there is no sanitizer

@@ -6,7 +6,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 : "${CC:?}"
-[ "$(uname -m)" = x86_64 ] || skip "of other processors the walk alone is tested (stack.aarch64)"
+[ "$(uname -m)" = x86_64 ] || skip "of other processors the walk alone is tested (unwind.aarch64)"
 [ -z "${TRACESMITH_SANITIZE:-}" ] || skip "a sanitizer's own frames are on these stacks"
 command -v readelf >/dev/null || skip "no readelf"
 opencl="-O2 -fno-optimize-sibling-calls -DCL_TARGET_OPENCL_VERSION=120 -DCL_USE_DEPRECATED_OPENCL_1_2_APIS"

@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 : "${CC:?}"
-[ "$(uname -m)" = x86_64 ] || skip "of other processors the walk alone is tested (stack.aarch64)"
+[ "$(uname -m)" = x86_64 ] || skip "of other processors the walk alone is tested (unwind.aarch64)"
 [ -z "$sanitize" ] || skip "the program overwrites its own stack"
 
 "$CC" -O2 -fomit-frame-pointer -fno-stack-protector -DCL_TARGET_OPENCL_VERSION=300 -o "$work/hostile" \

@@ -5,7 +5,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
-[ "$(uname -m)" = x86_64 ] || skip "of other processors the walk alone is tested (stack.aarch64)"
+[ "$(uname -m)" = x86_64 ] || skip "of other processors the walk alone is tested (unwind.aarch64)"
 [ -z "$sanitize" ] || skip "the interpreter has no sanitizer in it"
 python=
 for candidate in python3 /usr/bin/python3; do

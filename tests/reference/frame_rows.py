@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""frame_rows.py ROWS FILE [EVERY]: compares what ROWS (tests/stack/modules/rows.c) says of FILE's frames with what readelf
+"""frame_rows.py ROWS FILE [EVERY]: compares what ROWS (tests/unwind/modules/rows.c) says of FILE's frames with what readelf
 says, at the first and the last address of each row of every EVERYth function. FILE is x86-64's or aarch64's, and ROWS was
 built for that."""
 import re

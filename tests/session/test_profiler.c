@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profiling the calling process. The agent is played by this test: it does what a real one does, with the environment
 // that the profiler has set and the switch that it turns.
-#include "capture/numbered.h"
+#include "support/numbered.h"
 
 #include <fcntl.h>
 

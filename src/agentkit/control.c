@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agentkit/control.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum control_state { CONTROL_NONE, CONTROL_RUNNING, CONTROL_STOPPING, CONTROL_STOPPED };
+
+static const struct agent_control_work *work;
+static struct channel *channel;
+static _Atomic uint32_t state;
+static _Atomic uint32_t bell; // grows when somebody who waits should look: for a new state, or for work
+static _Atomic uint32_t exit_handler;
+
+// Until the bell has rung since it was `heard`.
+static void wait_for_bell(uint32_t heard, long milliseconds) {
+    const struct timespec period = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, heard, &period, NULL, 0);
+}
+
+static void ring_bell(void) {
+    atomic_fetch_add(&bell, 1);
+    syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+}
+
+static void state_set(uint32_t value) {
+    atomic_store(&state, value);
+    ring_bell();
+}
+
+static void *control_main(void *unused) {
+    (void)unused;
+    prctl(PR_SET_NAME, "tracesmith");
+    for (uint32_t heard = atomic_load(&bell); atomic_load(&state) == CONTROL_RUNNING;) {
+        channel_rest(channel, true);
+        wait_for_bell(heard, work->period_ms);
+        channel_rest(channel, false);
+        heard = atomic_load(&bell);
+        if (!work->look()) {
+            state_set(CONTROL_STOPPED);
+            return NULL;
+        }
+    }
+    work->last_pass();
+    state_set(CONTROL_STOPPED);
+    return NULL;
+}
+
+static void at_exit(void) {
+    uint32_t running = CONTROL_RUNNING;
+    if (!atomic_compare_exchange_strong(&state, &running, CONTROL_STOPPING))
+        return;
+    state_set(CONTROL_STOPPING);
+    const int64_t until = clock_trace_now() + work->last_pass_ms * INT64_C(1000000);
+    for (uint32_t heard = atomic_load(&bell);
+         atomic_load(&state) == CONTROL_STOPPING && clock_trace_now() < until; heard = atomic_load(&bell))
+        wait_for_bell(heard, work->last_pass_ms / 20);
+}
+
+static bool thread_make(void) {
+    sigset_t all;
+    sigset_t before;
+    pthread_t thread;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
+        return false;
+    const int failed = pthread_create(&thread, NULL, control_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed)
+        pthread_detach(thread);
+    return !failed;
+}
+
+bool agent_control_start(const struct agent_control_work *what, struct channel *where) {
+    uint32_t none = CONTROL_NONE;
+    if (atomic_load(&state) != CONTROL_NONE ||
+        !atomic_compare_exchange_strong(&state, &none, CONTROL_RUNNING))
+        return false;
+    work = what;
+    channel = where;
+    if (!thread_make()) {
+        atomic_store(&state, CONTROL_NONE);
+        return false;
+    }
+    if (!atomic_exchange(&exit_handler, 1))
+        atexit(at_exit);
+    return true;
+}
+
+void agent_control_exit_first(void) {
+    if (atomic_load(&exit_handler))
+        atexit(at_exit);
+}
+
+void agent_control_wake(void) {
+    const int saved = errno;
+    if (atomic_load_explicit(&state, memory_order_relaxed) == CONTROL_RUNNING)
+        ring_bell();
+    errno = saved;
+}
+
+void agent_control_after_fork_child(void) {
+    atomic_store(&state, CONTROL_NONE);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control thread of an agent: does now and then what no thread of the program should do, and makes the last pass at
+// exit. One per library; for agents, inside somebody else's process.
+//
+//     NONE --start--> RUNNING --exit handler--> STOPPING --last pass done--> STOPPED
+//                        \--look says that it is over--> STOPPED
+//
+// The program's threads never wait for it but at exit, and there for `last_pass_ms` at most. After STOPPED (or a last
+// pass that hung) what other exit handlers call is still recorded by their own threads.
+#ifndef AGENTKIT_CONTROL_H
+#define AGENTKIT_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/channel.h"
+
+struct agent_control_work {
+    bool (*look)(void); // every period_ms or so; false: there is nothing more to do, not even a last pass
+    void (*last_pass)(void);
+    uint32_t period_ms;
+    uint32_t last_pass_ms;
+};
+
+// Makes the thread, once per process, with all signals blocked, and its end at exit: exit handlers run youngest first, so
+// before those of whoever registered before this call. `work` stays. Later calls do nothing. Any thread. Without a
+// thread to be had a later call tries again. Whether this call made it.
+bool agent_control_start(const struct agent_control_work *work, struct channel *channel);
+// Its end at exit is registered once more: before those of whoever registered since. Whichever comes first ends it.
+void agent_control_exit_first(void);
+// It looks soon: there is something to do that threads of the program should be spared. One system call; any thread, signal
+// handlers too.
+void agent_control_wake(void);
+// The thread is the parent's; the next start makes one here.
+void agent_control_after_fork_child(void);
+
+#endif

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calling thread's part: what it keeps between its stacks, and one stack.
+//
+// A thread's state is made at its first call and left to the next thread that begins when it ends. A signal handler that
+// interrupts a capture of its own thread works on its own stack alone, with less room and without Python's functions.
+#include "agentkit/stacks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agentkit/stacks_private.h"
+#include "unwind/python.h"
+#include "wire/channel_private.h"
+#include "wire/stack_table.h"
+
+enum {
+    WORDS_MAX = STACK_TABLE_FRAMES_MAX - 1, // 1: the epoch
+    WORDS_LEAST = 8,
+    OURS_MAX = 8, // frames of ours at the beginning, which are left out
+    NESTED_MAX = 160,
+    BACKOFF = 1024
+};
+
+// The number of a walk that comes again (unwind.h), where its code and its file are the same.
+struct kept {
+    uint32_t same, number;
+    uint64_t epoch, file;
+};
+
+struct thread {
+    struct thread *next; // of those that nobody has
+    uint64_t busy;       // the stack pointer of the call whose stack is being taken; 0: none is
+    struct kept kept[UNWIND_MEMOS];
+    struct unwind_thread unwind;
+    struct python_thread python;
+    uint64_t words[STACK_TABLE_FRAMES_MAX + OURS_MAX]; // touched as far as a stack is deep
+};
+
+bool stacks_on;
+static struct channel *channel;
+static uint32_t words_max; // of a stack
+static struct thread *idle;
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+static __thread struct thread *here __attribute__((tls_model("initial-exec")));
+static __thread uint32_t backoff __attribute__((tls_model("initial-exec")));
+
+static bool has_turn; // of the thread that forks
+
+static void before_fork(void) {
+    bool turn = stacks_modules_take_turn();
+    pthread_mutex_lock(&idle_lock);
+    has_turn = turn;
+}
+
+static void after_fork(void) {
+    bool turn = has_turn;
+    pthread_mutex_unlock(&idle_lock);
+    if (turn)
+        stacks_modules_end_turn();
+}
+
+static void thread_end(void *thread) {
+    here = NULL;
+    pthread_mutex_lock(&idle_lock);
+    ((struct thread *)thread)->next = idle;
+    idle = thread;
+    pthread_mutex_unlock(&idle_lock);
+}
+
+static struct thread *take_idle(void) {
+    pthread_mutex_lock(&idle_lock);
+    struct thread *thread = idle;
+    if (thread)
+        idle = thread->next;
+    pthread_mutex_unlock(&idle_lock);
+    if (thread)
+        return thread;
+    void *at = mmap(NULL, sizeof *thread, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+// Once per thread, and again after a fork.
+static bool make_ready(void) {
+    int saved = errno;
+    struct thread *thread = here;
+    if (!stacks_file_current(channel) && !stacks_file_open(channel))
+        goto fail;
+    if (!thread) {
+        thread = take_idle();
+        if (!thread)
+            goto fail;
+        thread->busy = 0;
+        memset(thread->kept, 0, sizeof thread->kept);
+        python_reset(&thread->python);
+        if (!unwind_thread_init(&thread->unwind) || pthread_setspecific(key, thread)) {
+            thread_end(thread);
+            goto fail;
+        }
+        here = thread;
+    }
+    errno = saved;
+    return true;
+fail:
+    backoff = BACKOFF;
+    errno = saved;
+    return false;
+}
+
+static uint32_t intern_text(void *unused, const char *bytes, size_t length) {
+    (void)unused;
+    return channel_string(channel, bytes, length);
+}
+
+// Marks what is to be said of a word; returns how many frames at the beginning are ours, to be left out.
+static uint32_t mark(uint64_t *words, const struct unwind_result *result) {
+    uint32_t ours = 0;
+    while (ours < result->count && stacks_modules_ours(words[ours]))
+        ours++;
+    for (uint32_t i = 0; i < result->struck_count; i++)
+        words[result->struck[i]] |= STACKS_STRUCK;
+    _Static_assert(STACKS_GUESSED == UNWIND_GUESSED, "the walk has marked them");
+    return ours;
+}
+
+// Why a stack is not all that it should be: TSMITH_REASON_NONE, or what is counted for it.
+static tsmith_reason why_cut(const struct unwind_result *result) {
+    return result->end == UNWIND_OUTERMOST ? TSMITH_REASON_NONE
+           : result->end == UNWIND_FULL    ? TSMITH_REASON_DEEP_STACK
+                                           : TSMITH_REASON_PARTIAL_STACK;
+}
+
+// `cut`: outer frames are missing, for that reason.
+static uint32_t keep(uint64_t *words, uint32_t count, tsmith_reason cut, bool guessed) {
+    uint64_t epoch = stacks_modules_epoch();
+    if (count > words_max) {
+        count = words_max;
+        cut = TSMITH_REASON_DEEP_STACK;
+    }
+    uint32_t flags = (cut ? STACK_PARTIAL : 0) | (guessed ? STACK_GUESSED : 0);
+    if (epoch)
+        words[count++] = STACKS_EPOCH | epoch;
+    uint32_t stack = stacks_file_add(words, count, flags);
+    if (!stack)
+        channel_lose(channel, TSMITH_REASON_NO_STACK, 1);
+    else if (cut)
+        channel_lose(channel, cut, 1);
+    return stack;
+}
+
+// A signal struck while this thread was at it.
+static __attribute__((noinline)) uint32_t take_nested(struct thread *thread,
+                                                      const struct unwind_registers *registers) {
+    uint64_t words[NESTED_MAX + 1];
+    struct unwind_result result = unwind_walk_full(&thread->unwind, registers, words, NESTED_MAX);
+    uint32_t ours = mark(words, &result);
+    return keep(words + ours, result.count - ours, why_cut(&result), result.exact < result.count);
+}
+
+// The walk, after a look at what was loaded if it met code that was not known. Not when a signal has struck: what it
+// interrupted may have the locks that this takes.
+static struct unwind_result walk(struct thread *thread, const struct unwind_registers *registers) {
+    const uint32_t room = words_max + OURS_MAX;
+    struct unwind_result result;
+    for (int i = 0; i < 3; i++) {
+        result = unwind_walk(&thread->unwind, registers, thread->words, room);
+        if (__builtin_expect(!result.stale, 1))
+            return result;
+        struct unwind_result whole = unwind_walk_full(&thread->unwind, registers, thread->words, room);
+        if (whole.struck_count)
+            return whole;
+        stacks_refresh();
+    }
+    return unwind_walk_full(&thread->unwind, registers, thread->words, room);
+}
+
+static uint32_t number(struct thread *thread, const struct unwind_result *result) {
+    const struct python_intern intern = {.function = intern_text};
+    uint32_t ours = mark(thread->words, result);
+    const struct python_native native = {thread->words + ours, result->count - ours, words_max,
+                                         result->end == UNWIND_OUTERMOST};
+    struct python_missing missing;
+    uint32_t count = python_merge(&thread->python, &native, &intern, &missing);
+    tsmith_reason cut = missing.room     ? TSMITH_REASON_DEEP_STACK
+                        : missing.frames ? TSMITH_REASON_PARTIAL_STACK
+                                         : why_cut(result);
+    if (missing.functions)
+        channel_lose(channel, TSMITH_REASON_PYTHON_STACK, 1);
+    return keep(native.frames, count, cut, result->exact < result->count);
+}
+
+static uint32_t number_again(struct thread *thread, const struct unwind_result *result) {
+    struct kept *kept = &thread->kept[result->same % UNWIND_MEMOS];
+    uint64_t epoch = stacks_modules_epoch(), in = stacks_file_of();
+    if (kept->same != result->same || kept->epoch != epoch || kept->file != in || !kept->number)
+        *kept = (struct kept){result->same, number(thread, result), epoch, in};
+    return kept->number;
+}
+
+uint32_t stacks_take(const struct unwind_registers *registers) {
+    if (__builtin_expect(!here || !stacks_file_current(channel), 0)) {
+        if (backoff > 0 ? backoff-- : !make_ready()) {
+            channel_lose(channel, TSMITH_REASON_NO_STACK, 1);
+            return 0;
+        }
+    }
+    struct thread *thread = here;
+    const uint64_t stack_pointer = registers->values[CFI_STACK_POINTER];
+    if (__builtin_expect(unwind_is_nested(&thread->unwind, thread->busy, stack_pointer), 0))
+        return take_nested(thread, registers);
+    if (__builtin_expect(thread->busy != 0, 0)) { // a signal handler has jumped out of that one
+        thread->python.is_walking = false;
+        memset(thread->kept, 0, sizeof thread->kept);
+    }
+    thread->busy = stack_pointer;
+    atomic_signal_fence(memory_order_seq_cst);
+    struct unwind_result result = walk(thread, registers);
+    uint32_t stack = result.same && !python_found() ? number_again(thread, &result) : number(thread, &result);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->busy = 0;
+    return stack;
+}
+
+void stacks_refresh(void) {
+    if (!stacks_on || !stacks_modules_take_turn())
+        return;
+    stacks_modules_refresh(channel);
+    (void)python_look();
+    stacks_modules_end_turn();
+    if (stacks_file_current(channel))
+        stacks_file_prepare();
+}
+
+bool stacks_start(struct channel *of) {
+    if (stacks_on || !of->control->stacks || pthread_key_create(&key, thread_end))
+        return false;
+    pthread_atfork(before_fork, after_fork, after_fork);
+    channel = of;
+    words_max = of->control->stacks < WORDS_LEAST ? WORDS_LEAST : of->control->stacks;
+    words_max = words_max < WORDS_MAX ? words_max : WORDS_MAX;
+    stacks_on = true;
+    stacks_refresh();
+    return true;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stacks.c, stacks_file.c and stacks_modules.c share.
+#ifndef AGENTKIT_STACKS_PRIVATE_H
+#define AGENTKIT_STACKS_PRIVATE_H
+
+#include "agentkit/stacks.h"
+
+// ---- stacks_file.c
+
+// The channel whose files are in use; 0 and closed channels are none.
+bool stacks_file_current(const struct channel *channel);
+// Of which channel the file is: numbers of stacks hold within one.
+uint64_t stacks_file_of(void);
+// Makes the file of the channel as it is now (after a fork: the child's). False: there is none to be had.
+bool stacks_file_open(struct channel *channel);
+// Makes more room before it is needed. Not on the event path.
+void stacks_file_prepare(void);
+// The number of these words; 0: there is no room and no more is to be had.
+uint32_t stacks_file_add(const uint64_t *words, uint32_t count, uint32_t flags);
+
+// ---- stacks_modules.c
+
+// While somebody has the turn nobody else looks at what is loaded, and so nobody has the linker's lock for us: a forked
+// child would find it locked for ever. False: it was not to be had in a reasonable time.
+bool stacks_modules_take_turn(void);
+void stacks_modules_end_turn(void);
+// With the turn: publishes what is loaded, for walks and in the channel's table. Not on the event path.
+void stacks_modules_refresh(struct channel *channel);
+// How often code has taken the place of other code.
+uint64_t stacks_modules_epoch(void);
+// Whether this is code of one of our own libraries.
+bool stacks_modules_ours(uint64_t pc);
+
+#endif

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording another program.
+//
+//     created --start--> program runs --it ends--> others run --they end, or stop, or only_program--> closing --> END
+//
+// When the program has ended, processes it started may still be running (a shell's background job, a daemon): the
+// recording goes on until they have ended too. Once it is closing, those that record and are on their way out get a
+// moment (LINGER); what is still alive then is noted in the trace as still running.
+#include "tracesmith/capture.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "collect/collector.h"
+#include "collect/gone.h"
+#include "collect/joined.h"
+#include "collect/recorder_losses.h"
+#include "collect/recovery.h"
+#include "collect/session_directory.h"
+#include "collect/session_processes.h"
+#include "launch/launch.h"
+#include "launch/sampler.h"
+
+static const int64_t PATIENCE = 50000000;   // ns that next() waits for news
+static const int64_t LINGER = 100000000;    // ns
+static const int64_t LOOK = 100000000;      // ns between looks whether others run
+static const int64_t LOOK_AGAIN = 20000000; // ns, after one that found nobody and was not clear
+enum { SURE = 5 };                          // such looks in a row
+static const long FIRST_NAP =
+    500000; // ns; doubles up to the longest, so that a busy ring never fills meanwhile
+static const long LONGEST_NAP = 8000000;
+
+enum { ENDINGS_MOST = 4 };
+
+struct tsmith_capture {
+    struct session_directory directory;
+    struct collector *collector;
+    tsmith_source *source;
+    struct launch_signals signals;
+    char **environment;
+    tsmith_capture_options options;
+    _Atomic pid_t program; // 0: not started, or reaped
+    bool started;
+    bool ended;
+    int wait_status;
+    int64_t ended_at;              // the program, or the wait for others
+    uint32_t looks_without;        // in a row that found nobody
+    int64_t looked;                // for others, last
+    _Atomic uint32_t left_running; // others, at that look
+    atomic_bool stop;
+    uint32_t unrecorded; // processes, known at the end
+    struct gone gone;    // the session directory
+    bool drained;        // of what the programs recorded: only the joined sources are left
+    struct joined joined;
+    struct {
+        void (*ended)(void *context, tsmith_capture *capture);
+        void *context;
+    } endings[ENDINGS_MOST];
+    size_t ending_count;
+    struct sampler sampler;
+    char agent_directory[4096];
+    char note[1024];
+};
+
+// ---- the source
+
+static void reap(struct tsmith_capture *capture) {
+    pid_t pid = atomic_load(&capture->program);
+    int status;
+    if (!capture->started || capture->ended || pid <= 0)
+        return;
+    pid_t got = waitpid(pid, &status, WNOHANG);
+    if (got == 0 || (got < 0 && errno == EINTR))
+        return;
+    atomic_store(&capture->program, 0);
+    capture->ended = true;
+    capture->ended_at = clock_trace_now();
+    capture->wait_status = got == pid ? status : 0;
+    collector_program_ended(capture->collector, capture->wait_status);
+}
+
+// Whether processes that the program started are still to be waited for. That there are none is believed at once when
+// the look was clear, and otherwise when SURE looks in a row say so.
+static bool others_run(struct tsmith_capture *capture) {
+    int64_t now = clock_trace_now();
+    bool waiting = !capture->options.only_program && !atomic_load(&capture->stop);
+    if (capture->looked && (!waiting || capture->looks_without == SURE))
+        return false;
+    if (capture->looked && now - capture->looked < (capture->looks_without ? LOOK_AGAIN : LOOK))
+        return true;
+    uint32_t unclear;
+    uint32_t running = session_processes_alive(capture->directory.path, &unclear);
+    capture->looked = capture->ended_at = now;
+    capture->looks_without = running ? 0 : unclear ? capture->looks_without + 1 : SURE;
+    atomic_store(&capture->left_running, running);
+    return waiting && capture->looks_without < SURE;
+}
+
+static bool time_to_close(struct tsmith_capture *capture) {
+    if (!capture->ended || others_run(capture))
+        return false;
+    sampler_stop(&capture->sampler);
+    return (collector_live_processes(capture->collector) == 0 ||
+            clock_trace_now() - capture->ended_at > LINGER);
+}
+
+static void end_session(struct tsmith_capture *capture) {
+    char text[32];
+    gone_look(&capture->gone, &capture->directory, true);
+    session_directory_end(&capture->directory);
+    capture->unrecorded = session_directory_unrecorded(&capture->directory);
+    if (capture->unrecorded == 0)
+        return;
+    snprintf(text, sizeof text, "%u", capture->unrecorded);
+    tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "unrecorded.processes", text);
+}
+
+// All that the programs recorded was delivered.
+static tsmith_status end_with_others(struct tsmith_capture *capture, const tsmith_batch **out,
+                                     tsmith_error *error) {
+    end_session(capture);
+    if (!capture->drained)
+        for (size_t i = 0; i < capture->ending_count; i++)
+            capture->endings[i].ended(capture->endings[i].context, capture);
+    capture->drained = true;
+    return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
+}
+
+static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct tsmith_capture *capture = self;
+    int64_t begun = clock_trace_now();
+    struct timespec nap = {.tv_nsec = FIRST_NAP};
+    if (session_directory_is_of_parent(&capture->directory))
+        return status_set(error, TSMITH_ERROR_STATE,
+                          "the capture belongs to the process that created it, not to a forked child");
+    for (;;) {
+        if (capture->drained)
+            return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
+        const bool rests =
+            !capture->ended && !atomic_load(&capture->stop) && collector_can_rest(capture->collector);
+        tsmith_status status = rests ? TSMITH_AGAIN : collector_next(capture->collector, out, error);
+        if (status == TSMITH_END)
+            return end_with_others(capture, out, error);
+        if (status != TSMITH_AGAIN)
+            return status;
+        reap(capture);
+        gone_look(&capture->gone, &capture->directory, false);
+        if (time_to_close(capture)) {
+            // Nothing new is recorded from here on, so that the drain comes to an end.
+            session_directory_end(&capture->directory);
+            collector_set_closing(capture->collector, true);
+            continue;
+        }
+        if (clock_trace_now() - begun > PATIENCE)
+            return TSMITH_AGAIN;
+        nanosleep(&nap, NULL);
+        nap.tv_nsec = nap.tv_nsec * 2 < LONGEST_NAP ? nap.tv_nsec * 2 : LONGEST_NAP;
+    }
+}
+
+static const tsmith_dictionary *live_dictionary(void *self) {
+    struct tsmith_capture *capture = self;
+    return collector_dictionary(capture->collector);
+}
+
+static const tsmith_source_ops live_ops = {.next = live_next, .dictionary = live_dictionary};
+
+// ---- life
+
+tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
+                                    tsmith_error *error) {
+    *out = NULL;
+    struct tsmith_capture *capture = calloc(1, sizeof *capture);
+    if (!capture)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+    if (options)
+        memcpy(&capture->options, options,
+               options->size < sizeof capture->options ? options->size : sizeof capture->options);
+    launch_save_signals(&capture->signals);
+    tsmith_status status = session_directory_create(&capture->directory, options, error);
+    if (status)
+        goto fail;
+    if (capture->options.output)
+        session_directory_set_output(&capture->directory, capture->options.output);
+    status = collector_create(&capture->directory, COLLECT_SESSION, &capture->collector, error);
+    if (status)
+        goto fail_directory;
+    session_directory_describe(&capture->directory, collector_dictionary(capture->collector));
+    status = tsmith_source_create(&live_ops, capture, &capture->source);
+    if (status) {
+        status_set(error, status, "no memory for a capture");
+        goto fail_directory;
+    }
+    // Kept as an array: what `options` points to is the caller's.
+    status = launch_environment(&capture->options, capture->directory.path, &capture->environment, error);
+    if (status)
+        goto fail_directory;
+    if (capture->options.gpu_counter_rate)
+        status = launch_agent_directory(capture->options.agent_directory, capture->agent_directory,
+                                        sizeof capture->agent_directory, error);
+    if (status)
+        goto fail_directory;
+    tsmith_source *losses;
+    gone_look(&capture->gone, &capture->directory, true);
+    if (gone_source_create(&capture->gone, &losses) || joined_add(&capture->joined, losses)) {
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+        goto fail_directory;
+    }
+    if (capture->options.recording &&
+        (recorder_losses_create(capture->directory.path, &losses) || joined_add(&capture->joined, losses))) {
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+        goto fail_directory;
+    }
+    capture->options.apis = NULL;
+    capture->options.agent_directory = NULL;
+    capture->options.session_root = NULL;
+    capture->options.output = NULL;
+    capture->options.recording = NULL;
+    capture->options.environment = NULL;
+    *out = capture;
+    return TSMITH_OK;
+fail_directory:
+    joined_finish(&capture->joined);
+    tsmith_source_destroy(capture->source);
+    collector_destroy(capture->collector);
+    session_directory_remove(&capture->directory);
+fail:
+    free(capture);
+    return status;
+}
+
+static void describe_command(struct tsmith_capture *capture, char *const *argv) {
+    size_t bytes = 1;
+    for (char *const *word = argv; *word; word++)
+        bytes += strlen(*word) + 1;
+    char *text = malloc(bytes), *at = text;
+    for (char *const *word = argv; text && *word; word++) {
+        size_t length = strlen(*word);
+        memcpy(at, *word, length);
+        at += length;
+        *at++ = ' ';
+    }
+    if (text) {
+        at[at > text ? -1 : 0] = '\0';
+        tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "command", text);
+        session_directory_set_command(&capture->directory, text);
+    }
+    free(text);
+}
+
+// Counters are something more: the program runs without them too.
+static void start_counters(struct tsmith_capture *capture) {
+    char why[768], text[sizeof why + 8];
+    const uint32_t rate = capture->options.gpu_counter_rate;
+    if (!rate)
+        return;
+    if (sampler_start(&capture->sampler, capture->agent_directory, capture->directory.path, rate, why,
+                      sizeof why)) {
+        snprintf(text, sizeof text, "%u", rate);
+    } else {
+        snprintf(text, sizeof text, "none: %s", why);
+        snprintf(capture->note, sizeof capture->note, "GPU counters cannot be sampled: %s", why);
+    }
+    tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "gpu_counters.rate", text);
+}
+
+tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, tsmith_error *error) {
+    pid_t pid = 0;
+    if (!argv || !argv[0])
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no program to run");
+    if (capture->started)
+        return status_set(error, TSMITH_ERROR_STATE, "a capture starts one program");
+    describe_command(capture, argv);
+    start_counters(capture);
+    tsmith_status status = launch_start(argv, capture->environment, &capture->signals, &pid, error);
+    if (status)
+        return status;
+    atomic_store(&capture->program, pid);
+    collector_program_started(capture->collector, (uint64_t)pid);
+    capture->started = true;
+    return TSMITH_OK;
+}
+
+const char *tsmith_capture_note(const tsmith_capture *capture) {
+    return capture->note;
+}
+
+tsmith_source *tsmith_capture_source(tsmith_capture *capture) {
+    return capture->source;
+}
+
+tsmith_status tsmith_capture_on_end(tsmith_capture *capture,
+                                    void (*ended)(void *context, tsmith_capture *capture), void *context) {
+    if (capture->ending_count == ENDINGS_MOST)
+        return TSMITH_ERROR_LIMIT;
+    capture->endings[capture->ending_count].ended = ended;
+    capture->endings[capture->ending_count++].context = context;
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_capture_add_source(tsmith_capture *capture, tsmith_source *taken) {
+    return joined_add(&capture->joined, taken);
+}
+
+void tsmith_capture_stop(tsmith_capture *capture) {
+    atomic_store(&capture->stop, true);
+}
+
+uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture) {
+    return capture->unrecorded;
+}
+
+int tsmith_capture_directory_removed(const tsmith_capture *capture) {
+    return capture->gone.is_gone;
+}
+
+uint32_t tsmith_capture_left_running(const tsmith_capture *capture) {
+    return atomic_load(&capture->left_running);
+}
+
+void tsmith_capture_signal(tsmith_capture *capture, int signal_number) {
+    pid_t pid = atomic_load(&capture->program);
+    if (pid > 0)
+        kill(pid, signal_number);
+}
+
+void tsmith_capture_trigger(tsmith_capture *capture) {
+    session_directory_trigger(&capture->directory);
+}
+
+int tsmith_capture_wait_status(const tsmith_capture *capture) {
+    return capture->wait_status;
+}
+
+int tsmith_capture_api_seen(const tsmith_capture *capture, size_t index, const char **name,
+                            uint32_t *processes) {
+    return collector_api(capture->collector, index, name, processes);
+}
+
+const char *tsmith_capture_directory(const tsmith_capture *capture) {
+    return capture->directory.path;
+}
+
+void tsmith_capture_destroy(tsmith_capture *capture) {
+    // A forked child has a copy; all that it stands for is the parent's.
+    if (!capture || session_directory_is_of_parent(&capture->directory))
+        return;
+    sampler_stop(&capture->sampler);
+    session_directory_end(&capture->directory);
+    bool keep = !collector_delivered(capture->collector) && capture->started;
+    tsmith_source_destroy(capture->source);
+    joined_finish(&capture->joined);
+    collector_destroy(capture->collector);
+    if (keep)
+        session_directory_close(&capture->directory);
+    else
+        session_directory_remove(&capture->directory);
+    launch_free_environment(capture->environment);
+    free(capture);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger: what was not recorded, as events on the loss track of the process, and the beginning and end of
+// processes.
+#include <string.h>
+#include <sys/wait.h>
+
+#include "collect/collect_private.h"
+
+// Losses and process events are few, and their place in the order of sub-buffers does not matter: they are
+// allowed to grow a builder beyond what has been taken.
+static struct builder *begin_row(struct collector *collector, struct collect_channel *channel, uint32_t local,
+                                 tsmith_kind kind, int64_t at) {
+    bool loss = local == LAYOUT_JOURNAL_LOSS;
+    uint32_t track = loss ? channel->loss_track : channel->process_track;
+    struct builder *builder = track ? collect_builder(collector, track) : NULL;
+    if (!builder || builder_full(builder))
+        return NULL;
+    const struct collect_work *work = &collector->work;
+    collect_touch(collector, builder, channel, work->channel == channel ? work->slot : UINT32_MAX, local);
+    collector->losses |= loss;
+    return builder_append(builder, kind, at) ? builder : NULL;
+}
+
+// One damaged or unmatched record after the other makes one row and not thousands.
+static bool add_to_last(struct builder *builder, tsmith_reason reason, uint64_t count, int64_t to,
+                        uint32_t thread) {
+    uint16_t start = builder->column_of[TSMITH_FIELD_START], lost = builder->column_of[TSMITH_FIELD_LOST];
+    uint16_t why = builder->column_of[TSMITH_FIELD_REASON], who = builder->column_of[TSMITH_FIELD_HOST_TRACK];
+    if ((reason != TSMITH_REASON_CORRUPT && reason != TSMITH_REASON_UNMATCHED &&
+         reason != TSMITH_REASON_NO_STACK) ||
+        builder->rows == 0 || !start || !lost || !why || !who || !thread)
+        return false;
+    uint32_t row = builder->rows - 1;
+    int64_t from = (int64_t)builder_value(&builder->columns[start - 1], row);
+    if (builder_value(&builder->columns[why - 1], row) != (uint64_t)reason ||
+        builder_value(&builder->columns[who - 1], row) != thread || to < from)
+        return false;
+    return builder_set(builder, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64, (uint64_t)to - (uint64_t)from) &&
+           builder_set(builder, TSMITH_FIELD_LOST, TSMITH_TYPE_U64,
+                       builder_value(&builder->columns[lost - 1], row) + count);
+}
+
+// Whether a loss of this reason is an event that was not recorded. What is unmatched, or has no stack, was.
+static bool is_event(tsmith_reason reason) {
+    return reason != TSMITH_REASON_UNMATCHED && tsmith_reason_is_of_events(reason);
+}
+
+void collect_lose(struct collector *collector, struct collect_channel *channel, tsmith_reason reason,
+                  uint64_t count, int64_t from, int64_t to, uint32_t thread) {
+    if (channel->final_losses)
+        return;
+    if (is_event(reason))
+        collector->totals.dropped += count;
+    struct builder *last = channel->loss_track ? collect_builder(collector, channel->loss_track) : NULL;
+    if (last && add_to_last(last, reason, count, to, thread))
+        return;
+    struct builder *builder = begin_row(collector, channel, LAYOUT_JOURNAL_LOSS, TSMITH_KIND_LOSS, from);
+    if (!builder)
+        return;
+    builder_set(builder, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64,
+                to > from ? (uint64_t)to - (uint64_t)from : 0);
+    builder_set(builder, TSMITH_FIELD_LOST, TSMITH_TYPE_U64, count);
+    builder_set(builder, TSMITH_FIELD_REASON, TSMITH_TYPE_REASON, (uint64_t)reason);
+    if (thread)
+        builder_set(builder, TSMITH_FIELD_HOST_TRACK, TSMITH_TYPE_TRACK, thread);
+}
+
+void collect_reported_losses(struct collector *collector, struct collect_channel *channel) {
+    (void)collect_look_at_head(channel);
+    uint32_t reported = atomic_load_explicit(&channel->head->lost_reported, memory_order_acquire);
+    if (reported == channel->lost_reported)
+        return;
+    channel->lost_reported = reported;
+    uint64_t first = atomic_load_explicit(&channel->head->lost_first, memory_order_relaxed);
+    uint64_t last = atomic_load_explicit(&channel->head->lost_last, memory_order_relaxed);
+    // What was lost since the report before this one is of the time since then. Threads may note their times in another order.
+    int64_t from =
+        channel->lost_until ? channel->lost_until : session_clock_convert(&collector->clock, first);
+    int64_t to = session_clock_convert(&collector->clock, last);
+    to = to > from ? to : from;
+    channel->lost_until = to;
+    for (uint32_t reason = 1; reason < TSMITH_REASON_LIMIT; reason++) {
+        uint64_t lost = atomic_load_explicit(&channel->head->lost[reason], memory_order_relaxed);
+        if (lost > channel->lost_seen[reason]) {
+            collector->totals.asked +=
+                is_event((tsmith_reason)reason) ? lost - channel->lost_seen[reason] : 0;
+            collect_lose(collector, channel, (tsmith_reason)reason, lost - channel->lost_seen[reason], from,
+                         to, 0);
+        }
+        channel->lost_seen[reason] = lost;
+    }
+}
+
+// Why records are missing that the owner counted and that are not there.
+static tsmith_reason why_missing(const struct collect_channel *channel, const struct layout_slot *slot,
+                                 uint64_t missing, bool dropped) {
+    uint32_t reason = atomic_load_explicit(&slot->reason, memory_order_relaxed);
+    if (dropped)
+        return reason && reason < TSMITH_REASON_LIMIT ? (tsmith_reason)reason : TSMITH_REASON_OVERWRITTEN;
+    if (channel->files_damaged)
+        return TSMITH_REASON_FILES_DAMAGED;
+    if (channel->alive)
+        return TSMITH_REASON_STILL_RUNNING;
+    // A record is counted before it is written.
+    return missing == 1 ? TSMITH_REASON_PROCESS_DIED : TSMITH_REASON_CORRUPT;
+}
+
+static void finish_ring(struct collector *collector, struct collect_channel *channel, uint32_t index) {
+    struct layout_slot *slot = layout_slot_at(channel->rings, index);
+    struct collect_ring *ring = &channel->ring_states[index];
+    uint64_t ordinal = atomic_load_explicit(&slot->ordinal, memory_order_acquire);
+    uint64_t last = atomic_load_explicit(&slot->last, memory_order_relaxed);
+    bool dropped = ordinal > ring->asked;
+    uint64_t asked = dropped ? ordinal : ring->asked;
+    int64_t end = session_clock_convert(&collector->clock, ring->last);
+    if (asked > ring->expected) {
+        uint64_t missing = asked - ring->expected;
+        collect_lose(collector, channel, why_missing(channel, slot, missing, dropped), missing,
+                     session_clock_convert(&collector->clock, ring->last ? ring->last : last),
+                     session_clock_convert(&collector->clock, last), ring->thread);
+        ring->expected = asked;
+    }
+    collector->totals.asked += asked;
+    collector->totals.rings++;
+    struct builder *builder = ring->thread ? collect_builder(collector, ring->thread) : NULL;
+    uint32_t open = builder ? builder_abandon_ranges(builder) : 0;
+    if (!open)
+        return;
+    collect_touch(collector, builder, channel, index, ring->local_thread);
+    collect_lose(collector, channel, TSMITH_REASON_UNMATCHED, open, end, end, ring->thread);
+}
+
+// What was lost with files that were truncated or overwritten: what is known of it is counted ring by ring; that there
+// may be more is one row, in any case.
+static void lose_files(struct collector *collector, struct collect_channel *channel) {
+    int64_t from = channel->head->attached;
+    for (uint32_t slot = 0; slot < channel->ring_count; slot++) {
+        int64_t last = session_clock_convert(&collector->clock, channel->ring_states[slot].last);
+        if (channel->ring_states[slot].last && last > from)
+            from = last;
+    }
+    collect_lose(collector, channel, TSMITH_REASON_FILES_DAMAGED, 1, from, collector->now, 0);
+    collector->totals.asked++;
+}
+
+void collect_finish_rings(struct collector *collector, struct collect_channel *channel) {
+    (void)collect_look_at_slots(channel);
+    if (channel->files_damaged)
+        lose_files(collector, channel);
+    uint32_t slots = atomic_load_explicit(&channel->rings->slot_count, memory_order_acquire);
+    for (uint32_t slot = 0; slot < slots && slot < LAYOUT_SLOTS; slot++) {
+        if (collect_ring_of(channel, slot))
+            finish_ring(collector, channel, slot);
+    }
+}
+
+void collect_process_event(struct collector *collector, struct collect_channel *channel,
+                           tsmith_operation operation, int64_t at) {
+    const tsmith_process *process = tsmith_dictionary_process(collector->dictionary, channel->process);
+    bool known = operation == TSMITH_OPERATION_PROCESS_START ? channel->started : channel->ended;
+    if (known || channel->shares)
+        return;
+    struct builder *builder = begin_row(collector, channel, LAYOUT_JOURNAL_PROCESS, TSMITH_KIND_PROCESS, at);
+    if (!builder || !process)
+        return;
+    builder_set(builder, TSMITH_FIELD_OPERATION, TSMITH_TYPE_OPERATION, (uint64_t)operation);
+    if (process->name)
+        builder_set(builder, TSMITH_FIELD_NAME, TSMITH_TYPE_STRING, process->name);
+    if (operation != TSMITH_OPERATION_PROCESS_START && channel->has_end_status) {
+        int status = channel->end_status;
+        int64_t result = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+        builder_set(builder, TSMITH_FIELD_RESULT, TSMITH_TYPE_I64, (uint64_t)result);
+    }
+}
+
+// Whether this thread's end was told by another channel of the process: a thread writes one record at a time.
+static bool torn_elsewhere(const struct collector *collector, const struct collect_channel *channel,
+                           uint32_t thread) {
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        const struct collect_channel *other = collector->channels[i];
+        if (other == channel || other->process != channel->process)
+            continue;
+        for (uint32_t slot = 0; slot < other->ring_count; slot++)
+            if (other->ring_states[slot].torn && other->ring_states[slot].thread == thread)
+                return true;
+    }
+    return false;
+}
+
+// Threads that may have been about to write and were not counted yet. One that has written nothing is none of them.
+static uint32_t threads_torn(struct collector *collector, struct collect_channel *channel) {
+    uint32_t slots = atomic_load_explicit(&channel->rings->slot_count, memory_order_acquire);
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < slots && slot < channel->ring_count; slot++) {
+        struct collect_ring *ring = &channel->ring_states[slot];
+        uint32_t in_use =
+            atomic_load_explicit(&layout_slot_at(channel->rings, slot)->in_use, memory_order_relaxed);
+        ring->torn = in_use == 1 && ring->thread && !torn_elsewhere(collector, channel, ring->thread);
+        count += ring->torn;
+    }
+    return count;
+}
+
+// When the process was last heard of, in a directory whose collector is gone.
+static int64_t last_sign(struct collector *collector, const struct collect_channel *channel) {
+    int64_t last = channel->head->attached;
+    for (uint32_t slot = 0; slot < channel->ring_count; slot++) {
+        int64_t at = session_clock_convert(&collector->clock, channel->ring_states[slot].last);
+        if (channel->ring_states[slot].last && at > last)
+            last = at;
+    }
+    return last;
+}
+
+void collect_channel_ended(struct collector *collector, struct collect_channel *channel, bool alive) {
+    (void)collect_look_at_head(channel);
+    int64_t now = collector->recover ? last_sign(collector, channel) : clock_trace_now();
+    bool closed = atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
+    bool killed = channel->has_end_status && WIFSIGNALED(channel->end_status);
+    // A process that ends by itself, however it does (_exit, exec), ends between records, and what its other threads
+    // were writing is counted and not there (finish_ring). One that was killed may have been about to write. How many
+    // is not known: every thread one, so that is what is stated.
+    bool torn = alive || killed || collector->recover;
+    uint32_t in_use = torn && !closed ? threads_torn(collector, channel) : 0;
+    if (in_use > 0) {
+        collect_lose(collector, channel, alive ? TSMITH_REASON_STILL_RUNNING : TSMITH_REASON_PROCESS_DIED,
+                     in_use, now, now, 0);
+        collector->totals.dropped -= in_use; // nobody knows that they were asked for
+    }
+    int64_t in_flight = 0;
+    for (uint32_t i = 0; i < LAYOUT_FLIGHTS; i++)
+        in_flight = (int64_t)((uint64_t)in_flight +
+                              atomic_load_explicit(&channel->head->flights[i].begun, memory_order_relaxed) -
+                              atomic_load_explicit(&channel->head->flights[i].ended, memory_order_relaxed));
+    if (!closed && in_flight > 0) {
+        collector->totals.asked += (uint64_t)in_flight;
+        collect_lose(collector, channel, TSMITH_REASON_NO_COMPLETION, (uint64_t)in_flight, now, now, 0);
+    }
+    for (uint32_t i = 0; i < collector->channel_count; i++) {
+        if (collector->channels[i]->process != channel->process)
+            continue;
+        if (collector->channels[i] == channel && !alive)
+            collect_process_event(collector, channel,
+                                  killed ? TSMITH_OPERATION_PROCESS_KILLED : TSMITH_OPERATION_PROCESS_EXIT,
+                                  now);
+        break; // once per process, by its first channel
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collect/joined.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "event/merge.h"
+
+struct joined_source {
+    tsmith_source *source;
+    struct merge *merge; // NULL until its turn
+};
+
+void joined_finish(struct joined *joined) {
+    for (size_t i = 0; i < joined->count; i++) {
+        merge_destroy(joined->sources[i].merge);
+        tsmith_source_destroy(joined->sources[i].source);
+    }
+    free(joined->sources);
+    *joined = (struct joined){0};
+}
+
+tsmith_status joined_add(struct joined *joined, tsmith_source *taken) {
+    void *sources = joined->sources;
+    if (!array_reserve(&sources, &joined->capacity, joined->count + 1, sizeof *joined->sources)) {
+        tsmith_source_destroy(taken);
+        return TSMITH_ERROR_NO_MEMORY;
+    }
+    joined->sources = sources;
+    joined->sources[joined->count++] = (struct joined_source){taken, NULL};
+    return TSMITH_OK;
+}
+
+static tsmith_status take(struct joined_source *source, tsmith_dictionary *into, const tsmith_batch *batch,
+                          const tsmith_batch **out, tsmith_error *error) {
+    if (!source->merge)
+        source->merge = merge_create(into, MERGE_SAME_PROCESSES);
+    tsmith_status status = source->merge ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+    if (status == TSMITH_OK)
+        status = merge_take(source->merge, tsmith_source_dictionary(source->source));
+    if (status == TSMITH_OK)
+        status = merge_batch(source->merge, batch, out);
+    return status == TSMITH_OK
+               ? status
+               : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the events of another source");
+}
+
+tsmith_status joined_next(struct joined *joined, tsmith_dictionary *into, const tsmith_batch **out,
+                          tsmith_error *error) {
+    for (; joined->at < joined->count; joined->at++) {
+        struct joined_source *source = &joined->sources[joined->at];
+        const tsmith_batch *batch;
+        const tsmith_status status = tsmith_source_next(source->source, &batch, error);
+        if (status == TSMITH_OK)
+            return take(source, into, batch, out, error);
+        if (status < 0)
+            return status;
+        // The end, or what could be read of an input that stops early: its own ledger says so.
+    }
+    return TSMITH_END;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source of rows of the loss ledger, one batch each, that some function finds one after the other.
+#ifndef COLLECT_LOSS_SOURCE_H
+#define COLLECT_LOSS_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracesmith/schema.h"
+#include "tracesmith/stream.h"
+
+struct loss {
+    uint64_t pid; // 0: of no process
+    const char *track, *text;
+    tsmith_reason reason;
+    int64_t since; // trace time; until now
+};
+
+struct loss_finder {
+    bool (*find)(void *self, struct loss *out); // false: no more
+    void (*destroy)(void *self);
+};
+
+// Takes `self` over, also when it fails.
+tsmith_status loss_source_create(const struct loss_finder *finder, void *self, tsmith_source **out);
+
+#endif

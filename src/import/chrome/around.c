@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kineto writes what ran on the host before what the host called and what the device did. So when the first call comes, the
+// Python functions and operators of its thread are there, and are sorted once; a trace in the order of time needs no sorting.
+// What comes later than a call that lies in it is counted: that call's stack lacks it.
+//
+// The stack of a call is that of the innermost range around its start. A range lies in those that began before it and have not
+// ended by then; where they cross, one may end before the call does that lies in the inner one, and is no part of its stack.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "event/text.h"
+#include "import/chrome/rows.h"
+
+enum {
+    RANGES_MAX = 4 << 20,
+    DEPTH_MAX = 1024, // of a stack: what is further out is left out
+    SORTS_FREE = 1 << 20,
+    SORTS_PER_RANGE = 32, // a range is moved as often, on an average; then the order is given up
+    FIRST_SLOTS = 1024
+};
+
+static bool category_is(const struct chrome *chrome, const struct event *event, const char *text) {
+    tsmith_string category = tsmith_dictionary_string(chrome->dictionary, event->category);
+    return event->has_category && category.length == strlen(text) &&
+           memcmp(category.bytes, text, category.length) == 0;
+}
+
+enum around_role around_role_of(struct chrome *chrome, const struct event *event, tsmith_kind kind) {
+    static const char *const RANGES[] = {"python_function", "cpu_op", "Operator", "user_annotation"};
+    if (event->ph != 'X')
+        return AROUND_NOTHING;
+    if (kind == TSMITH_KIND_API)
+        return AROUND_CALL;
+    for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++)
+        if (category_is(chrome, event, RANGES[i])) {
+            chrome->rows->stacks.python |= i == 0;
+            return AROUND_RANGE;
+        }
+    return AROUND_NOTHING;
+}
+
+void around_track_finish(struct row_track *track) {
+    if (track->around)
+        free(track->around->items);
+    free(track->around);
+}
+
+void stacks_finish(struct stacks *stacks) {
+    free(stacks->frames);
+}
+
+// ---- ranges
+
+// The outer one first, as the ranges of a trace are ordered everywhere.
+static int compare(const void *left, const void *right, void *dictionary) {
+    const struct around *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->end != b->end)
+        return a->end > b->end ? -1 : 1;
+    return a->name == b->name ? 0 : text_compare_ids(dictionary, a->name, b->name);
+}
+
+// The innermost of those up to `at` (index + 1) that has not ended by then.
+static uint32_t climb(const struct around *items, uint32_t at, int64_t time) {
+    while (at && items[at - 1].end <= time)
+        at = items[at - 1].parent;
+    return at;
+}
+
+static void set_parent(struct around *items, size_t index) {
+    struct around *item = &items[index];
+    item->stack = 0;
+    item->parent = climb(items, (uint32_t)index, item->start);
+    item->least_end = item->end;
+    if (item->parent && items[item->parent - 1].least_end < item->end)
+        item->least_end = items[item->parent - 1].least_end;
+}
+
+// NULL when there is no memory.
+static struct around_track *around_of(struct chrome *chrome, struct row_track *track) {
+    if (!track->around && !(track->around = calloc(1, sizeof *track->around)))
+        chrome->rows->failed = true;
+    return track->around;
+}
+
+static void add_range(struct chrome *chrome, struct row_track *track, const struct event *event) {
+    struct stacks *stacks = &chrome->rows->stacks;
+    struct around_track *around;
+    int64_t end;
+    if (!event->has_name || !event->start.there || !event->duration.there || event->duration.ns <= 0 ||
+        __builtin_add_overflow(event->start.ns, event->duration.ns, &end) ||
+        !(around = around_of(chrome, track)))
+        return;
+    void *items = around->items;
+    if (++stacks->ranges > RANGES_MAX ||
+        !array_reserve(&items, &around->capacity, around->count + 1, sizeof *around->items)) {
+        stacks->off = true;
+        return;
+    }
+    around->items = items;
+    struct around *last = around->count ? &around->items[around->count - 1] : NULL;
+    around->items[around->count++] =
+        (struct around){.start = event->start.ns, .end = end, .name = event->name};
+    if (around->has_asked && event->start.ns <= around->asked)
+        chrome->problems.counts[PROBLEM_LATE_RANGE]++;
+    if (last && !around->unsorted)
+        around->unsorted = compare(last, last + 1, chrome->dictionary) > 0;
+    if (!around->unsorted)
+        set_parent(around->items, around->count - 1);
+}
+
+static bool sort(struct chrome *chrome, struct around_track *around) {
+    struct stacks *stacks = &chrome->rows->stacks;
+    stacks->sorted += around->count;
+    if (stacks->sorted > SORTS_FREE + stacks->ranges * SORTS_PER_RANGE)
+        return false;
+    qsort_r(around->items, around->count, sizeof *around->items, compare, chrome->dictionary);
+    for (size_t i = 0; i < around->count; i++)
+        set_parent(around->items, i);
+    around->unsorted = false;
+    return true;
+}
+
+// ---- stacks
+
+static uint32_t add_frame(struct chrome *chrome, uint32_t parent, uint32_t name) {
+    tsmith_dictionary *dictionary = chrome->dictionary;
+    const tsmith_frame frame = {.address = name}; // of no module: what it is called is what it is
+    uint32_t had = tsmith_dictionary_frame_count(dictionary);
+    uint32_t id = tsmith_dictionary_intern_frame(dictionary, &frame);
+    if (id && id == had)
+        (void)tsmith_dictionary_add_symbol(dictionary, &(tsmith_symbol){.frame = id, .function = name});
+    return id ? tsmith_dictionary_intern_stack(dictionary, &(tsmith_stack){parent, id}) : 0;
+}
+
+// The stack at `time` within that range (index + 1). What lies around ranges that have all not ended is kept with each.
+static uint32_t make_stack(struct chrome *chrome, struct around_track *around, uint32_t at, int64_t time) {
+    uint32_t path[DEPTH_MAX];
+    size_t depth = 0;
+    uint32_t stack = 0;
+    bool whole = at && around->items[at - 1].least_end > time;
+    for (; at && depth < DEPTH_MAX; at = climb(around->items, around->items[at - 1].parent, time)) {
+        if (whole && around->items[at - 1].stack) {
+            stack = around->items[at - 1].stack;
+            break;
+        }
+        path[depth++] = at;
+    }
+    while (depth-- > 0) {
+        struct around *item = &around->items[path[depth] - 1];
+        stack = add_frame(chrome, stack, item->name);
+        if (whole)
+            item->stack = stack;
+    }
+    return stack;
+}
+
+static uint32_t stack_at(struct chrome *chrome, struct row_track *track, int64_t time) {
+    struct around_track *around = around_of(chrome, track);
+    if (!around)
+        return 0;
+    if (!around->has_asked || time > around->asked)
+        around->asked = time;
+    around->has_asked = true;
+    if (!chrome->rows->stacks.python)
+        return 0;
+    if (around->unsorted && !sort(chrome, around)) {
+        chrome->rows->stacks.off = true;
+        return 0;
+    }
+    size_t low = 0, high = around->count;
+    while (low < high) { // the first that begins later
+        size_t middle = low + (high - low) / 2;
+        if (around->items[middle].start <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return make_stack(chrome, around, climb(around->items, (uint32_t)low, time), time);
+}
+
+// ---- events
+
+void around_event(struct chrome *chrome, struct group *group, tsmith_batch *batch,
+                  const struct event *event) {
+    struct rows *rows = chrome->rows;
+    struct stacks *stacks = &rows->stacks;
+    uint32_t stack = 0;
+    if (group->around == AROUND_RANGE) {
+        if (!stacks->off)
+            add_range(chrome, group->track, event);
+        return;
+    }
+    if (event->start.there && !stacks->off)
+        stack = stack_at(chrome, group->track, event->start.ns);
+    if (stacks->off && stacks->python)
+        chrome->problems.counts[PROBLEM_NO_STACK]++;
+    if (stack)
+        rows->failed |= tsmith_batch_set(batch, TSMITH_FIELD_STACK, stack) != TSMITH_OK;
+}

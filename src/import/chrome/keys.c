@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a Chrome trace and what was seen between their values.
+#include <string.h>
+
+#include "import/chrome/reader.h"
+#include "import/chrome/rows.h"
+
+struct key *reader_key(struct reader *reader, uint32_t index) {
+    return &reader->keys[index];
+}
+
+const struct value *reader_value(struct reader *reader, const struct event *event, uint8_t role) {
+    for (size_t i = 0; i < event->count; i++)
+        if (reader->keys[event->values[i].key].role == role)
+            return &event->values[i];
+    return NULL;
+}
+
+static uint8_t find_role(const char *text, size_t length, uint8_t place) {
+    static const struct {
+        const char *text;
+        uint8_t place, role;
+    } roles[] = {
+#define ROW(NAME, place, key) {key, place, ROLE_##NAME},
+        ROLE_TABLE(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (roles[i].place == place && strlen(roles[i].text) == length &&
+            memcmp(roles[i].text, text, length) == 0)
+            return roles[i].role;
+    return ROLE_NONE;
+}
+
+uint32_t reader_find_key(struct chrome *chrome, const char *raw, size_t length, bool plain, uint8_t place) {
+    struct reader *reader = chrome->reader;
+    uint32_t text = texts_string(&chrome->texts, raw, length, plain);
+    uint32_t mask = KEY_SLOTS - 1;
+    uint32_t at = (text * 0x9e3779b1u + place) & mask;
+    for (; reader->slots[at]; at = (at + 1) & mask) {
+        const struct key *key = &reader->keys[reader->slots[at]];
+        if (key->text == text && key->place == place)
+            return reader->slots[at];
+    }
+    if (reader->key_count >= KEYS_MAX)
+        return 0;
+    uint32_t index = reader->key_count++;
+    tsmith_string decoded = tsmith_dictionary_string(chrome->dictionary, text);
+    reader->keys[index] =
+        (struct key){.text = text,
+                     .place = place,
+                     .role = find_role(decoded.bytes, decoded.length, place),
+                     .own_field = place == PLACE_ARGUMENT ? own_field(decoded) : TSMITH_FIELD_NONE};
+    reader->slots[at] = (uint16_t)index;
+    return index;
+}
+
+void reader_remember(struct reader *reader, uint32_t from, const struct transition *seen, const char *text,
+                     size_t length) {
+    struct key *key = &reader->keys[from];
+    if (length == 0 || length > TRANSITION_TEXT || from == KEY_OVERFLOW || (seen->flags & NOT_TO_KEEP))
+        return;
+    uint32_t slot = key->successor_count;
+    if (slot == KEY_SUCCESSORS) {
+        slot = KEY_SUCCESSORS - 1; // the least likely one makes room
+    } else {
+        if (reader->transition_count >= TRANSITIONS_MAX)
+            return;
+        key->successors[slot] = reader->transition_count++;
+        key->successor_count++;
+    }
+    struct transition *transition = &reader->transitions[key->successors[slot]];
+    *transition = *seen;
+    transition->length = (uint8_t)length;
+    memcpy(transition->text, text, length);
+}

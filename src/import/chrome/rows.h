@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of what puts events into batches (rows.c, tracks.c).
+#ifndef IMPORT_CHROME_ROWS_H
+#define IMPORT_CHROME_ROWS_H
+
+#include "import/chrome/chrome.h"
+#include "import/chrome/stacks.h"
+
+enum {
+    TRACKS_MAX = 1 << 18,
+    OPEN_RANGES_MAX = 1 << 16, // of all tracks together
+    FLOW_FORMS = 16
+};
+
+// A begun range: its event until the end comes.
+struct open_range {
+    struct open_range *below;
+    struct event event; // owns its values
+};
+
+// Events of one track and category: a batch of them has the same columns nearly throughout.
+struct group {
+    struct group *next; // of the track
+    struct row_track *track;
+    uint32_t category;
+    char ph;
+    bool has_category;
+    bool by_name; // its events are told apart by their names
+    tsmith_kind kind;
+    enum around_role around;
+    tsmith_batch *batch; // NULL: none yet
+};
+
+struct row_track {
+    uint32_t index; // its id in the dictionary is one more
+    struct ident pid, tid;
+    uint32_t process;   // index in processes
+    uint32_t name;      // string
+    bool device;        // shows what a GPU did
+    bool by_name;       // its events are told apart by their names (kinds.c)
+    bool is_runtime;    // its events are calls of a GPU API
+    uint32_t device_id; // which, when the format says so (0: its pid does)
+    uint64_t queue;
+    struct group *groups;
+    struct open_range *open;
+    struct around_track *around; // NULL: nothing of a call stack was seen here
+};
+
+struct row_process {
+    struct ident pid;
+    uint32_t name, written_name;
+    uint32_t device; // that it stands for, 0: none
+};
+
+// An event that flows may be attached to.
+struct last_row {
+    struct group *group;
+    uint32_t row; // in its batch
+    struct ident pid, tid;
+    struct moment start;
+    uint64_t correlation;
+    bool has_correlation, has_flow;
+};
+
+// What a flow has beside its place and id, as JSON.
+struct flow_form {
+    char ph;
+    uint32_t name, category, binding;
+    bool has_binding;
+    uint32_t text;
+};
+
+struct rows {
+    size_t hold_bytes;
+    struct row_track **tracks;
+    size_t track_count, track_capacity, tracks_written;
+    struct row_process *processes;
+    size_t process_count, process_capacity, processes_written;
+    uint32_t *process_slots; // hash table of index + 1
+    size_t process_slot_count;
+    uint32_t *track_slots; // hash table of index + 1
+    size_t slot_count;
+    struct row_track *last_track; // of the last event
+
+    tsmith_batch **ready; // full ones, the oldest first
+    size_t ready_count, ready_capacity, ready_taken;
+    tsmith_batch *given; // with the consumer
+    size_t ready_bytes;
+    size_t group_bytes; // estimate of what the groups' batches hold, beyond the least a batch has
+    size_t group_batches;
+
+    struct stacks stacks;
+    struct last_row last;
+    struct flow_form flow_forms[FLOW_FORMS];
+    size_t flow_form_count;
+    uint32_t field_flow, field_flow_id, field_time[2], field_duration[2], field_ph, field_args, field_raw,
+        field_bandwidth;
+    uint32_t key_binding; // string ids
+    uint32_t key_binding_value;
+
+    size_t open_ranges;
+    int64_t last_start; // of the event before
+    int64_t first_start, last_end;
+    bool any;
+    tsmith_status device_status;
+    uint32_t copy_name;     // string id that was asked last what direction it says
+    uint8_t copy_direction; // which
+    uint32_t mtia_category; // string id of "mtia_ccp_events", 0: not seen yet
+    uint32_t devices_text;  // string id of deviceProperties, 0: none yet
+    uint32_t *devices;      // by number (the pid, in Kineto): device id
+    size_t device_capacity;
+    size_t metadata_bytes;
+    bool ended, failed;
+};
+
+// ---- kinds.c
+
+tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event);
+// Whether it is of MTIA's hardware, whose kinds of work share a category and are told apart by their names.
+bool kinds_is_mtia(const struct chrome *chrome, const struct event *event);
+// The direction of a copy: from an argument, or from its name. An exporter leaves it out again (export/chrome.c).
+tsmith_direction kinds_direction(struct chrome *chrome, const struct event *event);
+// Before the first event of a track: what that and the name of its process say about all of them.
+void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
+
+// ---- own.c
+
+// A key of the file beside its events: whether it says that we wrote it.
+void own_recognize(struct chrome *chrome, const char *key, size_t key_length, const char *text,
+                   size_t length);
+tsmith_kind own_kind(const struct chrome *chrome, const struct event *event, tsmith_kind otherwise);
+// The device and queue of a track, by an event of it.
+void own_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
+// Puts the value into the field of its name; false when there is none or it does not fit.
+bool own_set(struct chrome *chrome, tsmith_batch *batch, const struct value *value);
+// The field of an argument of this name; TSMITH_FIELD_NONE when it has none.
+uint32_t own_field(tsmith_string name);
+
+// ---- tracks.c
+
+// The track of an event, made when it is new; NULL when there are too many.
+struct row_track *tracks_find(struct chrome *chrome, struct ident pid, struct ident tid, bool device);
+// Adds what is new to the dictionary: the next batch may refer to it.
+void tracks_write(struct chrome *chrome);
+// A metadata event: process_name, thread_name and the like.
+void tracks_metadata(struct chrome *chrome, const struct event *event, const char *text, size_t length);
+// Where the id of the device of that number is, 0 when it has none yet; NULL when there are too many.
+uint32_t *tracks_device(struct rows *rows, uint64_t number);
+void tracks_finish(struct rows *rows);
+
+#endif

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/launch.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "launch/launch_agents.h"
+#include "recording/range.h"
+#include "wire/channel.h"
+#include "wire/environment.h"
+
+extern char **environ;
+
+// How each API loads what it is told to: a list in a variable of its own, or one library, and then what the variable
+// named before is kept for our agent, which hands everything on to it.
+static const struct {
+    const char *api;
+    const char *variable;
+    char separator;     // of a list
+    const char *next;   // the variable that keeps the one library there was
+    const char *loader; // the library that reads the variable, when it is new enough; NULL: all there are do
+} injections[] = {
+    {"opencl", "OPENCL_LAYERS", ':', NULL, "libOpenCL.so.1"},
+    {"nvtx", INJECTION_NVTX, '\0', INJECTION_NVTX_NEXT, NULL},
+    {"cuda", INJECTION_CUDA, '\0', INJECTION_CUDA_NEXT, NULL},
+    {"nccl", INJECTION_NCCL, '\0', INJECTION_NCCL_NEXT, NULL},
+};
+enum { INJECTIONS = sizeof injections / sizeof injections[0] };
+
+// ---- the environment
+
+struct list {
+    char **items;
+    size_t capacity, count;
+};
+
+// Takes `text`, NULL when memory ran out while it was made.
+static bool add(struct list *list, char *text) {
+    void *items = list->items;
+    bool room = text && array_reserve(&items, &list->capacity, list->count + 2, sizeof *list->items);
+    list->items = items;
+    if (!room) {
+        free(text);
+        return false;
+    }
+    list->items[list->count++] = text;
+    list->items[list->count] = NULL;
+    return true;
+}
+
+static size_t find(const struct list *list, const char *name) {
+    size_t length = strlen(name), at = 0;
+    while (at < list->count &&
+           (strncmp(list->items[at], name, length) != 0 || list->items[at][length] != '='))
+        at++;
+    return at;
+}
+
+static char *join(const char *a, const char *b, const char *c, const char *d) {
+    size_t bytes = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
+    char *text = malloc(bytes);
+    if (text)
+        snprintf(text, bytes, "%s%s%s%s", a, b, c, d);
+    return text;
+}
+
+// Sets `name`, or appends to the value it has: what the user asked to be loaded comes first.
+static bool set(struct list *list, const char *name, const char *value, char separator) {
+    size_t at = find(list, name);
+    const char between[2] = {separator, '\0'};
+    const char *old = at < list->count ? list->items[at] + strlen(name) + 1 : "";
+    bool append = separator && old[0];
+    char *text = append ? join(list->items[at], between, value, "") : join(name, "=", value, "");
+    if (at == list->count)
+        return add(list, text);
+    if (!text)
+        return false;
+    free(list->items[at]);
+    list->items[at] = text;
+    return true;
+}
+
+// Keeps the value of `name`, if it has one that is not ours already, as the value of `next`.
+static bool keep(struct list *list, const char *name, const char *next, const char *ours) {
+    size_t at = find(list, name);
+    const char *old = at < list->count ? list->items[at] + strlen(name) + 1 : "";
+    if (!old[0] || strcmp(old, ours) == 0)
+        return true;
+    char *copy = strdup(old); // the list may move
+    bool kept = copy && set(list, next, copy, '\0');
+    free(copy);
+    return kept;
+}
+
+// "NAME=VALUE"; what is none is left out.
+static bool put(struct list *list, const char *entry) {
+    const char *equals = strchr(entry, '=');
+    if (!equals || equals == entry)
+        return true;
+    char *name = strndup(entry, (size_t)(equals - entry));
+    const bool room = name && set(list, name, equals + 1, '\0');
+    free(name);
+    return room;
+}
+
+// Whether the loader that programs will find reads the variable: it has the name in it. A loader that is not there is
+// taken for one that does: the program may bring its own.
+static bool loader_reads(const char *loader, const char *variable) {
+    bool reads = true;
+    char path[4096] = "";
+    struct stat status;
+    if (!loader)
+        return true;
+    void *library = dlopen(loader, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (!library)
+        launch_find_library(loader, path, sizeof path);
+    else
+        launch_library_path(library, path, sizeof path);
+    if (library)
+        dlclose(library);
+    int fd = path[0] ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return true;
+    if (fstat(fd, &status) == 0 && status.st_size > 0) {
+        void *at = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (at != MAP_FAILED) {
+            reads = memmem(at, (size_t)status.st_size, variable, strlen(variable)) != NULL;
+            munmap(at, (size_t)status.st_size);
+        }
+    }
+    close(fd);
+    return reads;
+}
+
+static bool wanted(const tsmith_capture_options *options, const char *api) {
+    bool any = !options->apis || options->api_count == 0;
+    for (size_t i = 0; !any && i < options->api_count; i++)
+        any = strcmp(options->apis[i], api) == 0;
+    return any;
+}
+
+static tsmith_status check_apis(const tsmith_capture_options *options, const char *directory,
+                                tsmith_error *error) {
+    char path[4096];
+    for (size_t i = 0; options->apis && i < options->api_count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < INJECTIONS; j++)
+            known |= strcmp(options->apis[i], injections[j].api) == 0;
+        if (!known)
+            return status_set(
+                error, TSMITH_ERROR_INVALID_ARGUMENT,
+                "there is no agent for an API named \"%s\"; there is one for: opencl, cuda, nvtx, nccl",
+                options->apis[i]);
+        if (!launch_agent_path(directory, options->apis[i], path, sizeof path))
+            return status_set(error, TSMITH_ERROR_MISSING, "the agent for %s is not in %s" LAUNCH_HOW_BUILT,
+                              options->apis[i], directory);
+    }
+    return TSMITH_OK;
+}
+
+// The layer that records commands and data, nearer to the driver than the one that records times: what it does itself is
+// not in the trace.
+static bool inject_recorder(struct list *list, size_t injection, const char *directory) {
+    char path[4096], name[64];
+    snprintf(name, sizeof name, "%s-record", injections[injection].api);
+    return !launch_agent_path(directory, name, path, sizeof path) || // not every API has one
+           set(list, injections[injection].variable, path, injections[injection].separator);
+}
+
+// As one word of the variable.
+static char *range_word(const char *text) {
+    char *word = strdup(text);
+    for (char *space = word; space && (space = strchr(space, ' ')) != NULL;)
+        *space = RECORDING_RANGE_SPACE;
+    return word;
+}
+
+static tsmith_status check_recording(const tsmith_capture_options *options, const char *directory,
+                                     tsmith_error *error) {
+#define RANGE(name, argument, doc) name argument ", "
+    static const char ranges[] = TSMITH_CAPTURE_RANGE_TABLE(RANGE);
+#undef RANGE
+    struct recording_range range;
+    char path[4096];
+    if (!options->recording)
+        return TSMITH_OK;
+    char *word = range_word(options->recording);
+    const bool good = word && recording_range_parse(word, &range);
+    free(word);
+    if (!good)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "'%s' is no range to record: there are %.*s",
+                          options->recording, (int)sizeof ranges - 3, ranges);
+    if (!wanted(options, "opencl"))
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "commands and data can be recorded of OpenCL only, and OpenCL is not asked for");
+    if (!launch_agent_path(directory, "opencl-record", path, sizeof path))
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "the recorder of commands and data is not in %s" LAUNCH_HOW_BUILT, directory);
+    if (range.form == RECORDING_RANGE_USER &&
+        (!wanted(options, "nvtx") || !launch_agent_path(directory, "nvtx", path, sizeof path)))
+        return status_set(
+            error, TSMITH_ERROR_MISSING,
+            "ranges of a program are known from NVTX, and its agent is not asked for or not in %s",
+            directory);
+    if (!loader_reads(injections[0].loader, injections[0].variable))
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "commands and data are recorded by a layer, and the OpenCL loader knows none: "
+                          "install ocl-icd 2.3 or the Khronos loader");
+    return TSMITH_OK;
+}
+
+static bool set_recording(struct list *list, const tsmith_capture_options *options) {
+    char *word = range_word(options->recording);
+    char *words = !word ? NULL
+                        : join(word, options->recording_hashes_only ? " no-payload" : "",
+                               options->recording_every_command ? " hashes" : "", "");
+    const bool done = words && set(list, CHANNEL_RECORDING, words, '\0');
+    free(word);
+    free(words);
+    return done;
+}
+
+// In millionths: a number that no locale writes differently.
+static bool set_max_overhead(struct list *list, double percent) {
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", percent * 1e4 < 1 ? 1 : percent * 1e4);
+    return set(list, CHANNEL_MAX_OVERHEAD, text, '\0');
+}
+
+static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
+                   size_t *injected) {
+    char path[4096], preload[4096], name[64];
+    for (size_t i = 0; i < INJECTIONS; i++) {
+        if (!wanted(options, injections[i].api) ||
+            !launch_agent_path(directory, injections[i].api, path, sizeof path))
+            continue;
+        // A loader that knows nothing of layers is given the calls by a library before it.
+        snprintf(name, sizeof name, "%s-preload", injections[i].api);
+        bool layer = loader_reads(injections[i].loader, injections[i].variable) ||
+                     !launch_agent_path(directory, name, preload, sizeof preload);
+        if (injections[i].next && !keep(list, injections[i].variable, injections[i].next, path))
+            return false;
+        // Loaders put each layer before the one named before it.
+        if (options->recording && !inject_recorder(list, i, directory))
+            return false;
+        if (!set(list, layer ? injections[i].variable : "LD_PRELOAD", layer ? path : preload,
+                 layer ? injections[i].separator : ':'))
+            return false;
+        (*injected)++;
+    }
+    return true;
+}
+
+tsmith_status launch_environment(const tsmith_capture_options *options, const char *session_directory,
+                                 char ***out, tsmith_error *error) {
+    struct list list = {0};
+    char directory[4096];
+    size_t injected = 0;
+    *out = NULL;
+    tsmith_status status =
+        launch_agent_directory(options->agent_directory, directory, sizeof directory, error);
+    if (!status)
+        status = check_apis(options, directory, error);
+    if (!status)
+        status = check_recording(options, directory, error);
+    if (status)
+        return status;
+    bool room = true;
+    for (char **entry = environ; room && *entry; entry++)
+        room = add(&list, strdup(*entry));
+    for (const char *const *entry = options->environment; room && entry && *entry; entry++)
+        room = put(&list, *entry);
+    room = room && set(&list, CHANNEL_ENVIRONMENT, session_directory, '\0') &&
+           (!options->recording || set_recording(&list, options)) &&
+           (!(options->max_overhead > 0) || set_max_overhead(&list, options->max_overhead)) &&
+           (!options->cuda || set(&list, INJECTION_CUDA_OPTIONS, options->cuda, '\0')) &&
+           inject(&list, options, directory, &injected);
+    if (!room)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the environment of the program");
+    else if (injected == 0)
+        status =
+            status_set(error, TSMITH_ERROR_MISSING,
+                       "no agent is installed in %s (set TRACESMITH_AGENT_DIR to where they are)", directory);
+    if (status)
+        launch_free_environment(list.items);
+    else
+        *out = list.items;
+    return status;
+}
+
+void launch_free_environment(char **environment) {
+    for (char **entry = environment; entry && *entry; entry++)
+        free(*entry);
+    free(environment);
+}
+
+// ---- the program
+
+void launch_save_signals(struct launch_signals *signals) {
+    memset(signals, 0, sizeof *signals);
+    sigprocmask(SIG_SETMASK, NULL, &signals->mask);
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action;
+        signals->ignored[number] = sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+    }
+}
+
+// In the child: only async-signal-safe calls.
+static void become(char *const *argv, char **environment, const struct launch_signals *signals, int report) {
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action))
+            continue;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = signals->ignored[number] ? SIG_IGN : SIG_DFL;
+        sigaction(number, &action, NULL);
+    }
+    sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+    execvpe(argv[0], argv, environment);
+    int failure = errno;
+    ssize_t written = write(report, &failure, sizeof failure);
+    (void)written; // the parent sees a short report as well
+    _exit(127);
+}
+
+tsmith_status launch_start(char *const *argv, char **environment, const struct launch_signals *signals,
+                           pid_t *out, tsmith_error *error) {
+    int report[2], failure = 0;
+    sigset_t all, before;
+    if (pipe2(report, O_CLOEXEC))
+        return status_set_errno(error, "cannot start %s", argv[0]);
+    // No handler of the caller may run in the child.
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    if (pid == 0)
+        become(argv, environment, signals, report[1]);
+    int fork_errno = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(report[1]);
+    ssize_t got = 0;
+    while (pid > 0 && (got = read(report[0], &failure, sizeof failure)) < 0 && errno == EINTR)
+        ;
+    close(report[0]);
+    if (pid < 0) {
+        errno = fork_errno;
+        return status_set_errno(error, "cannot start %s", argv[0]);
+    }
+    if (got == (ssize_t)sizeof failure) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        errno = failure;
+        return status_set_errno(error, "cannot run %s", argv[0]);
+    }
+    *out = pid;
+    return TSMITH_OK;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's own stacks at its waits: copies that the kernel made become frames as soon as they are read, while the process
+// is still there to say where its code lies.
+#ifndef WATCH_COPIES_H
+#define WATCH_COPIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "watch/process_code.h"
+#include "watch/spool.h"
+
+struct watch_process;
+
+// Takes a record that was made.
+typedef void watch_copies_put(void *context, const void *record, size_t size);
+
+// A zeroed struct is a valid, empty one.
+struct watch_copies {
+    struct watch_process *processes[256]; // by number
+    struct code_files files;
+    uint32_t modules;
+    uint64_t unread_code, short_copies;
+};
+
+// `size` is that of the record.
+void watch_copies_take(struct watch_copies *copies, const struct agent_bpf_copy *copy, size_t size,
+                       watch_copies_put *put, void *context);
+// The process of this number has other code from now on, or is another one.
+void watch_copies_forget(struct watch_copies *copies, unsigned group);
+void watch_copies_finish(struct watch_copies *copies);
+
+#endif

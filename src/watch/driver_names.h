@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call of a GPU driver's device node is called.
+#ifndef WATCH_DRIVER_NAMES_H
+#define WATCH_DRIVER_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The request as its driver calls it ("DRM_IOCTL_GEM_CLOSE"), or what its number says ("ioctl 'd' 0x45"). `node` is its name in
+// its folder.
+void driver_ioctl_name(const char *node, uint32_t request, char *text, size_t size);
+// Bytes that it hands over; 0: its number does not say.
+uint32_t driver_ioctl_bytes(const char *node, uint32_t request);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code of another process, from outside: what is mapped where (/proc/PID/maps), and each file's .eh_frame, read once
+// for all processes that have it. For the recording process; never inside somebody else's.
+//
+// A process that has ended keeps what was last read of it. Files are not trusted: they are read, never mapped.
+#ifndef WATCH_PROCESS_CODE_H
+#define WATCH_PROCESS_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/elf_file.h"
+#include "unwind/cfi.h"
+
+// A file that processes have mapped.
+struct code_file {
+    struct code_file *next;
+    uint64_t device, inode;
+    char *path;
+    char build_id[2 * ELF_BUILD_ID_MAX + 1];
+    uint8_t *frames; // from .eh_frame_hdr to the end of .eh_frame; NULL: it has none that can be read
+    size_t frames_size;
+    uint64_t frames_start; // address in the file
+    size_t frames_header;  // of .eh_frame_hdr, from `frames`
+    struct code_section *sections;
+    size_t section_count;
+};
+
+// An executable mapping of a file.
+struct code_mapping {
+    uint64_t begin, end, bias;
+    struct code_file *file;
+};
+
+// The files; a zeroed struct has none.
+struct code_files {
+    struct code_file *first;
+    uint64_t bytes; // of all frames
+};
+void code_files_finish(struct code_files *files);
+
+// A zeroed struct knows nothing.
+struct process_code {
+    struct code_mapping *mappings; // sorted
+    size_t count, capacity;
+};
+
+// What is mapped now; false, and what was known stays, when the process is gone or may not be looked at.
+bool process_code_read(struct process_code *code, struct code_files *files, unsigned pid);
+const struct code_mapping *process_code_find(const struct process_code *code, uint64_t pc);
+void process_code_finish(struct process_code *code);
+
+// What unwinds the code at `pc`; the row's expressions are in `section`. False: nothing is known of it.
+bool code_mapping_row(const struct code_mapping *mapping, uint64_t pc, struct cfi_section *section,
+                      struct cfi_row *row);
+
+#endif

@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of the kernel become events. They come in order of time (a period off the processor at its end), from one buffer.
+//
+// Invariant: a thread's `calls` are the probed functions it is in, the outermost first; a return ends the innermost call of
+// its function, as in logs of XRay.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "event/gather.h"
+#include "event/ledger.h"
+#include "watch/driver_names.h"
+#include "watch/stacks.h"
+#include "watch/watch.h"
+
+enum { WINDOW = 1 << 20, THREADS_MOST = 1 << 16, DEPTH_MOST = 1 << 12 };
+
+struct open_call {
+    unsigned probe;
+    uint64_t time;
+    unsigned long long values[AGENT_BPF_ARGUMENTS]; // that a function of the kernel was called with
+};
+
+struct watched_thread {
+    struct watched_thread *next;
+    unsigned pid, tid;
+    uint32_t track;
+    struct open_call *calls;
+    size_t depth, capacity;
+    struct agent_bpf_fence wait; // that it is in; type 0: none
+    struct {
+        uint64_t start;
+        uint32_t stack;
+    } waits, woken; // stacks of the program, of the wait that began then; 0: none
+};
+
+struct watched_probe {
+    char name[256];
+    bool is_of_kernel;
+    struct agent_bpf_signature signature;
+    uint32_t fields[AGENT_BPF_ARGUMENTS], field_result; // dynamic; 0: not there yet
+};
+
+struct rows {
+    int spool;
+    struct watch_totals *totals, own_totals;
+    struct watched_probe *probes; // by number
+    size_t probe_count, probe_capacity;
+    struct watch_stacks stacks;
+    struct watch_end ended; // type 0: the recording was killed
+    struct host_clock clock;
+    tsmith_dictionary *dictionary;
+    struct gather gather;
+    struct ledger ledger;
+    struct watched_thread *threads[1024];
+    size_t thread_count;
+    uint32_t fences, jobs; // tracks of what devices signaled, and of what the scheduler did; 0: none yet
+    uint32_t field_state, field_context, field_sequence; // dynamic; 0: not there yet
+    uint8_t *window;
+    size_t filled, at;
+    uint64_t offset;
+    uint64_t unmatched, bad, too_many;
+    bool over, failed;
+};
+
+// ---- words
+
+// What threads wait in, by number. Not all that there are.
+#define NAMED(name) [SYS_##name] = #name
+static const char *const system_calls[] = {
+    NAMED(read),
+    NAMED(write),
+    NAMED(readv),
+    NAMED(writev),
+    NAMED(pread64),
+    NAMED(pwrite64),
+    NAMED(futex),
+    NAMED(ppoll),
+    NAMED(pselect6),
+    NAMED(epoll_pwait),
+    NAMED(nanosleep),
+    NAMED(clock_nanosleep),
+    NAMED(sched_yield),
+    NAMED(ioctl),
+    NAMED(fsync),
+    NAMED(fdatasync),
+    NAMED(mmap),
+    NAMED(munmap),
+    NAMED(mprotect),
+    NAMED(madvise),
+    NAMED(mremap),
+    NAMED(msync),
+    NAMED(brk),
+    NAMED(openat),
+    NAMED(close),
+    NAMED(newfstatat),
+    NAMED(statx),
+    NAMED(fstat),
+    NAMED(getdents64),
+    NAMED(unlinkat),
+    NAMED(ftruncate),
+    NAMED(fallocate),
+    NAMED(wait4),
+    NAMED(waitid),
+    NAMED(recvfrom),
+    NAMED(recvmsg),
+    NAMED(sendto),
+    NAMED(sendmsg),
+    NAMED(socket),
+    NAMED(accept),
+    NAMED(accept4),
+    NAMED(connect),
+    NAMED(rt_sigtimedwait),
+    NAMED(rt_sigsuspend),
+    NAMED(rt_sigprocmask),
+    NAMED(io_getevents),
+    NAMED(execve),
+    NAMED(clone),
+    NAMED(exit_group),
+    NAMED(exit),
+    NAMED(flock),
+    NAMED(splice),
+    NAMED(sendfile),
+    NAMED(getrandom),
+    NAMED(membarrier),
+    NAMED(prctl),
+    NAMED(sched_setaffinity),
+    NAMED(kill),
+    NAMED(tgkill),
+#if defined(SYS_poll) // those that newer machines never had
+    NAMED(poll),
+    NAMED(select),
+    NAMED(epoll_wait),
+    NAMED(pause),
+    NAMED(fork),
+    NAMED(vfork),
+    NAMED(open),
+    NAMED(stat),
+    NAMED(unlink),
+    NAMED(rename),
+    NAMED(mkdir),
+#endif
+#if defined(SYS_clone3)
+    NAMED(clone3),
+#endif
+#if defined(SYS_io_uring_enter)
+    NAMED(io_uring_enter),
+#endif
+};
+#undef NAMED
+
+static const char *system_call_name(int number, char *room, size_t size) {
+    if (number >= 0 && (size_t)number < sizeof system_calls / sizeof *system_calls && system_calls[number])
+        return system_calls[number];
+    snprintf(room, size, "system call %d", number);
+    return room;
+}
+
+static uint32_t text(struct rows *rows, const char *cstr) {
+    return tsmith_dictionary_intern_cstr(rows->dictionary, cstr);
+}
+
+static int64_t time_of(const struct rows *rows, uint64_t monotonic) {
+    return host_clock_convert(&rows->clock, monotonic < INT64_MAX ? (int64_t)monotonic : INT64_MAX);
+}
+
+static void set(struct rows *rows, tsmith_batch *batch, uint32_t field, uint64_t bits) {
+    rows->failed |= tsmith_batch_set(batch, field, bits) != TSMITH_OK;
+}
+
+static void set_own(struct rows *rows, tsmith_batch *batch, uint32_t *field, const char *name,
+                    uint64_t value) {
+    if (!*field)
+        *field = tsmith_dictionary_field(rows->dictionary, name, TSMITH_TYPE_U64, "");
+    rows->failed |= tsmith_batch_set_dynamic(batch, *field, TSMITH_TYPE_U64, value) != TSMITH_OK;
+}
+
+// ---- threads
+
+static uint32_t process_of(struct rows *rows, unsigned pid) {
+    const uint32_t count = tsmith_dictionary_process_count(rows->dictionary);
+    for (uint32_t id = 1; id < count; id++)
+        if (tsmith_dictionary_process(rows->dictionary, id)->pid == pid)
+            return id;
+    return tsmith_dictionary_add_process(rows->dictionary, &(tsmith_process){.pid = pid});
+}
+
+static struct watched_thread *thread_of(struct rows *rows, const struct agent_bpf_head *head) {
+    struct watched_thread **slot = &rows->threads[(head->tid * 2654435761u >> 16) % 1024];
+    for (struct watched_thread *thread = *slot; thread; thread = thread->next)
+        if (thread->tid == head->tid && thread->pid == head->pid)
+            return thread;
+    struct watched_thread *thread = rows->thread_count < THREADS_MOST ? calloc(1, sizeof *thread) : NULL;
+    if (!thread) {
+        rows->too_many++;
+        return NULL;
+    }
+    const tsmith_track track = {
+        .kind = TSMITH_TRACK_THREAD, .tid = head->tid, .process = process_of(rows, head->pid)};
+    thread->pid = head->pid;
+    thread->tid = head->tid;
+    thread->track = tsmith_dictionary_add_track(rows->dictionary, &track);
+    thread->next = *slot;
+    *slot = thread;
+    rows->thread_count++;
+    return thread;
+}
+
+// ---- records
+
+enum { INTERRUPTIBLE = 1, UNINTERRUPTIBLE = 2, STOPPED = 4 | 8 }; // states of the kernel
+
+static tsmith_operation operation_of(unsigned state) {
+    return state == 0              ? TSMITH_OPERATION_PREEMPTED
+           : state & STOPPED       ? TSMITH_OPERATION_STOPPED
+           : state & INTERRUPTIBLE ? TSMITH_OPERATION_SLEEPING
+                                   : TSMITH_OPERATION_BLOCKED;
+}
+
+static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *record) {
+    char room[32], waker[AGENT_BPF_COMM + 1] = "";
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    const int64_t start = time_of(rows, record->start),
+                  duration = record->end ? time_of(rows, record->end) - start : 0;
+    tsmith_batch *batch =
+        thread ? gather_row(&rows->gather, thread->track, 0, TSMITH_KIND_OFF_CPU, start, duration) : NULL;
+    if (!batch)
+        return;
+    rows->totals->off_cpu++;
+    if (record->end)
+        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+    if (record->head.more & AGENT_BPF_END_INFERRED)
+        set(rows, batch, TSMITH_FIELD_INFERRED, 1);
+    set(rows, batch, TSMITH_FIELD_OPERATION, operation_of(record->state));
+    if (record->system_call >= 0)
+        set(rows, batch, TSMITH_FIELD_NAME,
+            text(rows, system_call_name(record->system_call, room, sizeof room)));
+    const uint32_t stack = watch_stacks_kernel(&rows->stacks, record->stack,
+                                               thread->waits.start == record->start ? thread->waits.stack : 0,
+                                               true),
+                   waker_stack = watch_stacks_kernel(
+                       &rows->stacks, record->waker_stack,
+                       thread->woken.start == record->start ? thread->woken.stack : 0, false);
+    if (stack)
+        set(rows, batch, TSMITH_FIELD_STACK, stack);
+    if (!(record->head.more & AGENT_BPF_WOKEN))
+        return;
+    set(rows, batch, TSMITH_FIELD_WOKEN, (uint64_t)time_of(rows, record->woken));
+    if (record->head.more & AGENT_BPF_WOKEN_BY_INTERRUPT) {
+        set(rows, batch, TSMITH_FIELD_WAKER, text(rows, "interrupt"));
+        return;
+    }
+    memcpy(waker, record->waker, AGENT_BPF_COMM);
+    set(rows, batch, TSMITH_FIELD_WAKER, text(rows, waker));
+    set(rows, batch, TSMITH_FIELD_WAKER_TID, record->waker_tid);
+    if (waker_stack)
+        set(rows, batch, TSMITH_FIELD_WAKER_STACK, waker_stack);
+}
+
+static bool take_stack(struct rows *rows, const struct watch_stack *record, size_t size) {
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    if (thread && record->head.more == AGENT_BPF_OF_WAKER) {
+        thread->woken.start = record->start;
+        thread->woken.stack = watch_stacks_user(&rows->stacks, record, size);
+    } else if (thread) {
+        thread->waits.start = record->start;
+        thread->waits.stack = watch_stacks_user(&rows->stacks, record, size);
+    }
+    return true;
+}
+
+// As the processor hands over a value, whose upper bits may be anything. 0 where there is none.
+static uint64_t bits_of(const struct agent_bpf_value *value, uint64_t bits) {
+    if (!value->bytes)
+        return 0;
+    const unsigned unused = value->bytes < 8 ? 64 - 8u * value->bytes : 0;
+    bits <<= unused;
+    return value->is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
+}
+
+static void set_value(struct rows *rows, tsmith_batch *batch, uint32_t *field, const char *name,
+                      const struct agent_bpf_value *value, uint64_t bits) {
+    const tsmith_type type = value->is_signed ? TSMITH_TYPE_I64 : TSMITH_TYPE_U64;
+    if (!*field)
+        *field = tsmith_dictionary_field(rows->dictionary, name, type, "");
+    rows->failed |= tsmith_batch_set_dynamic(batch, *field, type, bits_of(value, bits)) != TSMITH_OK;
+}
+
+static void set_arguments(struct rows *rows, tsmith_batch *batch, const struct open_call *call) {
+    struct watched_probe *probe = &rows->probes[call->probe];
+    const struct agent_bpf_signature *signature = &probe->signature;
+    for (unsigned i = 0; i < signature->count; i++) {
+        const struct agent_bpf_value *value = &signature->arguments[i];
+        char name[AGENT_BPF_VALUE_NAME + 8];
+        if (value->name[0])
+            snprintf(name, sizeof name, "arg_%s", value->name);
+        else
+            snprintf(name, sizeof name, "arg_%u", i + 1);
+        set_value(rows, batch, &probe->fields[i], name, value, call->values[i]);
+    }
+}
+
+// What is an address is none that a call has as its result, but the kernel's errors are.
+static void set_result(struct rows *rows, tsmith_batch *batch, struct watched_probe *probe, uint64_t bits) {
+    const struct agent_bpf_value *result = &probe->signature.result;
+    const int64_t number = (int64_t)bits_of(result, bits);
+    if (!result->bytes)
+        return;
+    if (result->is_pointer && !(number < 0 && number >= -4095))
+        set_value(rows, batch, &probe->field_result, "returned", result, bits);
+    else
+        set(rows, batch, TSMITH_FIELD_RESULT, (uint64_t)number);
+}
+
+// `end`: when it was left, with what it returned, if it is one of the kernel; NULL: it is not known.
+static void add_call(struct rows *rows, struct watched_thread *thread, const struct open_call *call,
+                     const struct open_call *end) {
+    struct watched_probe *probe = &rows->probes[call->probe];
+    const int64_t start = time_of(rows, call->time), duration = end ? time_of(rows, end->time) - start : 0;
+    tsmith_batch *batch =
+        gather_row(&rows->gather, thread->track, 1, TSMITH_KIND_HOST_FUNCTION, start, duration);
+    if (!batch)
+        return;
+    rows->totals->hits[call->probe]++;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, probe->name));
+    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, probe->is_of_kernel ? "kernel" : "probe"));
+    set_arguments(rows, batch, call);
+    if (!end) {
+        rows->unmatched++;
+        return;
+    }
+    set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+    set_result(rows, batch, probe, end->values[0]);
+}
+
+static void enter(struct rows *rows, struct watched_thread *thread, const struct open_call *call) {
+    void *calls = thread->calls;
+    if (thread->depth == DEPTH_MOST ||
+        !array_reserve(&calls, &thread->capacity, thread->depth + 1, sizeof *thread->calls)) {
+        rows->too_many++;
+        return;
+    }
+    thread->calls = calls;
+    thread->calls[thread->depth++] = *call;
+}
+
+static void leave(struct rows *rows, struct watched_thread *thread, const struct open_call *end) {
+    size_t depth = thread->depth;
+    while (depth && thread->calls[depth - 1].probe != end->probe)
+        depth--;
+    if (!depth) {
+        rows->unmatched++; // a return of a call that was begun before, or whose entry was lost
+        return;
+    }
+    for (size_t i = thread->depth; i > depth; i--)
+        add_call(rows, thread, &thread->calls[i - 1], NULL);
+    add_call(rows, thread, &thread->calls[depth - 1], end);
+    thread->depth = depth - 1;
+}
+
+// A static probe is passed, and not entered or left.
+static void add_passed(struct rows *rows, const struct watched_thread *thread, const struct open_call *call) {
+    tsmith_batch *batch =
+        gather_row(&rows->gather, thread->track, 3, TSMITH_KIND_MARKER, time_of(rows, call->time), 0);
+    if (!batch)
+        return;
+    rows->totals->hits[call->probe]++;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->probes[call->probe].name + 1));
+    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, "probe"));
+}
+
+static void take_call(struct rows *rows, const struct agent_bpf_head *head, const struct open_call *call) {
+    struct watched_thread *thread = thread_of(rows, head);
+    const bool is_of_kernel = head->type == AGENT_BPF_KERNEL_ENTER || head->type == AGENT_BPF_KERNEL_LEAVE;
+    if (call->probe >= rows->probe_count || rows->probes[call->probe].is_of_kernel != is_of_kernel)
+        rows->bad++;
+    else if (thread && rows->probes[call->probe].name[0] == '@')
+        add_passed(rows, thread, call);
+    else if (thread && (head->type == AGENT_BPF_ENTER || head->type == AGENT_BPF_KERNEL_ENTER))
+        enter(rows, thread, call);
+    else if (thread)
+        leave(rows, thread, call);
+}
+
+static bool take_user_call(struct rows *rows, const struct agent_bpf_call *record) {
+    take_call(rows, &record->head, &(struct open_call){record->head.more, record->time, {0}});
+    return true;
+}
+
+static bool take_kernel_call(struct rows *rows, const struct agent_bpf_kernel_call *record) {
+    struct open_call call = {record->head.more, record->time, {0}};
+    memcpy(call.values, record->values, sizeof call.values);
+    take_call(rows, &record->head, &call);
+    return true;
+}
+
+static void add_fence(struct rows *rows, uint32_t track, const struct agent_bpf_fence *record,
+                      tsmith_operation operation, const struct agent_bpf_fence *end) {
+    const int64_t start = time_of(rows, record->time), duration = end ? time_of(rows, end->time) - start : 0;
+    tsmith_batch *batch = gather_row(&rows->gather, track, 2, TSMITH_KIND_DRIVER, start, duration);
+    if (!batch)
+        return;
+    rows->totals->fences++;
+    set(rows, batch, TSMITH_FIELD_OPERATION, operation);
+    set_own(rows, batch, &rows->field_context, "fence_context", record->context);
+    set_own(rows, batch, &rows->field_sequence, "fence_sequence", record->sequence);
+    if (end)
+        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+}
+
+// What is done by no thread of the program has a row of its own.
+static uint32_t device_track(struct rows *rows, uint32_t *id, const char *name) {
+    const tsmith_track track = {.kind = TSMITH_TRACK_CUSTOM, .name = text(rows, name)};
+    if (!*id)
+        *id = tsmith_dictionary_add_track(rows->dictionary, &track);
+    return *id;
+}
+
+static void take_fence(struct rows *rows, const struct agent_bpf_fence *record) {
+    if (record->head.more == AGENT_BPF_JOB_RUN || record->head.more == AGENT_BPF_JOB_DONE) {
+        add_fence(rows, device_track(rows, &rows->jobs, "GPU scheduler"), record,
+                  record->head.more == AGENT_BPF_JOB_RUN ? TSMITH_OPERATION_JOB_RUN
+                                                         : TSMITH_OPERATION_JOB_DONE,
+                  NULL);
+        return;
+    }
+    if (record->head.more == AGENT_BPF_FENCE_SIGNALED) {
+        add_fence(rows, device_track(rows, &rows->fences, "fences signaled"), record,
+                  TSMITH_OPERATION_FENCE_SIGNALED, NULL);
+        return;
+    }
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    if (!thread)
+        return;
+    if (record->head.more == AGENT_BPF_FENCE_EMIT) {
+        add_fence(rows, thread->track, record, TSMITH_OPERATION_FENCE_EMIT, NULL);
+    } else if (record->head.more == AGENT_BPF_JOB_QUEUED) {
+        add_fence(rows, thread->track, record, TSMITH_OPERATION_JOB_QUEUED, NULL);
+    } else if (record->head.more == AGENT_BPF_FENCE_WAIT_START) {
+        thread->wait = *record;
+    } else if (thread->wait.head.type && thread->wait.context == record->context &&
+               thread->wait.sequence == record->sequence) {
+        add_fence(rows, thread->track, &thread->wait, TSMITH_OPERATION_FENCE_WAIT, record);
+        thread->wait.head.type = 0;
+    }
+}
+
+static void add_driver(struct rows *rows, const struct agent_bpf_driver *record) {
+    static const struct {
+        tsmith_operation operation;
+        uint32_t lane;
+    } of[] = {[AGENT_BPF_IOCTL] = {TSMITH_OPERATION_IOCTL, 4},
+              [AGENT_BPF_MMAP] = {TSMITH_OPERATION_DEVICE_MMAP, 5},
+              [AGENT_BPF_FAULT] = {TSMITH_OPERATION_DEVICE_FAULT, 6}};
+    const unsigned what = record->head.more;
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    const int64_t start = time_of(rows, record->start), duration = time_of(rows, record->end) - start;
+    char node[AGENT_BPF_NODE_NAME + 1] = "", name[64];
+    if (what < AGENT_BPF_IOCTL || what > AGENT_BPF_FAULT) {
+        rows->bad++;
+        return;
+    }
+    tsmith_batch *batch =
+        thread ? gather_row(&rows->gather, thread->track, of[what].lane, TSMITH_KIND_DRIVER, start, duration)
+               : NULL;
+    if (!batch)
+        return;
+    rows->totals->driver++;
+    memcpy(node, record->node, AGENT_BPF_NODE_NAME);
+    if (what != AGENT_BPF_FAULT)
+        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+    set(rows, batch, TSMITH_FIELD_OPERATION, of[what].operation);
+    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, node));
+    if (what == AGENT_BPF_FAULT) {
+        set(rows, batch, TSMITH_FIELD_ADDRESS, record->address);
+        return;
+    }
+    if (what == AGENT_BPF_IOCTL) {
+        const uint32_t bytes = driver_ioctl_bytes(node, (uint32_t)record->number);
+        driver_ioctl_name(node, (uint32_t)record->number, name, sizeof name);
+        set(rows, batch, TSMITH_FIELD_NAME, text(rows, name));
+        set(rows, batch, TSMITH_FIELD_FLAGS, record->number);
+        set(rows, batch, TSMITH_FIELD_RESULT, (uint64_t)record->result);
+        if (bytes)
+            set(rows, batch, TSMITH_FIELD_BYTES, bytes);
+        return;
+    }
+    // The address is what a call returns that did not fail.
+    const bool failed = record->result < 0 && record->result >= -4095;
+    set(rows, batch, TSMITH_FIELD_NAME, text(rows, "mmap"));
+    set(rows, batch, TSMITH_FIELD_BYTES, record->length);
+    set(rows, batch, TSMITH_FIELD_RESULT, failed ? (uint64_t)record->result : 0);
+    if (!failed)
+        set(rows, batch, TSMITH_FIELD_ADDRESS, (uint64_t)record->result);
+}
+
+static bool is_valid(const struct agent_bpf_signature *signature) {
+    bool valid = signature->count <= AGENT_BPF_ARGUMENTS && signature->result.bytes <= 8;
+    for (unsigned i = 0; valid && i < signature->count; i++)
+        valid = signature->arguments[i].bytes - 1u < 8 &&
+                memchr(signature->arguments[i].name, 0, AGENT_BPF_VALUE_NAME);
+    return valid;
+}
+
+static bool take_probe(struct rows *rows, const struct watch_probe *record, size_t size) {
+    void *probes = rows->probes;
+    size -= sizeof *record;
+    if (record->head.more != rows->probe_count || rows->probe_count == AGENT_BPF_PROBES_MOST ||
+        size >= sizeof rows->probes->name || !is_valid(&record->signature) ||
+        !array_reserve(&probes, &rows->probe_capacity, rows->probe_count + 1, sizeof *rows->probes))
+        return false;
+    rows->probes = probes;
+    struct watched_probe *probe = &rows->probes[rows->probe_count++];
+    *probe =
+        (struct watched_probe){.is_of_kernel = record->is_of_kernel != 0, .signature = record->signature};
+    memcpy(probe->name, record + 1, size);
+    return true;
+}
+
+// False: it is none that is known.
+static bool take(struct rows *rows, const void *record, size_t size) {
+    const struct agent_bpf_head *head = record;
+    switch (head->type) {
+    case AGENT_BPF_OFF_CPU:
+        return size == sizeof(struct agent_bpf_off_cpu) && (add_off_cpu(rows, record), true);
+    case AGENT_BPF_ENTER:
+    case AGENT_BPF_LEAVE:
+        return size == sizeof(struct agent_bpf_call) && take_user_call(rows, record);
+    case AGENT_BPF_KERNEL_ENTER:
+    case AGENT_BPF_KERNEL_LEAVE:
+        return size == sizeof(struct agent_bpf_kernel_call) && take_kernel_call(rows, record);
+    case AGENT_BPF_FENCE:
+        return size == sizeof(struct agent_bpf_fence) && (take_fence(rows, record), true);
+    case AGENT_BPF_DRIVER:
+        return size == sizeof(struct agent_bpf_driver) && (add_driver(rows, record), true);
+    case WATCH_PROBE:
+        return size >= sizeof(struct watch_probe) && take_probe(rows, record, size);
+    case WATCH_MODULE:
+        return watch_stacks_add_module(&rows->stacks, record, size, process_of(rows, head->pid));
+    case WATCH_STACK:
+        return size >= sizeof(struct watch_stack) && take_stack(rows, record, size);
+    case WATCH_KERNEL_STACK:
+        return watch_stacks_add_kernel(&rows->stacks, record, size);
+    case WATCH_END:
+        if (size == sizeof rows->ended)
+            memcpy(&rows->ended, record, size);
+        return size == sizeof rows->ended;
+    default:
+        return false;
+    }
+}
+
+// Bytes of the spool from where we are, at least so many if there are; NULL at its end.
+static const uint8_t *look(struct rows *rows, size_t size) {
+    if (rows->filled - rows->at < size) {
+        const ssize_t got = pread(rows->spool, rows->window, WINDOW, (off_t)rows->offset);
+        rows->filled = got > 0 ? (size_t)got : 0;
+        rows->at = 0;
+    }
+    return rows->filled - rows->at < size ? NULL : rows->window + rows->at;
+}
+
+// The next record of the spool; false at its end.
+static bool take_next(struct rows *rows) {
+    struct watch_size size;
+    uint64_t record[WATCH_RECORD_MOST / sizeof(uint64_t)];
+    const uint8_t *at = look(rows, sizeof size);
+    if (!at) {
+        rows->bad += rows->filled != rows->at;
+        return false;
+    }
+    memcpy(&size, at, sizeof size);
+    const bool is_one = size.version == AGENT_BPF_INTERFACE && size.size >= sizeof(struct agent_bpf_head) &&
+                        size.size <= sizeof record;
+    at = is_one ? look(rows, sizeof size + size.size) : NULL;
+    if (!at) {
+        rows->bad++;
+        return false;
+    }
+    memcpy(record, at + sizeof size, size.size);
+    rows->at += sizeof size + size.size;
+    rows->offset += sizeof size + size.size;
+    rows->bad += !take(rows, record, size.size);
+    return true;
+}
+
+// ---- the end
+
+static void note(struct rows *rows, uint64_t count, tsmith_reason reason, const char *what) {
+    if (count)
+        ledger_note(&rows->ledger, rows->dictionary, reason, count, true, "%llu %s",
+                    (unsigned long long)count, what);
+}
+
+// Waits that are there, without all of their stacks.
+static void note_stacks(struct rows *rows, const struct watch_end *ended) {
+    const struct {
+        uint64_t count;
+        tsmith_reason reason;
+        const char *what;
+    } causes[] = {
+        {ended->lost_stacks, TSMITH_REASON_NO_STACK, "stacks of the kernel were too many for its table"},
+        {ended->lost_copies_rate, TSMITH_REASON_NO_STACK,
+         "long waits have no stack of the program: their threads waited more than 1,000 times a second"},
+        {ended->lost_copies_room, TSMITH_REASON_NO_STACK,
+         "long waits have no stack of the program: more than 1,024 threads waited at once"},
+        {ended->unread_code, TSMITH_REASON_NO_STACK,
+         "long waits have no stack of the program: the process was gone before it was looked at"},
+        {ended->short_copies, TSMITH_REASON_PARTIAL_STACK,
+         "stacks of the program are deeper than the 16 KiB that are copied of them"},
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (causes[i].count)
+            ledger_note(&rows->ledger, rows->dictionary, causes[i].reason, causes[i].count, false, "%llu %s",
+                        (unsigned long long)causes[i].count, causes[i].what);
+}
+
+static void end(struct rows *rows) {
+    for (size_t i = 0; i < sizeof rows->threads / sizeof rows->threads[0]; i++)
+        for (struct watched_thread *thread = rows->threads[i]; thread; thread = thread->next)
+            for (; thread->depth; thread->depth--)
+                add_call(rows, thread, &thread->calls[thread->depth - 1], NULL);
+    const struct watch_end *ended = &rows->ended;
+    note(rows, ended->lost, TSMITH_REASON_RING_FULL, "records of the kernel did not fit into its buffer");
+    note(rows, ended->lost_threads, TSMITH_REASON_TABLE_FULL,
+         "threads or processes were too many for the kernel's tables");
+    note(rows, ended->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
+    note(rows, ended->missed, TSMITH_REASON_VENDOR_DROPPED,
+         "times the kernel passed over a program that was to look at something");
+    note_stacks(rows, ended);
+    if (ended->lost_faults)
+        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNTRACED, 0, true,
+                    "%llu faults came while the process's memory was being changed: any of them may have "
+                    "been of a device's",
+                    (unsigned long long)ended->lost_faults);
+    if (!ended->head.type)
+        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_PROCESS_DIED, 0, true,
+                    "the recording was killed: what the kernel had not handed over by then is lost");
+    note(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "records of too many threads or calls");
+    note(rows, rows->bad, TSMITH_REASON_CORRUPT, "records of the kernel could not be read");
+    if (rows->unmatched)
+        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNMATCHED, 0, false,
+                    "%llu calls of probed functions were entered and not left, or left and not entered",
+                    (unsigned long long)rows->unmatched);
+    gather_flush(&rows->gather);
+    rows->failed |= !ledger_write(&rows->ledger, rows->dictionary, &rows->gather);
+    rows->over = true;
+}
+
+static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct rows *rows = self;
+    for (;;) {
+        const tsmith_status status = gather_take(&rows->gather, out);
+        if (status != TSMITH_OK || rows->failed || tsmith_dictionary_failed(rows->dictionary))
+            return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what the kernel told");
+        if (*out)
+            return TSMITH_OK;
+        if (rows->over)
+            return TSMITH_END;
+        while (!rows->over && !rows->failed && !gather_is_full(&rows->gather))
+            if (!take_next(rows))
+                end(rows);
+    }
+}
+
+static const tsmith_dictionary *dictionary(void *self) {
+    return ((struct rows *)self)->dictionary;
+}
+
+static void destroy(void *self) {
+    struct rows *rows = self;
+    for (size_t i = 0; i < sizeof rows->threads / sizeof rows->threads[0]; i++)
+        for (struct watched_thread *thread = rows->threads[i], *after; thread; thread = after) {
+            after = thread->next;
+            free(thread->calls);
+            free(thread);
+        }
+    watch_stacks_finish(&rows->stacks);
+    free(rows->probes);
+    gather_finish(&rows->gather);
+    ledger_finish(&rows->ledger);
+    host_clock_finish(&rows->clock);
+    tsmith_dictionary_destroy(rows->dictionary);
+    free(rows->window);
+    free(rows);
+}
+
+tsmith_status watch_source(int spool, struct watch_totals *totals, struct host_clock *clock,
+                           tsmith_source **out, tsmith_error *error) {
+    static const tsmith_source_ops ops = {next, dictionary, destroy};
+    struct rows *rows = calloc(1, sizeof *rows);
+    if (rows && (rows->window = malloc(WINDOW)) && tsmith_dictionary_create(&rows->dictionary) == TSMITH_OK &&
+        tsmith_source_create(&ops, rows, out) == TSMITH_OK) {
+        rows->spool = spool;
+        rows->totals = totals ? totals : &rows->own_totals;
+        rows->stacks.dictionary = rows->dictionary;
+        rows->clock = *clock;
+        *clock = (struct host_clock){0};
+        return TSMITH_OK;
+    }
+    if (rows)
+        destroy(rows);
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what the kernel told");
+}

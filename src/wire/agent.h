@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an agent's library exports for us, beside what its API's loader looks for.
+#ifndef WIRE_AGENT_H
+#define WIRE_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Something more that is known of a device, for people: "uuid", "nvlink".
+struct agent_fact {
+    const char *key;
+    const char *text;
+};
+
+// A device of the agent's API. Strings live until `each` returns; "" when the API does not tell.
+struct agent_device {
+    const char *api; // "opencl"
+    const char *platform;
+    const char *name;
+    const char *vendor;
+    const char *driver; // its version
+    const char *type;   // "cpu", "gpu", "accelerator"
+    uint64_t memory_bytes;
+    uint32_t compute_units;
+    uint32_t clock_mhz;
+    const struct agent_fact *facts; // up to one without a key; NULL: none
+    const char *problem;            // not a device: why the API gives none, or not all that is known of them
+};
+
+// Calls `each` for every device of the API on this machine, loading the API's own loader into the calling
+// process. Returns how many there were, or AGENT_DEVICES_NO_LOADER when the API is not installed. Called in a
+// process of ours, never in a recorded one.
+#define AGENT_DEVICES_SYMBOL "tracesmith_agent_devices"
+#define AGENT_DEVICES_NO_LOADER (-1)
+typedef int agent_devices_function(void (*each)(void *context, const struct agent_device *device),
+                                   void *context);
+
+// Recording was just switched on or off (layout_control.armed) by the process itself: an agent whose API tells of events
+// later needs to know when, and sees to it that what has ended is recorded when this returns. An agent need not have it.
+#define AGENT_SWITCHED_SYMBOL "tracesmith_agent_switched"
+typedef void agent_switched_function(int on);
+
+// Samples counters of devices into the session in `directory`, `rate` times a second, until `stop` can be read or its other
+// end is closed. Calls `ready` once: with NULL when sampling begins, else with why it cannot (then returns false).
+// Called in a process of the collector's own.
+#define AGENT_SAMPLE_SYMBOL "tracesmith_agent_sample"
+typedef bool agent_sample_function(const char *directory, uint32_t rate, int stop,
+                                   void (*ready)(void *context, const char *why), void *context);
+
+#endif

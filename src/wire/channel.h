@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// A channel: what one process records in one session. It holds the process's own table of strings, tracks,
+// devices and shapes (an append-only shared file, never lost to a full ring) and one ring per thread that
+// emits.
+//
+// Used inside other people's programs: nothing here aborts, exits, prints, or raises a signal; what cannot be
+// recorded is counted. Registering (channel_*) takes a lock and may make system calls: do it when objects are
+// created, not per event. Emitting (ring_*) does neither.
+//
+// fork: the child gets a channel of its own, with the same ids, when it first uses it.
+#ifndef WIRE_CHANNEL_H
+#define WIRE_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/dictionary.h"
+#include "tracesmith/status.h"
+#include "wire/record.h"
+#include "wire/ring.h"
+
+#define CHANNEL_ENVIRONMENT "TRACESMITH_SESSION" // the session directory, inherited by children
+#define CHANNEL_RECORDING "TRACESMITH_CAPTURE"   // set when commands and data are to be recorded: which
+#define CHANNEL_MAX_OVERHEAD                                                                                 \
+    "TRACESMITH_MAX_OVERHEAD"                 // millionths of a thread's time that recording may take
+#define CHANNEL_RECORDING_PREFIX "recording-" // the files of a session that hold them: one for each process
+
+struct channel;
+
+// Attaches the calling process to a session, under the name of an API ("opencl", "session"). Fails quietly (a
+// status, nothing else) when the directory is no live session. The channel lives until channel_close, or for
+// the life of the process.
+tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out);
+// The API does not work in forked children, so they never use the channel. A fork then does not wait for threads that use
+// it: such a thread may be in a driver whose own locks the fork waits for next.
+void channel_not_in_children(struct channel *channel);
+// The process is ending or the API is over: hands over what the rings hold and says that nothing more comes.
+// Threads that emit all the same do no harm. The struct stays, its memory in the session goes with the
+// process.
+void channel_close(struct channel *channel);
+// After channel_close and the last drain, in a process that lives on: gives back all memory but the struct.
+void channel_detach(struct channel *channel);
+// Where this process itself has the rings file of that device and inode mapped; NULL when it has not.
+struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode);
+
+// The session's trigger (layout.h), mapped for the life of the process; NULL when the directory is no live session.
+const _Atomic uint32_t *channel_trigger(const char *session_directory);
+// Whether recording may be on later, if it is not now: false once the session is over.
+bool channel_live(const struct channel *channel);
+// Whether ticks of this session are the TSC (for clock_tick).
+bool channel_tick_is_tsc(const struct channel *channel);
+// How many ns of the trace clock a tick is, times 2^32, as it was measured when the session began; 0: it is not known.
+uint64_t channel_tick_scale(const struct channel *channel);
+
+// Registering. Ids are local to the channel, dense from 1; 0 means the table is full (counted as a loss) and
+// reads as "unknown". Strings are interned. Entries take local ids of strings, devices and tracks.
+uint32_t channel_string(struct channel *channel, const char *bytes, size_t length);
+uint32_t channel_string_cstr(struct channel *channel, const char *text);
+// Of a text that never changes: its id is kept in `id`, 0 before the first call. Cheap enough for each event.
+static inline uint32_t channel_string_once(struct channel *channel, _Atomic uint32_t *id, const char *text) {
+    uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
+    if (!known) {
+        known = channel_string_cstr(channel, text);
+        atomic_store_explicit(id, known, memory_order_relaxed);
+    }
+    return known;
+}
+// The name of a function as its compiler mangled it: in the trace it is written as in its source.
+uint32_t channel_function(struct channel *channel, const char *name);
+uint32_t channel_device(struct channel *channel, const tsmith_device *device);
+struct channel_device { // in the table
+    tsmith_device device;
+    uint32_t more_of; // id of a device of this channel that this says more of, 0: none
+    uint32_t reserved;
+};
+// The same of a device that is told apart by an identity, "GPU-8a1f...": whoever names it, in this process or another, means
+// the same one, and what the first said of it holds; what it did not know others add. NULL or "": it has none.
+uint32_t channel_device_identified(struct channel *channel, const tsmith_device *device,
+                                   const char *identity);
+// The same of a device that was made before anything was known of it.
+uint32_t channel_device_described(struct channel *channel, uint32_t before, const tsmith_device *device,
+                                  const char *identity);
+uint32_t channel_track(struct channel *channel, const tsmith_track *track); // process is filled in
+// A thread is named late. The collector may have written it already, and then keeps the first name in the file.
+void channel_name_track(struct channel *channel, uint32_t track, uint32_t name);
+// The track of a thread of this process by its id, whether it has a ring or not: for events that a thread records of
+// another. A ring that the thread makes later is on the same track.
+uint32_t channel_thread(struct channel *channel, uint32_t tid);
+// A fact about the whole trace (tsmith_attribute); of several with one key the last holds.
+void channel_attribute(struct channel *channel, const char *key, const char *value);
+uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit);
+uint16_t channel_shape(struct channel *channel, const struct record_shape *shape);
+
+// The first of `count` correlation ids in a row that no other call of this process gets; never 0.
+uint64_t channel_correlations(struct channel *channel, uint64_t count);
+
+// What the event path compares: a thread's ring is good as long as the channel still has the id it had when
+// the ring was made. A fork or a close changes the id.
+struct channel_gate {
+    _Atomic uint64_t id; // first in struct channel
+    const _Atomic uint32_t *armed;
+};
+struct channel_here {
+    uint64_t id;
+    struct ring *ring;
+    struct ring_owner *owners; // all rings of this thread
+    uint32_t backoff;          // calls to let go after a ring could not be made
+    uint32_t inside;           // calls under way on this thread that hold a lock of a channel
+};
+// initial-exec: an access is one instruction and can never allocate; small enough for the room libc keeps for
+// libraries that are loaded late.
+extern __thread struct channel_here channel_here
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+struct ring *channel_ring_slow(struct channel *channel);
+
+// Whether recording is on at the moment: the test of an idle agent.
+static inline bool channel_armed(const struct channel *channel) {
+    const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
+    return atomic_load_explicit(gate->armed, memory_order_relaxed) != 0;
+}
+
+// The calling thread's ring, made at its first call (system calls then; later calls are a thread-local load).
+// NULL when there is none to be had; that call is counted as one lost event.
+static inline struct ring *channel_ring(struct channel *channel) {
+    const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
+    if (__builtin_expect(channel_here.id == atomic_load_explicit(&gate->id, memory_order_relaxed), 1))
+        return channel_here.ring;
+    return channel_ring_slow(channel);
+}
+// The track of the calling thread, 0 when it has no ring.
+static inline uint32_t channel_thread_track(struct channel *channel) {
+    struct ring *ring = channel_ring(channel);
+    return ring ? ring->owner->thread_track : 0;
+}
+
+// The calling thread, one of an agent's own, is about to wait, or goes on. A thread that waits is writing nothing: a process
+// that is killed meanwhile loses nothing of it.
+void channel_rest(struct channel *channel, bool resting);
+
+// What was begun and what of it has been recorded, kept where it outlives the process: of a process that dies, the
+// difference is NO_COMPLETION losses. `list` numbers, from 0, whose they are: one thread at a time begins events of a
+// list, and one ends them.
+void channel_begun(struct channel *channel, uint32_t list, uint64_t count);
+void channel_ended(struct channel *channel, uint32_t list, uint64_t count);
+
+// Counts events that never reached a ring: a LOSS event of this reason comes into the trace.
+void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count);
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What channel.c and channel_table.c share.
+#ifndef WIRE_CHANNEL_PRIVATE_H
+#define WIRE_CHANNEL_PRIVATE_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "wire/channel.h"
+#include "wire/layout.h"
+#include "wire/ring_pool.h"
+
+#define PATH_BYTES 4096
+#define CHANNEL_CLOSED_ID UINT64_MAX // what no thread's ring was made for: nor 0, a thread's that has none
+#define CHANNEL_FORKED_ID (UINT64_MAX - 1)
+
+enum channel_state { CHANNEL_DEAD = 0, CHANNEL_OPEN, CHANNEL_FORKED, CHANNEL_CLOSED };
+
+struct channel_interned {
+    uint32_t id; // 0: the place is empty
+    uint32_t hash;
+    uint64_t offset; // of the string's entry
+};
+
+struct channel_thread {
+    uint32_t tid; // 0: the place is empty
+    uint32_t track;
+    bool taken; // by a ring of that thread: a ring of a later thread of the same id is of another
+};
+
+// The tracks of threads by thread id: open addressing, a power of two places.
+struct channel_threads {
+    struct channel_thread *items;
+    size_t places, count;
+};
+
+struct channel {
+    struct channel_gate gate;
+    struct layout_control *control; // its first page
+    struct layout_channel *head;    // the file's first page
+    _Atomic uint64_t correlation;
+    pthread_mutex_t lock; // all below
+    enum channel_state state;
+    bool detached;
+    bool not_in_children; // under registry_lock
+    uint32_t threads;     // rings that threads hold
+    struct ring_pool pool;
+    char *entries; // mapped, `entries_bytes` long
+    uint64_t entries_bytes;
+    uint64_t entries_used;
+    struct channel_interned *interned; // open addressing, a power of two places
+    size_t interned_places;
+    uint32_t counts[16]; // entries by type
+    struct channel_threads threads_known;
+    struct channel *next;
+    char api[32];
+    char *directory; // heap
+    char *path;
+    char *rings_path;
+};
+
+static_assert(offsetof(struct channel, gate) == 0, "channel_ring looks at the gate first");
+
+// Locks, and gives a forked child its own files first. False when nothing is recorded any more; unlock in any
+// case. Also false, without the lock, in a signal handler that interrupted a call of its own thread which has a lock: the
+// thread would wait for itself.
+bool channel_lock(struct channel *channel);
+void channel_unlock(struct channel *channel);
+
+// The table, under the lock. Creating it copies the entries of the table there was (a parent's).
+bool channel_table_create(struct channel *channel);
+void channel_table_detach(struct channel *channel);
+uint32_t channel_table_string(struct channel *channel, const char *bytes, size_t length);
+uint32_t channel_table_add(struct channel *channel, uint32_t type, const void *payload, size_t bytes);
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// A channel's table: the append-only file of what its records refer to. An entry is written whole, then
+// `committed` moves past it by a release store; what is behind `committed` is never touched again.
+#include "wire/channel_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+static const uint64_t FIRST_BYTES = 64 * 1024;
+static const size_t STRING_MAX =
+    1u << 20; // longer ones are cut: nobody reads them, and a ring is no place for them
+enum { FIRST_PLACES = 256 };
+
+// Makes room for `bytes` more: the file grows, and is mapped anew.
+static bool reserve(struct channel *channel, int fd, uint64_t bytes) {
+    uint64_t wanted = channel->entries_bytes ? channel->entries_bytes : FIRST_BYTES;
+    while (wanted < channel->entries_used + bytes)
+        wanted *= 2;
+    if (wanted > LAYOUT_ENTRIES_MAX)
+        return false;
+    if (!file_reserve(fd, LAYOUT_ENTRIES_AT, wanted))
+        return false;
+    void *at = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, fd, LAYOUT_ENTRIES_AT);
+    if (at == MAP_FAILED)
+        return false;
+    if (channel->entries)
+        munmap(channel->entries, channel->entries_bytes);
+    channel->entries = at;
+    channel->entries_bytes = wanted;
+    return true;
+}
+
+static bool ensure_room(struct channel *channel, uint64_t bytes) {
+    if (channel->entries_used + bytes <= channel->entries_bytes)
+        return true;
+    int fd = open(channel->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool room = fd >= 0 && reserve(channel, fd, bytes);
+    if (fd >= 0)
+        close(fd);
+    return room;
+}
+
+bool channel_table_create(struct channel *channel) {
+    bool done = false;
+    char *inherited = channel->entries;
+    uint64_t inherited_bytes = channel->entries_bytes;
+    channel->entries = NULL;
+    channel->entries_bytes = 0;
+    int fd = open(channel->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || !file_reserve(fd, 0, LAYOUT_PAGE) || !reserve(channel, fd, channel->entries_used))
+        goto done;
+    void *head = mmap(NULL, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (head == MAP_FAILED)
+        goto done;
+    channel->head = head;
+    if (inherited)
+        memcpy(channel->entries, inherited, channel->entries_used);
+    atomic_store_explicit(&channel->head->committed, channel->entries_used, memory_order_release);
+    done = true;
+done:
+    if (inherited)
+        munmap(inherited, inherited_bytes);
+    if (fd >= 0)
+        close(fd);
+    if (!done) {
+        if (channel->entries)
+            munmap(channel->entries, channel->entries_bytes);
+        channel->entries = NULL;
+        channel->entries_bytes = 0;
+        if (fd >= 0)
+            unlink(channel->path);
+    }
+    return done;
+}
+
+void channel_table_detach(struct channel *channel) {
+    munmap(channel->entries, channel->entries_bytes);
+    free(channel->interned);
+    channel->entries = NULL;
+    channel->interned = NULL;
+    channel->interned_places = 0;
+    // channel_lose may still count here.
+    ring_pool_make_private(channel->head, LAYOUT_PAGE);
+}
+
+// Appends an entry of two parts. Its id, or 0.
+static uint32_t append(struct channel *channel, uint32_t type, const void *first, size_t first_bytes,
+                       const void *second, size_t second_bytes) {
+    int saved = errno;
+    uint32_t id = 0;
+    size_t bytes = (sizeof(struct layout_entry) + first_bytes + second_bytes + 7) & ~(size_t)7;
+    if (ensure_room(channel, bytes)) {
+        char *at = channel->entries + channel->entries_used;
+        struct layout_entry entry = {.bytes = (uint32_t)bytes, .type = type};
+        memcpy(at, &entry, sizeof entry);
+        memcpy(at + sizeof entry, first, first_bytes);
+        if (second_bytes)
+            memcpy(at + sizeof entry + first_bytes, second, second_bytes);
+        channel->entries_used += bytes;
+        id = ++channel->counts[type];
+        atomic_store_explicit(&channel->head->committed, channel->entries_used, memory_order_release);
+    } else {
+        channel_lose(channel, TSMITH_REASON_TABLE_FULL, 1);
+    }
+    errno = saved;
+    return id;
+}
+
+uint32_t channel_table_add(struct channel *channel, uint32_t type, const void *payload, size_t bytes) {
+    return append(channel, type, payload, bytes, NULL, 0);
+}
+
+// ---- strings
+
+static bool same(const struct channel *channel, const struct channel_interned *place, const char *bytes,
+                 uint32_t length) {
+    const char *at = channel->entries + place->offset + sizeof(struct layout_entry);
+    uint32_t there;
+    memcpy(&there, at, sizeof there);
+    return there == length && memcmp(at + 8, bytes, length) == 0;
+}
+
+static bool grow_interned(struct channel *channel) {
+    size_t places = channel->interned_places ? 2 * channel->interned_places : FIRST_PLACES;
+    struct channel_interned *table = calloc(places, sizeof *table);
+    if (!table)
+        return false;
+    for (size_t i = 0; i < channel->interned_places; i++) {
+        if (!channel->interned[i].id)
+            continue;
+        size_t at = channel->interned[i].hash & (places - 1);
+        while (table[at].id)
+            at = (at + 1) & (places - 1);
+        table[at] = channel->interned[i];
+    }
+    free(channel->interned);
+    channel->interned = table;
+    channel->interned_places = places;
+    return true;
+}
+
+static uint32_t intern(struct channel *channel, const char *bytes, size_t length, uint32_t flags) {
+    uint32_t kept = (uint32_t)(length < STRING_MAX ? length : STRING_MAX);
+    uint32_t hash = (uint32_t)hash_bytes(bytes, kept);
+    if (kept == 0)
+        return 0;
+    if (2 * (size_t)channel->counts[LAYOUT_ENTRY_STRING] >= channel->interned_places &&
+        !grow_interned(channel)) {
+        channel_lose(channel, TSMITH_REASON_TABLE_FULL, 1);
+        return 0;
+    }
+    size_t at = hash & (channel->interned_places - 1);
+    for (; channel->interned[at].id; at = (at + 1) & (channel->interned_places - 1))
+        if (channel->interned[at].hash == hash && same(channel, &channel->interned[at], bytes, kept))
+            return channel->interned[at].id;
+    uint64_t offset = channel->entries_used;
+    const uint32_t head[2] = {kept, flags};
+    uint32_t id = append(channel, LAYOUT_ENTRY_STRING, head, sizeof head, bytes, kept);
+    if (id)
+        channel->interned[at] = (struct channel_interned){.id = id, .hash = hash, .offset = offset};
+    return id;
+}
+
+uint32_t channel_table_string(struct channel *channel, const char *bytes, size_t length) {
+    return intern(channel, bytes, length, 0);
+}
+
+// ---- what agents register
+
+uint32_t channel_string(struct channel *channel, const char *bytes, size_t length) {
+    uint32_t id = channel_lock(channel) ? channel_table_string(channel, bytes, length) : 0;
+    channel_unlock(channel);
+    return id;
+}
+
+uint32_t channel_function(struct channel *channel, const char *name) {
+    uint32_t id = channel_lock(channel) ? intern(channel, name, strlen(name), LAYOUT_STRING_MANGLED) : 0;
+    channel_unlock(channel);
+    return id;
+}
+
+uint32_t channel_string_cstr(struct channel *channel, const char *text) {
+    return text ? channel_string(channel, text, strlen(text)) : 0;
+}
+
+static uint32_t add(struct channel *channel, uint32_t type, const void *payload, size_t bytes) {
+    uint32_t id = channel_lock(channel) ? channel_table_add(channel, type, payload, bytes) : 0;
+    channel_unlock(channel);
+    return id;
+}
+
+uint32_t channel_device(struct channel *channel, const tsmith_device *device) {
+    return channel_device_identified(channel, device, NULL);
+}
+
+uint32_t channel_device_identified(struct channel *channel, const tsmith_device *device,
+                                   const char *identity) {
+    return channel_device_described(channel, 0, device, identity);
+}
+
+uint32_t channel_device_described(struct channel *channel, uint32_t before, const tsmith_device *device,
+                                  const char *identity) {
+    struct channel_device entry = {.device = *device, .more_of = before};
+    entry.device.identity = identity && *identity ? channel_string_cstr(channel, identity) : 0;
+    return add(channel, LAYOUT_ENTRY_DEVICE, &entry, sizeof entry);
+}
+
+uint32_t channel_track(struct channel *channel, const tsmith_track *track) {
+    return add(channel, LAYOUT_ENTRY_TRACK, track, sizeof *track);
+}
+
+void channel_name_track(struct channel *channel, uint32_t track, uint32_t name) {
+    const uint32_t entry[2] = {track, name};
+    add(channel, LAYOUT_ENTRY_NAME, entry, sizeof entry);
+}
+
+void channel_attribute(struct channel *channel, const char *key, const char *value) {
+    if (channel_lock(channel)) {
+        const uint32_t payload[2] = {channel_table_string(channel, key, strlen(key)),
+                                     channel_table_string(channel, value, strlen(value))};
+        channel_table_add(channel, LAYOUT_ENTRY_ATTRIBUTE, payload, sizeof payload);
+    }
+    channel_unlock(channel);
+}
+
+uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit) {
+    uint32_t id = 0;
+    if (channel_lock(channel)) {
+        uint32_t payload[4] = {channel_table_string(channel, name, strlen(name)), (uint32_t)type,
+                               unit ? channel_table_string(channel, unit, strlen(unit)) : 0, 0};
+        if (channel->counts[LAYOUT_ENTRY_FIELD] < UINT16_MAX - TSMITH_FIELD_DYNAMIC)
+            id = channel_table_add(channel, LAYOUT_ENTRY_FIELD, payload, sizeof payload);
+    }
+    channel_unlock(channel);
+    return (uint16_t)id;
+}
+
+uint16_t channel_shape(struct channel *channel, const struct record_shape *shape) {
+    size_t bytes = offsetof(struct record_shape, fields) + shape->field_count * sizeof shape->fields[0];
+    uint32_t id = 0;
+    if (shape->field_count > RECORD_MAX_FIELDS)
+        return 0;
+    if (channel_lock(channel) && channel->counts[LAYOUT_ENTRY_SHAPE] + 1 < RECORD_MAX_SHAPES)
+        id = channel_table_add(channel, LAYOUT_ENTRY_SHAPE, shape, bytes);
+    channel_unlock(channel);
+    return (uint16_t)id;
+}
+
+static void flight_add(uint32_t list, _Atomic uint64_t *counter, uint64_t count) {
+    if (list < LAYOUT_FLIGHTS - 1)
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
+}
+
+static struct layout_flight *flight_of(struct channel *channel, uint32_t list) {
+    return &channel->head->flights[list < LAYOUT_FLIGHTS ? list : LAYOUT_FLIGHTS - 1];
+}
+
+void channel_begun(struct channel *channel, uint32_t list, uint64_t count) {
+    flight_add(list, &flight_of(channel, list)->begun, count);
+}
+
+void channel_ended(struct channel *channel, uint32_t list, uint64_t count) {
+    flight_add(list, &flight_of(channel, list)->ended, count);
+}
+
+void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count) {
+    struct layout_channel *head = channel->head;
+    uint64_t now = clock_tick(channel_tick_is_tsc(channel));
+    uint64_t never = 0;
+    atomic_compare_exchange_strong_explicit(&head->lost_first, &never, now, memory_order_relaxed,
+                                            memory_order_relaxed);
+    atomic_store_explicit(&head->lost_last, now, memory_order_relaxed);
+    if ((uint32_t)reason < LAYOUT_REASONS)
+        atomic_fetch_add_explicit(&head->lost[reason], count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&head->lost_reported, 1, memory_order_release);
+}

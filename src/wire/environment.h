@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Environment variables that the launcher sets and the agents read: the variable by which each API loads a library, the one
+// that keeps what it named before, and an agent's options.
+#ifndef WIRE_ENVIRONMENT_H
+#define WIRE_ENVIRONMENT_H
+
+#define INJECTION_NVTX "NVTX_INJECTION64_PATH"
+#define INJECTION_NVTX_NEXT "TRACESMITH_NVTX_NEXT"
+#define INJECTION_CUDA "CUDA_INJECTION64_PATH"
+#define INJECTION_CUDA_NEXT "TRACESMITH_CUDA_NEXT"
+#define INJECTION_CUDA_OPTIONS "TRACESMITH_CUDA" // words between commas
+#define INJECTION_NCCL "NCCL_PROFILER_PLUGIN"
+#define INJECTION_NCCL_NEXT "TRACESMITH_NCCL_NEXT"
+
+#endif
