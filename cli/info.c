@@ -382,15 +382,18 @@ static void write_duration(const struct trace *trace) {
 static void write_lost(const struct trace *trace) {
     struct text line = {0};
     uint64_t total = trace_lost(trace);
-    uint64_t uncounted = trace_uncounted_losses(trace);
+    const struct losses losses = trace_uncounted_losses(trace);
     label(&line, "lost");
     if (total && terminal_color())
         text_add_cstr(&line, RED);
     if (total)
         text_add_count(&line, total);
-    if (uncounted)
+    if (losses.uncounted)
         text_add_cstr(&line, total ? ", and it is not known how many more: see 'tracesmith view -t loss'"
                                    : "it is not known how many: see 'tracesmith view -t loss'");
+    else if (losses.absent)
+        text_add_format(&line, "%s; %s: see 'tracesmith view -t loss'", total ? "" : "nothing that is known",
+                        losses_uncounted_text(&losses));
     else if (!total)
         text_add_cstr(&line, trace->is_whole ? "nothing" : "nothing up to where the file ends");
     if (total && terminal_color())

@@ -233,7 +233,7 @@ static void write_json(const struct summary *summary) {
                         ",\"duration_ns\":%" PRId64 ",\"lost\":%" PRIu64 ",\"lost_uncounted\":%" PRIu64,
                         file->bytes, file->events, file->kinds[TSMITH_KIND_KERNEL],
                         trace_duration(&summary->trace), trace_lost(&summary->trace),
-                        (uint64_t)trace_uncounted_losses(&summary->trace));
+                        trace_uncounted_losses(&summary->trace).uncounted);
     text_add_format(&line,
                     ",\"unwritten\":%" PRIu64 ",\"left_running\":%" PRIu32 ",\"unrecorded\":%" PRIu32
                     ",\"session_removed\":%s}\n",
@@ -267,7 +267,7 @@ static void add_missing(struct text *line, const struct summary *summary, uint64
                             : summary->result->session_removed
                                 ? "not whole: the session directory was removed"
                             : summary->result->unrecorded ? "not of every process"
-                            : summary->result->written && trace_uncounted_losses(&summary->trace)
+                            : summary->result->written && trace_uncounted_losses(&summary->trace).uncounted
                                 ? "something lost, it is not known how much (tracesmith info says why)"
                             : !summary->result->written ? "not whole"
                             : stacks                    ? "no event lost"

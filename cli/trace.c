@@ -170,25 +170,33 @@ void losses_add(struct losses *losses, const tsmith_batch *batch) {
         uint64_t lost = 0, reason = 0;
         if (((const uint8_t *)kind.values)[row] != TSMITH_KIND_LOSS)
             continue;
-        losses->uncounted += !tsmith_batch_get(batch, TSMITH_FIELD_LOST, row, &lost);
+        const bool counted = tsmith_batch_get(batch, TSMITH_FIELD_LOST, row, &lost);
         (void)tsmith_batch_get(batch, TSMITH_FIELD_REASON, row, &reason);
+        losses->absent += !counted && reason == TSMITH_REASON_UNTRACED;
+        losses->uncounted += !counted && reason != TSMITH_REASON_UNTRACED;
         losses->by_reason[reason < TSMITH_REASON_LIMIT ? reason : 0] += lost;
     }
 }
 
-uint64_t trace_uncounted_losses(const struct trace *trace) {
-    static const uint32_t fields[] = {TSMITH_FIELD_LOST};
+const char *losses_uncounted_text(const struct losses *losses) {
+    if (losses->uncounted)
+        return "something was lost, and it is not known how much";
+    return losses->absent ? "the trace's source does not have all kinds of data" : "";
+}
+
+struct losses trace_uncounted_losses(const struct trace *trace) {
+    static const uint32_t fields[] = {TSMITH_FIELD_LOST, TSMITH_FIELD_REASON};
     const tsmith_scan scan = {
-        .size = sizeof scan, .fields = fields, .field_count = 1, .kinds = 1u << TSMITH_KIND_LOSS};
+        .size = sizeof scan, .fields = fields, .field_count = 2, .kinds = 1u << TSMITH_KIND_LOSS};
     tsmith_source *source = NULL;
     const tsmith_batch *batch;
     struct losses losses = {0};
     if (!trace->summary.kinds[TSMITH_KIND_LOSS] || tsmith_sbt_scan(trace->file, &scan, &source, NULL) < 0)
-        return 0;
+        return losses;
     while (tsmith_source_next(source, &batch, NULL) == TSMITH_OK)
         losses_add(&losses, batch);
     tsmith_source_destroy(source);
-    return losses.uncounted;
+    return losses;
 }
 
 const char *trace_format(const struct trace *trace) {
@@ -210,8 +218,8 @@ int64_t trace_duration(const struct trace *trace) {
 void losses_complain(const struct losses *losses, const char *path) {
     struct text line = {0};
     uint64_t total = 0;
-    if (losses->uncounted)
-        complain("%s: something was lost, and it is not known how much: see 'tracesmith view -t loss'", path);
+    if (losses->uncounted || losses->absent)
+        complain("%s: %s: see 'tracesmith view -t loss'", path, losses_uncounted_text(losses));
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
         total += tsmith_reason_is_of_events((tsmith_reason)reason) ? losses->by_reason[reason] : 0;
     if (!total)
@@ -240,7 +248,7 @@ static void report_lost(const struct trace *trace) {
         text_clear(&line);
     }
     text_finish(&line);
-    struct losses losses = {.uncounted = trace_uncounted_losses(trace)};
+    struct losses losses = trace_uncounted_losses(trace);
     memcpy(losses.by_reason, trace->summary.lost, sizeof losses.by_reason);
     losses_complain(&losses, trace->path);
 }
@@ -319,6 +327,7 @@ int trace_report(struct trace *trace) {
 // ---- JSON
 
 static void add_json_lost(struct text *text, const struct trace *trace) {
+    const struct losses uncounted = trace_uncounted_losses(trace);
     text_add_format(text, "\"lost\":{\"total\":%" PRIu64 ",\"by_reason\":{", trace_lost(trace));
     bool first = true;
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
@@ -328,7 +337,8 @@ static void add_json_lost(struct text *text, const struct trace *trace) {
                         trace->summary.lost[reason]);
         first = false;
     }
-    text_add_format(text, "},\"uncounted\":%" PRIu64 "}", trace_uncounted_losses(trace));
+    text_add_format(text, "},\"uncounted\":%" PRIu64 ",\"absent\":%" PRIu64 "}", uncounted.uncounted,
+                    uncounted.absent);
 }
 
 void trace_add_json_head(struct text *text, const struct trace *trace) {

@@ -45,6 +45,7 @@ int trace_report(struct trace *trace);
 struct losses {
     uint64_t by_reason[TSMITH_REASON_LIMIT]; // 0: of a reason that is not known
     uint64_t uncounted;                      // entries that do not say how many
+    uint64_t absent;                         // entries that say what kind of data the source does not have
 };
 
 // Adds what a batch says was lost.
@@ -55,8 +56,10 @@ void losses_complain(const struct losses *losses, const char *path);
 uint64_t trace_lost(const struct trace *trace);
 // Call stacks that are missing, or not whole, by the ledger.
 uint64_t trace_stacks_incomplete(const struct trace *trace);
-// Entries of the ledger that say that something was lost, and not how much.
-uint64_t trace_uncounted_losses(const struct trace *trace);
+// Entries of the ledger without a number: of what was lost, and of what its source does not have, which is no loss.
+struct losses trace_uncounted_losses(const struct trace *trace);
+// "something was lost, and it is not known how much", or what else these entries say; "" when there are none.
+const char *losses_uncounted_text(const struct losses *losses);
 // How many kernels and transfers there are, and how many of them have times. False when the file does not tell.
 bool trace_timed(const struct trace *trace, uint64_t *timed, uint64_t *all);
 // "sbt", "chrome-json"...: what was opened.

@@ -315,6 +315,12 @@ def test_missing_tables():
     said = texts(document)
     check("no table CUPTI_ACTIVITY_KIND_RUNTIME" in said and "no table StringIds" in said, said)
     check("ids of strings" in said, said)
+    # What an export does not have was not lost.
+    base = Base("no_calls")
+    base.table("CUPTI_ACTIVITY_KIND_KERNEL", KERNEL, [kernel(base, 1, 2, 3)])
+    document, said = view(base.done())
+    check(document["lost"]["uncounted"] == 0 and document["lost"]["absent"] == 1, document["lost"])
+    check("was lost" not in said and "does not have all kinds of data" in said, said)
     base = Base("foreign")
     base.table("songs", ("start", "title"), [(1, "x")])
     _, said = view(base.done(), code=None)
