@@ -33,13 +33,28 @@ static bool same(const struct key *a, const struct key *b) {
     return a->device == b->device && a->context == b->context && a->stream == b->stream && a->what == b->what;
 }
 
-static struct place *find(const struct key *key) {
+static uint32_t place_of(const struct key *key) {
     uint64_t hash = key->device * UINT64_C(0x9e3779b97f4a7c15) + key->context;
     hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + key->stream;
     hash = (hash ^ hash >> 31) * UINT64_C(0x94d049bb133111eb) + key->what;
     hash ^= hash >> 30;
-    for (uint32_t at = (uint32_t)hash % PLACES, looks = 0; looks < PLACES; looks++, at = (at + 1) % PLACES)
-        if (atomic_load_explicit(&places[at].track, memory_order_acquire) == 0 || same(&places[at].key, key))
+    return (uint32_t)hash % PLACES;
+}
+
+// Without the lock. 0: not there yet. A place's track is read once: one that was empty may become another key's meanwhile.
+static uint32_t look_up(const struct key *key) {
+    for (uint32_t at = place_of(key), looks = 0; looks < PLACES; looks++, at = (at + 1) % PLACES) {
+        const uint32_t track = atomic_load_explicit(&places[at].track, memory_order_acquire);
+        if (!track || same(&places[at].key, key))
+            return track;
+    }
+    return 0;
+}
+
+// Under the lock: the key's place, or an empty one for it.
+static struct place *find(const struct key *key) {
+    for (uint32_t at = place_of(key), looks = 0; looks < PLACES; looks++, at = (at + 1) % PLACES)
+        if (atomic_load_explicit(&places[at].track, memory_order_relaxed) == 0 || same(&places[at].key, key))
             return &places[at];
     return NULL;
 }
@@ -183,8 +198,7 @@ static uint32_t add(const struct key *key, const char *what) {
 }
 
 static uint32_t find_or_add(const struct key *key, const char *what) {
-    const struct place *place = find(key);
-    const uint32_t track = place ? atomic_load_explicit(&place->track, memory_order_acquire) : 0;
+    const uint32_t track = look_up(key);
     return track ? track : add(key, what);
 }
 
@@ -196,8 +210,7 @@ uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const
 uint32_t tracks_known_stream(uint32_t context, uint32_t stream) {
     for (uint32_t device = 0; device < DEVICES; device++) {
         const struct key key = {device, context, stream, 0};
-        const struct place *place = devices[device] ? find(&key) : NULL;
-        const uint32_t track = place ? atomic_load_explicit(&place->track, memory_order_acquire) : 0;
+        const uint32_t track = devices[device] ? look_up(&key) : 0;
         if (track)
             return track;
     }

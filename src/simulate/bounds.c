@@ -96,7 +96,7 @@ static void find_streaming(const tsmith_simulation *simulation, const bool *wait
     }
 }
 
-static bool find_waits(const tsmith_simulation *simulation, bool *before, bool *after) {
+static void find_waits(const tsmith_simulation *simulation, bool *before, bool *after) {
     for (size_t i = 0; i < simulation->link_count; i++) {
         const struct sim_link *link = &simulation->links[i];
         if (!graph_is_wait(link->kind))
@@ -105,7 +105,6 @@ static bool find_waits(const tsmith_simulation *simulation, bool *before, bool *
         if (!link->dead)
             after[link->to / 2 - simulation->command_count] = true;
     }
-    return true;
 }
 
 enum { WAS_STREAMING = 1, IS_STREAMING = 2 };
@@ -152,8 +151,9 @@ bool sim_regimes(tsmith_simulation *simulation, size_t strings) {
     bool *unknown = calloc(calls, sizeof *unknown);
     uint8_t *streaming = calloc(calls, sizeof *streaming);
     struct regimes *of_name = calloc(strings + 1, sizeof *of_name);
-    bool done = before && after && unknown && streaming && of_name && find_waits(simulation, before, after);
+    bool done = before && after && unknown && streaming && of_name;
     if (done) {
+        find_waits(simulation, before, after);
         find_streaming(simulation, before, WAS_STREAMING, streaming);
         find_streaming(simulation, after, IS_STREAMING, streaming);
         done = apply_regimes(simulation, streaming, before, of_name, unknown);
