@@ -17,14 +17,16 @@
       "the time before the device's first command")                                                          \
     X(HOST_BOUND, "host_bound", "idle, operators",                                                           \
       "hand work over ahead of time: see what the host does in the gaps and take it off the launching "      \
-      "thread",                                                                                              \
+      "thread, or capture launches that repeat in a graph (tracesmith simulate --graph 1us predicts the "    \
+      "saving)",                                                                                             \
       "the time the device had no work and the host did something other than wait, compile or launch")       \
     X(SYNC, "sync", "idle, sync",                                                                            \
       "do not wait on the host, or wait later: results that are not needed at once can be fetched by "       \
       "asynchronous copies and events",                                                                      \
       "the time the device had no work and the host was in a wait")                                          \
     X(LAUNCH, "launch", "launches, idle",                                                                    \
-      "launch less often: fuse small kernels, or capture the sequence in a graph",                           \
+      "launch less often: fuse small kernels, or capture the sequence in a graph (tracesmith simulate "      \
+      "--graph 1us predicts the saving)",                                                                    \
       "the time the device was idle for launching calls and launch latency")                                 \
     X(SLOW_CALL, "slow_call", "idle, launches",                                                              \
       "have this call do its loading or setting up before what is to be fast: one call is not many small "   \
