@@ -327,6 +327,23 @@ def test_missing_tables():
     check("neither an export of nsys nor" in said, said)
 
 
+def test_device_identity():
+    """The UUID, with its prefix, or else the PCI address; without both nothing is made up."""
+    for number, (uuid, bus, expected) in enumerate((
+            ("GPU-01234567-89ab-cdef-0123-456789abcdef", "0000:1b:00.0", "GPU-01234567-89ab-cdef-0123-456789abcdef"),
+            ("01234567-89ab-cdef-0123-456789abcdef", None, "GPU-01234567-89ab-cdef-0123-456789abcdef"),
+            ("MIG-01234567-89ab-cdef-0123-456789abcdef", None, "MIG-01234567-89ab-cdef-0123-456789abcdef"),
+            (None, "0000:1b:00.0", "pci:0000:1b:00.0"), ("", "", ""), (None, None, ""))):
+        base = Base("identity%d" % number)
+        base.table("CUPTI_ACTIVITY_KIND_KERNEL", KERNEL, [kernel(base, 1, 2, 3)])
+        base.table("TARGET_INFO_GPU", ("id", "name", "totalMemory", "smCount", "clockRate", "uuid", "busLocation"),
+                   [(0, "Some GPU", 80 << 30, 132, 1980000000, uuid, bus)])
+        document, _ = view(base.done(), code=None)
+        [device] = document["devices"]
+        check(device["name"] == "Some GPU" and device["compute_units"] == 132 and device["memory_bytes"] == 80 << 30, device)
+        check(device.get("identity") == expected, uuid, bus, device)
+
+
 def test_odd_values():
     big = 2**63 - 1
     base = Base("odd")
