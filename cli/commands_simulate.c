@@ -56,6 +56,10 @@ static const struct option simulate_options[] = {
      .doc = "With --policy priority: the priority of queues of this name (* and ?), higher first; 0 when not "
             "given. May "
             "be given several times"},
+    {.name = "after",
+     .argument = "FILE",
+     .kind = VALUE_TRACE,
+     .doc = "A trace of the changed program: compare its recorded time with the prediction"},
     {.name = "force", .doc = "Answer even where the model explains the trace badly"},
     JSON_OPTION,
     BINARY_OPTION,
@@ -68,6 +72,8 @@ static const struct example simulate_examples[] = {
      "If all matrix products took half the time"},
     {"tracesmith simulate trace.sbt --scale 'kernel=softmax:0..1/10'", "The same as a curve"},
     {"tracesmith simulate trace.sbt --drop-sync '*' --graph 1us", "Without waits and with captured launches"},
+    {"tracesmith simulate before.sbt --scale 'kernel=softmax:0.5' --after after.sbt",
+     "Compare the prediction with a trace of the changed program"},
     {"tracesmith simulate run.sbt --streams 4", "If independent kernels ran beside each other"},
     {NULL, NULL}};
 

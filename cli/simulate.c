@@ -50,6 +50,8 @@ struct simulate {
     int32_t *priorities;
     uint64_t affected;
     bool changes, asked; // something of the trace; that or a policy
+    const char *after;   // the trace of the changed program; NULL: not given
+    int64_t after_time;  // ns, as its model's recorded time
 };
 
 // ---- what was asked
@@ -159,6 +161,11 @@ static bool read_options(struct simulate *simulate) {
                         invocation_value(invocation, "drop-sync") || invocation_value(invocation, "fuse") ||
                         invocation_flag(invocation, "overlap-comm");
     simulate->asked = simulate->changes || policy;
+    simulate->after = invocation_value(invocation, "after");
+    if (simulate->after && (!simulate->asked || simulate->steps > 1)) {
+        complain("--after needs a change to compare with, and no sweep");
+        return false;
+    }
     return true;
 }
 
@@ -167,6 +174,13 @@ static bool read_options(struct simulate *simulate) {
 static int fail(const tsmith_error *error) {
     complain("%s", error->message);
     return exit_code_of_input(error->status);
+}
+
+static void finish_model(struct simulate *simulate) {
+    tsmith_simulation_destroy(simulate->simulation);
+    tsmith_graph_destroy(simulate->graph);
+    tsmith_timeline_destroy(simulate->timeline);
+    trace_close(&simulate->trace);
 }
 
 static int make_model(struct simulate *simulate) {
@@ -190,6 +204,22 @@ static int make_model(struct simulate *simulate) {
         return fail(&error);
     simulate->model = tsmith_simulation_get_model(simulate->simulation);
     return EXIT_DONE;
+}
+
+// The recorded time of the changed program, by the same definition as that of the trace.
+static int find_after(struct simulate *simulate) {
+    if (!simulate->after)
+        return EXIT_DONE;
+    struct simulate after = {.invocation = simulate->invocation};
+    int code = trace_open(simulate->after, &after.trace);
+    if (code == EXIT_DONE)
+        code = make_model(&after);
+    if (code == EXIT_DONE) {
+        simulate->after_time = after.model->recorded;
+        code = trace_report(&after.trace);
+    }
+    finish_model(&after);
+    return code;
 }
 
 // What the commands need of each other: the recording knows.
@@ -531,6 +561,28 @@ static tsmith_status find_answer(struct simulate *simulate, uint64_t step, struc
     return TSMITH_OK;
 }
 
+static bool is_within(const struct simulate *simulate, const struct answered *found) {
+    return simulate->after_time >= found->interval.from && simulate->after_time <= found->interval.to;
+}
+
+// Of the time as if every call cost what it cost; positive where the changed program took less.
+static double after_error(const struct simulate *simulate, const struct answered *found) {
+    const double middle = ((double)found->point.from + (double)found->point.to) / 2;
+    return simulate->after_time > 0 ? middle / (double)simulate->after_time - 1 : 0;
+}
+
+static void add_after_text(const struct simulate *simulate, struct text *text, const struct answered *found) {
+    const double error = after_error(simulate, found);
+    text_add_safe(text, text_string(simulate->after), 0);
+    text_add_cstr(text, ": ");
+    text_add_duration(text, simulate->after_time);
+    text_add_format(text,
+                    " recorded with the change: %s the predicted interval; the prediction of one figure is "
+                    "%.1f%% too %s\n",
+                    is_within(simulate, found) ? "within" : "outside", 100 * fabs(error),
+                    error < 0 ? "low" : "high");
+}
+
 static void add_answer_json(const struct simulate *simulate, struct text *text,
                             const struct answered *found) {
     text_add_cstr(text, "{\"factors\":[");
@@ -547,6 +599,14 @@ static void add_answer_json(const struct simulate *simulate, struct text *text,
                     simulate->affected, found->point.from, found->point.to, found->interval.from,
                     found->interval.to, found->open.from, found->open.to, found->bounds.unknown_launches,
                     found->bounds.untimed, found->simulated.device_busy, found->simulated.choices);
+    if (simulate->after) {
+        text_add_cstr(text, ",\"after\":{\"trace\":");
+        text_add_json_cstr(text, simulate->after);
+        text_add_format(text, ",\"recorded_ns\":%" PRId64 ",\"within\":%s,\"error\":", simulate->after_time,
+                        is_within(simulate, found) ? "true" : "false");
+        text_add_f64(text, after_error(simulate, found));
+        text_add_char(text, '}');
+    }
     add_parts_json(simulate, text, &found->simulated);
     text_add_char(text, '}');
 }
@@ -572,6 +632,8 @@ static void add_answer_text(const struct simulate *simulate, struct text *text,
             text_add_duration(text, found->unexplained);
             text_add_cstr(text, " of delays on the way: the range is with and without them\n");
         }
+        if (simulate->after)
+            add_after_text(simulate, text, found);
     }
     add_parts_text(simulate, text, &found->simulated);
 }
@@ -605,6 +667,8 @@ static int run(struct simulate *simulate, struct text *text) {
         code = make_model(simulate);
     if (code == EXIT_DONE)
         code = find_needs(simulate);
+    if (code == EXIT_DONE)
+        code = find_after(simulate);
     if (code != EXIT_DONE)
         return code;
     if (!set_priorities(simulate))
@@ -626,10 +690,7 @@ int command_simulate(const struct invocation *invocation) {
     struct text text = {0};
     int code = read_options(&simulate) ? run(&simulate, &text) : EXIT_USAGE;
     text_finish(&text);
-    tsmith_simulation_destroy(simulate.simulation);
-    tsmith_graph_destroy(simulate.graph);
-    tsmith_timeline_destroy(simulate.timeline);
-    trace_close(&simulate.trace);
+    finish_model(&simulate);
     free(simulate.priorities);
     tsmith_needs_finish(&simulate.needs);
     for (size_t i = 0; i < simulate.scale_count; i++)

@@ -74,8 +74,8 @@ def execute(driver, program, rng):
     return events, host
 
 
-def write(directory, events):
-    path = os.path.join(directory, "trace.json")
+def write(directory, events, name="trace.json"):
+    path = os.path.join(directory, name)
     with open(path, "w") as file:
         json.dump({"traceEvents": events}, file)
     return path
@@ -83,6 +83,15 @@ def write(directory, events):
 
 def predict(path, options):
     return json.loads(run("simulate", path, "--json", "--force", *options).stdout)
+
+
+def check_after(answer, events, low, high):
+    """What is said of the changed program's trace, from its events: first start to last end."""
+    recorded = (max(e["ts"] + e["dur"] for e in events) - min(e["ts"] for e in events)) * US
+    said, middle = answer["after"], (answer["makespan_least_ns"] + answer["makespan_most_ns"]) / 2
+    check(abs(said["recorded_ns"] - recorded) < 2 * US, "recorded: %s, by hand %s" % (said, recorded))
+    check(said["within"] == (low <= said["recorded_ns"] <= high), "within: %s of %d to %d" % (said, low, high))
+    check(abs(said["error"] - (middle / said["recorded_ns"] - 1)) < 1e-3, "off: %s of %s" % (said, middle))
 
 
 def check_coverage(directory):
@@ -94,9 +103,12 @@ def check_coverage(directory):
             after = Program(rng)
             after.__dict__.update(program.__dict__)
             change(after)
-            measured = execute(driver, after, random.Random(1000 + number))[1] * US
-            answer = predict(path, options)
+            events, end = execute(driver, after, random.Random(1000 + number))
+            measured = end * US
+            compared = write(directory, events, "after.json")
+            answer = predict(path, options + ["--after", compared])
             low, high = answer["answers"][0]["interval_ns"]
+            check_after(answer["answers"][0], events, low, high)
             inside += low <= measured <= high
             widths.append((high - low) / measured)
             if not low <= measured <= high:
