@@ -565,10 +565,13 @@ static bool is_within(const struct simulate *simulate, const struct answered *fo
     return simulate->after_time >= found->interval.from && simulate->after_time <= found->interval.to;
 }
 
-// Of the time as if every call cost what it cost; positive where the changed program took less.
+// As if every call cost what it cost: the one figure that is compared.
+static int64_t predicted_time(const struct answered *found) {
+    return found->point.from + (found->point.to - found->point.from) / 2;
+}
+
 static double after_error(const struct simulate *simulate, const struct answered *found) {
-    const double middle = ((double)found->point.from + (double)found->point.to) / 2;
-    return simulate->after_time > 0 ? middle / (double)simulate->after_time - 1 : 0;
+    return simulate->after_time > 0 ? (double)predicted_time(found) / (double)simulate->after_time - 1 : 0;
 }
 
 static void add_after_text(const struct simulate *simulate, struct text *text, const struct answered *found) {
@@ -576,11 +579,10 @@ static void add_after_text(const struct simulate *simulate, struct text *text, c
     text_add_safe(text, text_string(simulate->after), 0);
     text_add_cstr(text, ": ");
     text_add_duration(text, simulate->after_time);
-    text_add_format(text,
-                    " recorded with the change: %s the predicted interval; the prediction of one figure is "
-                    "%.1f%% too %s\n",
-                    is_within(simulate, found) ? "within" : "outside", 100 * fabs(error),
-                    error < 0 ? "low" : "high");
+    text_add_format(text, " recorded with the change, %s the predicted interval; ",
+                    is_within(simulate, found) ? "within" : "outside");
+    text_add_duration(text, predicted_time(found));
+    text_add_format(text, " is %.1f%% too %s\n", 100 * fabs(error), error < 0 ? "low" : "high");
 }
 
 static void add_answer_json(const struct simulate *simulate, struct text *text,
