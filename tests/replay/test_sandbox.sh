@@ -11,6 +11,9 @@ set -eu
 . "$TRACESMITH_SOURCE_DIR/tests/replay/drivers.sh"
 [ -f "$agents/libtracesmith-opencl-record.so" ] || skip "the OpenCL recorder is not built"
 [ -z "$sanitize" ] || skip "sanitizers need what a sandbox refuses"
+# Private directories are made here, and without a sandbox the layer writes here.
+export TMPDIR="$work/tmp"
+mkdir "$TMPDIR"
 layer=$work/reaching.so
 "${CC:-cc}" -shared -fPIC -o "$layer" "$TRACESMITH_SOURCE_DIR/tests/replay/reaching_layer.c" 2>"$work/cc" ||
     skip "no OpenCL layer headers: $(head -1 "$work/cc")"
@@ -120,7 +123,7 @@ done
 code=0
 "$TRACESMITH" replay --sandbox "$work/none.sbt" 2>"$work/err" || code=$?
 [ "$code" -eq 3 ] || fail "a missing file gives $code in the sandbox"
-[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'tracesmith-sandbox-*' -newer "$work/cc")" ] || fail "a private directory is left"
+[ -z "$(find "$TMPDIR" -maxdepth 1 -name 'tracesmith-sandbox-*' -newer "$work/cc")" ] || fail "a private directory is left"
 
 # The notice: once, and never with --json or --sandbox, nor where nothing is run.
 mkdir "$work/state"
