@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/drivers.txt says of scripts of the rooms opencl and replay whether they run on each driver, names no other test, and has a
-# reason wherever one does not; and CTest has exactly the tests that it says. A script without a line is named: it runs on PoCL.
+# reason wherever one does not; and CTest has exactly the tests that it says.
 set -eu
 cd "${TRACESMITH_SOURCE_DIR:?}"
 work=$(mktemp -d)
@@ -20,7 +20,12 @@ cut -d '|' -f 1,2 "$work/rows" | sort >"$work/found"
     echo "tests/drivers.txt is not read as it is written"
     exit 1
 }
-comm -23 "$work/wanted" "$work/found" | sed 's/^/no line in tests\/drivers.txt: /'
+comm -23 "$work/wanted" "$work/found" >"$work/missing"
+[ ! -s "$work/missing" ] || {
+    echo "tests/drivers.txt has no line of:"
+    cat "$work/missing"
+    exit 1
+}
 comm -13 "$work/wanted" "$work/found" >"$work/other"
 [ ! -s "$work/other" ] || {
     echo "tests/drivers.txt has lines of no test, or twice:"
