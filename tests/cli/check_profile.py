@@ -199,7 +199,8 @@ def check_full_disk_counts(directory, small):
         script = "mount -t tmpfs -o size=%s none '%s' && cd '%s' && %s" % (size, small, small, record)
         done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True)
         counted, unwritten = events_of(done.stderr)
-        check(unwritten > 0 and counted == made, "disk of %s: %d events of %d, %d unwritten" %
+        # A wait that finds its work done is no event: a few come and go from run to run. A batch has thousands of events.
+        check(unwritten > 0 and abs(counted - made) <= 64, "disk of %s: %d events of %d, %d unwritten" %
               (size, counted, made, unwritten))
 
 
