@@ -14,20 +14,16 @@ static uint64_t result_word(cl_int result) {
 static void call_write(const struct call *call, cl_int result, enum blocking blocking) {
     struct ring *ring = channel_ring(agent.channel);
     const bool blocks = blocking != BLOCKING_NEVER, has_stack = call->stack != 0;
-    const uint32_t words = 6u + blocks + has_stack;
-    uint64_t *at = ring ? ring_reserve(ring, words) : NULL;
+    const uint32_t words = 1u + RECORD_PART_WORDS(call_words) + has_stack + blocks;
+    uint64_t *at = record_begin(ring, shapes.call[blocks][has_stack], words, agent_call_name(call->function));
     if (!at)
         return;
-    at[0] = record_head(shapes.call[blocks][has_stack], words, agent_call_name(call->function));
-    at[1] = call->start;
-    at[2] = call->end;
-    at[3] = call->correlation;
-    at[4] = call->queue ? call->queue->queue.track : 0;
-    at[5] = result_word(result);
+    RECORD_PUT(at, call_words, .start = call->start, .end = call->end, .correlation = call->correlation,
+               .queue = call->queue ? call->queue->queue.track : 0, .result = result_word(result));
     if (has_stack)
-        at[6] = call->stack;
+        RECORD_PUT(at, stack_words, call->stack);
     if (blocks)
-        at[words - 1] = blocking == BLOCKING_YES;
+        RECORD_PUT(at, blocking_words, blocking == BLOCKING_YES);
     ring_commit(ring, words);
 }
 
@@ -63,12 +59,15 @@ void command_plain(struct command *command, enum device_class class, tsmith_oper
 void command_copy(struct command *command, tsmith_operation operation, tsmith_direction direction,
                   uint64_t bytes, cl_mem source, cl_mem destination) {
     command_plain(command, CLASS_COPY, operation);
-    command->body[BODY_FIXED] = direction;
-    command->body[BODY_FIXED + 1] = bytes;
-    command->body[BODY_FIXED + 2] = object_number(object_find(OBJECT_MEMORY, source));
-    command->body[BODY_FIXED + 3] = object_number(object_find(OBJECT_MEMORY, destination));
-    command->body[BODY_FIXED + 4] = 0;
-    command->body_words = BODY_FIXED + 5;
+    RECORD_SET(command->body + BODY_FIXED, copy_words, .direction = direction, .bytes = bytes,
+               .source = object_number(object_find(OBJECT_MEMORY, source)),
+               .destination = object_number(object_find(OBJECT_MEMORY, destination)));
+    command->body_words = BODY_FIXED + RECORD_PART_WORDS(copy_words);
+}
+
+void command_flags(struct command *command, uint64_t flags) {
+    struct copy_words *copy = (struct copy_words *)(void *)(command->body + BODY_FIXED);
+    copy->flags = flags;
 }
 
 void command_map(struct command *command, tsmith_operation operation, cl_map_flags flags, uint64_t bytes,
@@ -77,21 +76,21 @@ void command_map(struct command *command, tsmith_operation operation, cl_map_fla
     const bool moves = !(flags & CL_MAP_WRITE_INVALIDATE_REGION);
     command_copy(command, operation, moves ? TSMITH_DIRECTION_DEVICE_TO_HOST : TSMITH_DIRECTION_NONE, bytes,
                  memory, NULL);
-    command->body[BODY_FIXED + 4] = flags;
+    command_flags(command, flags);
 }
 
 void command_fill(struct command *command, tsmith_operation operation, uint64_t bytes, cl_mem destination) {
     command_plain(command, CLASS_FILL, operation);
-    command->body[BODY_FIXED] = bytes;
-    command->body[BODY_FIXED + 1] = object_number(object_find(OBJECT_MEMORY, destination));
-    command->body_words = BODY_FIXED + 2;
+    RECORD_SET(command->body + BODY_FIXED, fill_words, .bytes = bytes,
+               .destination = object_number(object_find(OBJECT_MEMORY, destination)));
+    command->body_words = BODY_FIXED + RECORD_PART_WORDS(fill_words);
 }
 
 static void body_finish(struct command *command) {
-    command->body[0] = command->call.correlation;
-    command->body[1] = channel_thread_track(agent.channel);
-    command->body[2] = command->name ? command->name : agent_operation_name(command->operation);
-    command->body[3] = command->operation;
+    RECORD_SET(command->body, command_words, .correlation = command->call.correlation,
+               .host_track = channel_thread_track(agent.channel),
+               .name = command->name ? command->name : agent_operation_name(command->operation),
+               .operation = command->operation);
 }
 
 // Hands a command in flight over; `event` is ours, or the program's.
@@ -139,7 +138,7 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
                              const cl_event *waits) {
     struct call *call = &command->call;
     const bool listed = waits && wait_count, has_stack = call->stack != 0;
-    const uint32_t before = 1u + UNTIMED_WORDS + has_stack, fixed = before + command->body_words;
+    const uint32_t fixed = 1u + RECORD_PART_WORDS(untimed_words) + has_stack + command->body_words;
     call->correlation = agent_correlation();
     call_write(call, result, command->blocking);
     if (result != CL_SUCCESS || !call->queue)
@@ -151,20 +150,18 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
         return result;
     body_finish(command);
     const uint32_t words = fixed + (listed ? events_list(at + fixed, wait_count, waits) : 0);
-    at[0] = record_head(shapes.untimed[command->class][listed][has_stack], words, call->queue->queue.track);
-    at[1] = call->end;
-    at[2] = 0;
-    at[3] = 1;
+    *at++ = record_head(shapes.untimed[command->class][listed][has_stack], words, call->queue->queue.track);
+    RECORD_PUT(at, untimed_words, .start = call->end, .inferred = 1);
     if (has_stack)
-        at[4] = call->stack;
-    memcpy(at + before, command->body, command->body_words * 8);
+        RECORD_PUT(at, stack_words, call->stack);
+    memcpy(at, command->body, command->body_words * 8);
     ring_commit(ring, words);
     return result;
 }
 
 void sync_record(const struct call *call, tsmith_operation operation, uint32_t wait_count,
                  const cl_event *waits) {
-    enum { FIXED = 6 };
+    enum { FIXED = 1 + RECORD_PART_WORDS(sync_words) };
     struct ring *ring = channel_ring(agent.channel);
     uint64_t *at = ring ? ring_reserve(ring, FIXED + (wait_count ? events_list_room(wait_count) : 0)) : NULL;
     if (!at)
@@ -172,11 +169,8 @@ void sync_record(const struct call *call, tsmith_operation operation, uint32_t w
     uint32_t words = FIXED;
     if (wait_count)
         words += events_list(at + FIXED, wait_count, waits);
-    at[0] = record_head(shapes.sync[wait_count != 0], words, agent_call_name(call->function));
-    at[1] = call->start;
-    at[2] = call->end;
-    at[3] = operation;
-    at[4] = call->queue ? call->queue->queue.track : 0;
-    at[5] = call->correlation;
+    *at++ = record_head(shapes.sync[wait_count != 0], words, agent_call_name(call->function));
+    RECORD_PUT(at, sync_words, .start = call->start, .end = call->end, .operation = operation,
+               .queue = call->queue ? call->queue->queue.track : 0, .correlation = call->correlation);
     ring_commit(ring, words);
 }

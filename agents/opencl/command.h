@@ -67,6 +67,8 @@ void command_kernel(struct command *command, tsmith_operation operation, cl_kern
                     const size_t *offset, const size_t *global, const size_t *local);
 void command_copy(struct command *command, tsmith_operation operation, tsmith_direction direction,
                   uint64_t bytes, cl_mem source, cl_mem destination);
+// The flags of a command that command_copy has described.
+void command_flags(struct command *command, uint64_t flags);
 void command_map(struct command *command, tsmith_operation operation, cl_map_flags flags, uint64_t bytes,
                  cl_mem memory);
 void command_fill(struct command *command, tsmith_operation operation, uint64_t bytes, cl_mem destination);

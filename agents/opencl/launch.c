@@ -30,9 +30,9 @@ static bool is_first_launch(struct kernel *kernel, uint64_t program, uint64_t de
     return false;
 }
 
-static void sizes_put(uint64_t *to, cl_uint dimensions, const size_t *from) {
-    for (cl_uint i = 0; i < 3; i++)
-        to[i] = from && i < dimensions ? from[i] : 0;
+// The size in a dimension; 0: there is none, or the driver chooses it.
+static uint64_t size_of(cl_uint dimensions, const size_t *sizes, cl_uint dimension) {
+    return sizes && dimension < dimensions ? sizes[dimension] : 0;
 }
 
 void command_kernel(struct command *command, tsmith_operation operation, cl_kernel kernel, cl_uint dimensions,
@@ -44,15 +44,16 @@ void command_kernel(struct command *command, tsmith_operation operation, cl_kern
     command->name = object ? object->kernel.name : 0;
     if (dimensions == 1 && !offset && global) {
         command->class = CLASS_KERNEL_1D;
-        body[0] = global[0];
-        body[1] = local ? local[0] : 0;
-        command->body_words = BODY_FIXED + 2;
+        RECORD_SET(body, kernel_1d_words, .global = global[0], .local = local ? local[0] : 0);
+        command->body_words = BODY_FIXED + RECORD_PART_WORDS(kernel_1d_words);
     } else {
         command->class = CLASS_KERNEL;
-        sizes_put(body, dimensions, global);
-        sizes_put(body + 3, dimensions, local);
-        sizes_put(body + 6, dimensions, offset);
-        command->body_words = BODY_FIXED + 9;
+        RECORD_SET(body, kernel_words, .global_x = size_of(dimensions, global, 0),
+                   .global_y = size_of(dimensions, global, 1), .global_z = size_of(dimensions, global, 2),
+                   .local_x = size_of(dimensions, local, 0), .local_y = size_of(dimensions, local, 1),
+                   .local_z = size_of(dimensions, local, 2), .offset_x = size_of(dimensions, offset, 0),
+                   .offset_y = size_of(dimensions, offset, 1), .offset_z = size_of(dimensions, offset, 2));
+        command->body_words = BODY_FIXED + RECORD_PART_WORDS(kernel_words);
     }
     // Without a local size the driver chooses one for the global size.
     if (object && device && device->device.compiles_at_launch)

@@ -9,20 +9,15 @@
 static _Atomic uint64_t live_bytes;
 
 static void memory_write(uint16_t shape, struct call *call, const struct object *object, uint64_t live) {
-    enum { WORDS = 9 };
+    enum { WORDS = 1 + RECORD_PART_WORDS(memory_words) };
     struct ring *ring = channel_ring(agent.channel);
-    uint64_t *at = ring ? ring_reserve(ring, WORDS) : NULL;
+    uint64_t *at = record_begin(ring, shape, WORDS, agent_call_name(call->function));
     if (!at)
         return;
-    at[0] = record_head(shape, WORDS, agent_call_name(call->function));
-    at[1] = call->start;
-    at[2] = call->end;
-    at[3] = object->memory.operation;
-    at[4] = object->memory.bytes;
-    at[5] = object->memory.flags;
-    at[6] = object->number;
-    at[7] = object->parent_number;
-    at[8] = live;
+    RECORD_PUT(at, memory_words, .start = call->start, .end = call->end,
+               .operation = object->memory.operation, .bytes = object->memory.bytes,
+               .flags = object->memory.flags, .object = object->number, .parent = object->parent_number,
+               .live_bytes = live);
     ring_commit(ring, WORDS);
 }
 

@@ -3,20 +3,14 @@
 #include "object_event.h"
 
 static void write(const struct call *call, tsmith_operation operation, const struct object *object) {
-    enum { WORDS = 9 };
+    enum { WORDS = 1 + RECORD_PART_WORDS(object_words) };
     struct ring *ring = channel_ring(agent.channel);
-    uint64_t *at = ring ? ring_reserve(ring, WORDS) : NULL;
+    uint64_t *at = record_begin(ring, shapes.object, WORDS, agent_call_name(call->function));
     if (!at)
         return;
-    at[0] = record_head(shapes.object, WORDS, agent_call_name(call->function));
-    at[1] = call->start;
-    at[2] = call->end;
-    at[3] = operation;
-    at[4] = object->number;
-    at[5] = object->parent_number;
-    at[6] = object->type == OBJECT_QUEUE ? object->queue.track : 0;
-    at[7] = 0;
-    at[8] = 0;
+    RECORD_PUT(at, object_words, .start = call->start, .end = call->end, .operation = operation,
+               .object = object->number, .parent = object->parent_number,
+               .queue = object->type == OBJECT_QUEUE ? object->queue.track : 0);
     ring_commit(ring, WORDS);
 }
 

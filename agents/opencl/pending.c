@@ -67,7 +67,7 @@ static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 
 // The body of a launch over one dimension, the most frequent of all, in one inlined move.
 static void body_copy(uint64_t *to, const uint64_t *from, uint32_t words) {
-    enum { FREQUENT = BODY_FIXED + 2 };
+    enum { FREQUENT = BODY_FIXED + RECORD_PART_WORDS(kernel_1d_words) };
     if (words == FREQUENT)
         memcpy(to, from, FREQUENT * 8);
     else
@@ -165,66 +165,57 @@ static void list_unlock(struct pending_list *list) {
 // A kernel's first launch waited for the compiler between its submission (or its queue's last end) and its
 // start.
 static void write_first_launch(struct ring *ring, const struct entry *entry, const struct times *times) {
-    enum { WORDS = 8, AT_LEAST = 5000000 }; // ns; below that it is scheduling, or a kernel from a cache
+    enum { AT_LEAST = 5000000 }; // ns; below that it is scheduling, or a kernel from a cache
+    enum { WORDS = 1 + RECORD_PART_WORDS(first_launch_words) };
     const uint64_t last_end = atomic_load_explicit(&entry->queue->queue.last_end, memory_order_relaxed);
     // The newest end that was seen may be of a later command, of another thread's list.
     const bool before = last_end > times->submitted && last_end <= times->start;
     const uint64_t from = before ? last_end : times->submitted;
     if (times->start < from + AT_LEAST)
         return;
-    uint64_t *at = ring_reserve(ring, WORDS);
+    uint64_t *at = record_begin(ring, shapes.first_launch, WORDS, entry->track);
     if (!at)
         return;
-    at[0] = record_head(shapes.first_launch, WORDS, entry->track);
-    at[1] = from;
-    at[2] = times->start;
-    at[3] = TSMITH_OPERATION_FIRST_LAUNCH;
-    at[4] = entry->body[2]; // name
-    at[5] = entry->body[0]; // correlation
-    at[6] = entry->body[1]; // host track
-    at[7] = 1;
+    const struct command_words *command = (const struct command_words *)(const void *)entry->body;
+    RECORD_PUT(at, first_launch_words, .start = from, .end = times->start,
+               .operation = TSMITH_OPERATION_FIRST_LAUNCH, .name = command->name,
+               .correlation = command->correlation, .host_track = command->host_track, .inferred = 1);
     ring_commit(ring, WORDS);
 }
 
 static void write_timed(struct ring *ring, const struct entry *entry, const struct times *times) {
     const uint32_t body = entry->words - ENTRY_WORDS;
     const bool has_stack = entry->stack != 0;
-    const uint32_t fixed = 1u + TIMED_WORDS + (entry->calibrates ? CALIBRATION_WORDS : 0) + has_stack;
-    const uint32_t words = fixed + body;
-    uint64_t *at = ring_reserve(ring, words);
+    const uint32_t words = 1u + RECORD_PART_WORDS(timed_words) +
+                           (entry->calibrates ? RECORD_PART_WORDS(calibration_words) : 0) + has_stack + body;
+    uint64_t *at =
+        record_begin(ring, shapes.timed[entry->class][entry->has_waits][entry->calibrates][has_stack], words,
+                     entry->track);
     if (!at)
         return;
-    at[0] = record_head(shapes.timed[entry->class][entry->has_waits][entry->calibrates][has_stack], words,
-                        entry->track);
-    at[1] = times->start;
-    at[2] = times->end;
-    at[3] = times->queued;
-    at[4] = times->submitted;
-    at[5] = times->complete;
-    if (entry->calibrates) {
-        at[6] = entry->not_before;
-        at[7] = entry->not_after;
-    }
+    RECORD_PUT(at, timed_words, .start = times->start, .end = times->end, .queued = times->queued,
+               .submitted = times->submitted, .complete = times->complete);
+    if (entry->calibrates)
+        RECORD_PUT(at, calibration_words, .not_before = entry->not_before, .not_after = entry->not_after);
     if (has_stack)
-        at[fixed - 1] = entry->stack;
-    body_copy(at + fixed, entry->body, body);
+        RECORD_PUT(at, stack_words, entry->stack);
+    body_copy(at, entry->body, body);
     ring_commit(ring, words);
 }
 
 static void write_untimed(struct ring *ring, const struct entry *entry, cl_int status) {
     const uint32_t body = entry->words - ENTRY_WORDS;
     const bool has_stack = entry->stack != 0;
-    const uint32_t fixed = 1u + UNTIMED_WORDS + has_stack, words = fixed + body;
-    uint64_t *at = ring_reserve(ring, words);
+    const uint32_t words = 1u + RECORD_PART_WORDS(untimed_words) + has_stack + body;
+    uint64_t *at =
+        record_begin(ring, shapes.untimed[entry->class][entry->has_waits][has_stack], words, entry->track);
     if (!at)
         return;
-    at[0] = record_head(shapes.untimed[entry->class][entry->has_waits][has_stack], words, entry->track);
-    at[1] = entry->not_after;
-    at[2] = (uint64_t)(int64_t)status;
-    at[3] = 1;
+    RECORD_PUT(at, untimed_words, .start = entry->not_after, .result = (uint64_t)(int64_t)status,
+               .inferred = 1);
     if (has_stack)
-        at[fixed - 1] = entry->stack;
-    body_copy(at + fixed, entry->body, body);
+        RECORD_PUT(at, stack_words, entry->stack);
+    body_copy(at, entry->body, body);
     ring_commit(ring, words);
 }
 
@@ -269,7 +260,7 @@ static bool entry_finish(struct entry *entry, uint32_t list) {
     channel_ended(agent.channel, list, 1);
     entry->state = ENTRY_DONE;
     if (entry->held)
-        events_unhold(entry->event, entry->body[0]);
+        events_unhold(entry->event, ((const struct command_words *)(const void *)entry->body)->correlation);
     agent.next.clReleaseEvent(entry->event);
     return true;
 }

@@ -117,18 +117,14 @@ static struct build *build_take(notify_function notify, void *user_data, const s
 static void compile_write(const struct call *call, tsmith_operation operation, cl_program program,
                           const cl_int *result, uint32_t options) {
     struct ring *ring = agent_on() ? channel_ring(agent.channel) : NULL;
-    const uint32_t words = result ? 7 : 6;
-    uint64_t *at = ring ? ring_reserve(ring, words) : NULL;
+    const uint32_t words = 1u + RECORD_PART_WORDS(compile_words) + (result != NULL);
+    uint64_t *at = record_begin(ring, shapes.compile[result != NULL], words, agent_call_name(call->function));
     if (!at)
         return;
-    at[0] = record_head(shapes.compile[result != NULL], words, agent_call_name(call->function));
-    at[1] = call->start;
-    at[2] = call->end;
-    at[3] = operation;
-    at[4] = object_number(object_find(OBJECT_PROGRAM, program));
-    at[5] = options;
+    RECORD_PUT(at, compile_words, .start = call->start, .end = call->end, .operation = operation,
+               .object = object_number(object_find(OBJECT_PROGRAM, program)), .options = options);
     if (result)
-        at[6] = (uint64_t)(int64_t)*result;
+        RECORD_PUT(at, result_words, (uint64_t)(int64_t)*result);
     ring_commit(ring, words);
 }
 

@@ -4,67 +4,18 @@
 
 struct shapes shapes;
 
-#define OPTIONAL(encoding) (uint8_t)((encoding) | RECORD_ZERO_IS_NONE)
-
-static void add(struct record_shape *shape, uint16_t field, uint8_t encoding) {
-    shape->fields[shape->field_count++] = (struct record_field){.field = field, .encoding = encoding};
-}
-
-static struct record_shape begin(tsmith_kind kind, enum record_subject subject) {
-    return (struct record_shape){.kind = (uint8_t)kind, .role = RECORD_EVENT, .subject = (uint8_t)subject};
-}
-
-static struct record_shape begin_call(tsmith_kind kind) {
-    struct record_shape shape = begin(kind, RECORD_SUBJECT_NAME);
-    add(&shape, TSMITH_FIELD_START, RECORD_TICK);
-    add(&shape, TSMITH_FIELD_DURATION, RECORD_TICK_END);
-    return shape;
-}
-
-static void add_times(struct record_shape *shape, bool calibrates) {
-    add(shape, TSMITH_FIELD_START, RECORD_DEVICE_TIME);
-    add(shape, TSMITH_FIELD_DURATION, RECORD_DEVICE_END);
-    add(shape, TSMITH_FIELD_QUEUED, RECORD_DEVICE_TIME);
-    add(shape, TSMITH_FIELD_SUBMITTED, RECORD_DEVICE_TIME);
-    add(shape, TSMITH_FIELD_COMPLETED, OPTIONAL(RECORD_DEVICE_TIME));
-    if (calibrates) {
-        add(shape, 0, RECORD_NOT_BEFORE);
-        add(shape, 0, RECORD_NOT_AFTER);
-    }
-}
-
-static void add_no_times(struct record_shape *shape) {
-    add(shape, TSMITH_FIELD_START, RECORD_TICK);
-    add(shape, TSMITH_FIELD_RESULT, OPTIONAL(RECORD_VALUE));
-    add(shape, TSMITH_FIELD_INFERRED, RECORD_VALUE);
-}
+OPENCL_RECORD_PARTS(RECORD_PART_SHAPE)
 
 static void add_class(struct record_shape *shape, enum device_class class) {
-    static const uint16_t sizes[] = {
-        TSMITH_FIELD_GLOBAL_X, TSMITH_FIELD_GLOBAL_Y, TSMITH_FIELD_GLOBAL_Z,
-        TSMITH_FIELD_LOCAL_X,  TSMITH_FIELD_LOCAL_Y,  TSMITH_FIELD_LOCAL_Z,
-        TSMITH_FIELD_OFFSET_X, TSMITH_FIELD_OFFSET_Y, TSMITH_FIELD_OFFSET_Z,
-    };
-    add(shape, TSMITH_FIELD_CORRELATION, RECORD_VALUE);
-    add(shape, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK));
-    add(shape, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING));
-    add(shape, TSMITH_FIELD_OPERATION, RECORD_VALUE);
-    if (class == CLASS_KERNEL_1D) {
-        add(shape, TSMITH_FIELD_GLOBAL_X, RECORD_VALUE);
-        add(shape, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE));
-    } else if (class == CLASS_KERNEL) {
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            add(shape, sizes[i], OPTIONAL(RECORD_VALUE));
-    } else if (class == CLASS_COPY) {
-        add(shape, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE));
-        add(shape, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE));
-        add(shape, TSMITH_FIELD_SOURCE, OPTIONAL(RECORD_VALUE));
-        add(shape, TSMITH_FIELD_DESTINATION, OPTIONAL(RECORD_VALUE));
-        add(shape, TSMITH_FIELD_FLAGS, OPTIONAL(RECORD_VALUE));
-    } else if (class == CLASS_FILL) {
-        add(shape, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE));
-        add(shape, TSMITH_FIELD_DESTINATION, OPTIONAL(RECORD_VALUE));
-    }
+    command_words_add(shape);
+    if (class == CLASS_KERNEL_1D)
+        kernel_1d_words_add(shape);
+    else if (class == CLASS_KERNEL)
+        kernel_words_add(shape);
+    else if (class == CLASS_COPY)
+        copy_words_add(shape);
+    else if (class == CLASS_FILL)
+        fill_words_add(shape);
 }
 
 static uint16_t device_shape(struct channel *channel, enum device_class class, bool timed, bool waits,
@@ -75,79 +26,59 @@ static uint16_t device_shape(struct channel *channel, enum device_class class, b
         [CLASS_FREE] = TSMITH_KIND_FREE,           [CLASS_HOST] = TSMITH_KIND_HOST_FUNCTION,
         [CLASS_MARKER] = TSMITH_KIND_EVENT_RECORD, [CLASS_BARRIER] = TSMITH_KIND_SYNC,
     };
-    struct record_shape shape = begin((tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK);
+    struct record_shape shape = record_shape_begin((tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK);
     if (timed)
-        add_times(&shape, calibrates);
+        timed_words_add(&shape);
     else
-        add_no_times(&shape);
+        untimed_words_add(&shape);
+    if (calibrates)
+        calibration_words_add(&shape);
     if (stack)
-        add(&shape, TSMITH_FIELD_STACK, RECORD_STACK);
+        stack_words_add(&shape);
     add_class(&shape, class);
     if (waits)
-        add(&shape, TSMITH_FIELD_WAITS, RECORD_LIST);
+        waits_words_add(&shape);
     return channel_shape(channel, &shape);
 }
 
 static void register_calls(struct channel *channel) {
-    struct record_shape shape = begin_call(TSMITH_KIND_API);
-    add(&shape, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE));
-    add(&shape, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK));
-    add(&shape, TSMITH_FIELD_RESULT, RECORD_VALUE);
+    struct record_shape shape = record_shape_begin(TSMITH_KIND_API, RECORD_SUBJECT_NAME);
+    call_words_add(&shape);
     for (int stack = 0; stack < 2; stack++) {
         if (stack)
-            add(&shape, TSMITH_FIELD_STACK, RECORD_STACK);
+            stack_words_add(&shape);
         shapes.call[0][stack] = channel_shape(channel, &shape);
         struct record_shape blocking = shape;
-        add(&blocking, TSMITH_FIELD_BLOCKING, RECORD_VALUE);
+        blocking_words_add(&blocking);
         shapes.call[1][stack] = channel_shape(channel, &blocking);
     }
 
-    shape = begin_call(TSMITH_KIND_SYNC);
-    add(&shape, TSMITH_FIELD_OPERATION, RECORD_VALUE);
-    add(&shape, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK));
-    add(&shape, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE));
+    shape = record_shape_begin(TSMITH_KIND_SYNC, RECORD_SUBJECT_NAME);
+    sync_words_add(&shape);
     shapes.sync[0] = channel_shape(channel, &shape);
-    add(&shape, TSMITH_FIELD_WAITS, RECORD_LIST);
+    waits_words_add(&shape);
     shapes.sync[1] = channel_shape(channel, &shape);
 }
 
 static void register_objects(struct channel *channel) {
     static const uint8_t kinds[] = {TSMITH_KIND_ALLOC, TSMITH_KIND_FREE};
     for (size_t i = 0; i < 2; i++) {
-        struct record_shape shape = begin_call((tsmith_kind)kinds[i]);
-        add(&shape, TSMITH_FIELD_OPERATION, RECORD_VALUE);
-        add(&shape, TSMITH_FIELD_BYTES, RECORD_VALUE);
-        add(&shape, TSMITH_FIELD_FLAGS, RECORD_VALUE);
-        add(&shape, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE));
-        add(&shape, TSMITH_FIELD_PARENT, OPTIONAL(RECORD_VALUE));
-        add(&shape, TSMITH_FIELD_LIVE_BYTES, RECORD_VALUE);
+        struct record_shape shape = record_shape_begin((tsmith_kind)kinds[i], RECORD_SUBJECT_NAME);
+        memory_words_add(&shape);
         shapes.memory[i] = channel_shape(channel, &shape);
     }
-    struct record_shape shape = begin_call(TSMITH_KIND_OBJECT);
-    add(&shape, TSMITH_FIELD_OPERATION, RECORD_VALUE);
-    add(&shape, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE));
-    add(&shape, TSMITH_FIELD_PARENT, OPTIONAL(RECORD_VALUE));
-    add(&shape, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK));
-    add(&shape, TSMITH_FIELD_FLAGS, OPTIONAL(RECORD_VALUE));
-    add(&shape, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING));
+    struct record_shape shape = record_shape_begin(TSMITH_KIND_OBJECT, RECORD_SUBJECT_NAME);
+    object_words_add(&shape);
     shapes.object = channel_shape(channel, &shape);
 
-    shape = begin_call(TSMITH_KIND_COMPILE);
-    add(&shape, TSMITH_FIELD_OPERATION, RECORD_VALUE);
-    add(&shape, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE));
-    add(&shape, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING));
+    shape = record_shape_begin(TSMITH_KIND_COMPILE, RECORD_SUBJECT_NAME);
+    compile_words_add(&shape);
     shapes.compile[0] = channel_shape(channel, &shape);
-    add(&shape, TSMITH_FIELD_RESULT, RECORD_VALUE);
+    result_words_add(&shape);
     shapes.compile[1] = channel_shape(channel, &shape);
 
-    shape = begin(TSMITH_KIND_COMPILE, RECORD_SUBJECT_TRACK);
-    add(&shape, TSMITH_FIELD_START, RECORD_DEVICE_TIME);
-    add(&shape, TSMITH_FIELD_DURATION, RECORD_DEVICE_END);
-    add(&shape, TSMITH_FIELD_OPERATION, RECORD_VALUE);
-    add(&shape, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING));
-    add(&shape, TSMITH_FIELD_CORRELATION, RECORD_VALUE);
-    add(&shape, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK));
-    add(&shape, TSMITH_FIELD_INFERRED, RECORD_VALUE);
+    shape = record_shape_begin(TSMITH_KIND_COMPILE, RECORD_SUBJECT_TRACK);
+    first_launch_words_add(&shape);
     shapes.first_launch = channel_shape(channel, &shape);
 }
 

@@ -11,7 +11,7 @@ static void command_svm_migrate(struct command *command, cl_uint count, const si
     const bool to_host = flags & CL_MIGRATE_MEM_OBJECT_HOST;
     command_copy(command, TSMITH_OPERATION_SVM_MIGRATE,
                  to_host ? TSMITH_DIRECTION_DEVICE_TO_HOST : TSMITH_DIRECTION_NONE, bytes, NULL, NULL);
-    command->body[BODY_FIXED + 4] = flags;
+    command_flags(command, flags);
 }
 
 void *layer_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {

@@ -20,7 +20,7 @@ static void command_migrate(struct command *command, cl_uint count, const cl_mem
     command_copy(command, TSMITH_OPERATION_MIGRATE,
                  to_host ? TSMITH_DIRECTION_DEVICE_TO_HOST : TSMITH_DIRECTION_NONE, bytes, NULL,
                  memory && count == 1 ? memory[0] : NULL);
-    command->body[BODY_FIXED + 4] = flags;
+    command_flags(command, flags);
 }
 
 cl_int layer_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
