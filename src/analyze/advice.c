@@ -38,7 +38,9 @@ void advice_evidence(struct advice *advice, enum advice_problem problem, const c
     if (length && length + 1 < ADVICE_EVIDENCE)
         evidence[length++] = ' ';
     va_start(arguments, format);
-    (void)vsnprintf(evidence + length, ADVICE_EVIDENCE - length, format, arguments);
+    if (vsnprintf(evidence + length, ADVICE_EVIDENCE - length, format, arguments) >=
+        (int)(ADVICE_EVIDENCE - length))
+        evidence[length ? length - 1 : 0] = 0; // half a sentence is none
     va_end(arguments);
 }
 
@@ -109,7 +111,9 @@ static void write_finding(const struct advice *advice, const struct advice_item 
     else if (small)
         report_finding(report, "Nothing is known that could save 1 %% of the time or more.");
     else
-        report_finding(report, "Nothing is known that could be won: no work of a device is in the trace.");
+        report_finding(report,
+                       "Nothing is known that could be won: no command of a device takes time in the %s.",
+                       context->scope);
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {

@@ -224,8 +224,7 @@ static void note_clocks(const struct analysis_context *context, struct report *r
 
 // What does not rest on when commands ran.
 static bool needs_no_times(const struct analysis_kind *kind) {
-    return kind == &analysis_memory || kind == &analysis_graphs || kind == &analysis_ranges ||
-           kind == &analysis_stalls;
+    return kind == &analysis_memory || kind == &analysis_stalls;
 }
 
 // Most of the commands have times, or none has any: then nothing is advised.
@@ -281,6 +280,7 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
     struct analysis_context context = {
         .dictionary = dictionary,
         .window = tsmith_timeline_window(analysis->timeline),
+        .scope = analysis->timeline->options.has_window ? "window" : "trace",
         .skip = analysis->skip,
         .skip_count = analysis->skip_count,
         .timeline = analysis->timeline,
@@ -410,6 +410,10 @@ int analysis_shown(tsmith_string name) {
     while (length && length < name.length && ((unsigned char)name.bytes[length] & 0xc0) == 0x80)
         length--; // not within a character
     return (int)length;
+}
+
+tsmith_string analysis_named(tsmith_string name) {
+    return name.length ? name : analysis_text("(unnamed)");
 }
 
 bool analysis_matters(const struct analysis_context *context, const tsmith_row *device) {

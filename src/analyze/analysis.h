@@ -18,6 +18,7 @@ enum analysis_needs { NEEDS_NOTHING, NEEDS_TIMELINE, NEEDS_GRAPH, NEEDS_STATES, 
 struct analysis_context {
     const tsmith_dictionary *dictionary;
     tsmith_interval window;
+    const char *scope;       // what a sentence is about: "trace", or "window" where a part was asked for
     const char *const *skip; // functions that are no places
     size_t skip_count;
     const tsmith_timeline *timeline; // what was asked for
@@ -84,6 +85,13 @@ int analysis_shown(tsmith_string name);
 // The arguments of "%.*s%s": that much of a name, and a mark where it goes on.
 #define ANALYSIS_SHOWN(name)                                                                                 \
     analysis_shown(name), (name).bytes, (size_t)analysis_shown(name) < (name).length ? "~" : ""
+// The same of a name that must not be missing from a sentence: "(unnamed)" where the trace has none.
+tsmith_string analysis_named(tsmith_string name);
+#define ANALYSIS_NAMED(name) ANALYSIS_SHOWN(analysis_named(name))
+// The ending of a plural.
+static inline const char *analysis_plural(uint64_t count) {
+    return count == 1 ? "" : "s";
+}
 // Whether a device is busy at least half as long as the busiest: what it lacks costs the whole.
 bool analysis_matters(const struct analysis_context *context, const tsmith_row *device);
 

@@ -81,13 +81,15 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
             continue;
         report_text(report, table, analysis_text(direction_name(i)));
         report_integer(report, table, (int64_t)direction->count);
-        report_integer(report, table, direction->bytes < 9e18 ? (int64_t)direction->bytes : INT64_MAX);
-        report_integer(report, table, direction->time);
-        if (direction->time)
+        const bool sized = direction->unsized < direction->count;
+        if (sized) {
+            report_integer(report, table, direction->bytes < 9e18 ? (int64_t)direction->bytes : INT64_MAX);
+            report_integer(report, table, direction->time);
             report_number(report, table, direction->bytes / (double)direction->time * 1e9);
-        else
+            report_number(report, table, direction->fastest);
+        }
+        for (int cell = 0; cell < 4 && !sized; cell++)
             report_unknown(report, table);
-        report_number(report, table, direction->fastest);
         bytes += direction->bytes;
         time = sweep_add(time, direction->time);
         unsized += direction->unsized;
@@ -101,20 +103,24 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     }
     char text[REPORT_TEXT], rate[REPORT_TEXT];
     if (!time)
-        report_finding(report, "No copy of known size is in the trace.");
+        report_finding(report, "No copy of known size is in the %s.", context->scope);
     else
-        report_finding(report, "%s were moved, at %s while copies ran.", report_bytes(text, bytes),
-                       report_rate(rate, bytes / (double)time * 1e9));
-    if (pageable)
-        report_note(
+        report_finding(
             report,
-            "%llu copies are from or to pageable memory: they are staged, and the host waits for them.",
-            (unsigned long long)pageable);
+            "%s were copied or filled, at %s on average (the times of all copies and fills added up).",
+            report_bytes(text, bytes), report_rate(rate, bytes / (double)time * 1e9));
     if (pageable)
-        advice_evidence(context->advice, ADVICE_COPY, "%llu copies are from or to pageable memory.",
-                        (unsigned long long)pageable);
+        report_note(report,
+                    "%llu cop%s from or to pageable memory: the driver copies through memory of its own, and "
+                    "the call may "
+                    "wait.",
+                    (unsigned long long)pageable, pageable == 1 ? "y is" : "ies are");
+    if (pageable)
+        advice_evidence(context->advice, ADVICE_COPY, "%llu cop%s from or to pageable memory.",
+                        (unsigned long long)pageable, pageable == 1 ? "y is" : "ies are");
     if (unsized)
-        report_note(report, "%llu copies have no size and are left out.", (unsigned long long)unsized);
+        report_note(report, "%llu cop%s no size and %s left out.", (unsigned long long)unsized,
+                    unsized == 1 ? "y has" : "ies have", unsized == 1 ? "is" : "are");
     return TSMITH_OK;
 }
 

@@ -65,7 +65,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         sum.idle = sweep_add(sum.idle, parts.idle);
     }
     if (!sum.span)
-        report_finding(report, "Nothing ran on a device.");
+        report_finding(report, "No command of a device takes time in the %s.", context->scope);
     else
         report_finding(
             report,

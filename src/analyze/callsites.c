@@ -685,9 +685,12 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
     int64_t all = sweep_add(sites->with.time, sites->without.time);
     char time[REPORT_TEXT], name[SHOWN];
     if (!sites->with.count) {
-        report_finding(report, sites->without.count ? "No command of the trace has a call stack: `tracesmith "
-                                                      "profile --stacks` records them."
-                                                    : "No command of a device is in the trace.");
+        if (sites->without.count)
+            report_finding(
+                report, "No command of the %s has a call stack: `tracesmith profile --stacks` records them.",
+                context->scope);
+        else
+            report_finding(report, "No command of a device takes time in the %s.", context->scope);
         return;
     }
     const struct site *top = &sites->sites[0];

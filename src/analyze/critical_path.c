@@ -224,9 +224,10 @@ static void advise(const struct state *state, const struct analysis_context *con
     advice_add(context->advice, ADVICE_KERNEL, kernel->on_path, where, name);
     advice_evidence(
         context->advice, ADVICE_KERNEL,
-        "%.*s%s ran %llu times, %s in all; %s of it are on the critical path (%.1f %% of the path).",
-        ANALYSIS_SHOWN(name), (unsigned long long)kernel->count, report_duration(total, kernel->total),
-        report_duration(time, kernel->on_path), report_percent(kernel->on_path, length));
+        "%.*s%s ran %llu time%s, %s in all; %s of it are on the critical path (%.1f %% of the path).",
+        ANALYSIS_NAMED(name), (unsigned long long)kernel->count, analysis_plural(kernel->count),
+        report_duration(total, kernel->total), report_duration(time, kernel->on_path),
+        report_percent(kernel->on_path, length));
 }
 
 static void write_classes(const struct state *state, const struct analysis_context *context,
@@ -251,7 +252,8 @@ static void write_classes(const struct state *state, const struct analysis_conte
     }
     char text[REPORT_TEXT];
     if (!length)
-        report_finding(report, "There is no path: the trace has no commands and no calls.");
+        report_finding(report, "There is no path: no command and no call of the %s takes time.",
+                       context->scope);
     else
         report_finding(
             report,
@@ -275,6 +277,18 @@ static void note_inferred(const struct state *state, const struct analysis_conte
         (unsigned long long)path->inferred, report_percent(until > from ? until - from : 0, length));
 }
 
+// What ends after a window is not on its path, however long it ran in the window.
+static void note_beyond(const struct state *state, const struct analysis_context *context,
+                        struct report *report) {
+    const struct critical_path *path = &state->path;
+    char text[REPORT_TEXT];
+    if (!context->timeline->options.has_window || !path->count ||
+        path->steps[path->count - 1].to >= context->window.to)
+        return;
+    report_note(report, "The path ends %s before the window: what ends after the window is not on it.",
+                report_duration(text, context->window.to - path->steps[path->count - 1].to));
+}
+
 static tsmith_status finish(void *self, const struct analysis_context *context, struct report *report) {
     struct state *state = self;
     uint64_t contradicted = 0;
@@ -290,6 +304,7 @@ static tsmith_status finish(void *self, const struct analysis_context *context, 
     if (status == TSMITH_OK)
         advise(state, context, length);
     note_inferred(state, context, report, length);
+    note_beyond(state, context, report);
     for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
         contradicted += context->graph->contradicted[kind];
     if (contradicted)

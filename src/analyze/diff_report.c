@@ -153,8 +153,10 @@ static void write_change(char *out, size_t size, const struct diff_change *chang
         (void)snprintf(out, size, "%s instead of %s (%+.1f %%%s)", new, base,
                        100 * (change->new - change->base) / change->base,
                        strcmp(verdict(change), "unsure") == 0 ? ", within the noise" : "");
-    else
+    else if (change->new != 0)
         (void)snprintf(out, size, "%s instead of nothing", new);
+    else
+        (void)snprintf(out, size, "nothing on either side");
 }
 
 static void write_finding(tsmith_diff *diff, const struct ranked *ranked, size_t count) {
@@ -171,7 +173,7 @@ static void write_finding(tsmith_diff *diff, const struct ranked *ranked, size_t
     }
     write_change(largest, sizeof largest, &most->change);
     report_finding(report, "A run takes %s, its kernels %s; the kernel that changed most is %.*s%s: %s.",
-                   total, kernels, ANALYSIS_SHOWN(most->entry->first), largest);
+                   total, kernels, ANALYSIS_NAMED(most->entry->first), largest);
 }
 
 tsmith_status diff_report(tsmith_diff *diff) {

@@ -201,7 +201,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     write_groups(graphs, context, report);
     write_costs(graphs, report);
     if (!graphs->graph_count)
-        report_finding(report, "No launch of a captured graph is in the trace.");
+        report_finding(report, "No launch of a captured graph is in the %s.", context->scope);
     else if (!graphs->graph_commands)
         report_finding(report, "Graphs were launched %llu times; what they brought is not in the trace.",
                        (unsigned long long)graphs->graph_count);

@@ -239,7 +239,7 @@ static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from,
         compile = covered(&idle->compiles[thread], begin, end);
         sync = covered(&idle->waits[thread], begin, end);
         sync = sync > to - from - compile ? to - from - compile : sync;
-        capture = covered(&idle->captures[thread], from, to);
+        capture = covered(&idle->captures[thread], begin, end);
         capture = capture > to - from - compile - sync ? to - from - compile - sync : capture;
         idle->failed |=
             !host_calls_add(&idle->calls, idle->context->timeline, ELSE_ROLES, thread, begin, end);
@@ -369,7 +369,7 @@ static void write_ranges(const struct idle *idle, struct report *report) {
     }
 }
 
-static void write_finding(const int64_t sums[CAUSE_LIMIT], struct report *report) {
+static void write_finding(const int64_t sums[CAUSE_LIMIT], const char *scope, struct report *report) {
     int64_t all = 0, active;
     enum cause worst = CAUSE_HOST_BOUND;
     for (int cause = 0; cause < CAUSE_LIMIT; cause++) {
@@ -379,12 +379,16 @@ static void write_finding(const int64_t sums[CAUSE_LIMIT], struct report *report
     }
     active = all - sums[CAUSE_BEFORE] - sums[CAUSE_AFTER];
     if (!active)
-        report_finding(report, "Nothing ran on a device.");
+        report_finding(report, "No command of a device takes time in the %s.", scope);
+    else if (!sums[worst])
+        report_finding(
+            report,
+            "From their first to their last command the devices compute or communicate all of the time.");
     else
         report_finding(
             report,
-            "From their first to their last command the devices do not compute %.1f %% of the time; the "
-            "largest cause is %s (%.1f %%): %s.",
+            "From their first to their last command the devices neither compute nor communicate %.1f %% of "
+            "the time; the largest cause is %s (%.1f %%): %s.",
             report_percent(active - sums[CAUSE_RUNNING], active), CAUSE_NAMES[worst],
             report_percent(sums[worst], active), CAUSE_DOCS[worst]);
 }
@@ -490,9 +494,9 @@ static void advise_cause(const struct idle *idle, const tsmith_row *device, enum
         advice_evidence(context->advice, problem, "%s of it are one stretch, before %.*s%s.",
                         report_duration(longest, gap->to - gap->from), ANALYSIS_SHOWN(name));
     else if (gap->to > gap->from)
-        advice_evidence(context->advice, problem, "It is most of %llu gaps, the longest %s before %.*s%s.",
-                        (unsigned long long)count, report_duration(longest, gap->to - gap->from),
-                        ANALYSIS_SHOWN(name));
+        advice_evidence(context->advice, problem, "It is most of %llu gap%s, the longest %s before %.*s%s.",
+                        (unsigned long long)count, analysis_plural(count),
+                        report_duration(longest, gap->to - gap->from), ANALYSIS_NAMED(name));
 }
 
 // Names the calls in which most of the time went by: evidence that can be acted on.
@@ -539,6 +543,7 @@ static void advise_startup(struct idle *idle, const tsmith_row *device) {
     uint32_t first = TSMITH_INDEX_NONE;
     for (uint32_t i = device->first_command; i < device->first_command + device->command_count; i++)
         if (timeline_runs(&context->timeline->commands[i]) &&
+            context->timeline->commands[i].end > context->window.from &&
             context->timeline->commands[i].start <= device->first_start)
             first = first == TSMITH_INDEX_NONE ? i : first;
     tsmith_string name = first == TSMITH_INDEX_NONE
@@ -548,8 +553,8 @@ static void advise_startup(struct idle *idle, const tsmith_row *device) {
                (tsmith_interval){context->window.from, device->first_start}, name);
     item->evidence[0] = 0;
     advice_evidence(context->advice, ADVICE_STARTUP,
-                    "The device's first command, %.*s%s, begins %s into the trace.", ANALYSIS_SHOWN(name),
-                    report_duration(text, time));
+                    "The device's first command, %.*s%s, begins %s into the %s.", ANALYSIS_NAMED(name),
+                    report_duration(text, time), context->scope);
     if (first == TSMITH_INDEX_NONE || context->timeline->commands[first].thread == TSMITH_INDEX_NONE)
         return;
     host_calls_clear(&idle->calls);
@@ -626,7 +631,7 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
             report_text(report, table, analysis_text(CAUSE_DOCS[cause]));
         }
     }
-    write_finding(sums, report);
+    write_finding(sums, context->scope, report);
     return TSMITH_OK;
 }
 

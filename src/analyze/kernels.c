@@ -312,18 +312,19 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     if (kernels->shape_numbers.count)
         write_shapes(kernels, context, report);
     if (!kernels->count) {
-        report_finding(report, "No kernel with times is in the trace.");
+        report_finding(report, "No kernel with times is in the %s.", context->scope);
     } else {
         char time[REPORT_TEXT];
         tsmith_string name = tsmith_dictionary_string(context->dictionary, kernels->entries[0].name);
         report_finding(report, "%zu kernel%s ran %llu time%s, %s in all; %.1f %% of it is %.*s%s.",
                        kernels->count, kernels->count == 1 ? "" : "s", (unsigned long long)count,
                        count == 1 ? "" : "s", report_duration(time, total),
-                       report_percent(kernels->entries[0].durations.total, total), ANALYSIS_SHOWN(name));
+                       total ? report_percent(kernels->entries[0].durations.total, total) : 100,
+                       ANALYSIS_NAMED(name));
     }
     if (kernels->untimed)
-        report_note(report, "%llu kernels have no times and are left out.",
-                    (unsigned long long)kernels->untimed);
+        report_note(report, "%llu kernel%s no times and %s left out.", (unsigned long long)kernels->untimed,
+                    kernels->untimed == 1 ? " has" : "s have", kernels->untimed == 1 ? "is" : "are");
     if (kernels->totals)
         report_note(report, "From the totals of the file: median, p99 and shapes need its events.");
     if (!exact)

@@ -186,7 +186,8 @@ static void write_finding(const struct launches *launches, const struct analysis
     char calls[REPORT_TEXT], waits[REPORT_TEXT], part[REPORT_TEXT];
     for (size_t i = 0; i < timeline->command_count; i++) {
         const tsmith_command *command = &timeline->commands[i];
-        if (!timeline_runs(command))
+        if (!timeline_runs(command) || command->start < context->window.from ||
+            command->start >= context->window.to)
             continue;
         commands++;
         if (command->call == TSMITH_INDEX_NONE)
@@ -201,7 +202,9 @@ static void write_finding(const struct launches *launches, const struct analysis
         waiting = sweep_add(waiting, launches->names[i].waiting);
         inferred = sweep_add(inferred, launches->names[i].inferred);
     }
-    if (!paired)
+    if (!commands)
+        report_finding(report, "No command of a device takes time in the %s.", context->scope);
+    else if (!paired)
         report_finding(report, "No command can be paired with the call that launched it.");
     else
         report_finding(

@@ -447,7 +447,10 @@ struct tables {
 static void write_process(const struct analysis_context *context, struct report *report,
                           struct report_table *table, uint64_t place) {
     const tsmith_process *entry = tsmith_dictionary_process(context->dictionary, (uint32_t)(place >> 32));
-    report_integer(report, table, entry ? (int64_t)entry->pid : 0);
+    if (entry)
+        report_integer(report, table, (int64_t)entry->pid);
+    else
+        report_unknown(report, table);
 }
 
 static void write_place(const struct tables *tables, struct report_table *table, uint64_t place) {
@@ -586,29 +589,30 @@ static void write_leaks(const struct analysis_context *context, struct report *r
     }
 }
 
-static void write_finding(const struct memory *memory, const struct totals *totals, struct report *report) {
+static void write_finding(const struct memory *memory, const struct totals *totals, const char *scope,
+                          struct report *report) {
     char peak[REPORT_TEXT], leaked[REPORT_TEXT], most[128];
     report_bytes(peak, (double)totals->peak);
     // Without a counter nothing tells what was allocated before the trace began.
-    const char *alive = totals->uncounted
-                            ? "Of what the trace sees allocated, at most %s of device memory were alive"
-                            : "At most %s of device memory were alive";
-    (void)snprintf(most, sizeof most, alive, peak);
+    if (totals->uncounted)
+        (void)snprintf(most, sizeof most,
+                       "Of what the %s sees allocated, at most %s of device memory were alive", scope, peak);
+    else
+        (void)snprintf(most, sizeof most, "At most %s of device memory were alive", peak);
     if (!memory->count)
-        report_finding(report, "No allocation of device memory is in the trace.");
+        report_finding(report, "No allocation of device memory is in the %s.", scope);
     else if (!totals->objects)
-        report_finding(report, "%s; the trace does not tell which were freed.", most);
+        report_finding(report, "%s; the %s does not tell which were freed.", most, scope);
     else
         report_finding(report,
-                       "%s; %llu objects (%s) were not freed before the trace ends, %llu were freed twice.",
+                       "%s; %llu objects (%s) were not freed before the %s ends, %llu were freed twice.",
                        most, (unsigned long long)totals->leaks, report_bytes(leaked, (double)totals->leaked),
-                       (unsigned long long)totals->twice);
+                       scope, (unsigned long long)totals->twice);
     if (totals->unknown)
         report_note(
             report,
-            "%llu frees are of memory that was allocated before the trace: more was alive than the trace "
-            "sees.",
-            (unsigned long long)totals->unknown);
+            "%llu frees are of memory that was allocated before the %s: more was alive than the %s sees.",
+            (unsigned long long)totals->unknown, scope, scope);
     if (totals->twice && (report->public.lost || report->public.missing))
         report_note(report,
                     "Events were lost: an allocation between two frees of one object may be among them.");
@@ -642,7 +646,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     }
     write_leaks(context, report, &totals);
     free(totals.alive);
-    write_finding(memory, &totals, report);
+    write_finding(memory, &totals, context->scope, report);
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 

@@ -170,9 +170,10 @@ static void write_finding(const struct operators *operators, const struct analys
     char time[REPORT_TEXT];
     tsmith_string name =
         tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
-    report_finding(report, "%.*s%s launches most itself: %s of device time (%.1f %%) by %llu commands.",
-                   ANALYSIS_SHOWN(name), report_duration(time, first->self),
-                   report_percent(first->self, operators->time), (unsigned long long)first->self_count);
+    report_finding(report, "%.*s%s launches most itself: %s of device time (%.1f %%) by %llu command%s.",
+                   ANALYSIS_NAMED(name), report_duration(time, first->self),
+                   report_percent(first->self, operators->time), (unsigned long long)first->self_count,
+                   analysis_plural(first->self_count));
     if (operators->outside)
         report_note(
             report,

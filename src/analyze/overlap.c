@@ -47,7 +47,7 @@ static void advise(const struct analysis_context *context, const tsmith_row *dev
     advice_evidence(context->advice, problem,
                     "For %s of its %s of %s the device does not compute; longest at a stretch %s, of %.*s%s.",
                     report_duration(alone, exposed), report_duration(all, time), tsmith_work_name(work),
-                    report_duration(one, longest.to - longest.from), ANALYSIS_SHOWN(name));
+                    report_duration(one, longest.to - longest.from), ANALYSIS_NAMED(name));
 }
 
 static tsmith_status measure(const struct analysis_context *context, const tsmith_row *device,
@@ -101,15 +101,17 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     }
     char text[REPORT_TEXT];
     if (time[0])
-        report_finding(report, "%.1f %% of the communication runs beside computation; %s of it do not.",
+        report_finding(report,
+                       "%.1f %% of the time of communication is beside computation; %s of it are not.",
                        report_percent(hidden[0], time[0]), report_duration(text, time[0] - hidden[0]));
     else if (time[1])
-        report_finding(
-            report,
-            "No communication is in the trace. %.1f %% of the copies run beside computation; %s do not.",
-            report_percent(hidden[1], time[1]), report_duration(text, time[1] - hidden[1]));
+        report_finding(report,
+                       "No communication is in the %s. %.1f %% of the time of copies is beside computation; "
+                       "%s of it are not.",
+                       context->scope, report_percent(hidden[1], time[1]),
+                       report_duration(text, time[1] - hidden[1]));
     else
-        report_finding(report, "Neither communication nor copies are in the trace.");
+        report_finding(report, "No communication and no copy that takes time is in the %s.", context->scope);
     return TSMITH_OK;
 }
 

@@ -8,10 +8,10 @@
 enum { FULL = 1024 };
 
 struct lengths {
-    uint64_t commands;
-    int64_t most, at_most; // the longest, and when first
-    int64_t empty, full;   // ns
-    double area;           // length x ns
+    uint64_t commands, unknown; // unknown: when they were launched
+    int64_t most, at_most;      // the longest, and when first
+    int64_t empty, full;        // ns
+    double area;                // length x ns
 };
 
 static tsmith_status measure(const struct analysis_context *context, const tsmith_row *row,
@@ -32,8 +32,13 @@ static tsmith_status measure(const struct analysis_context *context, const tsmit
                             row->first_command + row->command_count);
         int64_t from = timeline_enqueued(context->timeline, &commands[i]),
                 to = graph_command_time(context->graph, row->first_command + i, false);
-        if (commands[i].kind == TSMITH_KIND_COMPILE || from == TSMITH_TIME_UNKNOWN || from >= to ||
-            to <= window.from || from >= window.to)
+        if (commands[i].kind == TSMITH_KIND_COMPILE)
+            continue;
+        if (from == TSMITH_TIME_UNKNOWN) {
+            lengths->unknown += timeline_runs(&commands[i]) && to >= window.from && to < window.to;
+            continue;
+        }
+        if (from >= to || to <= window.from || from >= window.to)
             continue;
         launched[count] = from > window.from ? from : window.from;
         started[count++] = to < window.to ? to : window.to;
@@ -69,6 +74,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         {"empty_share", TSMITH_CELL_SHARE}, {"full", TSMITH_CELL_DURATION},
     };
     int64_t window = context->window.to - context->window.from, full = 0, most = 0;
+    uint64_t unknown = 0;
     struct report_table *table = REPORT_TABLE(
         report, "queues",
         "commands launched and not started; mean is over the window's time; full is 1024 or more", COLUMNS);
@@ -79,6 +85,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         tsmith_status status = measure(context, row, &lengths);
         if (status != TSMITH_OK)
             return status;
+        full = sweep_add(full, lengths.full);
+        most = lengths.most > most ? lengths.most : most;
         analysis_track_text(report, table, context, row->track);
         report_integer(report, table, (int64_t)lengths.commands);
         report_integer(report, table, lengths.most);
@@ -86,21 +94,29 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
             report_integer(report, table, lengths.at_most - context->window.from);
         else
             report_unknown(report, table);
+        unknown += lengths.unknown;
+        if (lengths.unknown && !lengths.commands) { // nothing is known of this queue
+            for (int cell = 0; cell < 4; cell++)
+                report_unknown(report, table);
+            continue;
+        }
         report_number(report, table, window ? lengths.area / (double)window : 0);
         report_integer(report, table, lengths.empty);
         report_share(report, table, lengths.empty, window);
         report_integer(report, table, lengths.full);
-        full = sweep_add(full, lengths.full);
-        most = lengths.most > most ? lengths.most : most;
     }
     char time[REPORT_TEXT];
     if (!most)
         report_finding(report, "No command is known to have waited in a queue.");
     else if (full)
-        report_finding(report, "A queue was full (%d or more commands) for %s: launching calls wait then.",
+        report_finding(report, "A queue held %d commands or more for %s: CUDA's launching calls wait then.",
                        FULL, report_duration(time, full));
     else
-        report_finding(report, "No queue was full; the longest held %lld commands.", (long long)most);
+        report_finding(report, "No queue is known to have held %d commands; the longest held %lld.", FULL,
+                       (long long)most);
+    if (unknown)
+        report_note(report, "When %llu command%s launched is not known: queues may have held more.",
+                    (unsigned long long)unknown, unknown == 1 ? " was" : "s were");
     return TSMITH_OK;
 }
 

@@ -149,7 +149,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
             report,
             "%.*s%s takes longest on the devices: %s in all; the commands that were launched in it, by its "
             "own thread, cover %.1f %% of that.",
-            ANALYSIS_SHOWN(name), report_duration(span, first->span),
+            ANALYSIS_NAMED(name), report_duration(span, first->span),
             report_percent(first->busy, first->span));
     }
     return TSMITH_OK;

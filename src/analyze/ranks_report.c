@@ -254,16 +254,21 @@ static void write_finding(const struct matching *matching, struct report *report
                        (long long)ranks->world);
     if (!matched)
         report_finding(report, "The %zu ranks have no collective in common.", ranks->count);
+    else if (!matching->of_rank[worst].delay && matching->waited)
+        report_finding(
+            report,
+            "%s%s is later than all others: two or more come last together, and the ranks wait %s for them.",
+            among, partial ? "no rank" : "No rank", report_duration(waited, matching->waited));
     else if (!matching->of_rank[worst].delay)
         report_finding(report, "%s%s comes late: they arrive at the collectives they share at the same time.",
                        among, partial ? "no rank" : "No rank");
     else
         report_finding(
             report,
-            "%s%s %lld costs most: it is the last %llu times, by %s in all; together the ranks wait %s "
+            "%s%s %lld costs most: it is the last %llu time%s, by %s in all; together the ranks wait %s "
             "for each other.",
             among, partial ? "rank" : "Rank", (long long)ranks->items[worst].number,
-            (unsigned long long)matching->of_rank[worst].last,
+            (unsigned long long)matching->of_rank[worst].last, matching->of_rank[worst].last == 1 ? "" : "s",
             report_duration(delay, matching->of_rank[worst].delay),
             report_duration(waited, matching->waited));
     if (partial)

@@ -61,8 +61,9 @@ void report_share(struct report *report, struct report_table *table, int64_t par
 }
 
 static const char *format_text(struct report *report, const char *format, va_list arguments) {
-    char text[2048];
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    char text[4608]; // the longest finding: three problems with their evidence
+    if (vsnprintf(text, sizeof text, format, arguments) >= (int)sizeof text)
+        text[sizeof text - 2] = '~'; // it is cut
     const char *copy = arena_copy(&report->arena, text, strlen(text));
     report->failed |= !copy;
     return copy ? copy : "";
@@ -76,8 +77,15 @@ void report_finding(struct report *report, const char *format, ...) {
 }
 
 void report_note(struct report *report, const char *format, ...) {
-    if (report->public.note_count >= REPORT_NOTES)
+    if (report->public.note_count >= REPORT_NOTES - 1) { // the last one counts those without room
+        char *left = arena_take(&report->arena, REPORT_TEXT, 1);
+        report->failed |= !left;
+        if (left)
+            (void)snprintf(left, REPORT_TEXT, "More notes, left out: %zu.", ++report->notes_left);
+        report->notes[REPORT_NOTES - 1] = left ? left : "";
+        report->public.note_count = REPORT_NOTES;
         return;
+    }
     va_list arguments;
     va_start(arguments, format);
     report->notes[report->public.note_count++] = format_text(report, format, arguments);

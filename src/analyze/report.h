@@ -19,7 +19,7 @@ struct report_table {
     size_t cell_count, cell_capacity;
 };
 
-enum { REPORT_TABLES = 8, REPORT_NOTES = 8, REPORT_TEXT = 40 };
+enum { REPORT_TABLES = 8, REPORT_NOTES = 24, REPORT_TEXT = 40 };
 
 struct report {
     tsmith_report public; // filled by report_end
@@ -27,6 +27,7 @@ struct report {
     struct report_table tables[REPORT_TABLES];
     tsmith_report_table public_tables[REPORT_TABLES];
     const char *notes[REPORT_NOTES];
+    size_t notes_left; // without room
     bool failed;
 };
 

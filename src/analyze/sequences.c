@@ -151,8 +151,9 @@ static struct shown *find_shown(struct shown *const *sorted, size_t count, const
 static void append_name(struct shown *shown, tsmith_string name) {
     size_t length = strlen(shown->text);
     shown->left--;
-    (void)snprintf(shown->text + length, TEXT - length, "%s%.*s%s", length ? " > " : "",
-                   ANALYSIS_SHOWN(name));
+    if (snprintf(shown->text + length, TEXT - length, "%s%.*s%s", length ? " > " : "",
+                 ANALYSIS_SHOWN(name)) >= (int)(TEXT - length))
+        shown->text[TEXT - 2] = '~'; // the list is cut
 }
 
 static bool name_them(const struct sequences *sequences, const struct analysis_context *context,
@@ -232,7 +233,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     char time[REPORT_TEXT];
     report_finding(report,
                    "The most frequent sequence, %u commands of %.*s%s, ran %llu times (%s of device time).",
-                   first->length, ANALYSIS_SHOWN(name), (unsigned long long)first->count,
+                   first->length, ANALYSIS_NAMED(name), (unsigned long long)first->count,
                    report_duration(time, first->time));
     if (count > SHOWN)
         report_note(report, "The %d most frequent of %zu sequences are shown.", SHOWN, count);

@@ -220,7 +220,7 @@ static bool write_functions(const struct stalls *stalls, const struct analysis_c
         const tsmith_string name = tsmith_dictionary_string(context->dictionary, groups[0].function);
         report_finding(report, "%.1f%% of %llu samples of the devices were in %.*s%s.",
                        report_percent((int64_t)groups[0].samples, (int64_t)stalls->samples),
-                       (unsigned long long)stalls->samples, ANALYSIS_SHOWN(name));
+                       (unsigned long long)stalls->samples, ANALYSIS_NAMED(name));
     }
     free(groups);
     return groups != NULL;
@@ -284,7 +284,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         !write_lines(stalls, context, report))
         return TSMITH_ERROR_NO_MEMORY;
     if (!stalls->samples)
-        report_finding(report, "No samples of the device's code are in the trace (profile --pc-samples).");
+        report_finding(report, "No samples of the device's code are in the %s (profile --pc-samples).",
+                       context->scope);
     return TSMITH_OK;
 }
 

@@ -73,12 +73,14 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     if (timeline->device_count)
         report_finding(
             report,
-            "%zu queues on %zu devices; a device is busy %.1f %% of the window on average, and at most %u "
-            "commands run at once.",
-            timeline->row_count, timeline->device_count,
-            report_percent(busy, window) / (double)timeline->device_count, deepest);
+            "%zu queue%s on %zu device%s; a device is busy %.1f %% of the %s on average, and at most %u "
+            "command%s at once.",
+            timeline->row_count, analysis_plural(timeline->row_count), timeline->device_count,
+            analysis_plural(timeline->device_count),
+            report_percent(busy, window) / (double)timeline->device_count, context->scope, deepest,
+            deepest == 1 ? " runs" : "s run");
     else
-        report_finding(report, "No command of a device is in the trace.");
+        report_finding(report, "No command of a device is in the %s.", context->scope);
     return TSMITH_OK;
 }
 

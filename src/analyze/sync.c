@@ -91,6 +91,38 @@ static bool collect(struct syncs *syncs, const struct analysis_context *context)
     return true;
 }
 
+static void write_finding(const struct group *all, const struct analysis_context *context,
+                          struct report *report) {
+    const uint64_t count = all->count, known = all->known;
+    char time[REPORT_TEXT], way[REPORT_TEXT];
+    if (!count && !context->timeline->call_count)
+        report_finding(report, "No call of a host thread is in the %s: its waits are not known.",
+                       context->scope);
+    else if (!count)
+        report_finding(report, "No wait of a host thread for a device is in the %s.", context->scope);
+    else if (!known)
+        report_finding(report, "Host threads waited %llu time%s, %s in all; for what is not known.",
+                       (unsigned long long)count, analysis_plural(count), report_duration(time, all->total));
+    else
+        report_finding(
+            report,
+            "Host threads waited %llu time%s, %s in all; for %s of it the device had already finished.",
+            (unsigned long long)count, analysis_plural(count), report_duration(time, all->total),
+            report_duration(way, all->back));
+    if (all->inferred)
+        report_note(
+            report,
+            "%llu of the waits, %s (%.1f %% of the time of all waits), are inferred: from the call's own "
+            "times, or from what its thread launched last.",
+            (unsigned long long)all->inferred, report_duration(time, all->inferred_total),
+            report_percent(all->inferred_total, all->total));
+    if (known < count)
+        report_note(report,
+                    "%llu of %llu waits are not matched with commands: there was nothing to wait for, or the "
+                    "trace does not tell.",
+                    (unsigned long long)(count - known), (unsigned long long)count);
+}
+
 static void write_calls(const struct syncs *syncs, const struct analysis_context *context,
                         struct report *report) {
     static const tsmith_report_column COLUMNS[] = {{"call", TSMITH_CELL_TEXT},
@@ -103,8 +135,7 @@ static void write_calls(const struct syncs *syncs, const struct analysis_context
     struct report_table *table = REPORT_TABLE(
         report, "waits",
         "host waits; device_works and way_back are of those matched with what they waited for", COLUMNS);
-    uint64_t count = 0, known = 0, inferred = 0;
-    int64_t total = 0, back = 0, inferred_total = 0;
+    struct group all = {0};
     for (size_t i = 0; i < syncs->count; i++) {
         const struct group *group = &syncs->groups[i];
         report_text(report, table, tsmith_dictionary_string(context->dictionary, group->name));
@@ -114,36 +145,22 @@ static void write_calls(const struct syncs *syncs, const struct analysis_context
                                                     : tsmith_call_role_name((tsmith_call_role)group->role)));
         report_integer(report, table, (int64_t)group->count);
         report_integer(report, table, group->total);
-        report_integer(report, table, group->device);
-        report_integer(report, table, group->back);
+        if (group->known) {
+            report_integer(report, table, group->device);
+            report_integer(report, table, group->back);
+        } else {
+            report_unknown(report, table);
+            report_unknown(report, table);
+        }
         report_integer(report, table, (int64_t)group->known);
-        count += group->count;
-        known += group->known;
-        inferred += group->inferred;
-        inferred_total = sweep_add(inferred_total, group->inferred_total);
-        total = sweep_add(total, group->total);
-        back = sweep_add(back, group->back);
+        all.count += group->count;
+        all.known += group->known;
+        all.inferred += group->inferred;
+        all.inferred_total = sweep_add(all.inferred_total, group->inferred_total);
+        all.total = sweep_add(all.total, group->total);
+        all.back = sweep_add(all.back, group->back);
     }
-    char time[REPORT_TEXT], way[REPORT_TEXT];
-    if (!count)
-        report_finding(report, "No host thread waited for a device.");
-    else
-        report_finding(
-            report,
-            "Host threads waited %llu times, %s in all; for %s of it the device had already finished.",
-            (unsigned long long)count, report_duration(time, total), report_duration(way, back));
-    if (inferred)
-        report_note(
-            report,
-            "%llu of the waits, %s (%.1f %%) of their time, are inferred: from the call's own times, or "
-            "from what its thread launched last.",
-            (unsigned long long)inferred, report_duration(time, inferred_total),
-            report_percent(inferred_total, total));
-    if (known < count)
-        report_note(report,
-                    "%llu of %llu waits are not matched with commands: there was nothing to wait for, or the "
-                    "trace does not tell.",
-                    (unsigned long long)(count - known), (unsigned long long)count);
+    write_finding(&all, context, report);
 }
 
 static void write_unobserved(const struct analysis_context *context, struct report *report) {
@@ -174,11 +191,13 @@ static void write_unobserved(const struct analysis_context *context, struct repo
         analysis_track_text(report, table, context, row->track);
         report_integer(report, table, observed);
         report_integer(report, table, never);
-        if (observed)
+        if (observed) {
             report_integer(report, table, total / observed);
-        else
+            report_integer(report, table, longest);
+        } else {
             report_unknown(report, table);
-        report_integer(report, table, longest);
+            report_unknown(report, table);
+        }
     }
 }
 
@@ -190,7 +209,7 @@ static void write_pageable(const struct analysis_context *context, struct report
         {"copying", TSMITH_CELL_DURATION}, {"called", TSMITH_CELL_COUNT}, {"host", TSMITH_CELL_DURATION}};
     enum { DIRECTIONS = TSMITH_DIRECTION_PEER_TO_PEER + 1 };
     struct {
-        int64_t copies, moved, time, called, host;
+        int64_t copies, sized, moved, time, called, host;
     } sums[DIRECTIONS] = {0};
     const tsmith_timeline *timeline = context->timeline;
     for (size_t i = 0; i < timeline->command_count; i++) {
@@ -200,6 +219,7 @@ static void write_pageable(const struct analysis_context *context, struct report
             command->start >= context->window.to)
             continue;
         sums[direction].copies++;
+        sums[direction].sized += command->bytes > 0;
         sums[direction].moved = sweep_add(sums[direction].moved,
                                           command->bytes > INT64_MAX ? INT64_MAX : (int64_t)command->bytes);
         sums[direction].time = sweep_add(sums[direction].time, command->end - command->start);
@@ -218,10 +238,16 @@ static void write_pageable(const struct analysis_context *context, struct report
             continue;
         report_text(report, table, analysis_text(i ? tsmith_direction_name((tsmith_direction)i) : "unknown"));
         report_integer(report, table, sums[i].copies);
-        report_integer(report, table, sums[i].moved);
+        if (sums[i].sized)
+            report_integer(report, table, sums[i].moved);
+        else
+            report_unknown(report, table);
         report_integer(report, table, sums[i].time);
         report_integer(report, table, sums[i].called);
-        report_integer(report, table, sums[i].host);
+        if (sums[i].called)
+            report_integer(report, table, sums[i].host);
+        else
+            report_unknown(report, table);
     }
 }
 

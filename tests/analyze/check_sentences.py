@@ -156,4 +156,5 @@ def main():
             test(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small traces that make sentences of `analyze`, `diff` and `analyze --ranks` false: another sentence is said of them.
+tests/analyze/sentences.txt names the function here that has the trace of a sentence."""
+import json
+import os
+import sys
+import tempfile
+
+from check_sentences import check, event, expect, kineto, launch, report, run, told
+
+
+def kernel(name, at, dur, stream=7, **args):
+    return event("kernel", name, 0, stream, at, dur, device=0, stream=stream, **args)
+
+
+def copy(at, dur, stream=7, kind="Pinned", **args):
+    return event("gpu_memcpy", "Memcpy HtoD (%s -> Device)" % kind, 0, stream, at, dur, device=0, stream=stream, **args)
+
+
+def wait(at, dur, name="cudaDeviceSynchronize", pid=1, tid=1):
+    return event("cuda_runtime", name, pid, tid, at, dur)
+
+
+class Made:
+    def __init__(self, folder):
+        self.folder = folder
+        self.count = 0
+
+    def trace(self, events):
+        self.count += 1
+        return kineto(os.path.join(self.folder, "%d.json" % self.count), events)
+
+
+def found(path, name, *options):
+    done = run("analyze", path, "--only", name, "--json", *options)
+    (one,) = json.loads(done.stdout)["traces"][0]["reports"]
+    return one
+
+
+def window(made):
+    """Nothing happens in the window: what is said is of the window, not of the trace, which has two kernels and a wait."""
+    path = made.trace([*launch("a", 0, 10, 90, 1), *launch("b", 200, 210, 90, 2), copy(400, 5, bytes=64), wait(215, 90)])
+    part = ("--from", "120us", "--to", "180us")
+    for name in ("advice", "breakdown", "idle", "kernels", "critical_path", "launches", "callsites", "graphs", "stalls",
+                 "sync", "streams", "overlap", "bandwidth", "memory"):
+        sentences = told(found(path, name, *part))
+        check(any("window" in one for one in sentences), "%s is about the window: %s" % (name, sentences))
+        check(not any("in the trace" in one or "of the trace" in one for one in sentences),
+              "%s says nothing of the trace: %s" % (name, sentences))
+        whole = told(found(path, name))
+        check(not any("window" in one for one in whole), "%s without a window: %s" % (name, whole))
+    expect("launches of the window", found(path, "launches", "--from", "150us", "--to", "350us"), ["0 of 1 commands"], ["of 2"])
+
+
+def startup(made):
+    """The first command of the window is not the first of the trace."""
+    path = made.trace([*launch("a", 0, 10, 90, 1), *launch("b", 200, 210, 90, 2), wait(215, 90)])
+    expect("window", found(path, "advice", "--from", "150us", "--to", "310us"),
+           ["The device's first command, b, begins 60.0 us into the window."], ["first command, a"])
+    path = made.trace([event("cpu_op", "load", 1, 1, 0, 50), *launch("a", 55, 60, 40, 1)])
+    expect("trace", report(path, "advice"), ["The device's first command, a, begins 60.0 us into the trace."], [])
+
+
+def path_of_window(made):
+    """A kernel that ends after the window is not on its path, and that is said."""
+    path = made.trace([*launch("a", 0, 10, 90, 1), *launch("b", 200, 210, 90, 2)])
+    cut = "what ends after the window is not on it"
+    expect("cut", found(path, "critical_path", "--from", "0us", "--to", "250us"), [cut], [])
+    expect("whole", found(path, "critical_path", "--from", "0us", "--to", "300us"), [], [cut])
+    expect("trace", report(path, "critical_path"), [], [cut, "There is no path"])
+
+
+def no_duration(made):
+    """A kernel of 0 ns ran: nothing is said of the contrary."""
+    path = made.trace([kernel("a", 5, 0)])
+    for name in ("advice", "breakdown", "idle", "critical_path", "launches", "callsites"):
+        expect("0 ns: " + name, report(path, name), ["takes time"], ["Nothing ran", "no work", "has no commands"])
+    expect("0 ns: kernels", report(path, "kernels"), ["1 kernel ran 1 time, 0 ns in all; 100.0 % of it is a."], ["; 0.0 % of it"])
+    expect("0 ns: streams", report(path, "streams"), ["1 queue on 1 device; a device is busy 0.0 % of the trace"], ["No command"])
+    path = made.trace([wait(0, 5)])
+    for name, words in (("kernels", "No kernel with times"), ("streams", "No command of a device is in the trace."),
+                        ("breakdown", "takes time"), ("overlap", "No communication and no copy")):
+        expect("no device: " + name, report(path, name), [words], [])
+
+
+def unnamed(made):
+    """What has no name is said to have none; a sentence does not end before it."""
+    path = made.trace([kernel("", 0, 100), event("user_annotation", "", 1, 1, 105, 10), *launch("", 110, 120, 20, 5)])
+    for name in ("kernels", "operators", "ranges", "advice"):
+        expect("unnamed: " + name, report(path, name), ["(unnamed)"], ["is .", ":  ran"])
+    path = made.trace([*launch("k", 110, 120, 20, 5), event("user_annotation", "step", 1, 1, 105, 10)])
+    for name in ("kernels", "operators", "ranges", "advice"):
+        expect("named: " + name, report(path, name), ["step" if name in ("operators", "ranges") else "k"], ["(unnamed)"])
+
+
+def always_busy(made):
+    """No idleness has no cause; communication is no computation."""
+    words, none = "the largest cause is", "compute or communicate all of the time"
+    expect("busy", report(made.trace([kernel("a", 0, 100)]), "idle"), [none], [words, "do not compute"])
+    expect("communicates", report(made.trace([kernel("ncclDevKernel_AllReduce_Sum_f32", 0, 100)]), "idle"), [none],
+           [words, "do not compute"])
+    expect("copies", report(made.trace([kernel("a", 0, 50), copy(50, 50, bytes=1)]), "idle"),
+           ["neither compute nor communicate 50.0 %", "the largest cause is copy (50.0 %)"], [none])
+    expect("gap", report(made.trace([*launch("a", 0, 10, 40, 1), *launch("b", 90, 100, 50, 2)]), "idle"),
+           ["neither compute nor communicate 35.7 %", "the largest cause is host_bound"], [none])
+
+
+def at_once(made):
+    """Two copies at once move more per second of the trace than each: the figure is said to be each one's."""
+    both = report(made.trace([copy(0, 1000, 7, bytes=10 ** 6), copy(0, 1000, 8, bytes=10 ** 6)]), "bandwidth")
+    expect("at once", both, ["at 1.00 GB/s on average (the times of all copies and fills added up)"], ["while copies ran"])
+
+
+def unsized(made):
+    """Bytes that a trace does not tell are no 0 bytes."""
+    one = report(made.trace([copy(0, 10), copy(20, 10)]), "bandwidth")
+    expect("no size", one, ["No copy of known size", "2 copies have no size and are left out"], ["0 B were"])
+    (row,) = one["tables"]["directions"]
+    check(all(row[cell] is None for cell in ("moved_bytes", "time_ns", "mean_bytes_per_s", "fastest_bytes_per_s")), "no size: %s" % row)
+    one = report(made.trace([copy(0, 10), copy(20, 10, bytes=1000)]), "bandwidth")
+    expect("a size", one, ["1000 B were copied or filled", "1 copy has no size and is left out"], [])
+    expect("all sizes", report(made.trace([copy(0, 10, bytes=5)]), "bandwidth"), [], ["no size", "pageable"])
+    expect("pageable", report(made.trace([copy(0, 10, kind="Pageable", bytes=5)]), "bandwidth"),
+           ["1 copy is from or to pageable memory"], ["the host waits"])
+
+
+def waits(made):
+    """A trace without calls has no answer on waits, and a wait for something unknown none on the device."""
+    finished = "the device had already finished"
+    expect("no calls", report(made.trace([kernel("a", 0, 100)]), "sync"), ["its waits are not known"], ["No wait", finished])
+    expect("no waits", report(made.trace(launch("a", 0, 10, 90, 1)), "sync"), ["No wait of a host thread"], ["not known", finished])
+    one = report(made.trace([kernel("a", 0, 100), wait(10, 95)]), "sync")
+    expect("unmatched", one, ["waited 1 time, 95.0 us in all; for what is not known", "1 of 1 waits are not matched"], [finished])
+    (row,) = one["tables"]["waits"]
+    check(row["device_works_ns"] is None and row["way_back_ns"] is None, "an unmatched wait: %s" % row)
+    (row,) = one["tables"]["unobserved"]
+    check(row["longest_unobserved_ns"] is None and row["never_observed"] == 1, "a command nobody waited for: %s" % row)
+    expect("matched", report(made.trace([*launch("a", 0, 10, 90, 1), wait(20, 85)]), "sync"),
+           ["waited 1 time, 85.0 us in all; for 5.00 us of it " + finished], ["not matched", "not known"])
+
+
+def queues(made):
+    """A command without a launch may have waited as long as it likes: its queue is not called empty."""
+    unknown = "launched is not known: queues may have held more"
+    one = report(made.trace([kernel("a", 0, 100)]), "queue_length")
+    expect("unknown", one, ["No command is known to have waited", unknown], ["No queue was full"])
+    (row,) = one["tables"]["queues"]
+    check(row["empty_ns"] is None and row["mean"] is None and row["full_ns"] is None, "no launch is known: %s" % row)
+    expect("known", report(made.trace(launch("a", 0, 10, 90, 1)), "queue_length"), ["the longest held 1."], [unknown])
+    events = [one for i in range(1030) for one in launch("k", i * 3, 4000 + i * 3, 2, i + 1)]
+    expect("full", report(made.trace(events), "queue_length"), ["A queue held 1024 commands or more for"], ["No queue"])
+
+
+def together(made):
+    """Two of three ranks come last together: it is not so that no rank comes late."""
+    def rank(number, dur):
+        return kineto(os.path.join(made.folder, "rank%d.json" % number), [
+            event("kernel", "ncclDevKernel_AllReduce", 0, 7, 100, dur, device=0, stream=7,
+                  **{"Collective name": "allreduce", "In msg nelems": 4, "Group size": 3, "Process Group Name": "0"})])
+    for durations, yes, no in (((100, 10, 10), ["No rank is later than all others", "wait 90.0 us"], ["comes late", "costs most"]),
+                               ((10, 10, 10), ["No rank comes late"], ["later than all others", "costs most"]),
+                               ((100, 90, 10), ["costs most: it is the last 1 time, by 80.0 us"], ["No rank"])):
+        paths = [rank(number, dur) for number, dur in enumerate(durations)]
+        one = json.loads(run("analyze", *paths, "--ranks", "--json").stdout)
+        one = one["reports"][0] if "reports" in one else one
+        expect("ranks of %s" % (durations,), one, yes, no)
+
+
+def both_sides(made):
+    """Nothing on both sides is not something instead of nothing."""
+    path = made.trace([wait(0, 5)])
+    other = made.trace([kernel("k", 0, 5)])
+    finding = lambda *paths: json.dumps(json.loads(run("diff", *paths, "--json").stdout))
+    check("its kernels nothing on either side" in finding(path, path), "no kernels: %s" % finding(path, path)[:300])
+    check("its kernels 5.00 us instead of nothing" in finding(path, other), "kernels: %s" % finding(path, other)[:300])
+
+
+def cut_sequences(made):
+    """A list of commands that is cut has a mark."""
+    for count, cut in ((5, False), (12, True)):
+        events = [event("cpu_op", "op", 1, 1, 0, 1000)]
+        for i in range(count):
+            events += launch("%02d" % i + "k" * 48, 10 + i * 5, 2000 + i * 10, 5, i + 1)
+        (row,) = report(made.trace(events), "sequences")["tables"]["sequences"]
+        check(row["commands"].endswith("~") == cut and (("%02dk" % (count - 1)) in row["commands"]) != cut,
+              "%d commands: %s" % (count, row["commands"]))
+
+
+def main():
+    tests = (window, startup, path_of_window, no_duration, unnamed, always_busy, at_once, unsized, waits, queues, together,
+             both_sides, cut_sequences)
+    for test in tests:
+        with tempfile.TemporaryDirectory() as folder:
+            test(Made(folder))
+    print("%d groups of sentences" % len(tests))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
