@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "agent.h"
+#include "record_parts.h"
 
 enum { WORDS_MAX = 20 };
 
@@ -17,90 +18,43 @@ static struct {
     uint16_t other;   // copy engines; the proxy itself
 } shapes;
 
-static uint16_t comm, rank, ranks, nodes, sequence, peer, count, datatype, algorithm, protocol, channels,
-    channel, steps, chunk, sends, timer_start, timer_stop, operation_number, step, device, opcode;
+static struct nccl_fields fields;
 
-#define OPTIONAL(encoding) (uint8_t)((encoding) | RECORD_ZERO_IS_NONE)
-
-static void add(struct record_shape *shape, uint16_t field, uint8_t encoding) {
-    shape->fields[shape->field_count++] = (struct record_field){.field = field, .encoding = encoding};
-}
+NCCL_RECORD_PARTS(RECORD_PART_SHAPE)
 
 static struct record_shape begin(tsmith_kind kind) {
-    struct record_shape shape = {
-        .kind = (uint8_t)kind, .role = RECORD_EVENT, .subject = RECORD_SUBJECT_TRACK};
-    add(&shape, TSMITH_FIELD_START, RECORD_TICK);
-    add(&shape, TSMITH_FIELD_DURATION, RECORD_TICK_END);
-    add(&shape, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING));
-    add(&shape, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING));
+    struct record_shape shape = record_shape_begin(kind, RECORD_SUBJECT_TRACK);
+    begin_words_add(&shape);
     return shape;
 }
 
 static void register_fields(void) {
-    struct channel *to = agent.channel;
-    comm = channel_field(to, "comm", TSMITH_TYPE_U64, "");
-    rank = channel_field(to, "rank", TSMITH_TYPE_I64, "");
-    ranks = channel_field(to, "ranks", TSMITH_TYPE_U64, "");
-    nodes = channel_field(to, "nodes", TSMITH_TYPE_U64, "");
-    sequence = channel_field(to, "sequence", TSMITH_TYPE_U64, "");
-    peer = channel_field(to, "peer", TSMITH_TYPE_I64, "");
-    count = channel_field(to, "count", TSMITH_TYPE_U64, "");
-    datatype = channel_field(to, "datatype", TSMITH_TYPE_STRING, "");
-    algorithm = channel_field(to, "algorithm", TSMITH_TYPE_STRING, "");
-    protocol = channel_field(to, "protocol", TSMITH_TYPE_STRING, "");
-    channels = channel_field(to, "channels", TSMITH_TYPE_U64, "");
-    channel = channel_field(to, "channel", TSMITH_TYPE_U64, "");
-    steps = channel_field(to, "steps", TSMITH_TYPE_U64, "");
-    chunk = channel_field(to, "chunk_bytes", TSMITH_TYPE_U64, "bytes");
-    sends = channel_field(to, "sends", TSMITH_TYPE_BOOL, "");
-    timer_start = channel_field(to, "gpu_timer_start", TSMITH_TYPE_U64, "ns");
-    timer_stop = channel_field(to, "gpu_timer_stop", TSMITH_TYPE_U64, "ns");
-    operation_number = channel_field(to, "nccl_operation", TSMITH_TYPE_U64, "");
-    step = channel_field(to, "step", TSMITH_TYPE_I64, "");
-    device = channel_field(to, "device", TSMITH_TYPE_I64, "");
-    opcode = channel_field(to, "opcode", TSMITH_TYPE_I64, "");
+#define REGISTER(member, name, type, unit)                                                                   \
+    fields.member = channel_field(agent.channel, name, TSMITH_TYPE_##type, unit);
+    NCCL_FIELDS(REGISTER)
+#undef REGISTER
 }
 
 static uint16_t operation_shape(bool has_peer, bool has_sequence) {
     struct record_shape shape = begin(TSMITH_KIND_COLLECTIVE);
-    add(&shape, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK));
-    add(&shape, TSMITH_FIELD_BYTES, RECORD_VALUE);
-    add(&shape, TSMITH_FIELD_INFERRED, RECORD_VALUE);
-    add(&shape, comm, RECORD_DYNAMIC);
-    add(&shape, rank, RECORD_DYNAMIC);
-    add(&shape, ranks, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, nodes, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, count, RECORD_DYNAMIC);
-    add(&shape, datatype, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, algorithm, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, protocol, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, channels, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
+    operation_words_add(&shape);
     if (has_peer)
-        add(&shape, peer, RECORD_DYNAMIC);
+        peer_words_add(&shape);
     if (has_sequence)
-        add(&shape, sequence, RECORD_DYNAMIC);
+        sequence_words_add(&shape);
     return channel_shape(agent.channel, &shape);
 }
 
 static void register_details(void) {
     struct record_shape shape = begin(TSMITH_KIND_RANGE);
-    add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, channel, RECORD_DYNAMIC);
-    add(&shape, peer, RECORD_DYNAMIC);
-    add(&shape, sends, RECORD_DYNAMIC);
+    transfer_words_add(&shape);
     struct record_shape network = shape;
-    add(&shape, step, RECORD_DYNAMIC);
-    add(&shape, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE));
+    step_words_add(&shape);
     shapes.step = channel_shape(agent.channel, &shape);
-    add(&network, device, RECORD_DYNAMIC);
-    add(&network, opcode, RECORD_DYNAMIC);
-    add(&network, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE));
+    network_words_add(&network);
     shapes.network = channel_shape(agent.channel, &network);
     shape = begin(TSMITH_KIND_RANGE);
-    add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, count, OPTIONAL(RECORD_DYNAMIC));
-    add(&shape, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE));
+    other_words_add(&shape);
     shapes.other = channel_shape(agent.channel, &shape);
 }
 
@@ -110,26 +64,18 @@ void record_init(void) {
         shapes.operation[i / 2][i % 2] = operation_shape(i / 2, i % 2);
     for (int i = 0; i < 2; i++) {
         struct record_shape shape = begin(TSMITH_KIND_RANGE);
-        add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
-        add(&shape, channel, RECORD_DYNAMIC);
-        add(&shape, peer, RECORD_DYNAMIC);
-        add(&shape, steps, RECORD_DYNAMIC);
-        add(&shape, chunk, RECORD_DYNAMIC);
-        add(&shape, sends, RECORD_DYNAMIC);
+        proxy_words_add(&shape);
         if (i)
-            add(&shape, TSMITH_FIELD_BYTES, RECORD_VALUE);
+            moved_words_add(&shape);
         shapes.proxy[i] = channel_shape(agent.channel, &shape);
         shape = begin(TSMITH_KIND_RANGE);
-        add(&shape, operation_number, OPTIONAL(RECORD_DYNAMIC));
-        add(&shape, channel, RECORD_DYNAMIC);
-        if (i) {
-            add(&shape, timer_start, RECORD_DYNAMIC);
-            add(&shape, timer_stop, RECORD_DYNAMIC);
-        }
+        channel_words_add(&shape);
+        if (i)
+            timer_words_add(&shape);
         shapes.channel[i] = channel_shape(agent.channel, &shape);
     }
     struct record_shape shape = begin(TSMITH_KIND_API);
-    add(&shape, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE));
+    call_words_add(&shape);
     shapes.call = channel_shape(agent.channel, &shape);
     register_details();
 }
@@ -156,76 +102,57 @@ static uint32_t track_of(struct communicator *communicator, int which) {
 
 // ---- writing
 
-static uint32_t put_operation(uint64_t *at, uint32_t words, const struct operation *operation,
-                              bool inferred) {
+static uint64_t *put_operation(uint64_t *at, const struct operation *operation) {
     const struct communicator *communicator = operation->communicator;
     const struct said *said = &operation->said;
-    at[words++] = operation->thread;
-    at[words++] = said->bytes;
-    at[words++] = inferred;
-    at[words++] = communicator->id;
-    at[words++] = (uint64_t)(int64_t)communicator->rank;
-    at[words++] = (uint64_t)communicator->ranks;
-    at[words++] = (uint64_t)communicator->nodes;
-    at[words++] = said->count;
-    at[words++] = operation->datatype;
-    at[words++] = operation->algorithm;
-    at[words++] = operation->protocol;
-    at[words++] = said->channels;
-    at[words++] = operation->number;
+    const bool inferred = atomic_load(&operation->first) && atomic_load(&operation->last);
+    RECORD_PUT(at, operation_words, .thread = operation->thread, .bytes = said->bytes, .inferred = inferred,
+               .comm = communicator->id, .rank = (uint64_t)(int64_t)communicator->rank,
+               .ranks = (uint64_t)communicator->ranks, .nodes = (uint64_t)communicator->nodes,
+               .count = said->count, .datatype = operation->datatype, .algorithm = operation->algorithm,
+               .protocol = operation->protocol, .channels = said->channels, .number = operation->number);
     if (said->has_peer)
-        at[words++] = (uint64_t)(int64_t)said->peer;
+        RECORD_PUT(at, peer_words, (uint64_t)(int64_t)said->peer);
     if (said->has_sequence)
-        at[words++] = said->sequence;
-    return words;
+        RECORD_PUT(at, sequence_words, said->sequence);
+    return at;
 }
 
-static uint32_t put_proxy(uint64_t *at, uint32_t words, const struct operation *operation) {
+static uint64_t *put_proxy(uint64_t *at, const struct operation *operation) {
     const struct said *said = &operation->said;
     const uint64_t moved = atomic_load(&operation->moved);
-    at[words++] = operation->number;
-    at[words++] = said->channel;
-    at[words++] = (uint64_t)(int64_t)said->peer;
-    at[words++] = (uint64_t)(int64_t)said->steps;
-    at[words++] = (uint64_t)(int64_t)said->chunk_bytes;
-    at[words++] = said->is_send;
+    RECORD_PUT(at, proxy_words, .number = operation->number, .channel = said->channel,
+               .peer = (uint64_t)(int64_t)said->peer, .steps = (uint64_t)(int64_t)said->steps,
+               .chunk = (uint64_t)(int64_t)said->chunk_bytes, .sends = said->is_send);
     if (moved)
-        at[words++] = moved;
-    return words;
+        RECORD_PUT(at, moved_words, moved);
+    return at;
 }
 
-static uint32_t put_channel(uint64_t *at, uint32_t words, const struct operation *operation) {
-    at[words++] = operation->number;
-    at[words++] = operation->said.channel;
-    if (operation->said.timer && operation->timer_stop) {
-        at[words++] = operation->said.timer;
-        at[words++] = operation->timer_stop;
-    }
-    return words;
+static uint64_t *put_channel(uint64_t *at, const struct operation *operation) {
+    RECORD_PUT(at, channel_words, .number = operation->number, .channel = operation->said.channel);
+    if (operation->said.timer && operation->timer_stop)
+        RECORD_PUT(at, timer_words, .start = operation->said.timer, .stop = operation->timer_stop);
+    return at;
 }
 
-static uint32_t put_step(uint64_t *at, uint32_t words, const struct operation *operation) {
+static uint64_t *put_step(uint64_t *at, const struct operation *operation) {
     const struct said *said = &operation->said;
-    at[words++] = operation->number;
-    at[words++] = said->channel;
-    at[words++] = (uint64_t)(int64_t)said->peer;
-    at[words++] = said->is_send;
-    if (said->type == NCCL_NET_PLUGIN) {
-        at[words++] = (uint64_t)(int64_t)said->device;
-        at[words++] = (uint64_t)(int64_t)said->opcode;
-        at[words++] = said->bytes;
-    } else {
-        at[words++] = (uint64_t)(int64_t)said->steps;
-        at[words++] = atomic_load(&operation->moved);
-    }
-    return words;
+    RECORD_PUT(at, transfer_words, .number = operation->number, .channel = said->channel,
+               .peer = (uint64_t)(int64_t)said->peer, .sends = said->is_send);
+    if (said->type == NCCL_NET_PLUGIN)
+        RECORD_PUT(at, network_words, .device = (uint64_t)(int64_t)said->device,
+                   .opcode = (uint64_t)(int64_t)said->opcode, .bytes = said->bytes);
+    else
+        RECORD_PUT(at, step_words, .step = (uint64_t)(int64_t)said->steps,
+                   .bytes = atomic_load(&operation->moved));
+    return at;
 }
 
-static uint32_t put_other(uint64_t *at, uint32_t words, const struct operation *operation) {
-    at[words++] = operation->number;
-    at[words++] = operation->said.count;
-    at[words++] = operation->said.bytes;
-    return words;
+static uint64_t *put_other(uint64_t *at, const struct operation *operation) {
+    RECORD_PUT(at, other_words, .number = operation->number, .count = operation->said.count,
+               .bytes = operation->said.bytes);
+    return at;
 }
 
 // ---- what an event was in, one after the other, until it was in the next, or over
@@ -246,16 +173,16 @@ static void record_passages(const struct operation *operation, uint32_t track) {
         const struct passage *passage = &operation->passages[i];
         const uint32_t name = text_id(state_name(passage->state));
         struct ring *ring = channel_ring(agent.channel);
-        uint64_t *at = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
-        uint32_t words = 1;
-        if (!at)
+        uint64_t *const head = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
+        if (!head)
             return;
-        at[words++] = passage->tick;
-        at[words++] = i + 1 < passed ? operation->passages[i + 1].tick : operation->stop;
-        at[words++] = name;
-        at[words++] = operation->communicator->name;
-        words = is_step ? put_step(at, words, operation) : put_other(at, words, operation);
-        at[0] = record_head(is_step ? shapes.step : shapes.other, words, track);
+        uint64_t *at = head + 1;
+        RECORD_PUT(at, begin_words, .start = passage->tick,
+                   .end = i + 1 < passed ? operation->passages[i + 1].tick : operation->stop, .name = name,
+                   .category = operation->communicator->name);
+        at = is_step ? put_step(at, operation) : put_other(at, operation);
+        const uint32_t words = (uint32_t)(at - head);
+        *head = record_head(is_step ? shapes.step : shapes.other, words, track);
         ring_commit(ring, words);
     }
 }
@@ -264,19 +191,14 @@ static void record_passages(const struct operation *operation, uint32_t track) {
 
 struct form {
     uint16_t shape;
-    uint32_t (*put)(uint64_t *at, uint32_t words, const struct operation *operation);
+    uint64_t *(*put)(uint64_t *at, const struct operation *operation); // the place behind it
     int track; // TRACK_THREAD: the thread that was there
 };
 enum { TRACK_THREAD = -1 };
 
-static uint32_t put_whole(uint64_t *at, uint32_t words, const struct operation *operation) {
-    return put_operation(at, words, operation,
-                         atomic_load(&operation->first) && atomic_load(&operation->last));
-}
-
-static uint32_t put_call(uint64_t *at, uint32_t words, const struct operation *operation) {
-    at[words++] = operation->said.object;
-    return words;
+static uint64_t *put_call(uint64_t *at, const struct operation *operation) {
+    RECORD_PUT(at, call_words, operation->said.object);
+    return at;
 }
 
 static struct form form_of(const struct operation *operation) {
@@ -285,7 +207,7 @@ static struct form form_of(const struct operation *operation) {
     case NCCL_COLL:
     case NCCL_P2P:
     case NCCL_CE_COLL:
-        return (struct form){shapes.operation[said->has_peer][said->has_sequence], put_whole,
+        return (struct form){shapes.operation[said->has_peer][said->has_sequence], put_operation,
                              TRACK_OPERATIONS};
     case NCCL_PROXY_OP:
         return (struct form){shapes.proxy[atomic_load(&operation->moved) != 0], put_proxy, TRACK_PROXY};
@@ -314,16 +236,15 @@ void record_operation(const struct operation *operation) {
     const uint32_t track =
         form.track == TRACK_THREAD ? operation->thread : track_of(operation->communicator, form.track);
     struct ring *ring = channel_armed(agent.channel) ? channel_ring(agent.channel) : NULL;
-    uint64_t *at = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
-    uint32_t words = 1;
-    if (!at)
+    uint64_t *const head = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
+    if (!head)
         return;
-    at[words++] = ran ? first : operation->start;
-    at[words++] = ran ? last : operation->stop;
-    at[words++] = operation->function;
-    at[words++] = operation->communicator->name;
-    words = form.put(at, words, operation);
-    at[0] = record_head(form.shape, words, track);
+    uint64_t *at = head + 1;
+    RECORD_PUT(at, begin_words, .start = ran ? first : operation->start, .end = ran ? last : operation->stop,
+               .name = operation->function, .category = operation->communicator->name);
+    at = form.put(at, operation);
+    const uint32_t words = (uint32_t)(at - head);
+    *head = record_head(form.shape, words, track);
     ring_commit(ring, words);
     record_passages(operation, track);
 }

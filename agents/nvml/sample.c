@@ -15,6 +15,7 @@
 #include "library.h"
 #include "wire/agent.h"
 #include "wire/channel.h"
+#include "wire/record_part.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -58,17 +59,24 @@ struct sampler {
     unsigned count;
 };
 
+#define COUNTER_WORDS(WORD)                                                                                  \
+    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
+    WORD(name, TSMITH_FIELD_NAME, RECORD_STRING)                                                             \
+    WORD(value, TSMITH_FIELD_VALUE, RECORD_VALUE) // bits of a double
+RECORD_PART(counter_words, COUNTER_WORDS)
+RECORD_PART_SHAPE(counter_words, COUNTER_WORDS)
+
 static void put(struct sampler *sampler, struct sampled *device, enum counter counter, uint64_t tick,
                 double value) {
+    enum { WORDS = 1 + RECORD_PART_WORDS(counter_words) };
     struct ring *ring = channel_armed(sampler->channel) ? channel_ring(sampler->channel) : NULL;
-    uint64_t *at = ring ? ring_reserve(ring, 4) : NULL;
+    uint64_t *at = record_begin(ring, sampler->shape, WORDS, device->tracks[counter]);
+    uint64_t bits;
     if (!at)
         return;
-    at[0] = record_head(sampler->shape, 4, device->tracks[counter]);
-    at[1] = tick;
-    at[2] = sampler->names[counter];
-    memcpy(&at[3], &value, sizeof value);
-    ring_commit(ring, 4);
+    memcpy(&bits, &value, sizeof bits);
+    RECORD_PUT(at, counter_words, .start = tick, .name = sampler->names[counter], .value = bits);
+    ring_commit(ring, WORDS);
 }
 
 // A number that the device tells or not: `result` is what NVML said.
@@ -210,13 +218,8 @@ static bool set_up(struct sampler *sampler, const char *directory, char *why, si
         return false;
     }
     sampler->tsc = channel_tick_is_tsc(sampler->channel);
-    const struct record_shape shape = {.kind = TSMITH_KIND_COUNTER,
-                                       .role = RECORD_EVENT,
-                                       .subject = RECORD_SUBJECT_TRACK,
-                                       .field_count = 3,
-                                       .fields = {{TSMITH_FIELD_START, RECORD_TICK, 0},
-                                                  {TSMITH_FIELD_NAME, RECORD_STRING, 0},
-                                                  {TSMITH_FIELD_VALUE, RECORD_VALUE, 0}}};
+    struct record_shape shape = record_shape_begin(TSMITH_KIND_COUNTER, RECORD_SUBJECT_TRACK);
+    counter_words_add(&shape);
     sampler->shape = channel_shape(sampler->channel, &shape);
     for (unsigned i = 0; i < count && sampler->count < DEVICES_MAX; i++) {
         nvml_device handle = NULL;

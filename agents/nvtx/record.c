@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records and their shapes. An event that says nothing but its name takes the short shape of its form.
 //
-//     START [END] [NAME, where the subject is a track] | CATEGORY nvtxCategory [payload] [color]
+//     START [END] [NAME, where the subject is a track] | LABEL [PAYLOAD] [COLOR]
 //
 // The domain is the event's CATEGORY, as in an imported trace of Nsight Systems, and so are the names of the fields.
 // Rules: agent.h.
 #include "agent.h"
+#include "wire/record_part.h"
 
 enum { WORDS_MAX = 8, VARIANTS = 1 + 2 * NVTX_PAYLOAD_LIMIT };
 
@@ -26,6 +27,33 @@ static const struct {
     [NVTX_PAYLOAD_STRUCT] = {"payload", TSMITH_TYPE_STRING},
 };
 
+static struct { uint16_t category, color, payloads[NVTX_PAYLOAD_LIMIT]; } fields;
+
+#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+
+#define START_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_TICK)
+#define END_WORDS(WORD) WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)
+#define NAME_WORDS(WORD) WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))
+#define LABEL_WORDS(WORD)                                                                                    \
+    WORD(domain, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))                                             \
+    WORD(category, fields.category, OPTIONAL(RECORD_DYNAMIC))
+#define COLOR_WORDS(WORD) WORD(color, fields.color, RECORD_DYNAMIC)
+#define RESOURCE_WORDS(WORD)                                                                                 \
+    WORD(domain, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))                                             \
+    WORD(text, TSMITH_FIELD_TEXT, RECORD_STRING)                                                             \
+    WORD(object, TSMITH_FIELD_OBJECT, RECORD_VALUE)
+
+#define NVTX_RECORD_PARTS(PART)                                                                              \
+    PART(start_words, START_WORDS)                                                                           \
+    PART(end_words, END_WORDS)                                                                               \
+    PART(name_words, NAME_WORDS)                                                                             \
+    PART(label_words, LABEL_WORDS)                                                                           \
+    PART(color_words, COLOR_WORDS)                                                                           \
+    PART(resource_words, RESOURCE_WORDS)
+
+NVTX_RECORD_PARTS(RECORD_PART)
+NVTX_RECORD_PARTS(RECORD_PART_SHAPE)
+
 static bool on_track(enum form form) {
     return form == FORM_TRACK || form == FORM_OPEN;
 }
@@ -33,85 +61,77 @@ static bool has_end(enum form form) {
     return form == FORM_RANGE || form == FORM_TRACK;
 }
 
-static void add(struct record_shape *shape, uint16_t field, uint8_t encoding) {
-    shape->fields[shape->field_count++] = (struct record_field){.field = field, .encoding = encoding};
-}
-
 static struct record_shape begin(enum form form) {
-    struct record_shape shape = {.kind = form == FORM_MARK ? TSMITH_KIND_MARKER : TSMITH_KIND_RANGE,
-                                 .role = RECORD_EVENT,
-                                 .subject = on_track(form) ? RECORD_SUBJECT_TRACK : RECORD_SUBJECT_NAME};
-    add(&shape, TSMITH_FIELD_START, RECORD_TICK);
+    struct record_shape shape =
+        record_shape_begin(form == FORM_MARK ? TSMITH_KIND_MARKER : TSMITH_KIND_RANGE,
+                           on_track(form) ? RECORD_SUBJECT_TRACK : RECORD_SUBJECT_NAME);
+    start_words_add(&shape);
     if (has_end(form))
-        add(&shape, TSMITH_FIELD_DURATION, RECORD_TICK_END);
+        end_words_add(&shape);
     if (on_track(form))
-        add(&shape, TSMITH_FIELD_NAME, RECORD_STRING | RECORD_ZERO_IS_NONE);
+        name_words_add(&shape);
     return shape;
 }
 
 void record_init(void) {
     struct channel *channel = agent.channel;
-    const uint16_t category = channel_field(channel, "nvtxCategory", TSMITH_TYPE_STRING, "");
-    const uint16_t color = channel_field(channel, "color", TSMITH_TYPE_U64, "");
-    uint16_t fields[NVTX_PAYLOAD_LIMIT] = {0};
+    fields.category = channel_field(channel, "nvtxCategory", TSMITH_TYPE_STRING, "");
+    fields.color = channel_field(channel, "color", TSMITH_TYPE_U64, "");
     for (int type = 1; type < NVTX_PAYLOAD_LIMIT; type++)
-        fields[type] = channel_field(channel, payloads[type].name, (tsmith_type)payloads[type].type, "");
+        fields.payloads[type] =
+            channel_field(channel, payloads[type].name, (tsmith_type)payloads[type].type, "");
     for (int form = 0; form < FORM_LIMIT; form++) {
         const struct record_shape simple = begin((enum form)form);
         shapes[form][0] = channel_shape(channel, &simple);
         for (int variant = 1; variant < VARIANTS; variant++) {
             const int type = (variant - 1) % NVTX_PAYLOAD_LIMIT;
             struct record_shape shape = simple;
-            add(&shape, TSMITH_FIELD_CATEGORY, RECORD_STRING | RECORD_ZERO_IS_NONE);
-            add(&shape, category, RECORD_DYNAMIC | RECORD_ZERO_IS_NONE);
+            label_words_add(&shape);
             if (type)
-                add(&shape, fields[type], RECORD_DYNAMIC);
+                record_shape_add(&shape, fields.payloads[type], RECORD_DYNAMIC);
             if (variant > NVTX_PAYLOAD_LIMIT)
-                add(&shape, color, RECORD_DYNAMIC);
+                color_words_add(&shape);
             shapes[form][variant] = channel_shape(channel, &shape);
         }
     }
     struct record_shape shape = begin(FORM_MARK);
-    add(&shape, TSMITH_FIELD_CATEGORY, RECORD_STRING | RECORD_ZERO_IS_NONE);
-    add(&shape, TSMITH_FIELD_TEXT, RECORD_STRING);
-    add(&shape, TSMITH_FIELD_OBJECT, RECORD_VALUE);
+    resource_words_add(&shape);
     resource_shape = channel_shape(channel, &shape);
 }
 
 void record_write(enum form form, uint32_t track, const struct label *label, uint64_t start, uint64_t end) {
     struct ring *ring = channel_ring(agent.channel);
-    uint64_t *at = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
-    if (!at)
+    uint64_t *const head = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
+    if (!head)
         return;
-    uint32_t variant = 0, words = 1;
-    at[words++] = start;
+    uint64_t *at = head + 1;
+    uint32_t variant = 0;
+    RECORD_PUT(at, start_words, start);
     if (has_end(form))
-        at[words++] = end;
+        RECORD_PUT(at, end_words, end);
     if (on_track(form))
-        at[words++] = label->name;
+        RECORD_PUT(at, name_words, label->name);
     if (label->domain | label->category | label->payload_type | label->has_color) {
         variant = 1u + label->payload_type + (label->has_color ? NVTX_PAYLOAD_LIMIT : 0u);
-        at[words++] = label->domain;
-        at[words++] = label->category;
+        RECORD_PUT(at, label_words, .domain = label->domain, .category = label->category);
         if (label->payload_type)
-            at[words++] = label->payload;
+            *at++ = label->payload;
         if (label->has_color)
-            at[words++] = label->color;
+            RECORD_PUT(at, color_words, label->color);
     }
-    at[0] = record_head(shapes[form][variant], words, on_track(form) ? track : label->name);
+    const uint32_t words = (uint32_t)(at - head);
+    *head = record_head(shapes[form][variant], words, on_track(form) ? track : label->name);
     ring_commit(ring, words);
 }
 
 void record_resource(const char *what, uint64_t object, uint32_t domain, uint32_t name) {
     const uint32_t text = channel_string_cstr(agent.channel, what);
     struct ring *ring = agent_on() ? channel_ring(agent.channel) : NULL;
-    uint64_t *at = ring ? ring_reserve(ring, 5) : NULL;
+    enum { WORDS = 1 + RECORD_PART_WORDS(start_words) + RECORD_PART_WORDS(resource_words) };
+    uint64_t *at = record_begin(ring, resource_shape, WORDS, name);
     if (!at)
         return;
-    at[0] = record_head(resource_shape, 5, name);
-    at[1] = agent_tick();
-    at[2] = domain;
-    at[3] = text;
-    at[4] = object;
-    ring_commit(ring, 5);
+    RECORD_PUT(at, start_words, agent_tick());
+    RECORD_PUT(at, resource_words, .domain = domain, .text = text, .object = object);
+    ring_commit(ring, WORDS);
 }

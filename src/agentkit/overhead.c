@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agentkit/overhead.h"
 
+#include "wire/record_part.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static struct agent_overhead_cost costs[COSTS];
 static _Atomic uint32_t costs_used; // how many were ever owned, at most
 static double allowed;              // P / 100
 static pthread_key_t owner_ends;    // tells of a thread's end
-static uint16_t shape;
+static uint16_t overhead_shape;
 static uint32_t name;
 
 // The control thread's.
@@ -35,23 +36,25 @@ static void thread_end(void *cost) {
     atomic_store(&((struct agent_overhead_cost *)cost)->owned, 0);
 }
 
+#define OVERHEAD_WORDS(WORD)                                                                                 \
+    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
+    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    WORD(name, TSMITH_FIELD_NAME, RECORD_STRING)                                                             \
+    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)
+RECORD_PART(overhead_words, OVERHEAD_WORDS)
+RECORD_PART_SHAPE(overhead_words, OVERHEAD_WORDS)
+
 void agent_overhead_start(struct channel *where, const struct agent_overhead_rule *what) {
     const char *text = secure_getenv(CHANNEL_MAX_OVERHEAD);
     const unsigned long millionths = text ? strtoul(text, NULL, 10) : 0;
     if (millionths == 0 || pthread_key_create(&owner_ends, thread_end))
         return;
-    const struct record_shape measured = {.kind = TSMITH_KIND_OVERHEAD,
-                                          .role = RECORD_EVENT,
-                                          .subject = RECORD_SUBJECT_TRACK,
-                                          .field_count = 4,
-                                          .fields = {{TSMITH_FIELD_START, RECORD_TICK, 0},
-                                                     {TSMITH_FIELD_DURATION, RECORD_TICK_END, 0},
-                                                     {TSMITH_FIELD_NAME, RECORD_STRING, 0},
-                                                     {TSMITH_FIELD_INFERRED, RECORD_VALUE, 0}}};
+    struct record_shape measured = record_shape_begin(TSMITH_KIND_OVERHEAD, RECORD_SUBJECT_TRACK);
+    overhead_words_add(&measured);
     rule = what;
     channel = where;
     allowed = (double)millionths / 1e6;
-    shape = channel_shape(channel, &measured);
+    overhead_shape = channel_shape(channel, &measured);
     name = channel_string_cstr(channel, "recording");
     agent_overhead.tsc = channel_tick_is_tsc(channel);
     looked.tick = clock_tick(agent_overhead.tsc);
@@ -112,15 +115,13 @@ static void say(uint32_t level) {
 
 static void write_event(const struct agent_overhead_cost *cost, uint64_t ticks) {
     struct ring *ring = channel_armed(channel) ? channel_ring(channel) : NULL;
-    uint64_t *at = ring ? ring_reserve(ring, 5) : NULL;
+    enum { WORDS = 1 + RECORD_PART_WORDS(overhead_words) };
+    uint64_t *at = record_begin(ring, overhead_shape, WORDS, atomic_load(&cost->track));
     if (!at)
         return;
-    at[0] = record_head(shape, 5, atomic_load(&cost->track));
-    at[1] = looked.tick;
-    at[2] = looked.tick + ticks;
-    at[3] = name;
-    at[4] = 1;
-    ring_commit(ring, 5);
+    RECORD_PUT(at, overhead_words, .start = looked.tick, .end = looked.tick + ticks, .name = name,
+               .inferred = 1);
+    ring_commit(ring, WORDS);
 }
 
 // What the threads have spent since the last look, `passed` ticks ago; of the costliest one. A measured call in which its
