@@ -36,9 +36,9 @@ if(NOT CMAKE_CROSSCOMPILING)
 
     set(man_pages ${generated_dir}/tracesmith.1)
     tracesmith_generate(tracesmith.1 --as man)
-    # The table of commands is in command.h alone.
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/command.h)
-    file(READ ${PROJECT_SOURCE_DIR}/cli/command.h commands)
+    # The table of commands is in options/command.h alone.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/options/command.h)
+    file(READ ${PROJECT_SOURCE_DIR}/cli/options/command.h commands)
     string(REGEX MATCHALL "    X\\([a-z]+\\)" commands "${commands}")
     list(TRANSFORM commands REPLACE "^ *X\\(([a-z]+)\\)" "\\1")
     foreach(command ${commands})

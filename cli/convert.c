@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "terminal.h"
-#include "trace.h"
+#include "cli/present/terminal.h"
+#include "opened_trace.h"
 
 static void show_progress(void *context, uint64_t done, uint64_t total) {
     progress_show(context, done && total ? (double)done / (double)total : -1);

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "progress.h"
-#include "text.h"
-#include "trace.h"
+#include "cli/present/progress.h"
+#include "cli/present/text.h"
+#include "opened_trace.h"
 #include "tracesmith/stream.h"
 #include "tracesmith/trace.h"
 

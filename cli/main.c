@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "help.h"
-#include "terminal.h"
-#include "trace.h"
+#include "cli/options/command.h"
+#include "cli/options/help.h"
+#include "cli/present/terminal.h"
+#include "opened_trace.h"
 #include "tracesmith/version.h"
 
 static int write_version(void) {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "terminal.h"
+#include "cli/present/terminal.h"
 
 enum {
     ROWS_MOST = 1 << 19,     // events of one window

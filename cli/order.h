@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "progress.h"
-#include "trace.h"
+#include "cli/present/progress.h"
+#include "opened_trace.h"
 
 struct order_query {
     int64_t from, to; // events that begin before `to` and have not ended before `from`, ns on the trace clock

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "cli/options/quantity.h"
+#include "cli/present/terminal.h"
 #include "order.h"
-#include "quantity.h"
-#include "terminal.h"
 
 // ---- the options
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "command.h"
+#include "cli/options/command.h"
 #include "tracesmith/sbt.h"
 
 struct window {

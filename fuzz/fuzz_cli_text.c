@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever bytes a name is made of: a terminal gets no control character and no more columns than it has, JSON
 // and CSV stay well formed. And whatever is typed for a quantity: it is one, or it is refused.
-#include "../cli/quantity.c"
-#include "../cli/text.c"
+#include "../cli/options/quantity.c"
+#include "../cli/present/text.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -52,8 +52,14 @@ plant src/base/arena.c '"event/batch.h"' bad
 plant src/event/batch.c '"sbt/frame.h"' bad
 plant src/novel/thing.c '<stdio.h>' bad
 plant include/tracesmith/sbt.h '"base/arena.h"' bad
-plant cli/view.c '"tracesmith/sbt.h"' good
-plant cli/view.c '"base/arena.h"' bad
+plant cli/commands/view.c '"tracesmith/sbt.h"' good
+plant cli/commands/view.c '"base/arena.h"' bad
+plant cli/commands/view.c '"cli/present/text.h"' good
+plant cli/present/text.c '"cli/commands/view.h"' bad
+plant cli/present/timeline.c '"cli/order.h"' good
+plant cli/present/timeline.c '"cli/options/command.h"' bad
+plant cli/options/help.c '"cli/commands/view.h"' bad
+plant cli/main.c '"cli/commands/view.h"' bad
 plant examples/pipeline/main.c '"event/batch.h"' bad
 plant agents/opencl/layer.c '"wire/ring.h"' good
 plant agents/opencl/layer.c '"collect/collector.h"' bad
@@ -61,7 +67,7 @@ plant agents/opencl/layer.c '"sbt/writer.h"' bad
 plant agents/opencl/layer.c '<CL/cl.h>' good
 plant src/replay/opencl/execute.c '<CL/cl.h>' good
 plant src/launch/launch.c '<CL/cl.h>' bad
-plant cli/devices.c '<CL/cl.h>' bad
+plant cli/commands/devices.c '<CL/cl.h>' bad
 
 check "$root" || {
     echo "these includes are not allowed; the table is tests/build/arrows.txt"

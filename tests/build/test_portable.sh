@@ -9,7 +9,7 @@ command -v $cross >/dev/null 2>&1 || {
     exit 77
 }
 failures=0
-for source in src/*/*.c src/*/*/*.c agents/*/*.c cli/*.c; do
+for source in src/*/*.c src/*/*/*.c agents/*/*.c cli/*.c cli/*/*.c; do
     [ -f "$source" ] || continue
     if grep -q '"export/otf2/otf2.h"' "$source" && [ ! -f /usr/include/otf2/otf2.h ]; then
         continue # not part of a build without libotf2
@@ -19,7 +19,7 @@ for source in src/*/*.c src/*/*/*.c agents/*/*.c cli/*.c; do
     agents/bpf/bpf.c) [ -f "${TRACESMITH_BUILD_DIR:-build}/bpf/trace.skel.h" ] || continue ;;
     esac
     # -idirafter: headers that are the same everywhere (zstd, OpenCL) come from the host.
-    if ! $cross -std=gnu11 -D_GNU_SOURCE -DNDEBUG -O0 -fPIC -Wall -Wextra -Wconversion -Werror -Iinclude -Isrc \
+    if ! $cross -std=gnu11 -D_GNU_SOURCE -DNDEBUG -O0 -fPIC -Wall -Wextra -Wconversion -Werror -Iinclude -Isrc -I. \
         -I"$(dirname "$source")" -isystem "${TRACESMITH_BUILD_DIR:-build}/bpf" -idirafter /usr/include -c -o /dev/null "$source"; then
         echo "$source does not compile for aarch64"
         failures=$((failures + 1))

@@ -17,21 +17,21 @@ compare markdown docs/commands.md
 compare events docs/events.md
 
 # Every option of the table is asked for by the code of its command.
-commands=$(sed -n 's/^const struct command \([a-z]*\)_entry.*/\1/p' "$root"/cli/commands_*.c)
-sed -n 's/.*\.name = "\([a-z-]*\)".*/\1/p' "$root"/cli/commands*.c "$root/cli/options.h" | sort -u >"$work/names"
+commands=$(sed -n 's/^const struct command \([a-z]*\)_entry.*/\1/p' "$root"/cli/options/commands_*.c)
+sed -n 's/.*\.name = "\([a-z-]*\)".*/\1/p' "$root"/cli/options/commands*.c "$root/cli/options/options.h" | sort -u >"$work/names"
 [ "$(wc -l <"$work/names")" -ge 20 ]
 while read -r name; do
     case " $(echo "$commands" | tr '\n' ' ') " in
     *" $name "*) continue ;;
     esac
-    grep -l "\"$name\"" "$root"/cli/*.c | grep -qv 'commands[a-z_]*\.c$' || {
+    grep -l "\"$name\"" "$root"/cli/*.c "$root"/cli/*/*.c | grep -qv 'commands[a-z_]*\.c$' || {
         echo "nobody reads the option --$name"
         exit 1
     }
 done <"$work/names"
 
 # No command has more options than a command line has room for.
-room=$(sed -n 's/^enum { OPTIONS_MAX = \([0-9]*\) };/\1/p' "$root/cli/command.h")
+room=$(sed -n 's/^enum { OPTIONS_MAX = \([0-9]*\) };/\1/p' "$root/cli/options/command.h")
 awk -v room="$room" '/^## / { name = $2; count = 0 }
     /^\| `-/ && ++count > room { print name " has more than " room " options: see OPTIONS_MAX"; failed = 1 }
     END { exit failed || !(room > 0) }' "$root/docs/commands.md"

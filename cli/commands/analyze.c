@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith analyze`: what to fix first, and the answers it is made of.
+#include "analyze_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/convert.h"
+#include "cli/options/command.h"
+#include "cli/options/quantity.h"
+#include "cli/present/progress.h"
+#include "cli/present/terminal.h"
+#include "cli/window.h"
+#include "tracesmith/stacks.h"
+
+enum { NAMES_MAX = 64 };
+
+enum form { FORM_OVERVIEW, FORM_TABLES, FORM_JSON, FORM_CSV };
+
+struct analyze {
+    const char *names[NAMES_MAX]; // asked for, without repetition
+    size_t name_count;            // 0: all
+    const char **files;
+    size_t file_count;
+    const char *skip[REPEATED_MAX];
+    size_t skip_count;
+    struct window window;
+    enum form form;
+    size_t rows; // of a table in text
+    bool quick;
+    bool ranks; // the files are the ranks of one run
+    const char *to;
+    FILE *out; // NULL: standard output
+};
+
+// ---- what is asked for
+
+static void add_name(struct analyze *analyze, const char *name) {
+    for (size_t i = 0; i < analyze->name_count; i++)
+        if (strcmp(analyze->names[i], name) == 0)
+            return;
+    if (analyze->name_count < NAMES_MAX)
+        analyze->names[analyze->name_count++] = name;
+}
+
+static void add_index(void *context, size_t index) {
+    add_name(context, tsmith_analysis_name(index));
+}
+
+static const char *known_name(const char *word) {
+    const char *name;
+    for (size_t i = 0; (name = tsmith_analysis_name(i)); i++)
+        if (strcmp(name, word) == 0)
+            return name;
+    return NULL;
+}
+
+// A file, unless it is the name of an analysis and no file is called that.
+static bool read_operands(const struct invocation *invocation, struct analyze *analyze) {
+    for (size_t i = 0; i < invocation->operand_count; i++) {
+        const char *word = invocation->operands[i];
+        bool is_there = strcmp(word, "-") == 0 || access(word, F_OK) == 0;
+        const char *name = is_there ? NULL : known_name(word);
+        const char *near =
+            is_there || name || strpbrk(word, "./") ? NULL : nearest(word, tsmith_analysis_name);
+        if (near) {
+            complain("there is no file and no analysis '%s': do you mean '%s'?", word, near);
+            return false;
+        }
+        if (name)
+            add_name(analyze, name);
+        else
+            analyze->files[analyze->file_count++] = word;
+    }
+    if (analyze->file_count)
+        return true;
+    complain("analyze needs a FILE: see 'tracesmith help analyze'");
+    return false;
+}
+
+// Groups of analyses with one question.
+static bool read_groups(const struct invocation *invocation, struct analyze *analyze) {
+    static const struct {
+        const char *option;
+        const char *names[4];
+    } groups[] = {
+        {"gpu-util", {"breakdown", "idle", "streams"}},
+        {"memory", {"memory", "bandwidth"}},
+        {"kernels", {"kernels", "launches"}},
+        {"streams", {"streams", "overlap", "queue_length"}},
+        {"hotspots", {"advice", "kernels", "critical_path"}},
+    };
+    bool any = false;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        if (!invocation_flag(invocation, groups[i].option))
+            continue;
+        any = true;
+        for (size_t k = 0; k < 4 && groups[i].names[k]; k++)
+            add_name(analyze, groups[i].names[k]);
+    }
+    return any;
+}
+
+static bool read_form(const struct invocation *invocation, struct analyze *analyze) {
+    bool json = invocation_flag(invocation, "json"), csv = invocation_flag(invocation, "csv");
+    const char *rows = invocation_value(invocation, "rows");
+    uint64_t count = 0;
+    if (json && csv) {
+        complain("--json and --csv are two answers: ask for one");
+        return false;
+    }
+    if (csv && analyze->file_count > 1 && !invocation_flag(invocation, "ranks")) {
+        complain("--csv is of one trace; --json is of any number");
+        return false;
+    }
+    if (rows && (json || csv || !quantity_count(rows, &count) || count == 0)) {
+        complain(json || csv ? "--rows is for text: JSON and CSV have all rows"
+                             : "--rows: '%s' is no number of rows",
+                 rows);
+        return false;
+    }
+    analyze->rows = (size_t)count;
+    if (json || csv)
+        analyze->form = json ? FORM_JSON : FORM_CSV;
+    else if (rows || analyze->name_count || invocation_flag(invocation, "all"))
+        analyze->form = FORM_TABLES;
+    return true;
+}
+
+static bool read_quick(const struct invocation *invocation, struct analyze *analyze) {
+    analyze->quick = invocation_flag(invocation, "quick");
+    if (!analyze->quick)
+        return true;
+    add_name(analyze, "kernels");
+    if (analyze->name_count == 1 && !invocation_flag(invocation, "all") && !window_has_time(&analyze->window))
+        return true;
+    complain("--quick answers kernels, of the whole trace: nothing else is in its totals");
+    return false;
+}
+
+static bool read_ranks(const struct invocation *invocation, struct analyze *analyze) {
+    analyze->ranks = invocation_flag(invocation, "ranks");
+    if (!analyze->ranks)
+        return true;
+    if (analyze->name_count || analyze->quick || window_has_time(&analyze->window) ||
+        invocation_flag(invocation, "all")) {
+        complain("--ranks is one answer about whole traces: name no other beside it");
+        return false;
+    }
+    if (analyze->file_count >= 2)
+        return true;
+    complain("--ranks needs the traces of two ranks or more");
+    return false;
+}
+
+static bool read_skip(const struct invocation *invocation, struct analyze *analyze) {
+    const char *name;
+    bool is_asked = analyze->name_count == 0;
+    for (size_t i = 0; i < analyze->name_count; i++)
+        is_asked |= strcmp(analyze->names[i], "callsites") == 0;
+    for (size_t cursor = 0; (name = invocation_next(invocation, "skip", &cursor));)
+        analyze->skip[analyze->skip_count++] = name;
+    if (!analyze->skip_count || (is_asked && !analyze->ranks && !analyze->quick))
+        return true;
+    complain("--skip is for callsites, which is not asked for");
+    return false;
+}
+
+static bool read_options(const struct invocation *invocation, struct analyze *analyze) {
+    const char *only = invocation_value(invocation, "only");
+    if (!window_read(invocation, &analyze->window) || !read_operands(invocation, analyze))
+        return false;
+    if (only && !option_each_word(command_option(invocation->command, "only"), only, add_index, analyze))
+        return false;
+    if (invocation_flag(invocation, "all") && (read_groups(invocation, analyze) || analyze->name_count)) {
+        complain("--all is all of them: name none beside it");
+        return false;
+    }
+    read_groups(invocation, analyze);
+    if (!read_quick(invocation, analyze) || !read_form(invocation, analyze))
+        return false;
+    if (!read_ranks(invocation, analyze) || !read_skip(invocation, analyze))
+        return false;
+    analyze->to = invocation_value(invocation, "output");
+    for (size_t i = 0; analyze->to && i < analyze->file_count; i++)
+        if (!convert_may_replace(analyze->files[i], analyze->to))
+            return false;
+    return true;
+}
+
+static int list(bool json) {
+    struct text text = {0};
+    const char *name;
+    for (size_t i = 0; (name = tsmith_analysis_name(i)); i++) {
+        if (json) {
+            text_add_format(&text, "%s{\"name\":\"%s\",\"question\":", i ? ",\n" : "[", name);
+            text_add_json_cstr(&text, tsmith_analysis_question(i));
+            text_add_char(&text, '}');
+        } else {
+            text_add_format(&text, "%-18s%s\n", name, tsmith_analysis_question(i));
+        }
+    }
+    text_add_cstr(&text, json ? "]\n" : "");
+    output_text(&text);
+    text_finish(&text);
+    return EXIT_DONE;
+}
+
+// ---- answering
+
+static bool put(const struct analyze *analyze, const char *bytes, size_t length) {
+    if (analyze->out)
+        return fwrite(bytes, 1, length, analyze->out) == length;
+    return output_write(bytes, length);
+}
+
+static bool put_text(const struct analyze *analyze, struct text *text) {
+    bool written = put(analyze, text_cstr(text), text->length);
+    text_clear(text);
+    return written;
+}
+
+static tsmith_status write_report(const struct analyze *analyze, const tsmith_report *report, FILE *out,
+                                  tsmith_error *error) {
+    if (analyze->form == FORM_JSON)
+        return tsmith_report_write_json(report, out, error);
+    if (analyze->form == FORM_CSV)
+        return tsmith_report_write_csv(report, out, error);
+    return tsmith_report_write_text(report, analyze->rows, terminal_width(), out, error);
+}
+
+static tsmith_status put_report(const struct analyze *analyze, const tsmith_report *report,
+                                const char *before, tsmith_error *error) {
+    char *bytes = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&bytes, &length);
+    tsmith_status status = memory ? write_report(analyze, report, memory, error) : TSMITH_ERROR_NO_MEMORY;
+    if (!memory || fclose(memory) != 0 || status != TSMITH_OK) {
+        *error = (tsmith_error){.status = TSMITH_ERROR_NO_MEMORY, .message = "out of memory"};
+        status = TSMITH_ERROR_NO_MEMORY;
+    } else {
+        struct text guarded = {0};
+        put(analyze, before, strlen(before));
+        if (analyze->form == FORM_CSV) {
+            text_add_guarded_csv(&guarded, bytes, length);
+            put_text(analyze, &guarded);
+        } else {
+            put(analyze, bytes, length);
+        }
+        text_finish(&guarded);
+    }
+    free(bytes);
+    return status;
+}
+
+static tsmith_status put_reports(const struct analyze *analyze, const tsmith_analysis *analysis,
+                                 const char *between, tsmith_error *error) {
+    const tsmith_report *report;
+    tsmith_status status = TSMITH_OK;
+    for (size_t i = 0; status == TSMITH_OK && (report = tsmith_analysis_report(analysis, i)); i++)
+        status = put_report(analyze, report, i ? between : "", error);
+    return status;
+}
+
+static tsmith_status put_json(const struct analyze *analyze, struct trace *trace,
+                              const tsmith_analysis *analysis, tsmith_error *error) {
+    struct text text = {0};
+    text_add_char(&text, '{');
+    trace_add_json_head(&text, trace);
+    text_add_format(&text, ",\"event_count\":%" PRIu64 ",\n", trace->summary.events);
+    trace_refresh(trace);
+    trace_add_json_state(&text, trace);
+    text_add_cstr(&text, ",\n\"reports\":[\n");
+    put_text(analyze, &text);
+    tsmith_status status = put_reports(analyze, analysis, ",", error);
+    text_add_cstr(&text, "]}");
+    put_text(analyze, &text);
+    text_finish(&text);
+    return status;
+}
+
+static tsmith_status put_answer(const struct analyze *analyze, struct trace *trace,
+                                const tsmith_analysis *analysis, tsmith_error *error) {
+    struct text text = {0};
+    tsmith_status status = TSMITH_OK;
+    if (analyze->form == FORM_JSON)
+        return put_json(analyze, trace, analysis, error);
+    if (analyze->form != FORM_CSV)
+        analyze_add_head(&text, trace);
+    if (analyze->form == FORM_OVERVIEW)
+        analyze_add_overview(&text, analysis);
+    else if (analyze->form == FORM_TABLES)
+        text_add_char(&text, '\n');
+    put_text(analyze, &text);
+    if (analyze->form != FORM_OVERVIEW)
+        status = put_reports(analyze, analysis, "", error);
+    text_finish(&text);
+    return status;
+}
+
+// ---- one trace
+
+static tsmith_status add_events(const struct trace *trace, tsmith_analysis *analysis, tsmith_error *error) {
+    struct progress progress = {.what = "analyzing"};
+    tsmith_source *source = NULL;
+    const tsmith_batch *batch;
+    uint64_t events = 0;
+    tsmith_status status = tsmith_sbt_scan(trace->file, NULL, &source, error);
+    while (status == TSMITH_OK) {
+        status = tsmith_source_next(source, &batch, error);
+        if (status != TSMITH_OK)
+            break;
+        status = tsmith_analysis_add(analysis, tsmith_source_dictionary(source), batch, error);
+        events += tsmith_batch_count(batch);
+        progress_show(&progress, (double)events / (double)(trace->summary.events + 1));
+    }
+    progress_clear(&progress);
+    tsmith_source_destroy(source);
+    return status < 0 ? status : tsmith_analysis_finish(analysis, trace->dictionary, error);
+}
+
+// The totals an .sbt file keeps spare reading its events, unless damage made them incomplete.
+static tsmith_status fill(const struct analyze *analyze, const struct trace *trace, tsmith_analysis *analysis,
+                          tsmith_error *error) {
+    tsmith_status status = TSMITH_ERROR_NOT_FOUND;
+    if (analyze->quick)
+        status = tsmith_analysis_read_totals(analysis, trace->file, error);
+    return status == TSMITH_ERROR_NOT_FOUND ? add_events(trace, analysis, error) : status;
+}
+
+static bool place_window(const struct analyze *analyze, const struct trace *trace,
+                         tsmith_analysis_options *options) {
+    const tsmith_sbt_summary *summary = &trace->summary;
+    if (!window_has_time(&analyze->window))
+        return true;
+    options->has_window = 1;
+    window_place(&analyze->window, summary->first_start, &options->from, &options->to);
+    options->from = options->from > summary->first_start ? options->from : summary->first_start;
+    options->to = options->to < summary->last_end ? options->to : summary->last_end;
+    if (options->from < options->to)
+        return true;
+    complain("%s: nothing is in this window", trace->path);
+    return false;
+}
+
+// Names of the frames of call stacks, where they are asked about and the trace has none.
+static void find_names(const struct analyze *analyze, const struct trace *trace) {
+    bool wanted = analyze->name_count == 0;
+    for (size_t i = 0; i < analyze->name_count; i++)
+        wanted = wanted || strcmp(analyze->names[i], "callsites") == 0;
+    if (wanted && trace->opened && tsmith_dictionary_stack_count(trace->dictionary) > 1)
+        (void)tsmith_trace_symbolize(trace->opened, NULL, NULL); // without it they are modules and offsets
+}
+
+static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
+    tsmith_analysis_options options = {.size = sizeof options,
+                                       .names = analyze->name_count ? analyze->names : NULL,
+                                       .name_count = analyze->name_count,
+                                       .skip = analyze->skip,
+                                       .skip_count = analyze->skip_count};
+    tsmith_analysis *analysis = NULL;
+    tsmith_error error;
+    if (!place_window(analyze, trace, &options))
+        return EXIT_USAGE;
+    find_names(analyze, trace);
+    tsmith_status status = tsmith_analysis_create(&options, &analysis, &error);
+    if (status == TSMITH_OK)
+        status = fill(analyze, trace, analysis, &error);
+    if (status == TSMITH_OK)
+        status = put_answer(analyze, trace, analysis, &error);
+    tsmith_analysis_destroy(analysis);
+    if (status != TSMITH_OK) {
+        complain("%s: %s", trace->path, error.message);
+        return exit_code_of_input(status);
+    }
+    return output_flush() ? trace_report(trace) : EXIT_DONE;
+}
+
+static int analyze_file(const struct analyze *analyze, const char *path) {
+    struct trace trace;
+    int code = trace_open(path, &trace);
+    if (code == EXIT_DONE)
+        code = analyze_trace(analyze, &trace);
+    trace_close(&trace);
+    return code;
+}
+
+// ---- all traces
+
+static tsmith_status put_ranks(const void *context, const tsmith_report *report, tsmith_error *error) {
+    return put_report(context, report, "", error);
+}
+
+static const char RANKS_HINT[] =
+    "\nEach trace was looked at by itself. If they are the ranks of one run, --ranks compares\n"
+    "them: who comes late to collectives, and who waits.\n";
+
+static int analyze_files(const struct analyze *analyze) {
+    int worst = EXIT_DONE;
+    bool json = analyze->form == FORM_JSON, any = false;
+    if (analyze->ranks)
+        return analyze_ranks(analyze->files, analyze->file_count, put_ranks, analyze);
+    if (json)
+        put(analyze, "{\"traces\":[", 11);
+    for (size_t i = 0; i < analyze->file_count; i++) {
+        if (any)
+            put(analyze, json ? ",\n" : "\n", json ? 2 : 1);
+        int code = analyze_file(analyze, analyze->files[i]);
+        any = true;
+        worst = code > worst ? code : worst;
+    }
+    if (json)
+        put(analyze, "]}\n", 3);
+    else if (analyze->form != FORM_CSV && analyze->file_count > 1)
+        put(analyze, RANKS_HINT, sizeof RANKS_HINT - 1);
+    return worst;
+}
+
+static int analyze_into(struct analyze *analyze) {
+    if (!analyze->to || strcmp(analyze->to, "-") == 0)
+        return analyze_files(analyze);
+    int fd = open(analyze->to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    analyze->out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!analyze->out) {
+        complain("%s cannot be written: %s", analyze->to, strerror(errno));
+        if (fd >= 0)
+            (void)close(fd);
+        return EXIT_LACKING;
+    }
+    int code = analyze_files(analyze);
+    bool failed = ferror(analyze->out) != 0;
+    if (fclose(analyze->out) == 0 && !failed)
+        return code;
+    complain("%s could not be written: %s", analyze->to, strerror(errno));
+    return EXIT_LACKING;
+}
+
+int command_analyze(const struct invocation *invocation) {
+    struct analyze analyze = {.form = FORM_OVERVIEW};
+    if (invocation_flag(invocation, "list"))
+        return list(invocation_flag(invocation, "json"));
+    analyze.files = calloc(invocation->operand_count + 1, sizeof *analyze.files);
+    if (!analyze.files) {
+        complain("out of memory");
+        return EXIT_LACKING;
+    }
+    int code = read_options(invocation, &analyze) ? analyze_into(&analyze) : EXIT_USAGE;
+    free(analyze.files);
+    return code;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `analyze` writes of the reports of one trace.
+#ifndef CLI_ANALYZE_PARTS_H
+#define CLI_ANALYZE_PARTS_H
+
+#include "cli/opened_trace.h"
+#include "tracesmith/analyze.h"
+
+// What to fix first, with its evidence, and what each analysis found, in a sentence each.
+void analyze_add_overview(struct text *text, const tsmith_analysis *analysis);
+// "FILE: 1.295 s, 117,635 events, chrome-json"
+void analyze_add_head(struct text *text, const struct trace *trace);
+
+// The answer to `analyze --ranks`, handed to `put`; the exit code.
+int analyze_ranks(const char *const *paths, size_t count,
+                  tsmith_status (*put)(const void *context, const tsmith_report *report, tsmith_error *error),
+                  const void *context);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith export`: a trace, or a window of it, for other tools. The formats are the library's table, and `dot`,
+// which is no stream of events but a graph of them.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/convert.h"
+#include "cli/opened_trace.h"
+#include "cli/options/command.h"
+#include "cli/options/options.h"
+#include "cli/present/terminal.h"
+#include "cli/window.h"
+#include "tracesmith/export_trace.h"
+#include "tracesmith/graph.h"
+#include "tracesmith/stacks.h"
+
+struct exporting {
+    const char *from;
+    const char *to; // "-": standard output
+    const char *format;
+    struct window window;
+    bool gzip;
+    struct trace trace; // opened when a window, or all of it, is needed at once
+};
+
+static const char dot[] = "dot";
+
+const char *option_export_word(size_t index) {
+    const char *name = tsmith_export_format_name((unsigned)index);
+    return name ? name : index && tsmith_export_format_name((unsigned)index - 1) ? dot : NULL;
+}
+
+const char *option_export_doc(size_t index) {
+    const char *doc = tsmith_export_format_doc((unsigned)index);
+    return doc ? doc : "Graphviz: commands and calls of a window, and what had to come before what";
+}
+
+static bool ends_with(const char *name, const char *end) {
+    size_t length = strlen(name), end_length = strlen(end);
+    return length > end_length && strcmp(name + length - end_length, end) == 0;
+}
+
+// By the extension of the file that is to be written.
+static const char *format_of_name(const char *name) {
+    struct text plain = {0};
+    const char *found = NULL, *extension;
+    text_add(&plain, name, strlen(name) - (ends_with(name, ".gz") ? 3 : 0));
+    for (unsigned i = 0; !found && (extension = tsmith_export_format_extension(i)); i++)
+        if (ends_with(text_cstr(&plain), extension))
+            found = tsmith_export_format_name(i);
+    if (!found && ends_with(text_cstr(&plain), ".dot"))
+        found = dot;
+    text_finish(&plain);
+    return found;
+}
+
+static bool read_options(const struct invocation *invocation, struct exporting *out) {
+    const char *to = invocation_value(invocation, "output");
+    *out = (struct exporting){.from = invocation->operands[0],
+                              .to = to ? to : "-",
+                              .format = invocation_value(invocation, "format"),
+                              .gzip = invocation_flag(invocation, "gzip")};
+    if (!window_read(invocation, &out->window))
+        return false;
+    if (!out->format && to)
+        out->format = format_of_name(to);
+    if (!out->format) {
+        complain("which format? --format says it, or the extension of the file that --output names");
+        return false;
+    }
+    out->gzip |= ends_with(out->to, ".gz");
+    if (!to && terminal_is_output()) {
+        complain("standard output is a terminal: --output names a file, or is '-' if that is meant");
+        return false;
+    }
+    if (out->gzip && strcmp(out->format, dot) == 0) {
+        complain("dot is not compressed");
+        return false;
+    }
+    return true;
+}
+
+// ---- streams of events
+
+static tsmith_status open_sink(void *context, tsmith_sink **out, tsmith_error *error) {
+    const struct exporting *exporting = context;
+    const tsmith_export_options options = {.size = sizeof options, .gzip = exporting->gzip};
+    if (strcmp(exporting->to, "-") == 0)
+        return tsmith_export_open_fd(exporting->format, STDOUT_FILENO, &options, out, error);
+    return tsmith_export_open(exporting->format, exporting->to, &options, out, error);
+}
+
+// A window in time is since the start of the trace: known before of an SBT file only.
+static tsmith_status open_source(struct exporting *exporting, struct convert *convert, tsmith_source **out) {
+    tsmith_source *all = NULL;
+    if (exporting->trace.file)
+        return window_scan(&exporting->window, exporting->trace.file, out, &convert->error);
+    tsmith_status status = tsmith_trace_stream(exporting->from, &convert->options, &all, &convert->error);
+    return status < 0 ? status : window_kinds(&exporting->window, all, out, &convert->error);
+}
+
+static int export_events(struct exporting *exporting) {
+    struct convert convert;
+    tsmith_source *source = NULL;
+    convert_init(&convert, "exporting");
+    convert.status = open_source(exporting, &convert, &source);
+    if (convert.status >= 0 && tsmith_dictionary_stack_count(tsmith_source_dictionary(source)) > 1)
+        (void)tsmith_source_symbolize(source, NULL, NULL); // what has no name is module and offset
+    if (convert.status >= 0)
+        convert_run(&convert, source, open_sink, exporting);
+    if (!exporting->trace.file)
+        losses_complain(&convert.losses, exporting->from);
+    int code = convert_exit_code(&convert);
+    if (code == EXIT_DONE && exporting->trace.file)
+        code = trace_report(&exporting->trace);
+    convert_finish(&convert);
+    return code;
+}
+
+// ---- the graph
+
+static tsmith_status read_timeline(struct exporting *exporting, tsmith_timeline **out, tsmith_error *error) {
+    tsmith_source *source = NULL;
+    const tsmith_timeline_options options = {.size = sizeof options};
+    tsmith_status status = tsmith_sbt_scan(exporting->trace.file, NULL, &source, error);
+    if (status == TSMITH_OK)
+        status = tsmith_timeline_read(source, &options, out, error);
+    tsmith_source_destroy(source);
+    return status < 0 ? status : TSMITH_OK;
+}
+
+static FILE *open_file(const char *path) {
+    bool is_stdout = strcmp(path, "-") == 0;
+    int fd = is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                       : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!file)
+        complain("%s cannot be written: %s", is_stdout ? "standard output" : path, strerror(errno));
+    if (!file && fd >= 0)
+        (void)close(fd);
+    return file;
+}
+
+// The exit code.
+static int write_graph(struct exporting *exporting, const tsmith_timeline *timeline,
+                       const tsmith_graph *graph) {
+    tsmith_interval window = tsmith_timeline_window(timeline);
+    tsmith_error error;
+    int64_t from, to;
+    window_place(&exporting->window, exporting->trace.summary.first_start, &from, &to);
+    window.from = from > window.from ? from : window.from;
+    window.to = to < window.to ? to : window.to;
+    FILE *file = open_file(exporting->to);
+    if (!file)
+        return EXIT_LACKING;
+    tsmith_status status =
+        tsmith_graph_write_dot(graph, exporting->trace.dictionary, window, 0, file, &error);
+    (void)fclose(file); // flushed already
+    if (status == TSMITH_OK)
+        return trace_report(&exporting->trace);
+    if (error.system_errno == EPIPE)
+        return EXIT_DONE; // nobody reads it any more
+    complain("%s: %s", exporting->to, error.message);
+    return EXIT_LACKING;
+}
+
+static int export_graph(struct exporting *exporting) {
+    tsmith_timeline *timeline = NULL;
+    tsmith_graph *graph = NULL;
+    tsmith_error error;
+    int code;
+    tsmith_status status = read_timeline(exporting, &timeline, &error);
+    if (status == TSMITH_OK)
+        status = tsmith_graph_create(timeline, exporting->trace.dictionary, &graph, &error);
+    if (status == TSMITH_OK) {
+        code = write_graph(exporting, timeline, graph);
+    } else {
+        complain("%s", error.message);
+        code = exit_code_of_input(status);
+    }
+    tsmith_graph_destroy(graph);
+    tsmith_timeline_destroy(timeline);
+    return code;
+}
+
+int command_export(const struct invocation *invocation) {
+    struct exporting exporting;
+    if (!read_options(invocation, &exporting) || !convert_may_replace(exporting.from, exporting.to))
+        return EXIT_USAGE;
+    bool is_graph = strcmp(exporting.format, dot) == 0;
+    if (is_graph && exporting.window.kinds) {
+        complain("--type chooses events, and dot draws commands and calls: --from and --to choose a window");
+        return EXIT_USAGE;
+    }
+    if (is_graph || window_has_time(&exporting.window)) {
+        int code = trace_open(exporting.from, &exporting.trace);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    int code = is_graph ? export_graph(&exporting) : export_events(&exporting);
+    trace_close(&exporting.trace);
+    return code;
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith profile`: run a program, record it, say what came of it.
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/opened_trace.h"
+#include "cli/options/command.h"
+#include "cli/options/quantity.h"
+#include "cli/present/terminal.h"
+#include "nsys.h"
+#include "record.h"
+#include "sources.h"
+#include "tracesmith/replay.h"
+
+enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+static const char default_path[] = "trace.sbt";
+
+struct apis {
+    const char *names[8];
+    size_t count;
+    const struct option *option;
+    char cuda[256]; // what else of CUDA
+};
+
+static void add_api(void *context, size_t index) {
+    struct apis *apis = context;
+    if (apis->count < sizeof apis->names / sizeof apis->names[0])
+        apis->names[apis->count++] = apis->option->word(index);
+}
+
+static bool read_rate(const struct invocation *invocation, uint32_t *out) {
+    const char *text = invocation_value(invocation, "gpu-counters");
+    char *end = NULL;
+    if (!text)
+        return true;
+    const unsigned long rate = strtoul(text, &end, 10);
+    if (*end || end == text || rate < 1 || rate > 1000) {
+        complain("--gpu-counters: '%s' is no rate: write how often per second, 1 to 1000", text);
+        return false;
+    }
+    *out = (uint32_t)rate;
+    return true;
+}
+
+// --cuda and --pc-samples, as one list of words.
+static bool read_cuda(const struct invocation *invocation, struct apis *apis, const char **out) {
+    const char *list = invocation_value(invocation, "cuda");
+    const char *period = invocation_value(invocation, "pc-samples");
+    char *end = NULL;
+    const long exponent = period ? strtol(period, &end, 10) : 0;
+    *out = list;
+    if (!period)
+        return true;
+    if (*period && (*end || exponent < 5 || exponent > 31)) {
+        complain(
+            "--pc-samples: '%s' is no period: write an exponent of 2, 5 to 31 (a sample every 2^N cycles)",
+            period);
+        return false;
+    }
+    *out = apis->cuda;
+    const int length = snprintf(apis->cuda, sizeof apis->cuda, "%s%spc-samples%s%s", list ? list : "",
+                                list ? "," : "", *period ? ":" : "", period);
+    if ((size_t)length >= sizeof apis->cuda)
+        complain("--cuda: the list is too long");
+    return (size_t)length < sizeof apis->cuda;
+}
+
+static bool read_max_overhead(const struct invocation *invocation, double *out) {
+    const char *text = invocation_value(invocation, "max-overhead");
+    char *end = NULL;
+    if (!text)
+        return true;
+    *out = strtod(text, &end);
+    if (end != text && *end == '%')
+        end++;
+    if (end == text || *end || !(*out >= 0.0001 && *out <= 100)) {
+        complain("--max-overhead: '%s' is no share: write a percentage, 0.0001 to 100 (100 only measures)",
+                 text);
+        return false;
+    }
+    return true;
+}
+
+static bool read_block_timeout(const struct invocation *invocation, double *out) {
+    const char *text = invocation_value(invocation, "block-timeout");
+    char *end = NULL;
+    if (!text)
+        return true;
+    if (strcmp(text, "never") == 0) {
+        *out = -1;
+        return true;
+    }
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out > 0 && *out <= 1e9)) {
+        complain("--block-timeout: '%s' is no time: write seconds above 0, or never", text);
+        return false;
+    }
+    return true;
+}
+
+static bool read_stack_frames(const struct invocation *invocation, tsmith_capture_options *options) {
+    const char *text = invocation_value(invocation, "stack-frames");
+    char *end = NULL;
+    if (!text)
+        return true;
+    const unsigned long frames = text[0] >= '0' && text[0] <= '9' ? strtoul(text, &end, 10) : 0;
+    if (!end || *end || frames < TSMITH_STACK_FRAMES_LEAST || frames > TSMITH_STACK_FRAMES_MOST) {
+        complain("--stack-frames: '%s' is not a number from %d to %d", text, TSMITH_STACK_FRAMES_LEAST,
+                 TSMITH_STACK_FRAMES_MOST);
+        return false;
+    }
+    if (!options->stacks) {
+        complain("--stack-frames needs --stacks");
+        return false;
+    }
+    options->stack_frames = (uint32_t)frames;
+    return true;
+}
+
+static bool read_options(const struct invocation *invocation, tsmith_capture_options *options,
+                         struct apis *apis) {
+    const char *buffer = invocation_value(invocation, "buffer");
+    const char *overflow = invocation_value(invocation, "overflow");
+    const char *api = invocation_value(invocation, "api");
+    const char *wait = invocation_value(invocation, "wait");
+    uint64_t bytes = 0;
+    *options = (tsmith_capture_options){.size = sizeof *options};
+    if (buffer && (!quantity_size(buffer, &bytes) || bytes == 0 || bytes > SIZE_MAX)) {
+        complain("--buffer: '%s' is no size: write 512K, 4M or 1G", buffer);
+        return false;
+    }
+    if (!read_rate(invocation, &options->gpu_counter_rate) ||
+        !read_max_overhead(invocation, &options->max_overhead) ||
+        !read_block_timeout(invocation, &options->block_timeout) ||
+        !read_cuda(invocation, apis, &options->cuda))
+        return false;
+    options->buffer_bytes = (size_t)bytes;
+    options->stacks = invocation_flag(invocation, "stacks");
+    if (!read_stack_frames(invocation, options))
+        return false;
+    const char *range = invocation_value(invocation, "capture");
+    options->recording = range && !*range ? "all" : range;
+    options->recording_hashes_only = invocation_flag(invocation, "no-payload");
+    options->recording_every_command = invocation_flag(invocation, "capture-hashes");
+    if (!range && (options->recording_hashes_only || options->recording_every_command)) {
+        complain("--no-payload and --capture-hashes say how --capture records: give that too");
+        return false;
+    }
+    options->only_program = wait && strcmp(wait, "program") == 0;
+    if (overflow)
+        tsmith_overflow_find(overflow, &options->overflow);
+    if (options->block_timeout != 0 && options->overflow != TSMITH_OVERFLOW_BLOCK) {
+        complain("--block-timeout needs --overflow block");
+        return false;
+    }
+    if (api) {
+        apis->option = command_option(invocation->command, "api");
+        if (!option_each_word(apis->option, api, add_api, apis))
+            return false;
+        options->apis = apis->names;
+        options->api_count = apis->count;
+    }
+    return true;
+}
+
+// ---- before anything is run
+
+// The program is looked for first, so that a misspelt name does not replace an earlier trace. Its path is left in `found_at`.
+static int check_program(const char *name, struct text *found_at) {
+    struct stat status;
+    text_add_cstr(found_at, name);
+    if (strchr(name, '/')) {
+        if (stat(name, &status) != 0) {
+            complain("%s: %s", name, strerror(errno));
+            return errno == EACCES ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND;
+        }
+        if (S_ISDIR(status.st_mode) || access(name, X_OK) != 0) {
+            complain("%s cannot be run: %s", name, strerror(S_ISDIR(status.st_mode) ? EISDIR : errno));
+            return EXIT_CANNOT_RUN;
+        }
+        return EXIT_DONE;
+    }
+    const char *path = getenv("PATH");
+    bool found = false;
+    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; !found;) {
+        size_t length = strcspn(at, ":");
+        text_clear(found_at);
+        text_add(found_at, length ? at : ".", length ? length : 1);
+        text_add_format(found_at, "/%s", name);
+        found = stat(text_cstr(found_at), &status) == 0 && S_ISREG(status.st_mode) &&
+                access(text_cstr(found_at), X_OK) == 0;
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    if (!found)
+        complain("%s was not found in PATH", name);
+    return found ? EXIT_DONE : EXIT_NOT_FOUND;
+}
+
+// ---- afterwards
+
+struct summary {
+    const char *path;
+    const struct record_result *result;
+    const char *range; // of --capture; NULL: not given
+    const char *apis;  // of --api; NULL: not given
+    bool readable;     // the file can be opened and `trace` is filled
+    struct trace trace;
+    int exit_code;
+};
+
+static void write_json(const struct summary *summary) {
+    struct text line = {0};
+    const tsmith_sbt_summary *file = &summary->trace.summary;
+    text_add_cstr(&line, "{\"trace\":");
+    text_add_json_cstr(&line, summary->path);
+    text_add_format(&line, ",\"complete\":%s,\"exit_code\":%d,\"used_gpu_api\":%s",
+                    summary->readable && file->complete ? "true" : "false", summary->exit_code,
+                    summary->result->used_api ? "true" : "false");
+    if (summary->readable)
+        text_add_format(&line,
+                        ",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64 ",\"kernels\":%" PRIu64
+                        ",\"duration_ns\":%" PRId64 ",\"lost\":%" PRIu64 ",\"lost_uncounted\":%" PRIu64,
+                        file->bytes, file->events, file->kinds[TSMITH_KIND_KERNEL],
+                        trace_duration(&summary->trace), trace_lost(&summary->trace),
+                        trace_uncounted_losses(&summary->trace).uncounted);
+    text_add_format(&line,
+                    ",\"unwritten\":%" PRIu64 ",\"left_running\":%" PRIu32 ",\"unrecorded\":%" PRIu32
+                    ",\"session_removed\":%s}\n",
+                    summary->result->unwritten, summary->result->left_running, summary->result->unrecorded,
+                    summary->result->session_removed ? "true" : "false");
+    if (write(STDERR_FILENO, text_cstr(&line), line.length) < 0)
+        (void)0; // there is nobody left to tell
+    text_finish(&line);
+}
+
+// What is said of time rests on the commands that have times.
+static void complain_of_times(const struct trace *trace) {
+    uint64_t timed, all;
+    if (trace->summary.lost[TSMITH_REASON_NO_TIMING] && trace_timed(trace, &timed, &all) && timed < all)
+        complain("times are known of %" PRIu64 " of %" PRIu64
+                 " kernels and transfers: the driver gave none, or none that can be",
+                 timed, all);
+}
+
+// What is not in the trace, in the words of the last line.
+static void add_missing(struct text *line, const struct summary *summary, uint64_t lost) {
+    const uint64_t stacks = trace_stacks_incomplete(&summary->trace);
+    if (lost)
+        text_add_count(line, lost);
+    if (lost && summary->trace.summary.lost[TSMITH_REASON_NO_TIMING])
+        text_add_cstr(line, lost == 1 ? " event lost or without times (tracesmith info says why)"
+                                      : " events lost or without times (tracesmith info says why)");
+    else
+        text_add_cstr(line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
+                                              : " events lost (tracesmith info says why)")
+                            : summary->result->session_removed
+                                ? "not whole: the session directory was removed"
+                            : summary->result->unrecorded ? "not of every process"
+                            : summary->result->written && trace_uncounted_losses(&summary->trace).uncounted
+                                ? "something lost, it is not known how much (tracesmith info says why)"
+                            : !summary->result->written ? "not whole"
+                            : stacks                    ? "no event lost"
+                                                        : "nothing lost");
+    if (!stacks)
+        return;
+    text_add_cstr(line, ", ");
+    text_add_count(line, stacks);
+    text_add_cstr(line, stacks == 1 ? " call stack missing or incomplete (tracesmith info says why)"
+                                    : " call stacks missing or incomplete (tracesmith info says why)");
+}
+
+static void write_text(const struct summary *summary) {
+    struct text line = {0};
+    const tsmith_sbt_summary *file = &summary->trace.summary;
+    uint64_t lost = summary->readable ? trace_lost(&summary->trace) : 0; // by the file's own ledger
+    if (summary->readable) {
+        text_add_cstr(&line, summary->path);
+        text_add_cstr(&line, ": ");
+        text_add_count(&line, file->events);
+        text_add_cstr(&line, " events, ");
+        text_add_count(&line, file->kinds[TSMITH_KIND_KERNEL]);
+        text_add_cstr(&line, " kernels, ");
+        text_add_bytes(&line, (double)file->bytes);
+        text_add_cstr(&line, ", ");
+        add_missing(&line, summary, lost);
+        complain("%s", text_cstr(&line));
+        complain_of_times(&summary->trace);
+    }
+    if (!summary->readable && summary->result->written)
+        complain("%s: recorded; it is no file that can be read again, so nothing is counted", summary->path);
+    if (file->lost[TSMITH_REASON_RING_FULL] || file->lost[TSMITH_REASON_OVERWRITTEN])
+        complain("a ring was full: a larger --buffer holds more, and with --overflow block the program waits "
+                 "instead");
+    if (summary->readable && summary->result->written && summary->result->used_api)
+        complain_command("next: tracesmith view ", summary->path, " --timeline");
+    text_finish(&line);
+}
+
+// The file at the path is none, or another's.
+static bool is_gone(const struct record_result *result) {
+    return !result->written && result->error.status == TSMITH_ERROR_NOT_FOUND;
+}
+
+// What a program would find that uses CUDA; the dynamic linker knows where NVIDIA's driver is, if anybody does.
+static const char *what_of_cuda(const struct summary *summary) {
+    if ((summary->apis && !strstr(summary->apis, "cuda")) || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL))
+        return "";
+    return ". NVIDIA's driver (libcuda.so.1) is not here: a CUDA program finds no GPU (install it; in a "
+           "container, start that with its GPUs: docker run --gpus all)";
+}
+
+static void say_what_went_wrong(const struct summary *summary) {
+    const struct record_result *result = summary->result;
+    if (WIFSIGNALED(result->wait_status))
+        complain("the program was ended by signal %d (%s)", WTERMSIG(result->wait_status),
+                 strsignal(WTERMSIG(result->wait_status)));
+    if (result->note[0])
+        complain("%s", result->note);
+    if (result->left_running)
+        complain("%u process%s of the program still ran when the recording ended: what came later is not in "
+                 "the trace",
+                 result->left_running, result->left_running == 1 ? "" : "es");
+    if (result->unrecorded)
+        complain("%" PRIu32
+                 " process%s could not be recorded: no file descriptor, memory or space was left for it",
+                 result->unrecorded, result->unrecorded == 1 ? "" : "es");
+    if (result->session_removed)
+        complain("error: the session directory %s was removed while the program ran: processes that started "
+                 "after that were not recorded. The trace has what was recorded until then, and of processes "
+                 "that had begun to record before",
+                 result->session);
+    else if (!result->unrecorded && !result->used_api)
+        complain(
+            "no use of a GPU API that is recorded (%s) was seen: the trace has no device work. Not seen is a "
+            "program that brings a library of its own (as oclgrind does), that got another environment (env "
+            "-i, sudo), another user (su, setpriv) or more rights (set-user-ID, file capabilities): there, "
+            "put tracesmith profile behind what changes it%s",
+            summary->apis ? summary->apis : "OpenCL, CUDA", what_of_cuda(summary));
+    if (result->written)
+        return;
+    if (is_gone(result)) {
+        complain("%s", result->error.message);
+        return;
+    }
+    complain("the trace is not whole: %s", result->error.message);
+    if (result->unwritten)
+        complain("%" PRIu64 " events came after that and could not be written", result->unwritten);
+    complain_command("what was written before is readable; tracesmith recover ", summary->path,
+                     " -o FILE completes it");
+}
+
+static void say_notices(const struct summary *summary) {
+    const tsmith_dictionary *dictionary = NULL;
+    struct text line = {0};
+    tsmith_string notice;
+    if (!summary->readable || tsmith_sbt_dictionary(summary->trace.file, &dictionary, NULL) < 0)
+        return;
+    for (uint32_t at = 0; trace_notice(dictionary, &at, &notice);) {
+        text_clear(&line);
+        text_add_safe(&line, notice, 0);
+        complain("%s", text_cstr(&line));
+    }
+    text_finish(&line);
+}
+
+// What there is to replay.
+static void say_recording(const struct summary *summary) {
+    tsmith_recording *recording = NULL;
+    tsmith_recording_summary there = {.size = sizeof there};
+    if (!summary->readable || !summary->range)
+        return;
+    if (tsmith_recording_open(summary->trace.file, &recording, NULL) >= 0)
+        tsmith_recording_summarize(recording, &there);
+    tsmith_recording_close(recording);
+    if (!there.commands && summary->result->used_api) {
+        complain("no command was in the range '%s': there is nothing to replay", summary->range);
+    } else if (there.commands) {
+        struct text line = {0};
+        text_add_cstr(&line, "for a replay: ");
+        text_add_count(&line, there.commands);
+        text_add_cstr(&line, there.commands == 1 ? " command, " : " commands, ");
+        text_add_bytes(&line, (double)there.chunk_bytes);
+        text_add_cstr(&line, " of data; next: tracesmith replay ");
+        text_add_shell(&line, summary->path);
+        complain("%s", text_cstr(&line));
+        text_finish(&line);
+    }
+    if (there.unfinished)
+        complain(
+            "the recording of %s has no end (killed, _exit, exec, or no room to write any further): what "
+            "came after that, and what memory held in the end, was not kept",
+            there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
+}
+
+static int conclude(const struct invocation *invocation, const char *path, const struct record_result *result,
+                    const char *range) {
+    struct record_result found = *result;
+    struct summary summary = {.path = path,
+                              .result = &found,
+                              .range = range,
+                              .apis = invocation_value(invocation, "api"),
+                              .exit_code = record_exit_code(result)};
+    tsmith_error error;
+    summary.trace.path = path;
+    struct stat status;
+    if (!is_gone(result) && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+        tsmith_sbt_open(path, &summary.trace.file, &error) >= 0)
+        summary.readable = tsmith_sbt_summarize(summary.trace.file, &summary.trace.summary, &error) >= 0;
+    // Of the batch that could not be written, some frames may be in the file.
+    if (!found.written && summary.readable && summary.trace.summary.events <= found.delivered)
+        found.unwritten = found.delivered - summary.trace.summary.events;
+    if (summary.exit_code == EXIT_DONE && (!result->written || result->session_removed))
+        summary.exit_code = EXIT_LACKING;
+    if (invocation_flag(invocation, "json")) {
+        write_json(&summary);
+    } else {
+        say_what_went_wrong(&summary);
+        say_notices(&summary);
+        write_text(&summary);
+        say_recording(&summary);
+    }
+    trace_close(&summary.trace);
+    return summary.exit_code;
+}
+
+// The file that was begun for nothing, wherever a link leads to it. What is no file was not begun by us: a device (or pipe)
+// stays, also for somebody who may remove it.
+static void remove_begun(const char *path) {
+    struct stat there;
+    char *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? realpath(path, NULL) : NULL;
+    if (file)
+        unlink(file);
+    free(file);
+}
+
+// Nothing was run: why, as an exit code.
+static int not_run(const struct record_request *request, const struct record_result *result) {
+    complain("%s", result->error.message);
+    if (result->stage == RECORD_FILE) {
+        complain("%s was not run: choose another file with --output", request->argv[0]);
+        return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
+    }
+    remove_begun(request->path);
+    if (result->stage == RECORD_START && result->status == TSMITH_ERROR_NOT_FOUND)
+        return EXIT_NOT_FOUND;
+    if (result->stage == RECORD_START && result->status == TSMITH_ERROR_PERMISSION)
+        return EXIT_CANNOT_RUN;
+    return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
+}
+
+int command_profile(const struct invocation *invocation) {
+    struct apis apis = {.count = 0};
+    tsmith_capture_options options;
+    const char *path = invocation_value(invocation, "output");
+    struct record_result result;
+    if (!read_options(invocation, &options, &apis))
+        return EXIT_USAGE;
+    path = path ? path : default_path;
+    struct text program = {0};
+    struct sources sources = {0};
+    int code = check_program(invocation->operands[0], &program);
+    if (code == EXIT_DONE && nsys_wanted(invocation)) {
+        text_finish(&program);
+        return nsys_profile(invocation, path);
+    }
+    if (code == EXIT_DONE && !trace_may_replace(path))
+        code = EXIT_USAGE;
+    if (code == EXIT_DONE)
+        code = sources_open(&sources, invocation, text_cstr(&program), &options);
+    if (code == EXIT_DONE) {
+        const struct record_request request = {.path = path,
+                                               .options = &options,
+                                               .argv = invocation->operands,
+                                               .join = sources_join,
+                                               .join_context = &sources};
+        options.output = path;
+        record_run(&request, &result);
+        code = result.stage == RECORD_RUN ? conclude(invocation, path, &result, options.recording)
+                                          : not_run(&request, &result);
+        if (result.stage == RECORD_RUN)
+            sources_report(&sources);
+    }
+    sources_close(&sources);
+    text_finish(&program);
+    return code;
+}

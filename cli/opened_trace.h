@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace of any format opened for a command that answers from it: one place that says what is wrong with it.
+#ifndef CLI_OPENED_TRACE_H
+#define CLI_OPENED_TRACE_H
+
+#include <stdbool.h>
+
+#include "cli/present/text.h"
+#include "tracesmith/trace.h"
+
+struct trace {
+    const char *path;     // as messages have it
+    tsmith_trace *opened; // NULL: `file` is all there is
+    tsmith_sbt *file;
+    const tsmith_dictionary *dictionary;
+    tsmith_sbt_summary summary;
+    bool is_whole; // as far as is known: damage is found when a frame is read
+};
+
+// Whether an answer may be written over what is at `path`: it is new, empty, a trace, or no regular file at all.
+// Complains where it may not.
+bool trace_may_replace(const char *path);
+
+// The program that wrote the traces opened from here on (--binary); NULL: none is said.
+void trace_set_binary(const char *path);
+const char *trace_binary(void);
+
+// Whether it is a directory, which is no trace; complains, and says what to do with a recording.
+bool trace_is_directory(const char *path);
+
+// Opens ("-": standard input) and summarizes; the exit code (EXIT_DONE, or a failure that was complained about).
+int trace_open(const char *path, struct trace *out);
+void trace_close(struct trace *trace);
+
+// What the agents had to say to whoever reads the trace, one line each, each once (attributes "notice.<api>"). False past
+// the last; *at begins at 0.
+bool trace_notice(const tsmith_dictionary *dictionary, uint32_t *at, tsmith_string *out);
+// Takes up what reading the events has shown of damage.
+void trace_refresh(struct trace *trace);
+// After the answer: says on stderr what the trace has lost and where the file is damaged, and gives the exit
+// code that follows from it.
+int trace_report(struct trace *trace);
+
+// What is missing, by the ledger.
+struct losses {
+    uint64_t by_reason[TSMITH_REASON_LIMIT]; // 0: of a reason that is not known
+    uint64_t uncounted;                      // entries that do not say how many
+    uint64_t absent;                         // entries that say what kind of data the source does not have
+};
+
+// Adds what a batch says was lost.
+void losses_add(struct losses *losses, const tsmith_batch *batch);
+// Says it on stderr, of the trace at `path`.
+void losses_complain(const struct losses *losses, const char *path);
+
+uint64_t trace_lost(const struct trace *trace);
+// Call stacks that are missing, or not whole, by the ledger.
+uint64_t trace_stacks_incomplete(const struct trace *trace);
+// Entries of the ledger without a number: of what was lost, and of what its source does not have, which is no loss.
+struct losses trace_uncounted_losses(const struct trace *trace);
+// "something was lost, and it is not known how much", or what else these entries say; "" when there are none.
+const char *losses_uncounted_text(const struct losses *losses);
+// How many kernels and transfers there are, and how many of them have times. False when the file does not tell.
+bool trace_timed(const struct trace *trace, uint64_t *timed, uint64_t *all);
+// "sbt", "chrome-json"...: what was opened.
+const char *trace_format(const struct trace *trace);
+bool trace_is_foreign(const struct trace *trace);
+// Bytes of the file that was opened; 0 of a pipe.
+uint64_t trace_bytes(const struct trace *trace);
+int64_t trace_duration(const struct trace *trace); // from the first start to the last end, ns
+
+// The members every JSON answer begins with (no braces): trace, format, version (of .sbt), first_start, last_end,
+// duration_ns.
+void trace_add_json_head(struct text *text, const struct trace *trace);
+// And those that are known once everything was read: complete, damaged_frames, lost...
+void trace_add_json_state(struct text *text, const struct trace *trace);
+// "processes":[...],"devices":[...],"tracks":[...]
+void trace_add_json_tables(struct text *text, const struct trace *trace);
+// {"id":NUMBER,"name":...}
+void trace_add_json_device(struct text *text, const struct trace *trace, uint32_t id, uint32_t number);
+
+// What a track is called (tsmith_track_name) and what tells it apart, but for what the table says elsewhere (`without`, of
+// TSMITH_LABEL_...). Where it is wider than `columns` (0: no limit) the name is cut. Safe for a terminal.
+size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
+                             unsigned without, size_t columns);
+// "device 1  NAME": by the API's own number, where it is known. In `columns`, 0: no limit.
+size_t trace_add_device_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t device,
+                              size_t columns);
+// The track's name, whole: as a JSON string, and as it is (for whoever escapes it).
+void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
+void trace_add_track_raw(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
+static inline tsmith_string trace_string(const struct trace *trace, uint32_t id) {
+    return tsmith_dictionary_string(trace->dictionary, id);
+}
+
+// What comes after the last slash of a program's path.
+tsmith_string trace_base_name(tsmith_string path);
+
+// Name and meaning of a kind of event and of a reason; never NULL, also for one of a newer version.
+const char *trace_kind_name(int kind);
+const char *trace_kind_doc(int kind);
+const char *trace_reason_name(int reason);
+const char *trace_reason_doc(int reason);
+
+// The exit code for a status that came from reading.
+int exit_code_of_input(tsmith_status status);
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `view` was asked for, and the ways it has to answer.
+#ifndef CLI_VIEWS_H
+#define CLI_VIEWS_H
+
+#include "cli/order.h"
+#include "cli/stack_lines.h"
+#include "cli/window.h"
+
+struct view {
+    struct trace trace;
+    struct window window;
+    struct order_query query; // of the window
+    struct progress progress;
+    uint64_t limit; // events to show, UINT64_MAX: all
+    bool with_stacks;
+    struct stacks stacks; // open when they are wanted
+};
+
+// Each writes its whole answer to standard output and gives the exit code.
+int view_text(struct view *view);
+int view_json(struct view *view);
+int view_csv(struct view *view);
+int view_stats(struct view *view, bool json);
+int view_timeline(struct view *view);
+
+// One value as JSON: enumerations by name, strings escaped.
+void view_add_json_value(struct text *text, const tsmith_dictionary *dictionary, tsmith_type type,
+                         uint64_t bits);
+// The name of an enumeration's value; NULL when it is of another type or has none.
+const char *view_enum_name(tsmith_type type, uint64_t bits);
+// One element of a column's values, as tsmith_batch_get gives them.
+uint64_t view_element(tsmith_type type, const void *values, size_t index);
+
+#endif
