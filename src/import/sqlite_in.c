@@ -14,6 +14,8 @@ enum {
     TABLES_MAX = 4096,
     VALUE_MAX = 32 << 20,
     CACHE_KIB = 8192,
+    // More than SQLite needs at once for a row within these limits.
+    MEMORY_PROBE = 3 * VALUE_MAX,
     // In instructions of SQLite's machine; a row takes one per column and some more, and is read a few times at most.
     WORK_STEP = 100000,
     WORK_LEAST = 10000000,
@@ -90,11 +92,42 @@ static bool add_table(struct sqlite_in *in, const char *name) {
     return true;
 }
 
-// SQLite's word for it: of a damaged schema it may be that memory is exhausted, when a size in it is damaged.
+// A damaged size makes SQLite ask for memory that no machine has. If there is memory for any row of an undamaged file,
+// the size was the reason.
+static bool is_exhausted(void) {
+    void *probe = sqlite3_malloc(MEMORY_PROBE);
+    sqlite3_free(probe);
+    return !probe;
+}
+
+const char *sqlite_in_why(const struct sqlite_in *in) {
+    switch (in->db ? sqlite3_errcode(in->db) : SQLITE_NOMEM) {
+    case SQLITE_NOMEM:
+        return is_exhausted() ? "out of memory" : "the size of a row or value in it is damaged";
+    case SQLITE_TOOBIG:
+        return "a value in it has more than 32 MiB";
+    case SQLITE_INTERRUPT:
+        return "its pages hold more rows than a file of this size can have";
+    case SQLITE_AUTH:
+        return "it is defined by SQL that does more than reading";
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return "a value in it cannot be read";
+    default:
+        return sqlite3_errmsg(in->db);
+    }
+}
+
 static tsmith_status cannot(const struct sqlite_in *in, const char *name, tsmith_error *error) {
-    return status_set(error, TSMITH_ERROR_FORMAT,
-                      "%s: is no SQLite database that can be read: SQLite says, of its schema: %s", name,
-                      sqlite3_errmsg(in->db));
+    if ((!in->db || sqlite3_errcode(in->db) == SQLITE_NOMEM) && is_exhausted())
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", name);
+    return status_set(
+        error, TSMITH_ERROR_FORMAT,
+        "%s: is a damaged SQLite database: its list of tables (sqlite_schema) cannot be read: %s; write it "
+        "again with the tool that made it, or import what this recovers: sqlite3 FILE .recover | sqlite3 "
+        "NEW",
+        name, sqlite_in_why(in));
 }
 
 static tsmith_status list_tables(struct sqlite_in *in, const char *name, tsmith_error *error) {
@@ -125,6 +158,16 @@ bool sqlite_in_has(const struct sqlite_in *in, const char *table) {
         if (strcmp(in->tables[i], table) == 0)
             return true;
     return false;
+}
+
+bool sqlite_in_has_view(const struct sqlite_in *in, const char *name) {
+    sqlite3_stmt *select = NULL;
+    bool has = sqlite3_prepare_v2(in->db, "SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = ?", -1,
+                                  &select, NULL) == SQLITE_OK &&
+               sqlite3_bind_text(select, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
+               sqlite3_step(select) == SQLITE_ROW;
+    sqlite3_finalize(select);
+    return has;
 }
 
 bool sqlite_in_has_column(const struct sqlite_in *in, const char *table, const char *column) {
@@ -179,7 +222,7 @@ static const char *other_tool(const struct sqlite_in *in) {
                "msprof_*.json that is written beside it";
     return "an SQLite database, but neither an export of nsys nor a trace of rocprofv3 (rocpd): it has none "
            "of their "
-           "tables";
+           "tables (views are not read)";
 }
 
 tsmith_status sqlite_in_source(struct seekable *file, const char *name, tsmith_source **out,

@@ -29,6 +29,10 @@ tsmith_status sqlite_in_open(struct sqlite_in *in, struct seekable *file, const 
 void sqlite_in_watch(struct sqlite_in *in);
 void sqlite_in_close(struct sqlite_in *in);
 bool sqlite_in_has(const struct sqlite_in *in, const char *table);
+// Whether the file has a view of that name, which is not read.
+bool sqlite_in_has_view(const struct sqlite_in *in, const char *name);
+// Why the last call failed, for a message. SQLite says "out of memory" of sizes that are damaged, too: this does not.
+const char *sqlite_in_why(const struct sqlite_in *in);
 bool sqlite_in_has_column(const struct sqlite_in *in, const char *table, const char *column);
 
 // Whether a file begins as an SQLite database does.

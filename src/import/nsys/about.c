@@ -88,7 +88,7 @@ static void describe_table(struct nsys *nsys, const struct nsys_table *table) {
         (void)tsmith_dictionary_add_attribute(nsys->dictionary, &attribute);
     } else {
         ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, false,
-                    "table %s: cannot be read: %s", table->name, sqlite3_errmsg(nsys->in.db));
+                    "table %s: cannot be read: %s", table->name, sqlite_in_why(&nsys->in));
     }
     sqlite3_finalize(select);
     sqlite3_free(object);

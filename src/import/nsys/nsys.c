@@ -105,7 +105,7 @@ static void learn_table(struct nsys *nsys, struct nsys_table *table) {
     sqlite3_stmt *select = nsys_select(nsys, "SELECT * FROM \"%w\"", table->name);
     if (!select) {
         ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, true,
-                    "table %s: cannot be read: %s", table->name, sqlite3_errmsg(nsys->in.db));
+                    "table %s: cannot be read: %s", table->name, sqlite_in_why(&nsys->in));
         return;
     }
     int count = sqlite3_column_count(select);
@@ -128,16 +128,21 @@ static void learn_table(struct nsys *nsys, struct nsys_table *table) {
     note_lacks(nsys, table);
 }
 
+static const char *but_view(const struct nsys *nsys, const char *name) {
+    return sqlite_in_has_view(&nsys->in, name) ? " (it is a view, and views are not read)" : "";
+}
+
 static void note_missing_tables(struct nsys *nsys) {
     const struct nsys_table_rule *rule;
     for (size_t i = 0; (rule = nsys_table_at(i)); i++)
         if (rule->flags & NSYS_CORE && !nsys_has_table(nsys, rule->name))
             ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, false,
-                        "the file has no table %s: there are no %s events of it", rule->name,
-                        tsmith_kind_name(rule->kind));
+                        "the file has no table %s%s: there are no %s events of it", rule->name,
+                        but_view(nsys, rule->name), tsmith_kind_name(rule->kind));
     if (!nsys_has_table(nsys, "StringIds"))
         ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, false,
-                    "the file has no table StringIds: names are the numbers that stood for them");
+                    "the file has no table StringIds%s: names are the numbers that stood for them",
+                    but_view(nsys, "StringIds"));
 }
 
 bool nsys_is(const struct sqlite_in *in) {
@@ -211,7 +216,7 @@ static void step(struct nsys *nsys) {
         return;
     }
     if (result != SQLITE_ROW) {
-        meet_damage(nsys, sqlite3_errstr(result));
+        meet_damage(nsys, sqlite_in_why(&nsys->in));
         return;
     }
     if (nsys->row_count >= nsys->in.file.size / SMALLEST_ROW) {

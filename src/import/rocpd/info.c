@@ -58,8 +58,9 @@ static void read_list(struct rocpd *rocpd, struct rocpd_infos *infos, const char
         add_info(rocpd, infos, info);
     }
     if (!select || result != SQLITE_DONE)
-        ledger_note(&rocpd->ledger, rocpd->dictionary, TSMITH_REASON_CORRUPT, 0, false, "table %s%s: %s",
-                    table, rocpd_part(rocpd)->suffix, sqlite3_errmsg(rocpd->in.db));
+        ledger_note(&rocpd->ledger, rocpd->dictionary, TSMITH_REASON_CORRUPT, 0, false,
+                    "table %s%s: cannot be read: %s", table, rocpd_part(rocpd)->suffix,
+                    sqlite_in_why(&rocpd->in));
     sqlite3_finalize(select);
     if (!sorted)
         qsort(infos->items, infos->count, sizeof *infos->items, compare_infos);
@@ -83,7 +84,8 @@ static void add_agents(struct rocpd *rocpd, struct rocpd_part *part) {
         "SELECT id, coalesce(nullif(product_name, ''), nullif(model_name, ''), name), vendor_name, type, "
         "absolute_index FROM \"rocpd_info_agent%w\" ORDER BY id",
         part->suffix);
-    while (select && !rocpd->failed && sqlite3_step(select) == SQLITE_ROW) {
+    int result = SQLITE_DONE;
+    while (select && !rocpd->failed && (result = sqlite3_step(select)) == SQLITE_ROW) {
         const char *type = (const char *)sqlite3_column_text(select, 3);
         struct rocpd_info info = {.id = sqlite3_column_int64(select, 0),
                                   .name = rocpd_text(rocpd, select, 1),
@@ -98,9 +100,9 @@ static void add_agents(struct rocpd *rocpd, struct rocpd_part *part) {
         }
         add_info(rocpd, &part->agents, info);
     }
-    if (!select)
+    if (!select || result != SQLITE_DONE)
         ledger_note(&rocpd->ledger, rocpd->dictionary, TSMITH_REASON_CORRUPT, 0, false,
-                    "table rocpd_info_agent%s: %s", part->suffix, sqlite3_errmsg(rocpd->in.db));
+                    "table rocpd_info_agent%s: cannot be read: %s", part->suffix, sqlite_in_why(&rocpd->in));
     sqlite3_finalize(select);
 }
 
@@ -247,7 +249,7 @@ static void describe_table(struct rocpd *rocpd, const char *table) {
                         ABOUT_ROWS_MAX, PAIRS_PER_CALL);
     } else {
         ledger_note(&rocpd->ledger, rocpd->dictionary, TSMITH_REASON_CORRUPT, 0, false,
-                    "table %s: cannot be read: %s", table, sqlite3_errmsg(rocpd->in.db));
+                    "table %s: cannot be read: %s", table, sqlite_in_why(&rocpd->in));
     }
     sqlite3_finalize(select);
     sqlite3_free(text);

@@ -122,7 +122,7 @@ static void begin_table(struct rocpd *rocpd) {
     rocpd->rows = there ? select_rows(rocpd, tables[rocpd->table]) : NULL;
     if (!rocpd->rows) {
         if (there)
-            damage(rocpd, sqlite3_errmsg(rocpd->in.db));
+            damage(rocpd, sqlite_in_why(&rocpd->in));
         end_table(rocpd);
         return;
     }
@@ -151,7 +151,7 @@ static void step(struct rocpd *rocpd) {
         return;
     }
     if (result != SQLITE_DONE)
-        damage(rocpd, sqlite3_errstr(result));
+        damage(rocpd, sqlite_in_why(&rocpd->in));
     end_table(rocpd);
 }
 
