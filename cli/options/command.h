@@ -44,6 +44,10 @@ struct command {
     const char *operands; // as in the synopsis; NULL: none
     const char *doc;      // one line
     const char *about;    // paragraphs, separated by empty lines
+    // A list that stands behind it, NULL after the last; NULL: there is none. Its heading is one word.
+    const char *list_heading;
+    const char *(*list_word)(size_t index);
+    const char *(*list_doc)(size_t index);
     size_t operands_least;
     size_t operands_most;
     enum value_kind operand_kind; // VALUE_PROGRAM: everything from the first operand on is the program's

@@ -34,17 +34,13 @@ const struct command import_entry = {
     .about = "Every command opens these formats directly; an .sbt file is smaller, opens at once, and "
              "windows of it are "
              "read without the rest.\n\n"
-             "Which format IN has is seen from its content: Chrome trace JSON as PyTorch (Kineto) and others "
-             "write it, "
-             "rocprofv3 JSON and databases (rocpd), XPlane traces (JAX, TensorFlow), Perfetto traces, XML of "
-             "xctrace "
-             "(Instruments), SBT itself, databases that nsys (Nsight Systems) exported to SQLite; plain, "
-             "gzip or zstd; "
-             "reports of nsys (.nsys-rep), through the nsys that is installed here; logs of LLVM XRay, whose "
-             "functions have names when "
-             "--binary says which program wrote them; - is standard input. Nothing is left out: "
-             "what has no "
-             "field of its own is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
+             "The format of IN is detected from its content. A file may be plain, or compressed with gzip "
+             "or zstd. SBT itself is read too, and reports of Nsight Systems (.nsys-rep) are read with the "
+             "nsys that is installed. - is standard input. Nothing is left out: what has no field of its own "
+             "is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
+    .list_heading = "Formats",
+    .list_word = option_import_word,
+    .list_doc = option_import_doc,
     .operands_least = 1,
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_TRACE,

@@ -6,7 +6,7 @@
 
 #include "cli/present/terminal.h"
 
-enum { COLUMNS = 80, OPTION_COLUMNS = 26 };
+enum { COLUMNS = 80, OPTION_COLUMNS = 26, LIST_COLUMNS = 18 };
 
 #define BOLD "\x1b[1m"
 #define PLAIN "\x1b[0m"
@@ -101,12 +101,24 @@ static void add_paragraph(void *context, const char *bytes, size_t length) {
     add_wrapped(text, bytes, length, 0, 0);
 }
 
+static void add_list(struct text *text, const struct command *command) {
+    if (!command->list_word)
+        return;
+    add_heading(text, command->list_heading);
+    for (size_t i = 0; command->list_word(i); i++) {
+        const char *doc = command->list_doc(i);
+        text_add_format(text, "  %-*s", LIST_COLUMNS - 2, command->list_word(i));
+        add_wrapped(text, doc, strlen(doc), LIST_COLUMNS, LIST_COLUMNS);
+    }
+}
+
 void help_write_command(const struct command *command) {
     struct text text = {0};
     text_add_cstr(&text, "Usage: tracesmith ");
     help_add_synopsis(&text, command);
     text_add_char(&text, '\n');
     help_each_paragraph(command->about, add_paragraph, &text);
+    add_list(&text, command);
     add_heading(&text, "Options");
     add_options(&text, command->options);
     add_options(&text, global_options);

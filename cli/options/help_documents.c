@@ -77,6 +77,22 @@ static void add_roff_end(struct text *text, const struct example *examples) {
     }
 }
 
+static void add_roff_list(struct text *text, const struct command *command) {
+    for (size_t i = 0; command->list_word && command->list_word(i); i++) {
+        if (i == 0) {
+            text_add_cstr(text, ".SH ");
+            for (const char *c = command->list_heading; *c; c++)
+                text_add_char(text, *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c);
+            text_add_char(text, '\n');
+        }
+        text_add_cstr(text, ".TP\n.B ");
+        add_roff_cstr(text, command->list_word(i));
+        text_add_char(text, '\n');
+        add_roff_cstr(text, command->list_doc(i));
+        text_add_cstr(text, ".\n");
+    }
+}
+
 static void add_command_man(struct text *text, const struct command *command) {
     text_add_format(text, ".TH TRACESMITH\\-");
     for (const char *c = command->name; *c; c++)
@@ -91,6 +107,7 @@ static void add_command_man(struct text *text, const struct command *command) {
     text_finish(&synopsis);
     text_add_cstr(text, "\n.SH DESCRIPTION\n");
     help_each_paragraph(command->about, add_roff_paragraph, text);
+    add_roff_list(text, command);
     text_add_cstr(text, ".SH OPTIONS\n");
     add_roff_options(text, command->options);
     add_roff_options(text, global_options);
@@ -162,11 +179,24 @@ static void add_markdown_option(struct text *text, const struct option *option) 
     text_add_cstr(text, " |\n");
 }
 
+static void add_markdown_list(struct text *text, const struct command *command) {
+    for (size_t i = 0; command->list_word && command->list_word(i); i++) {
+        if (i == 0)
+            text_add_format(text, "| %s | what it is |\n|---|---|\n", command->list_heading);
+        text_add_format(text, "| `%s` | ", command->list_word(i));
+        add_cell(text, command->list_doc(i));
+        text_add_cstr(text, ". |\n");
+    }
+    if (command->list_word)
+        text_add_char(text, '\n');
+}
+
 static void add_markdown_command(struct text *text, const struct command *command) {
     text_add_format(text, "## %s\n\n%s.\n\n```\ntracesmith ", command->name, command->doc);
     help_add_synopsis(text, command);
     text_add_cstr(text, "\n```\n\n");
     help_each_paragraph(command->about, add_markdown_paragraph, text);
+    add_markdown_list(text, command);
     if (command->options[0].name)
         text_add_cstr(text, "| option | what it does |\n|---|---|\n");
     for (const struct option *option = command->options; option->name; option++)

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "options.h"
+#include "tracesmith/import.h"
 #include "tracesmith/schema.h"
 
 const char *option_kind_word(size_t index) {
@@ -20,4 +21,12 @@ const char *option_kind_doc(size_t index) {
 #undef DOC
     };
     return docs[index];
+}
+
+const char *option_import_word(size_t index) {
+    return tsmith_import_format_name((unsigned)index);
+}
+
+const char *option_import_doc(size_t index) {
+    return tsmith_import_format_doc((unsigned)index);
 }

@@ -24,6 +24,12 @@ typedef struct tsmith_import_options {
     const char *binary;
 } tsmith_import_options;
 
+// The formats there are, by number from 0: a name, one line of documentation, and the usual extensions of a file, separated
+// by spaces (no file is judged by them). NULL past the last. Static storage. Any thread.
+TSMITH_API const char *tsmith_import_format_name(unsigned index);
+TSMITH_API const char *tsmith_import_format_doc(unsigned index);
+TSMITH_API const char *tsmith_import_format_extensions(unsigned index);
+
 // Opens a foreign trace: Chrome trace JSON as Kineto (PyTorch) and others write it, or rocprofv3 JSON, plain, gzip
 // or zstd; an SQLite database that nsys (Nsight Systems) exported, of any version, or that rocprofv3 wrote (rocpd), or an XPlane
 // trace (JAX, TensorFlow), plain, gzip or zstd; a log of LLVM XRay, basic (versions

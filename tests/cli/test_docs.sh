@@ -16,6 +16,15 @@ compare() {
 compare markdown docs/commands.md
 compare events docs/events.md
 
+# The formats that are read: help has them from the library's table, and docs/sources.md has the same ones.
+sed -n '/^## import$/,/^| option /s/^| `\([a-z0-9-]*\)` |.*/\1/p' "$root/docs/commands.md" | sort >"$work/formats"
+sed -n '/^## Traces of other profilers/,$s/^| `\([a-z0-9-]*\)`.*/\1/p' "$root/docs/sources.md" | sort >"$work/described"
+[ "$(wc -l <"$work/formats")" -ge 8 ]
+cmp "$work/formats" "$work/described" || {
+    echo "docs/sources.md describes other formats than tracesmith help import lists"
+    exit 1
+}
+
 # Every option of the table is asked for by the code of its command.
 commands=$(sed -n 's/^const struct command \([a-z]*\)_entry.*/\1/p' "$root"/cli/options/commands_*.c)
 sed -n 's/.*\.name = "\([a-z-]*\)".*/\1/p' "$root"/cli/options/commands*.c "$root/cli/options/options.h" | sort -u >"$work/names"

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "import/chrome/reader.h"
 #include "import/chrome/rows.h"
 #include "import/json_scan.h"
 
@@ -49,7 +50,8 @@ struct record {
     int64_t start, end, thread, kernel, agent, queue, operation, sizes[6];
 };
 
-void rocprof_destroy(struct rocprof *rocprof) {
+static void finish(void *state) {
+    struct rocprof *rocprof = state;
     if (!rocprof)
         return;
     arena_finish(&rocprof->names);
@@ -69,11 +71,11 @@ bool rocprof_is(const struct input *input) {
     return (size_t)(end - at) >= sizeof key && memcmp(at, key, sizeof key - 1) == 0;
 }
 
-tsmith_status rocprof_create(struct chrome *chrome, struct rocprof **out) {
+static tsmith_status begin(struct chrome *chrome, void **state, tsmith_error *error) {
     struct rocprof *rocprof = calloc(1, sizeof *rocprof);
-    *out = rocprof;
+    *state = rocprof;
     if (!rocprof)
-        return TSMITH_ERROR_NO_MEMORY;
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", chrome->name);
     chrome->input.begin = (size_t)(json_skip_space(chrome->input.window + chrome->input.begin,
                                                    chrome->input.window + chrome->input.end) -
                                    chrome->input.window) +
@@ -482,7 +484,8 @@ static enum step step(struct chrome *chrome, struct rocprof *rocprof, bool *full
     return WENT;
 }
 
-tsmith_status rocprof_run(struct chrome *chrome, struct rocprof *rocprof, tsmith_error *error) {
+static tsmith_status run(struct chrome *chrome, void *state, tsmith_error *error) {
+    struct rocprof *rocprof = state;
     bool full = false;
     while (!full && rocprof->state != OVER) {
         enum step went = step(chrome, rocprof, &full);
@@ -505,4 +508,9 @@ tsmith_status rocprof_run(struct chrome *chrome, struct rocprof *rocprof, tsmith
     if (full)
         return TSMITH_OK;
     return reader_finish(chrome, rocprof->events, error);
+}
+
+tsmith_status rocprof_open(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    static const struct json_reader reader = {"rocprofv3-json", begin, run, finish};
+    return json_source_open(&reader, job, out, error);
 }

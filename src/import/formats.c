@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of formats, and what fits each importer into it.
+#include "import/formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/chrome/source.h"
+#include "import/perfetto/perfetto.h"
+#include "import/rocprof/rocprof.h"
+#include "import/seekable.h"
+#include "import/sqlite_in.h"
+#include "import/xctrace/xctrace.h"
+#include "import/xplane/xplane.h"
+#include "import/xray/xray.h"
+#include "tracesmith/import.h"
+
+// ---- databases: which tool wrote one follows from its tables, once it is open (sqlite_in_source)
+
+static bool database_probe(struct import_job *job) {
+    char head[16];
+    return sqlite_in_is(head, seekable_peek(job->place, head, sizeof head));
+}
+
+static tsmith_status database_open(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    struct seekable file;
+    tsmith_status status = seekable_open(&file, job->place, error);
+    return status == TSMITH_OK ? sqlite_in_source(&file, job->place->name, out, error) : status;
+}
+
+static bool packed_database_probe(struct import_job *job) {
+    return sqlite_in_is(job->input.window + job->input.begin, job->input.end - job->input.begin);
+}
+
+static tsmith_status packed_database_open(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    struct seekable file;
+    tsmith_status status = seekable_take(&file, &job->input, job->name, error);
+    if (status == TSMITH_OK && file.problem) {
+        status = status_set(error, TSMITH_ERROR_FORMAT, "%s: the compressed data is damaged: %s", job->name,
+                            file.problem);
+        seekable_close(&file);
+    }
+    if (status == TSMITH_OK)
+        status = sqlite_in_source(&file, job->name, out, error);
+    free(job->name);
+    return status;
+}
+
+// ---- the others
+
+static bool xray_probe(struct import_job *job) {
+    return xray_is(job->place);
+}
+
+static tsmith_status xray_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return xray_open(job->place, job->binary, NULL, out, error);
+}
+
+static bool perfetto_probe(struct import_job *job) {
+    return pf_is(&job->input);
+}
+
+static tsmith_status perfetto_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return pf_open_input(&job->input, job->name, out, error);
+}
+
+static bool xplane_probe(struct import_job *job) {
+    return xplane_is(&job->input);
+}
+
+static tsmith_status xplane_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return xplane_open(&job->input, job->name, out, error);
+}
+
+static bool xctrace_probe(struct import_job *job) {
+    return xctrace_is(&job->input);
+}
+
+static tsmith_status xctrace_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return xctrace_open(&job->input, job->name, out, error);
+}
+
+static bool rocprof_probe(struct import_job *job) {
+    return rocprof_is(&job->input);
+}
+
+// ---- the table
+
+#define NSYS                                                                                                 \
+    .name = "nsys-sqlite", .title = "an SQLite database", .extensions = ".sqlite",                           \
+    .doc = "Database that nsys export --type sqlite wrote (Nsight Systems), of any version: every table",    \
+    .fuzz = "nsys"
+#define ROCPD                                                                                                \
+    .name = "rocpd", .title = "an SQLite database", .extensions = ".db",                                     \
+    .doc = "Database of rocprofv3 and rocprof-sys (ROCm): every process in the file", .fuzz = "rocpd"
+
+// A database has two rows, as it is and compressed; the second is not listed (its name is that of the first).
+static const struct import_format formats[] = {
+    {NSYS, .stage = IMPORT_FILE, .probe = database_probe, .open = database_open},
+    {ROCPD, .stage = IMPORT_FILE, .probe = database_probe, .open = database_open},
+    {.name = "xray",
+     .title = "a log of LLVM XRay",
+     .extensions = ".log",
+     .doc = "Log of LLVM XRay, basic or of the flight data recorder; --binary names its functions",
+     .fuzz = "xray",
+     .stage = IMPORT_FILE,
+     .probe = xray_probe,
+     .open = xray_open_job},
+    {.name = "perfetto",
+     .title = "a Perfetto trace",
+     .extensions = ".pftrace .perfetto-trace",
+     .doc = "Perfetto protobuf: track events, stacks, samples, GPU stages and counters; all else is counted",
+     .fuzz = "perfetto",
+     .stage = IMPORT_BYTES,
+     .probe = perfetto_probe,
+     .open = perfetto_open_job},
+    {.name = "xplane",
+     .title = "an XPlane trace",
+     .extensions = ".xplane.pb",
+     .doc = "XPlane of JAX, TensorFlow and PyTorch/XLA: every event of every plane",
+     .fuzz = "xplane",
+     .stage = IMPORT_BYTES,
+     .probe = xplane_probe,
+     .open = xplane_open_job},
+    {.name = "xctrace-xml",
+     .title = "an xctrace export",
+     .extensions = ".xml",
+     .doc = "XML that xctrace (Instruments) exported: every row with a time",
+     .fuzz = "xctrace",
+     .stage = IMPORT_BYTES,
+     .probe = xctrace_probe,
+     .open = xctrace_open_job},
+    {NSYS, .stage = IMPORT_BYTES, .probe = packed_database_probe, .open = packed_database_open},
+    {ROCPD, .stage = IMPORT_BYTES, .probe = packed_database_probe, .open = packed_database_open},
+    {.name = "rocprofv3-json",
+     .title = "rocprofv3 JSON",
+     .extensions = ".json",
+     .doc = "JSON of rocprofv3 (ROCm): every record",
+     .fuzz = "json",
+     .stage = IMPORT_JSON,
+     .probe = rocprof_probe,
+     .open = rocprof_open},
+    {.name = "chrome-json",
+     .title = "a Chrome trace",
+     .extensions = ".json",
+     .doc = "Chrome trace JSON, as PyTorch (Kineto), TensorFlow, msprof, mcTracer and others write it: every "
+            "event, argument and flow",
+     .fuzz = "json",
+     .stage = IMPORT_JSON,
+     .open = chrome_source_open},
+};
+
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
+
+const struct import_format *import_format_at(size_t index) {
+    return index < FORMAT_COUNT ? &formats[index] : NULL;
+}
+
+// The row with this number among those that are listed.
+static const struct import_format *listed(unsigned number) {
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        bool again = false;
+        for (size_t j = 0; j < i; j++)
+            again = again || strcmp(formats[j].name, formats[i].name) == 0;
+        if (!again && number-- == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+const char *tsmith_import_format_name(unsigned index) {
+    const struct import_format *format = listed(index);
+    return format ? format->name : NULL;
+}
+
+const char *tsmith_import_format_doc(unsigned index) {
+    const struct import_format *format = listed(index);
+    return format ? format->doc : NULL;
+}
+
+const char *tsmith_import_format_extensions(unsigned index) {
+    const struct import_format *format = listed(index);
+    return format ? format->extensions : NULL;
+}
