@@ -24,4 +24,4 @@ def check(trace, reports, expect):
                 of = trace.last - trace.first
             else:
                 of = sum(other[part] for other in rows) if whole == "all" else row[whole]
-            expect(f"{report}: {share} of {row[part]}", row[share], row[part] / of if of else None)
+            expect(f"{report}: {share} of {row[part]}", row[share], row[part] / of if of and row[part] is not None else None)
