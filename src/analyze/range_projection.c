@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program's own ranges cost on the devices: every range of a host thread (NVTX, record_function, ours; not a
 // framework's operators and not frames) is projected onto each device: from the first start to the last end of the
-// commands that were launched in it. Kineto's gpu_user_annotation is the same, by queue.
+// commands that were launched in it. Kineto's gpu_user_annotation is the same, by queue. What PyTorch's backward pass launched
+// for operators of a range is told beside that: the autograd engine has a thread of its own.
 #include <stdlib.h>
 
 #include "analyze/analysis.h"
+#include "analyze/autograd.h"
 #include "analyze/time_order.h"
 
 // A range on the device at hand.
 struct projected {
-    int64_t first, last; // start of its first command, end of what is covered
-    int64_t busy;
-    uint32_t device; // + 1; another one's are old
+    int64_t first, last;      // start of its first command, end of what is covered
+    uint32_t device;          // + 1; another one's are old
+    uint32_t backward_device; // the same of the backward pass
+    int64_t backward_last;
 };
 
 struct entry {
     uint32_t key;
     uint64_t count, projections, commands;
     int64_t host, span, busy, total;
+    uint64_t backward_commands; // of operators in it
+    int64_t backward_busy, backward_total;
 };
 
 struct projection {
@@ -25,6 +30,8 @@ struct projection {
     size_t count;
     struct projected *projected; // by number of the range
     uint8_t *user;               // by key
+    struct autograd autograd;
+    uint64_t backward, unmatched; // commands that autograd launched; those without a forward operator
 };
 
 static bool make_entries(struct projection *projection, const struct analysis_context *context) {
@@ -60,7 +67,8 @@ static void add_command(struct projection *projection, const struct range_walk *
     entry->commands++;
     entry->total = sweep_add(entry->total, command->end - command->start);
     if (projected->device != device + 1) {
-        *projected = (struct projected){command->start, command->start, 0, device + 1};
+        projected->first = projected->last = command->start;
+        projected->device = device + 1;
         entry->projections++;
     }
     if (command->end <= projected->last)
@@ -69,6 +77,46 @@ static void add_command(struct projection *projection, const struct range_walk *
     entry->busy = sweep_add(entry->busy, command->end - from);
     entry->span = sweep_add(entry->span, command->end - projected->last);
     projected->last = command->end;
+}
+
+static void add_backward(struct projection *projection, const struct range_walk *walk,
+                         const tsmith_command *command, uint32_t device) {
+    struct projected *projected =
+        &projection->projected[walk->track->first + (size_t)(walk->at - walk->track->items)];
+    struct entry *entry = &projection->entries[walk->at->key];
+    const bool begun = projected->backward_device == device + 1;
+    const int64_t from =
+        begun && projected->backward_last > command->start ? projected->backward_last : command->start;
+    entry->backward_commands++;
+    entry->backward_total = sweep_add(entry->backward_total, command->end - command->start);
+    entry->backward_busy = sweep_add(entry->backward_busy, command->end > from ? command->end - from : 0);
+    if (!begun || command->end > projected->backward_last)
+        projected->backward_last = command->end;
+    projected->backward_device = device + 1;
+}
+
+// Whether a range is among those around the command's own call.
+static bool is_around_call(const struct analysis_context *context, const tsmith_command *command,
+                           const struct range *range) {
+    struct range_walk walk = range_walk_begin(context->ranges, context->timeline, command);
+    while (walk.at && walk.at != range)
+        range_walk_next(&walk);
+    return walk.at;
+}
+
+static void project_command(struct projection *projection, const struct analysis_context *context,
+                            const tsmith_command *command, uint32_t device) {
+    struct range_walk walk = range_walk_begin(context->ranges, context->timeline, command);
+    for (; walk.at; range_walk_next(&walk))
+        if (projection->user[walk.at->key])
+            add_command(projection, &walk, command, device);
+    const enum autograd_match match =
+        autograd_find(&projection->autograd, context->ranges, context->timeline, command, &walk);
+    projection->backward += match != AUTOGRAD_NO;
+    projection->unmatched += match == AUTOGRAD_UNMATCHED;
+    for (; match == AUTOGRAD_MATCHED && walk.at; range_walk_next(&walk))
+        if (projection->user[walk.at->key] && !is_around_call(context, command, walk.at))
+            add_backward(projection, &walk, command, device);
 }
 
 static bool project(struct projection *projection, const struct analysis_context *context) {
@@ -83,10 +131,7 @@ static bool project(struct projection *projection, const struct analysis_context
             if (!timeline_runs(command) || command->start < context->window.from ||
                 command->start >= context->window.to)
                 continue;
-            struct range_walk walk = range_walk_begin(context->ranges, timeline, command);
-            for (; walk.at; range_walk_next(&walk))
-                if (projection->user[walk.at->key])
-                    add_command(projection, &walk, command, d);
+            project_command(projection, context, command, d);
         }
         time_order_finish(&order);
     }
@@ -102,17 +147,60 @@ static int by_span(const void *left, const void *right) {
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
-    static const tsmith_report_column COLUMNS[] = {
-        {"range", TSMITH_CELL_TEXT},        {"category", TSMITH_CELL_TEXT},
-        {"count", TSMITH_CELL_COUNT},       {"host", TSMITH_CELL_DURATION},
-        {"projections", TSMITH_CELL_COUNT}, {"commands", TSMITH_CELL_COUNT},
-        {"span", TSMITH_CELL_DURATION},     {"busy", TSMITH_CELL_DURATION},
-        {"total", TSMITH_CELL_DURATION},    {"utilisation", TSMITH_CELL_SHARE}};
+static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                          const tsmith_interval *window) {
     struct projection *projection = state;
-    const struct entry *first;
-    char span[REPORT_TEXT];
-    if (!make_entries(projection, context) || !project(projection, context))
+    (void)window; // the forward pass may be before it
+    return autograd_add(&projection->autograd, dictionary, batch) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+}
+
+static void write_finding(const struct projection *projection, const struct analysis_context *context,
+                          bool named, struct report *report) {
+    const struct entry *first = projection->entries;
+    char span[REPORT_TEXT], later[REPORT_TEXT];
+    if (!named)
+        report_finding(report, "The program named no range of its own.");
+    else if (!first->projections)
+        report_finding(report, "Nothing on a device is known to be launched in the program's ranges.");
+    else {
+        tsmith_string name =
+            tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
+        report_finding(
+            report,
+            "%.*s%s takes longest on the devices: %s in all; the commands that were launched in it, by its "
+            "own thread, cover %.1f %% of that.",
+            ANALYSIS_NAMED(name), report_duration(span, first->span),
+            report_percent(first->busy, first->span));
+        if (first->backward_commands)
+            report_note(report, "Autograd launched %llu more command%s for its operators, which take %s.",
+                        (unsigned long long)first->backward_commands,
+                        analysis_plural(first->backward_commands),
+                        report_duration(later, first->backward_busy));
+    }
+    if (projection->unmatched)
+        report_note(report,
+                    "Of %llu commands that autograd launched, %llu are not matched with an operator of the "
+                    "forward pass.",
+                    (unsigned long long)projection->backward, (unsigned long long)projection->unmatched);
+}
+
+static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"range", TSMITH_CELL_TEXT},
+                                                   {"category", TSMITH_CELL_TEXT},
+                                                   {"count", TSMITH_CELL_COUNT},
+                                                   {"host", TSMITH_CELL_DURATION},
+                                                   {"projections", TSMITH_CELL_COUNT},
+                                                   {"commands", TSMITH_CELL_COUNT},
+                                                   {"span", TSMITH_CELL_DURATION},
+                                                   {"busy", TSMITH_CELL_DURATION},
+                                                   {"total", TSMITH_CELL_DURATION},
+                                                   {"utilisation", TSMITH_CELL_SHARE},
+                                                   {"autograd", TSMITH_CELL_COUNT},
+                                                   {"autograd_busy", TSMITH_CELL_DURATION},
+                                                   {"autograd_total", TSMITH_CELL_DURATION}};
+    struct projection *projection = state;
+    if (!autograd_make(&projection->autograd) || !make_entries(projection, context) ||
+        !project(projection, context))
         return TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < projection->count; i++) // those that count come first
         if (!projection->user[projection->entries[i].key])
@@ -121,7 +209,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     struct report_table *table = REPORT_TABLE(
         report, "ranges",
         "span is from the first start to the last end of the commands launched in a range, busy what they "
-        "cover of it, by range and device, added up",
+        "cover of it, by range and device, added up; autograd is what the backward pass of its operators "
+        "launched elsewhere",
         COLUMNS);
     for (size_t i = 0; i < projection->count; i++) {
         const struct entry *entry = &projection->entries[i];
@@ -136,22 +225,15 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         report_integer(report, table, entry->busy);
         report_integer(report, table, entry->total);
         report_share(report, table, entry->busy, entry->span);
+        const int64_t later[] = {(int64_t)entry->backward_commands, entry->backward_busy,
+                                 entry->backward_total};
+        for (size_t k = 0; k < sizeof later / sizeof *later; k++)
+            if (projection->autograd.forward.count || projection->autograd.backward.count)
+                report_integer(report, table, later[k]);
+            else
+                report_unknown(report, table); // the trace has no operators with numbers
     }
-    first = projection->entries;
-    if (!table->cell_count)
-        report_finding(report, "The program named no range of its own.");
-    else if (!first->projections)
-        report_finding(report, "Nothing on a device is known to be launched in the program's ranges.");
-    else {
-        tsmith_string name =
-            tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
-        report_finding(
-            report,
-            "%.*s%s takes longest on the devices: %s in all; the commands that were launched in it, by its "
-            "own thread, cover %.1f %% of that.",
-            ANALYSIS_NAMED(name), report_duration(span, first->span),
-            report_percent(first->busy, first->span));
-    }
+    write_finding(projection, context, table->cell_count, report);
     return TSMITH_OK;
 }
 
@@ -160,6 +242,7 @@ static void release(void *state) {
     free(projection->entries);
     free(projection->projected);
     free(projection->user);
+    autograd_finish(&projection->autograd);
 }
 
 const struct analysis_kind analysis_ranges = {
@@ -168,6 +251,7 @@ const struct analysis_kind analysis_ranges = {
     .needs = NEEDS_TIMELINE,
     .ranges = true,
     .state_size = sizeof(struct projection),
+    .write = take,
     .finish = finish,
     .release = release,
 };

@@ -155,6 +155,15 @@ static bool find_innermost(struct ranges *ranges, const tsmith_timeline *timelin
     return true;
 }
 
+// Parents of all, also of those behind the last call and of threads without calls.
+static bool find_parents(struct range_track *track, struct stack *stack) {
+    stack->count = 0;
+    for (uint32_t i = 0; i < track->count; i++)
+        if (!push(stack, track->items, i))
+            return false;
+    return true;
+}
+
 bool ranges_make(struct ranges *ranges, const tsmith_timeline *timeline) {
     struct stack stack = {0};
     bool done = true;
@@ -167,6 +176,7 @@ bool ranges_make(struct ranges *ranges, const tsmith_timeline *timeline) {
         track->first = ranges->count;
         ranges->count += track->count;
         ranges->of_track[track->track] = (uint32_t)i + 1;
+        done = done && find_parents(track, &stack);
     }
     ranges->of_thread = malloc((timeline->thread_count + 1) * sizeof *ranges->of_thread);
     ranges->of_call = malloc((timeline->call_count + 1) * sizeof *ranges->of_call);

@@ -186,9 +186,77 @@ def cut_sequences(made):
               "%d commands: %s" % (count, row["commands"]))
 
 
+def operator(name, tid, ts, dur, sequence, forward=0, pid=1):
+    return event("cpu_op", name, pid, tid, ts, dur, **{"Sequence number": sequence, "Fwd thread id": forward})
+
+
+def flow(phase, number, tid, ts, pid=1):
+    return {"ph": phase, "id": number, "pid": pid, "tid": tid, "ts": ts, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"}
+
+
+def on_thread(tid, *args, pid=1):
+    call, work = launch(*args, pid=pid)
+    return [dict(call, tid=tid), work]
+
+
+def autograd(made):
+    """What the autograd thread launches belongs to the ranges around the forward operator, and to no others."""
+    def of(events):
+        one = report(made.trace(events), "ranges")
+        return one, {row["range"]: (row["commands"], row["autograd"], row["autograd_busy_ns"], row["autograd_total_ns"])
+                     for row in one["tables"]["ranges"]}
+
+    forward = [event("user_annotation", "forward", 1, 1, 0, 100), operator("aten::mul", 1, 10, 20, 5),
+               *launch("f", 12, 40, 10, 1)]
+    backward = [operator("evaluate_function: MulBackward0", 2, 500, 80, 5, 1), operator("MulBackward0", 2, 505, 70, 5, 1),
+                event("cpu_op", "aten::mul", 1, 2, 510, 20), *on_thread(2, "b", 512, 600, 30, 2),
+                *on_thread(2, "b", 540, 630, 40, 3)]
+    words, unmatched = "Autograd launched 2 more commands for its operators, which take 70.0 us", "not matched with an operator"
+    one, rows = of(forward + backward)
+    check(rows == {"forward": (1, 2, 70000, 70000)}, "by the number: %s" % rows)
+    expect("by the number", one, [words], [unmatched])
+    one, rows = of(forward + [event("user_annotation", "other", 1, 1, 200, 100), operator("aten::add", 1, 210, 20, 4)] + backward)
+    check(rows["other"][1:] == (0, 0, 0) and rows["forward"][1] == 2, "another range: %s" % rows)
+    # The last operator with the number made the node; one that begins after the backward pass did not.
+    later = [event("user_annotation", "view", 1, 1, 200, 100), operator("aten::view", 1, 210, 20, 5),
+             event("user_annotation", "optimizer", 1, 1, 900, 100), operator("aten::step", 1, 910, 20, 5)]
+    one, rows = of(forward + later + backward)
+    check([rows[name][1] for name in ("forward", "view", "optimizer")] == [0, 2, 0], "the last one: %s" % rows)
+    # An operator that the backward pass calls has a number, too.
+    one, rows = of(forward + backward + [operator("aten::mul", 2, 506, 2, 5)])
+    check(rows["forward"][1] == 2, "an operator of the backward pass: %s" % rows)
+    # Nobody knows which of two threads is meant, but by a flow; another process is another thing.
+    second = [event("user_annotation", "worker", 1, 3, 0, 100), operator("aten::mul", 3, 10, 20, 5)]
+    one, rows = of(forward + second + backward)
+    check(rows["forward"][1] == rows["worker"][1] == 0, "two threads: %s" % rows)
+    expect("two threads", one, ["Of 2 commands that autograd launched, 2 are not matched"], ["Autograd launched"])
+    for tid, name in ((1, "forward"), (3, "worker")):
+        events = []
+        for item in forward + second + backward:
+            events.append(item)
+            if item["tid"] == tid and item["name"] == "aten::mul":
+                events.append(flow("s", 1, tid, item["ts"]))
+            elif item["name"] == "MulBackward0":
+                events.append(flow("f", 1, 2, item["ts"]))
+        one, rows = of(events)
+        check({key: row[1] for key, row in rows.items()} == {"forward": 2 * (tid == 1), "worker": 2 * (tid == 3)},
+              "a flow from %s: %s" % (name, rows))
+    other = [event("user_annotation", "elsewhere", 9, 1, 0, 100), operator("aten::mul", 1, 10, 20, 5, pid=9)]
+    one, rows = of(forward + other + backward)
+    check(rows["forward"][1] == 2 and rows["elsewhere"][1] == 0, "another process: %s" % rows)
+    # A backward pass on the thread of the range is in it already.
+    same = [event("user_annotation", "step", 1, 1, 0, 1000), operator("aten::mul", 1, 10, 20, 5),
+            operator("MulBackward0", 1, 500, 80, 5, 1), *launch("b", 512, 600, 30, 2)]
+    one, rows = of(same)
+    check(rows == {"step": (1, 0, 0, 0)}, "one thread: %s" % rows)
+    # Without numbers nothing is known of it.
+    one, rows = of([event("user_annotation", "forward", 1, 1, 0, 100), *launch("f", 12, 40, 10, 1)])
+    check(rows == {"forward": (1, None, None, None)}, "no numbers: %s" % rows)
+
+
 def main():
     tests = (window, startup, path_of_window, no_duration, unnamed, always_busy, at_once, unsized, waits, queues, together,
-             both_sides, cut_sequences)
+             both_sides, cut_sequences, autograd)
     for test in tests:
         with tempfile.TemporaryDirectory() as folder:
             test(Made(folder))

@@ -3,6 +3,7 @@
 in it. Kineto draws the same (gpu_user_annotation): that its spans are ours is checked, too, where it has one queue."""
 import collections
 
+from autograd import Autograd
 from trace import Around, union
 
 FRAMEWORK = ("cpu_op", "Operator", "python_function")
@@ -10,11 +11,16 @@ FRAMEWORK = ("cpu_op", "Operator", "python_function")
 
 def check(trace, reports, expect):
     around = Around(trace)
-    inside = collections.defaultdict(list)
+    autograd = Autograd(trace, around)
+    inside, later = collections.defaultdict(list), collections.defaultdict(list)
     for command, call in trace.launched():
-        for index, one in enumerate(around(call.thread, call.start) if call else []):
+        own = around(call.thread, call.start) if call else []
+        for one in own:
             if one.category not in FRAMEWORK:
                 inside[id(one), command.device].append((one, command))
+        for one in autograd(call)[1] if call else []:
+            if one.category not in FRAMEWORK and one not in own:
+                later[id(one), command.device].append((one, command))
     span, busy, total, commands, projections = (collections.Counter() for _ in range(5))
     for members in inside.values():
         key = (members[0][0].name, members[0][0].category)
@@ -24,6 +30,13 @@ def check(trace, reports, expect):
         total[key] += sum(b - a for a, b in intervals)
         commands[key] += len(members)
         projections[key] += 1
+    autograd_commands, autograd_busy, autograd_total = (collections.Counter() for _ in range(3))
+    for members in later.values():
+        key = (members[0][0].name, members[0][0].category)
+        intervals = [(command.start, command.end) for _, command in members]
+        autograd_commands[key] += len(members)
+        autograd_busy[key] += union(intervals)
+        autograd_total[key] += sum(b - a for a, b in intervals)
     count, host = collections.Counter(), collections.Counter()
     for one in trace.ranges:
         if one.category not in FRAMEWORK:
@@ -34,5 +47,9 @@ def check(trace, reports, expect):
     for key, row in rows.items():
         wanted = {"count": count[key], "host_ns": host[key], "projections": projections[key],
                   "commands": commands[key], "span_ns": span[key], "busy_ns": busy[key], "total_ns": total[key]}
+        told = autograd.operators  # nothing is known of it without numbers
+        wanted.update({"autograd": autograd_commands[key] if told else None,
+                       "autograd_busy_ns": autograd_busy[key] if told else None,
+                       "autograd_total_ns": autograd_total[key] if told else None})
         for column, value in wanted.items():
             expect(f"range {key}: {column}", row[column], value)

@@ -24,13 +24,14 @@ NO_RANGES = GPU + CALLS + ("cuda_sync", "overhead")
 # device and queue are what the file says they are; correlation is 0 when there is none.
 Command = collections.namedtuple("Command", "device queue start end work name correlation arguments")
 Call = collections.namedtuple("Call", "thread start end name")
-Range = collections.namedtuple("Range", "thread start end name category")
+Range = collections.namedtuple("Range", "thread start end name category arguments", defaults=({},))
 
 
 class Trace:
     def __init__(self):
         self.commands, self.ranges, self.calls, self.all_calls = [], [], {}, []
         self.top = {}
+        self.flows = []  # "fwdbwd": phase, id, thread, time
         self.memory = []  # what a device allocated and freed
         self.notes = {}  # by a call's correlation: what a record of the synchronization says of it
         self.first, self.last = None, None  # of all events: the window
@@ -163,7 +164,7 @@ def read_event(trace, event):
     elif kind == "cuda_sync":
         trace.notes[correlation] = (place, arguments)
     elif kind not in NO_RANGES and end > start:
-        trace.ranges.append(Range(place, start, end, event.get("name", ""), category))
+        trace.ranges.append(Range(place, start, end, event.get("name", ""), category, arguments))
 
 
 def read_memory(trace, event, arguments):
@@ -187,6 +188,8 @@ def read_trace(path):
             trace.span(ns(event["ts"]), ns(event["ts"]) + ns(event.get("dur", 0)))
         if event.get("ph") == "X":
             read_event(trace, event)
+        elif event.get("cat") == "fwdbwd" and event["ph"] in "sf":
+            trace.flows.append((event["ph"], event["id"], (event["pid"], event["tid"]), ns(event["ts"])))
         elif event.get("name") == "[memory]" and event["args"]["Device Type"] != 0:
             read_memory(trace, event, event["args"])
     queues = {command.queue for command in trace.commands}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/autograd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { SEQUENCE, FORWARD_THREAD, FLOW, FLOW_ID };
+// Operators with one number, and threads that have it, that are looked at: a file that has more gets no match.
+enum { TRIES = 64 };
+
+void autograd_finish(struct autograd *autograd) {
+    free(autograd->forward.items);
+    free(autograd->backward.items);
+    free(autograd->flows.items);
+    *autograd = (struct autograd){0};
+}
+
+// ---- reading
+
+static void learn_fields(struct autograd *autograd, const tsmith_dictionary *dictionary) {
+    static const struct {
+        const char *name;
+        uint8_t type;
+    } FIELDS[AUTOGRAD_FIELDS] = {{"Sequence number", TSMITH_TYPE_I64},
+                                 {"Fwd thread id", TSMITH_TYPE_I64},
+                                 {"flow", TSMITH_TYPE_STRING},
+                                 {"flow_id", TSMITH_TYPE_I64}};
+    const uint32_t count = tsmith_dictionary_dynamic_field_count(dictionary);
+    for (uint32_t id = autograd->fields_seen ? autograd->fields_seen : 1; id < count; id++) {
+        const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(dictionary, id);
+        for (size_t i = 0; field && i < AUTOGRAD_FIELDS; i++)
+            if (field->type == FIELDS[i].type && !autograd->fields[i] &&
+                strcmp(tsmith_dictionary_string(dictionary, field->name).bytes, FIELDS[i].name) == 0)
+                autograd->fields[i] = TSMITH_FIELD_DYNAMIC + id;
+    }
+    autograd->fields_seen = count;
+}
+
+static bool add_op(struct autograd_ops *ops, struct autograd_op op) {
+    void *items = ops->items;
+    if (!array_reserve(&items, &ops->capacity, ops->count + 1, sizeof *ops->items))
+        return false;
+    ops->items = items;
+    ops->items[ops->count++] = op;
+    return true;
+}
+
+static int64_t number_of(const tsmith_column *column, uint32_t row) {
+    return column->values && tsmith_column_has(column, row) ? ((const int64_t *)column->values)[row]
+                                                            : AUTOGRAD_NONE;
+}
+
+bool autograd_add(struct autograd *autograd, const tsmith_dictionary *dictionary, const tsmith_batch *batch) {
+    tsmith_column kinds, starts, durations, columns[AUTOGRAD_FIELDS];
+    const uint32_t number = tsmith_batch_track(batch);
+    const tsmith_track *track = tsmith_dictionary_track(dictionary, number);
+    if (tsmith_dictionary_dynamic_field_count(dictionary) != autograd->fields_seen)
+        learn_fields(autograd, dictionary);
+    for (size_t i = 0; i < AUTOGRAD_FIELDS; i++)
+        if (!autograd->fields[i] || !tsmith_batch_column(batch, autograd->fields[i], &columns[i]))
+            columns[i] = (tsmith_column){0};
+    if (!columns[SEQUENCE].values || !tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds) ||
+        !tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
+        !tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
+        return true;
+    for (uint32_t row = 0; row < kinds.count; row++) {
+        const int64_t sequence = number_of(&columns[SEQUENCE], row),
+                      start = ((const int64_t *)starts.values)[row];
+        struct autograd_op op = {number, track ? track->process : 0, start, 0, sequence, AUTOGRAD_NONE};
+        if (((const uint8_t *)kinds.values)[row] != TSMITH_KIND_RANGE || sequence < 0 ||
+            !tsmith_column_has(&durations, row) || ((const int64_t *)durations.values)[row] <= 0 ||
+            __builtin_add_overflow(start, ((const int64_t *)durations.values)[row], &op.end))
+            continue;
+        if (columns[FLOW].values && tsmith_column_has(&columns[FLOW], row) &&
+            strstr(tsmith_dictionary_string(dictionary, ((const uint32_t *)columns[FLOW].values)[row]).bytes,
+                   "fwdbwd"))
+            op.flow = number_of(&columns[FLOW_ID], row);
+        const bool backward = number_of(&columns[FORWARD_THREAD], row) > 0;
+        if (!add_op(backward ? &autograd->backward : &autograd->forward, op) ||
+            (!backward && op.flow != AUTOGRAD_NONE && !add_op(&autograd->flows, op)))
+            return false;
+    }
+    return true;
+}
+
+// ---- order
+
+#define COMPARE(member)                                                                                      \
+    if (a->member != b->member)                                                                              \
+    return a->member < b->member ? -1 : 1
+
+static int by_sequence(const void *left, const void *right) {
+    const struct autograd_op *a = left, *b = right;
+    COMPARE(process);
+    COMPARE(sequence);
+    COMPARE(track);
+    COMPARE(start);
+    COMPARE(end);
+    return 0;
+}
+
+static int by_place(const void *left, const void *right) {
+    const struct autograd_op *a = left, *b = right;
+    COMPARE(track);
+    COMPARE(start);
+    COMPARE(end);
+    return 0;
+}
+
+static int by_flow(const void *left, const void *right) {
+    const struct autograd_op *a = left, *b = right;
+    COMPARE(process);
+    COMPARE(flow);
+    return 0;
+}
+
+bool autograd_make(struct autograd *autograd) {
+    if (autograd->backward.count)
+        qsort(autograd->backward.items, autograd->backward.count, sizeof *autograd->backward.items, by_place);
+    if (autograd->forward.count)
+        qsort(autograd->forward.items, autograd->forward.count, sizeof *autograd->forward.items, by_sequence);
+    if (autograd->flows.count)
+        qsort(autograd->flows.items, autograd->flows.count, sizeof *autograd->flows.items, by_flow);
+    return true;
+}
+
+// How many of the sorted operators come before `key`.
+static size_t count_before(const struct autograd_ops *ops, const struct autograd_op *key,
+                           int (*compare)(const void *, const void *)) {
+    size_t low = 0, high = ops->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare(&ops->items[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// ---- from the backward pass to the forward pass
+
+// The range of an operator: the innermost of its track with these times; NULL when there is none.
+static const struct range *range_of(const struct ranges *ranges, const struct autograd_op *op,
+                                    const struct range_track **track) {
+    if (op->track >= ranges->of_track_count || !ranges->of_track[op->track])
+        return NULL;
+    *track = &ranges->tracks[ranges->of_track[op->track] - 1];
+    size_t low = 0, high = (*track)->count;
+    while (low < high) { // behind the last that begins so, or earlier, and ends so, or later
+        const size_t middle = low + (high - low) / 2;
+        const struct range *at = &(*track)->items[middle];
+        if (at->start < op->start || (at->start == op->start && at->end >= op->end))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct range *found = low ? &(*track)->items[low - 1] : NULL;
+    return found && found->start == op->start && found->end == op->end ? found : NULL;
+}
+
+static const struct autograd_op *backward_at(const struct autograd *autograd, uint32_t track,
+                                             const struct range *range) {
+    const struct autograd_op key = {.track = track, .start = range->start, .end = range->end};
+    const size_t at = count_before(&autograd->backward, &key, by_place);
+    return at < autograd->backward.count && by_place(&autograd->backward.items[at], &key) == 0
+               ? &autograd->backward.items[at]
+               : NULL;
+}
+
+// What an operator of the backward pass calls is none of the forward pass.
+static bool is_within_backward(const struct autograd *autograd, const struct ranges *ranges,
+                               const struct autograd_op *op) {
+    const struct range_track *track;
+    const struct range *range = range_of(ranges, op, &track);
+    struct range_walk walk = {track, range, op->start};
+    if (!range)
+        return true; // it is not known
+    for (; walk.at; range_walk_next(&walk))
+        if (backward_at(autograd, op->track, walk.at))
+            return true;
+    return false;
+}
+
+// Of a thread's operators with the number, up to `until`, the last one of the forward pass.
+static const struct autograd_op *last_of_thread(const struct autograd *autograd, const struct ranges *ranges,
+                                                const struct autograd_op *first, size_t until) {
+    for (size_t tries = 0; until-- > 0 && tries < TRIES; tries++) {
+        const struct autograd_op *op = &autograd->forward.items[until];
+        if (op->process != first->process || op->sequence != first->sequence || op->track != first->track)
+            break;
+        if (!is_within_backward(autograd, ranges, op))
+            return op;
+    }
+    return NULL;
+}
+
+// By the flow; else by the number, where only one thread has it.
+static const struct autograd_op *forward_of(const struct autograd *autograd, const struct ranges *ranges,
+                                            const struct autograd_op *backward) {
+    const struct autograd_op *found = NULL;
+    size_t at = count_before(&autograd->flows, backward, by_flow);
+    if (backward->flow != AUTOGRAD_NONE && at < autograd->flows.count &&
+        by_flow(&autograd->flows.items[at], backward) == 0)
+        return &autograd->flows.items[at];
+    struct autograd_op key = {
+        .process = backward->process, .sequence = backward->sequence, .start = INT64_MIN, .end = INT64_MIN};
+    for (size_t tries = 0;; tries++) {
+        at = count_before(&autograd->forward, &key, by_sequence);
+        if (at == autograd->forward.count)
+            return found;
+        const struct autograd_op *first = &autograd->forward.items[at];
+        if (first->process != backward->process || first->sequence != backward->sequence)
+            return found;
+        key = *first;
+        key.start = backward->start;
+        key.end = INT64_MIN;
+        const struct autograd_op *last =
+            last_of_thread(autograd, ranges, first, count_before(&autograd->forward, &key, by_sequence));
+        if ((last && found) || tries == TRIES)
+            return NULL;
+        found = last ? last : found;
+        key.track = first->track + 1;
+        key.start = INT64_MIN;
+    }
+}
+
+enum autograd_match autograd_find(const struct autograd *autograd, const struct ranges *ranges,
+                                  const tsmith_timeline *timeline, const tsmith_command *command,
+                                  struct range_walk *out) {
+    enum autograd_match match = AUTOGRAD_NO;
+    if (!autograd->backward.count)
+        return match;
+    struct range_walk walk = range_walk_begin(ranges, timeline, command);
+    for (; walk.at; range_walk_next(&walk)) {
+        const struct autograd_op *backward = backward_at(autograd, walk.track->track, walk.at);
+        if (!backward)
+            continue;
+        match = AUTOGRAD_UNMATCHED;
+        const struct autograd_op *forward = forward_of(autograd, ranges, backward);
+        if (!forward)
+            continue;
+        *out = (struct range_walk){.time = forward->start};
+        out->at = range_of(ranges, forward, &out->track);
+        if (out->at)
+            return AUTOGRAD_MATCHED;
+    }
+    return match;
+}
