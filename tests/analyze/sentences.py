@@ -7,8 +7,9 @@ import sys
 
 ROOT = os.environ["TRACESMITH_SOURCE_DIR"]
 TABLE = "tests/analyze/sentences.txt"
-# Where `analyze`, `diff`, `view --stats` and `info` make their sentences; cli/trace.c says how complete a trace is.
-SOURCES = ("src/analyze/*.[ch]", "src/api/analyze*.c", "cli/analyze*.c", "cli/diff.c", "cli/stats*.c", "cli/info.c", "cli/trace.c")
+# Where `analyze`, `diff`, `view --stats` and `info` make their sentences; opened_trace.c says how complete a trace is.
+SOURCES = ("src/analyze/*.[ch]", "src/api/analyze*.c", "cli/**/analyze*.c", "cli/**/diff.c", "cli/**/stats*.c", "cli/**/info.c",
+           "cli/**/opened_trace.c")
 # A refusal, a comparison or a label is no answer.
 NO_ANSWER = {"status_set", "status_set_errno", "complain", "complain_command", "strcmp", "memmem", "_Static_assert", "label", "write_fact",
              "add_heading"}
@@ -49,20 +50,27 @@ def is_sentence(text, least=3):
     return " " in bare and len(re.findall(r"[A-Za-z]{2,}", bare)) >= least
 
 
+def name_of(path):
+    """As the table has it: of the command's sources, which may move between folders, without the folder below cli/."""
+    name = os.path.relpath(path, ROOT)
+    return "cli/" + os.path.basename(name) if name.startswith("cli/") else name
+
+
 def sentences():
     found = {}
     for pattern in SOURCES:
-        paths = sorted(glob.glob(os.path.join(ROOT, pattern)))
+        paths = sorted(glob.glob(os.path.join(ROOT, pattern), recursive=True))
         if not paths:
             sys.exit("no source is " + pattern)
         for path in paths:
             with open(path, encoding="utf-8") as file:
                 source = file.read()
             # The tables of the command have sentences in pieces: "nothing ran".
-            least = 2 if os.path.relpath(path, ROOT).startswith("cli/") else 3
+            name = name_of(path)
+            least = 2 if name.startswith("cli/") else 3
             texts = {text for call, text in literals(source) if call not in NO_ANSWER and is_sentence(text, least)}
             if texts:
-                found[os.path.relpath(path, ROOT)] = texts
+                found[name] = texts
     return found
 
 
