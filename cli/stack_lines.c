@@ -121,7 +121,7 @@ uint32_t stacks_of_call(const struct stacks *stacks, uint64_t correlation) {
 
 // ---- all of it
 
-bool stacks_open(struct stacks *stacks, struct trace *trace) {
+bool stacks_open(struct stacks *stacks, struct trace *trace, bool hide_interpreter) {
     tsmith_error error;
     tsmith_symbolize_counts counts = {.size = sizeof counts};
     *stacks = (struct stacks){.dictionary = trace->dictionary};
@@ -129,8 +129,10 @@ bool stacks_open(struct stacks *stacks, struct trace *trace) {
         complain("%s", error.message);
     say_what_lacks(&counts, trace->path);
     read_calls(stacks, trace);
-    if (tsmith_stack_names_create(trace->dictionary, &stacks->names) == TSMITH_OK)
+    if (tsmith_stack_names_create(trace->dictionary, &stacks->names) == TSMITH_OK) {
+        tsmith_stack_names_hide_interpreter(stacks->names, hide_interpreter);
         return true;
+    }
     complain("out of memory");
     return false;
 }

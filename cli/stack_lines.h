@@ -20,7 +20,7 @@ struct stacks {
 
 // Looks for the names of frames that the trace has none of, and says what could not be found. False when memory is
 // exhausted (complained about). Before events are read.
-bool stacks_open(struct stacks *stacks, struct trace *trace);
+bool stacks_open(struct stacks *stacks, struct trace *trace, bool hide_interpreter);
 void stacks_close(struct stacks *stacks);
 
 // Gives every call of the API that has a stack and a correlation to `take`, until that returns false: then this does, too. Damage

@@ -29,6 +29,7 @@ struct analyze {
     size_t file_count;
     const char *skip[REPEATED_MAX];
     size_t skip_count;
+    bool hide_interpreter;
     struct window window;
     enum form form;
     size_t rows; // of a table in text
@@ -165,9 +166,13 @@ static bool read_skip(const struct invocation *invocation, struct analyze *analy
         is_asked |= strcmp(analyze->names[i], "callsites") == 0;
     for (size_t cursor = 0; (name = invocation_next(invocation, "skip", &cursor));)
         analyze->skip[analyze->skip_count++] = name;
-    if (!analyze->skip_count || (is_asked && !analyze->ranks && !analyze->quick))
+    analyze->hide_interpreter = invocation_flag(invocation, "hide-interpreter");
+    if (is_asked && !analyze->ranks && !analyze->quick)
         return true;
-    complain("--skip is for callsites, which is not asked for");
+    if (!analyze->skip_count && !analyze->hide_interpreter)
+        return true;
+    complain("--%s is for callsites, which is not asked for",
+             analyze->skip_count ? "skip" : "hide-interpreter");
     return false;
 }
 
@@ -362,7 +367,8 @@ static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
                                        .names = analyze->name_count ? analyze->names : NULL,
                                        .name_count = analyze->name_count,
                                        .skip = analyze->skip,
-                                       .skip_count = analyze->skip_count};
+                                       .skip_count = analyze->skip_count,
+                                       .hide_interpreter = analyze->hide_interpreter};
     tsmith_analysis *analysis = NULL;
     tsmith_error error;
     if (!place_window(analyze, trace, &options))

@@ -22,7 +22,7 @@ struct exporting {
     const char *to; // "-": standard output
     const char *format;
     struct window window;
-    bool gzip;
+    bool gzip, hide_interpreter;
     struct trace trace; // opened when a window, or all of it, is needed at once
 };
 
@@ -62,7 +62,8 @@ static bool read_options(const struct invocation *invocation, struct exporting *
     *out = (struct exporting){.from = invocation->operands[0],
                               .to = to ? to : "-",
                               .format = invocation_value(invocation, "format"),
-                              .gzip = invocation_flag(invocation, "gzip")};
+                              .gzip = invocation_flag(invocation, "gzip"),
+                              .hide_interpreter = invocation_flag(invocation, "hide-interpreter")};
     if (!window_read(invocation, &out->window))
         return false;
     if (!out->format && to)
@@ -76,6 +77,11 @@ static bool read_options(const struct invocation *invocation, struct exporting *
         complain("standard output is a terminal: --output names a file, or is '-' if that is meant");
         return false;
     }
+    if (out->hide_interpreter && strcmp(out->format, "folded") != 0 &&
+        strcmp(out->format, "flamegraph") != 0) {
+        complain("--hide-interpreter is for folded stacks and flame graphs");
+        return false;
+    }
     if (out->gzip && strcmp(out->format, dot) == 0) {
         complain("dot is not compressed");
         return false;
@@ -87,7 +93,8 @@ static bool read_options(const struct invocation *invocation, struct exporting *
 
 static tsmith_status open_sink(void *context, tsmith_sink **out, tsmith_error *error) {
     const struct exporting *exporting = context;
-    const tsmith_export_options options = {.size = sizeof options, .gzip = exporting->gzip};
+    const tsmith_export_options options = {
+        .size = sizeof options, .gzip = exporting->gzip, .hide_interpreter = exporting->hide_interpreter};
     if (strcmp(exporting->to, "-") == 0)
         return tsmith_export_open_fd(exporting->format, STDOUT_FILENO, &options, out, error);
     return tsmith_export_open(exporting->format, exporting->to, &options, out, error);

@@ -34,6 +34,11 @@ static bool read_options(const struct invocation *invocation, struct view *view)
             "--stacks is for lists of events; `tracesmith analyze callsites` adds up what call paths cost");
         return false;
     }
+    view->hide_interpreter = invocation_flag(invocation, "hide-interpreter");
+    if (view->hide_interpreter && !view->with_stacks) {
+        complain("--hide-interpreter is for --stacks");
+        return false;
+    }
     if (count && (invocation_flag(invocation, "stats") || invocation_flag(invocation, "timeline"))) {
         complain("--count is for lists of events: --from and --to choose what --stats and --timeline cover");
         return false;
@@ -68,8 +73,9 @@ int command_view(const struct invocation *invocation) {
     if (code != EXIT_DONE)
         return code;
     window_place(&view.window, view.trace.summary.first_start, &view.query.from, &view.query.to);
-    code = !view.with_stacks || stacks_open(&view.stacks, &view.trace) ? answer(invocation, &view)
-                                                                       : EXIT_LACKING;
+    code = !view.with_stacks || stacks_open(&view.stacks, &view.trace, view.hide_interpreter)
+               ? answer(invocation, &view)
+               : EXIT_LACKING;
     // Nothing is said about losses when the reader of the answer has gone, or the question was wrong.
     if (code == EXIT_DONE && output_flush())
         code = trace_report(&view.trace);

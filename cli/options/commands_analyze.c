@@ -30,6 +30,7 @@ static const struct option analyze_options[] = {
      .doc =
          "In callsites: take this function for no place that launches, but the one that called it, as for a "
          "wrapper that every launch goes through; may be given several times"},
+    HIDE_INTERPRETER_OPTION("In callsites"),
     {.name = "rows",
      .letter = 'n',
      .argument = "COUNT",

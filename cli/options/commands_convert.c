@@ -64,6 +64,7 @@ static const struct option export_options[] = {
      .kind = VALUE_FILE,
      .doc = "Where to write it; standard output when not given or -"},
     {.name = "gzip", .letter = 'z', .doc = "Compress with gzip, as is done when OUT ends in .gz"},
+    HIDE_INTERPRETER_OPTION("In folded stacks and flame graphs"),
     TYPE_OPTION,
     FROM_OPTION,
     TO_OPTION,

@@ -36,6 +36,7 @@ static const struct option view_options[] = {
     {.name = "stacks",
      .doc = "With each event the call stack that made it, innermost function first, inlined functions and "
             "Python's among them"},
+    HIDE_INTERPRETER_OPTION("With --stacks"),
     {.name = "stats",
      .doc = "Show totals instead: kernels, transfers, API calls, how busy each device was, what the "
             "host waited for"},

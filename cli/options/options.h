@@ -32,6 +32,12 @@
         .doc = "With CSV: leave texts as they are that a spreadsheet takes for a formula; otherwise "        \
                "those that begin with = + - @ ' or a tab get a ' before them"                                \
     }
+#define HIDE_INTERPRETER_OPTION(where)                                                                       \
+    {                                                                                                        \
+        .name = "hide-interpreter",                                                                          \
+        .doc = where ": leave out the functions of the Python interpreter itself (of python3 and "           \
+                     "libpython3), where the trace has the Python functions"                                 \
+    }
 #define END_OF_OPTIONS                                                                                       \
     { .name = NULL }
 

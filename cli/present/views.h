@@ -13,7 +13,7 @@ struct view {
     struct order_query query; // of the window
     struct progress progress;
     uint64_t limit; // events to show, UINT64_MAX: all
-    bool with_stacks;
+    bool with_stacks, hide_interpreter;
     struct stacks stacks; // open when they are wanted
 };
 

@@ -88,6 +88,7 @@ typedef struct tsmith_analysis_options {
     // analysis.
     const char *const *skip;
     size_t skip_count;
+    int hide_interpreter; // `callsites` leaves them out: tsmith_stack_names_hide_interpreter
 } tsmith_analysis_options;
 
 // `options` may be NULL. ERROR_NOT_FOUND for a name there is not, with those there are in the message.

@@ -17,6 +17,8 @@ typedef struct tsmith_export_options {
     size_t size;   // sizeof(tsmith_export_options)
     int gzip;      // compress the output with gzip
     int exclusive; // fail when the file exists instead of replacing it
+    // "folded" and "flamegraph" leave out functions of the Python interpreter itself: tsmith_stack_names_hide_interpreter
+    int hide_interpreter;
 } tsmith_export_options;
 
 // The formats there are, by number from 0: the word for `-f`, one line of documentation, and the usual extension

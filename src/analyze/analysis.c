@@ -32,6 +32,7 @@ struct tsmith_analysis {
     struct advice advice;
     const char *const *skip;
     size_t skip_count;
+    bool hide_interpreter;
     bool finished;
 };
 
@@ -93,6 +94,7 @@ tsmith_status tsmith_analysis_create(const tsmith_analysis_options *options, tsm
     status = choose(analysis, options, error);
     analysis->skip = options ? options->skip : NULL;
     analysis->skip_count = options ? options->skip_count : 0;
+    analysis->hide_interpreter = options && options->hide_interpreter;
     if (options && options->has_window) {
         window.has_window = 1;
         window.from = options->from;
@@ -283,6 +285,7 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
         .scope = analysis->timeline->options.has_window ? "window" : "trace",
         .skip = analysis->skip,
         .skip_count = analysis->skip_count,
+        .hide_interpreter = analysis->hide_interpreter,
         .timeline = analysis->timeline,
         .ranges = &analysis->ranges,
         .gap_ranges = &analysis->gap_ranges,

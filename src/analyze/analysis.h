@@ -21,6 +21,7 @@ struct analysis_context {
     const char *scope;       // what a sentence is about: "trace", or "window" where a part was asked for
     const char *const *skip; // functions that are no places
     size_t skip_count;
+    bool hide_interpreter;
     const tsmith_timeline *timeline; // what was asked for
     const struct ranges *ranges;
     const struct gap_ranges *gap_ranges;

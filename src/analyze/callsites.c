@@ -87,6 +87,7 @@ struct callsites {
     const char *const *skip; // functions that are no places
     size_t skip_count;
     bool *skipped; // those that there are
+    bool hide_interpreter;
 };
 
 static void add(struct amount *to, struct amount more) {
@@ -350,6 +351,8 @@ static bool build(struct callsites *sites, const tsmith_dictionary *dictionary) 
     sites->node_capacity = 1;
     bool ok = needed && sites->ways && sites->nodes &&
               tsmith_stack_names_create(dictionary, &sites->names) == TSMITH_OK;
+    if (ok)
+        tsmith_stack_names_hide_interpreter(sites->names, sites->hide_interpreter);
     if (ok)
         sites->ways[0].site = UINT32_MAX;
     for (uint32_t id = sites->stack_count; ok && id-- > 1;) { // a parent is before its stacks
@@ -726,6 +729,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     struct callsites *sites = state;
     sites->skip = context->skip;
     sites->skip_count = context->skip_count;
+    sites->hide_interpreter = context->hide_interpreter;
     sites->skipped = calloc(sites->skip_count + 1, sizeof *sites->skipped);
     bool ok = sites->skipped && add_commands(sites, context) && build(sites, context->dictionary);
     if (ok && !sites->with.count)

@@ -21,6 +21,9 @@ struct tsmith_stack_names {
     uint32_t seen;            // symbols
     tsmith_stack_line *lines; // of the stack whose path was asked for last
     size_t line_capacity;
+    bool hides_interpreter;
+    bool has_python;    // a frame below `looked_at` is of a Python function
+    uint32_t looked_at; // frames
 };
 
 tsmith_status tsmith_stack_names_create(const tsmith_dictionary *dictionary, tsmith_stack_names **out) {
@@ -39,6 +42,50 @@ void tsmith_stack_names_destroy(tsmith_stack_names *names) {
     free(names->lines);
     free(names);
 }
+
+void tsmith_stack_names_hide_interpreter(tsmith_stack_names *names, int hide) {
+    names->hides_interpreter = hide != 0;
+}
+
+// ---- the Python interpreter
+
+// "libpython3.11.so.1.0", "python3", "python3.11d"; not "python3-config" or "libpythonish.so".
+static bool is_interpreter_file(tsmith_string path) {
+    static const char python[] = "python3";
+    const char *name = path.bytes, *const end = path.bytes + path.length;
+    for (const char *at = path.bytes; at < end; at++)
+        if (*at == '/')
+            name = at + 1;
+    if (end - name > 3 && memcmp(name, "lib", 3) == 0)
+        name += 3;
+    if ((size_t)(end - name) < strlen(python) || memcmp(name, python, strlen(python)) != 0)
+        return false;
+    name += strlen(python);
+    return name == end || *name == '.';
+}
+
+static bool has_python(tsmith_stack_names *names) {
+    const uint32_t count = tsmith_dictionary_frame_count(names->dictionary);
+    for (; !names->has_python && names->looked_at < count; names->looked_at++) {
+        const tsmith_frame *frame = tsmith_dictionary_frame(names->dictionary, names->looked_at);
+        names->has_python = frame && frame->flags & TSMITH_FRAME_PYTHON;
+    }
+    return names->has_python;
+}
+
+static bool is_hidden(tsmith_stack_names *names, const tsmith_frame *frame) {
+    enum {
+        STAYS = TSMITH_FRAME_PYTHON | TSMITH_FRAME_KERNEL | TSMITH_FRAME_GUESSED | TSMITH_FRAME_TRUNCATED
+    };
+    if (!names->hides_interpreter || frame->flags & STAYS)
+        return false;
+    const tsmith_module *module = tsmith_dictionary_module(names->dictionary, frame->module);
+    return module && module->path &&
+           is_interpreter_file(tsmith_dictionary_string(names->dictionary, module->path)) &&
+           has_python(names);
+}
+
+// ---- names
 
 // Without memory the rest stays without names.
 static void catch_up(tsmith_stack_names *names) {
@@ -62,7 +109,7 @@ static void catch_up(tsmith_stack_names *names) {
 size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stack_line *lines, size_t limit) {
     const tsmith_frame *entry = tsmith_dictionary_frame(names->dictionary, frame);
     size_t count = 0;
-    if (!entry)
+    if (!entry || is_hidden(names, entry))
         return 0;
     catch_up(names);
     tsmith_stack_line line = {

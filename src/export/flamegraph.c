@@ -339,5 +339,6 @@ tsmith_status flamegraph_open(const char *path, int fd, const tsmith_export_opti
     struct flamegraph *graph = calloc(1, sizeof *graph);
     if (!graph)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    graph->paths.hide_interpreter = options && options->hide_interpreter;
     return output_sink(&graph->output, &ops, graph, path, fd, options, out, error);
 }

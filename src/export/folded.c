@@ -67,5 +67,6 @@ tsmith_status folded_open(const char *path, int fd, const tsmith_export_options 
     struct folded *folded = calloc(1, sizeof *folded);
     if (!folded)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    folded->paths.hide_interpreter = options && options->hide_interpreter;
     return output_sink(&folded->output, &ops, folded, path, fd, options, out, error);
 }

@@ -483,7 +483,12 @@ static bool begin(struct paths *paths, const tsmith_dictionary *dictionary) {
         return true;
     paths->begun = true;
     paths->by_stack = tsmith_dictionary_stack_count(dictionary) > 1;
-    return !paths->by_stack || tsmith_stack_names_create(dictionary, &paths->names) == TSMITH_OK;
+    if (!paths->by_stack)
+        return true;
+    if (tsmith_stack_names_create(dictionary, &paths->names) != TSMITH_OK)
+        return false;
+    tsmith_stack_names_hide_interpreter(paths->names, paths->hide_interpreter);
+    return true;
 }
 
 tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary, const tsmith_batch *batch,

@@ -52,6 +52,7 @@ struct paths {
     uint32_t *way; // stacks, from the innermost out
     size_t way_capacity;
     bool begun, by_stack, failed;
+    bool hide_interpreter;           // set before the first batch
     bool folded, truncated, guessed; // whether any path is
 };
 

@@ -20,3 +20,11 @@ python3 "$here/check_stacks_python.py" "$work/truth" "$work/trace.sbt" "$here/st
 "$TRACESMITH" analyze --only callsites "$work/trace.sbt" >"$work/answer"
 grep -q 'launches most' "$work/answer" || fail "no place launches: $(cat "$work/answer")"
 ! grep 'Note:' "$work/answer" | grep -v 'Recursion is folded' || fail "launches without a name: $(cat "$work/answer")"
+
+"$TRACESMITH" view --stacks -f json "$work/trace.sbt" >"$work/all"
+"$TRACESMITH" view --stacks --hide-interpreter -f json "$work/trace.sbt" >"$work/hidden"
+"$TRACESMITH" export -f folded "$work/trace.sbt" >"$work/folded"
+"$TRACESMITH" export -f folded --hide-interpreter "$work/trace.sbt" >"$work/folded.hidden"
+python3 "$here/check_hidden_interpreter.py" "$work/all" "$work/hidden" "$work/folded" "$work/folded.hidden"
+"$TRACESMITH" analyze --only callsites --hide-interpreter --csv "$work/trace.sbt" >"$work/answer"
+! grep -E '_PyObject_|_PyEval_' "$work/answer" || fail "callsites --hide-interpreter shows the interpreter"
