@@ -4,7 +4,10 @@
 //
 // A timeline is filled with batches and then finished; from then on it is read-only and all that it hands out
 // is borrowed from it. It keeps 88 bytes per command and 64 bytes per call of the GPU API, and nothing of
-// any other event: a trace of 10 million events of which two thirds are calls and commands needs 500 MB.
+// any other event: a trace of 10 million events of which two thirds are calls and commands needs 500 MB. With what is made
+// from it (graph, states, reports) that is up to 320 and 336 bytes. A trace that needs more than half of the machine's
+// memory, or than the environment variable TRACESMITH_MEMORY_LIMIT says ("3GiB"), is read to its end, and finishing
+// fails with ERROR_LIMIT and the memory that it needs.
 // Times are int64 nanoseconds on the trace clock. One thread at a time; read-only use from any thread.
 #ifndef TRACESMITH_TIMELINE_H
 #define TRACESMITH_TIMELINE_H

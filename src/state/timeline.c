@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/names.h"
 #include "base/status.h"
+#include "state/memory_limit.h"
 #include "state/names.h"
 
 // The columns of a batch that matter here; absent ones have no values.
@@ -107,6 +108,7 @@ tsmith_status tsmith_timeline_create(const tsmith_timeline_options *options, tsm
         return TSMITH_ERROR_NO_MEMORY;
     if (options)
         timeline->options = *options;
+    timeline->most_bytes = memory_limit();
     *out = timeline;
     return TSMITH_OK;
 }
@@ -403,6 +405,26 @@ static void learn_fields(tsmith_timeline *timeline, const tsmith_dictionary *dic
     timeline->dynamic_fields_seen = count;
 }
 
+// Whether one more command or call is over the limit. From the first that is, what was kept is given back.
+static bool is_too_large(tsmith_timeline *timeline) {
+    uint64_t bytes = (uint64_t)timeline->command_count * MEMORY_PER_COMMAND +
+                     ((uint64_t)timeline->call_count + timeline->note_count) * MEMORY_PER_CALL +
+                     (uint64_t)timeline->raw_wait_count * MEMORY_PER_WAIT;
+    if (timeline->too_large || bytes <= timeline->most_bytes)
+        return timeline->too_large;
+    timeline->refused_commands = timeline->command_count;
+    timeline->refused_calls = timeline->call_count + timeline->note_count;
+    free(timeline->commands);
+    free(timeline->calls);
+    free(timeline->raw_waits);
+    timeline->commands = NULL;
+    timeline->calls = NULL;
+    timeline->raw_waits = NULL;
+    timeline->command_count = timeline->command_capacity = timeline->call_count = timeline->call_capacity = 0;
+    timeline->raw_wait_count = timeline->raw_wait_capacity = 0;
+    return timeline->too_large = true;
+}
+
 static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
                       const struct columns *columns, uint32_t at, bool queue, uint32_t process) {
     uint32_t track = tsmith_batch_track(columns->batch), place;
@@ -416,6 +438,11 @@ static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictio
     }
     if (timeline->ledger_only && what != WHAT_HOLE)
         return true;
+    if (what != WHAT_NOTHING && what != WHAT_HOLE && is_too_large(timeline)) {
+        timeline->refused_commands += what == WHAT_COMMAND;
+        timeline->refused_calls += what != WHAT_COMMAND;
+        return true;
+    }
     switch (what) {
     case WHAT_COMMAND:
         place = find_row(timeline, dictionary, track);

@@ -39,7 +39,10 @@ struct tsmith_timeline {
     tsmith_timeline_options options;
     bool finished;
     bool any;
-    bool ledger_only; // keep only the window and the holes
+    bool ledger_only;    // keep only the window and the holes
+    uint64_t most_bytes; // that commands and calls may need; beyond it they are counted, and finishing fails
+    bool too_large;
+    size_t refused_commands, refused_calls; // that were counted only
     tsmith_interval window;
 
     uint64_t work,

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "event/sort.h"
+#include "state/memory_limit.h"
 #include "state/timeline.h"
 
 // ---- sorting commands and calls
@@ -338,6 +339,8 @@ tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline, const tsmith_dic
     if (timeline->finished)
         return status_set(error, status, "The timeline is finished already.");
     timeline->finished = true;
+    if (timeline->too_large)
+        return memory_limit_refuse(timeline->refused_commands, timeline->refused_calls, error);
     if (timeline->options.has_window)
         timeline->window = (tsmith_interval){timeline->options.from, timeline->options.to};
     if ((status = sort_rows(timeline, dictionary)) != TSMITH_OK ||

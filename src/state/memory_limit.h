@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory answers about commands and calls may take. A file of a few KB can hold millions of equal commands, so its
+// size says nothing: commands are counted, and more of them than fit are refused with what they would need.
+#ifndef STATE_MEMORY_LIMIT_H
+#define STATE_MEMORY_LIMIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+// What a timeline with its graph, its states and an analysis or simulation takes at most, per command, call and element of
+// a wait list. The test state.memory_limit measures it.
+enum { MEMORY_PER_COMMAND = 320, MEMORY_PER_CALL = 336, MEMORY_PER_WAIT = 32 };
+
+// Bytes: the environment variable TRACESMITH_MEMORY_LIMIT ("3GiB", "512MiB", "800000000"), else half of the machine's
+// memory; UINT64_MAX when that is not known.
+uint64_t memory_limit(void);
+
+// ERROR_LIMIT with what so many commands and calls need, and how to allow it.
+tsmith_status memory_limit_refuse(size_t commands, size_t calls, tsmith_error *error);
+
+#endif
