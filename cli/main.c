@@ -53,6 +53,8 @@ static int run(char **words) {
         const char *word = *words++;
         if (strcmp(word, "--no-color") == 0) {
             terminal_no_color();
+        } else if (strcmp(word, "--no-cache") == 0) {
+            trace_no_cache();
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             help_write_overview();
             return EXIT_DONE;
@@ -83,6 +85,8 @@ static int run(char **words) {
         output_for_programs(json);
     if (command_option(command, "exact"))
         text_csv_exact(invocation_flag(&invocation, "exact"));
+    if (invocation.no_cache)
+        trace_no_cache();
     if (command_option(command, "binary"))
         trace_set_binary(invocation_value(&invocation, "binary"));
     return invocation.version ? write_version() : command->run(&invocation);

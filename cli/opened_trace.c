@@ -83,15 +83,40 @@ bool trace_is_directory(const char *path) {
     return true;
 }
 
+static bool no_cache;
+
+void trace_no_cache(void) {
+    no_cache = true;
+}
+
+// Where imported traces are kept; NULL: nowhere. The XDG directories are absolute paths or do not count.
+static const char *cache_folder(struct text *path) {
+    const char *off = getenv("TRACESMITH_NO_CACHE"), *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (no_cache || (off && *off))
+        return NULL;
+    if (base && *base == '/')
+        text_add_format(path, "%s/tracesmith/imports", base);
+    else if (home && *home == '/')
+        text_add_format(path, "%s/.cache/tracesmith/imports", home);
+    else
+        return NULL;
+    return text_cstr(path);
+}
+
 static void show_progress(void *context, uint64_t done, uint64_t total) {
     progress_show(context, done && total ? (double)done / (double)total : -1);
 }
 
 static tsmith_status open_file(struct trace *trace, const char *path, tsmith_error *error) {
     struct progress progress = {.what = "reading"};
-    const tsmith_trace_options options = {
-        .size = sizeof options, .progress = show_progress, .progress_context = &progress, .binary = binary};
+    struct text folder = {0};
+    const tsmith_trace_options options = {.size = sizeof options,
+                                          .progress = show_progress,
+                                          .progress_context = &progress,
+                                          .binary = binary,
+                                          .cache = cache_folder(&folder)};
     tsmith_status status = tsmith_trace_open(path, &options, &trace->opened, error);
+    text_finish(&folder);
     progress_clear(&progress);
     if (status < 0)
         return status;

@@ -25,6 +25,9 @@ bool trace_may_replace(const char *path);
 void trace_set_binary(const char *path);
 const char *trace_binary(void);
 
+// Import every foreign trace anew, and keep nothing of it.
+void trace_no_cache(void);
+
 // Whether it is a directory, which is no trace; complains, and says what to do with a recording.
 bool trace_is_directory(const char *path);
 

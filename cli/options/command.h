@@ -69,7 +69,7 @@ struct invocation {
         const char *value;
     } repeated[REPEATED_MAX]; // in the order given
     size_t repeated_count;
-    bool help, version; // asked for by a global option
+    bool help, version, no_cache; // asked for by a global option
 };
 
 extern const struct command *const commands[]; // NULL after the last

@@ -5,6 +5,9 @@
 
 const struct option global_options[] = {
     {.name = "help", .letter = 'h', .doc = "Say what the command does and which options it has"},
+    {.name = "no-cache",
+     .doc = "Do not use or fill the cache of imported traces ($XDG_CACHE_HOME/tracesmith/imports); as with "
+            "TRACESMITH_NO_CACHE"},
     {.name = "no-color",
      .doc = "Use no colors; they are only used on a terminal, and not when NO_COLOR is set"},
     {.name = "version", .doc = "Say which version this is"},

@@ -123,6 +123,8 @@ static void apply_global(const struct option *option, struct invocation *out) {
         out->help = true;
     else if (strcmp(option->name, "no-color") == 0)
         terminal_no_color();
+    else if (strcmp(option->name, "no-cache") == 0)
+        out->no_cache = true;
     else
         out->version = true;
 }

@@ -33,6 +33,13 @@ typedef struct tsmith_trace_options {
     // The program that wrote the trace, for formats that leave the names of functions there (XRay). NULL: what the
     // environment variable TRACESMITH_BINARY says, if anything. Not used after the trace is opened.
     const char *binary;
+    // A folder for tsmith_trace_open, which keeps there what it made of foreign traces and uses it again: a file is not
+    // imported twice. It is made when it is not there, and must belong to the user and be closed to others (0700). A file
+    // that was changed is imported again, as are all after an update of the library; files below 1 MiB, pipes, damaged
+    // traces and those with `binary` always are. Whatever is wrong with the folder costs time only. NULL: there is none.
+    const char *cache;
+    // How large the folder may become; what was not used for the longest time is removed. 0: 4 GiB.
+    uint64_t cache_bytes;
 } tsmith_trace_options;
 
 // Opens a file, a named pipe, or standard input ("-"). An SBT file is used as it is; everything else, and what comes

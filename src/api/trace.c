@@ -18,6 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "api/import_cache.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "import/open.h"
@@ -64,6 +65,10 @@ static void take_options(struct place *place, const tsmith_trace_options *option
         place->options.format = options->format;
     if (has_option(options, offsetof(tsmith_trace_options, binary) + sizeof options->binary))
         place->options.binary = options->binary;
+    if (has_option(options, offsetof(tsmith_trace_options, cache) + sizeof options->cache))
+        place->options.cache = options->cache;
+    if (has_option(options, offsetof(tsmith_trace_options, cache_bytes) + sizeof options->cache_bytes))
+        place->options.cache_bytes = options->cache_bytes;
 }
 
 static void place_close(struct place *place) {
@@ -242,15 +247,32 @@ static tsmith_status pump_into(struct tsmith_trace *trace, tsmith_source *source
 }
 
 // The file's own format, which need not be what the trace was at first.
-static const char *format_of(tsmith_source *source) {
-    const tsmith_dictionary *dictionary = tsmith_source_dictionary(source);
+static const char *format_of(const tsmith_dictionary *dictionary) {
     tsmith_string format = tsmith_dictionary_find_attribute(dictionary, "import.file");
     if (!format.length)
         format = tsmith_dictionary_find_attribute(dictionary, "import.format");
     return format.length ? format.bytes : "unknown";
 }
 
-static tsmith_status import_trace(struct tsmith_trace *trace, tsmith_error *error) {
+// What an earlier import of the same file made. False: there is none that can be used.
+static bool open_kept(struct tsmith_trace *trace, struct import_cache *cache) {
+    const tsmith_dictionary *dictionary;
+    int fd = import_cache_find(cache);
+    if (fd < 0)
+        return false;
+    if (tsmith_sbt_open_fd(fd, trace->place.name, &trace->sbt, NULL) == TSMITH_OK &&
+        tsmith_sbt_dictionary(trace->sbt, &dictionary, NULL) == TSMITH_OK)
+        trace->format = strdup(format_of(dictionary));
+    (void)close(fd);
+    if (trace->format)
+        return true;
+    tsmith_sbt_close(trace->sbt);
+    trace->sbt = NULL;
+    return false;
+}
+
+static tsmith_status import_into_file(struct tsmith_trace *trace, struct import_cache *cache,
+                                      tsmith_error *error) {
     tsmith_source *source = NULL;
     int fd = -1;
     tsmith_status status = place_import(&trace->place, &source, error);
@@ -260,11 +282,24 @@ static tsmith_status import_trace(struct tsmith_trace *trace, tsmith_error *erro
     status = fd < 0 ? no_temporary(&trace->place, error) : pump_into(trace, source, fd, error);
     if (status == TSMITH_OK)
         status = tsmith_sbt_open_fd(fd, trace->place.name, &trace->sbt, error);
-    if (status == TSMITH_OK && !(trace->format = strdup(format_of(source))))
+    if (status == TSMITH_OK && !(trace->format = strdup(format_of(tsmith_source_dictionary(source)))))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", trace->place.name);
     tsmith_source_destroy(source);
+    if (status == TSMITH_OK && trace->ended == TSMITH_OK)
+        import_cache_keep(cache, fd);
     if (fd >= 0)
         (void)close(fd);
+    return status;
+}
+
+static tsmith_status import_trace(struct tsmith_trace *trace, tsmith_error *error) {
+    struct place *place = &trace->place;
+    // What depends on a second file is not kept.
+    bool keeps = place->is_regular && !place->options.binary && !getenv("TRACESMITH_BINARY");
+    struct import_cache cache;
+    import_cache_open(&cache, keeps ? place->options.cache : NULL, place->options.cache_bytes, place->fd);
+    tsmith_status status = open_kept(trace, &cache) ? TSMITH_OK : import_into_file(trace, &cache, error);
+    import_cache_close(&cache);
     return status;
 }
 
@@ -367,8 +402,10 @@ tsmith_status tsmith_trace_stream(const char *path, const tsmith_trace_options *
         status = tsmith_sbt_scan(stream->sbt, stream->place.options.scan, &stream->source, error);
     else if (status == TSMITH_ERROR_FORMAT)
         status = place_import(&stream->place, &stream->source, error);
-    if (status == TSMITH_OK && (!(stream->format = strdup(stream->sbt ? "sbt" : format_of(stream->source))) ||
-                                tsmith_source_create(&ops, stream, out) != TSMITH_OK))
+    if (status == TSMITH_OK &&
+        (!(stream->format =
+               strdup(stream->sbt ? "sbt" : format_of(tsmith_source_dictionary(stream->source)))) ||
+         tsmith_source_create(&ops, stream, out) != TSMITH_OK))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
     if (status == TSMITH_OK && stream->place.options.format)
         *stream->place.options.format = stream->format;
