@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
+
 static const struct analysis_kind *const KINDS[] = {
 #define ANALYSIS_ROW(name) &analysis_##name,
     ANALYSES(ANALYSIS_ROW)
@@ -57,7 +59,7 @@ static tsmith_status no_such_name(const char *name, tsmith_error *error) {
 static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_options *options,
                             tsmith_error *error) {
     bool advice = false; // then those run that advise
-    for (size_t i = 0; options && options->names && i < options->name_count; i++) {
+    for (size_t i = 0; options->names && i < options->name_count; i++) {
         size_t k = 0;
         while (k < KIND_COUNT && strcmp(KINDS[k]->name, options->names[i]) != 0)
             k++;
@@ -68,7 +70,7 @@ static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_opt
     }
     for (size_t i = 0; i < KIND_COUNT; i++) {
         struct running *running = &analysis->running[i];
-        running->asked |= !options || !options->names;
+        running->asked |= !options->names;
         if (!running->asked && !(advice && KINDS[i]->advises))
             continue;
         running->kind = KINDS[i];
@@ -82,23 +84,24 @@ static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_opt
     return TSMITH_OK;
 }
 
-tsmith_status tsmith_analysis_create(const tsmith_analysis_options *options, tsmith_analysis **out,
+tsmith_status tsmith_analysis_create(const tsmith_analysis_options *given, tsmith_analysis **out,
                                      tsmith_error *error) {
     tsmith_timeline_options window = {.size = sizeof window};
-    if (options && options->size < sizeof *options)
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "The options of the analysis have no size.");
+    tsmith_analysis_options options;
+    tsmith_status status = sized_take(tsmith_analysis_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     tsmith_analysis *analysis = calloc(1, sizeof *analysis);
-    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (!analysis)
-        return status_set(error, status, "There is no memory for an analysis.");
-    status = choose(analysis, options, error);
-    analysis->skip = options ? options->skip : NULL;
-    analysis->skip_count = options ? options->skip_count : 0;
-    analysis->hide_interpreter = options && options->hide_interpreter;
-    if (options && options->has_window) {
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for an analysis.");
+    status = choose(analysis, &options, error);
+    analysis->skip = options.skip;
+    analysis->skip_count = options.skip_count;
+    analysis->hide_interpreter = options.hide_interpreter;
+    if (options.has_window) {
         window.has_window = 1;
-        window.from = options->from;
-        window.to = options->to;
+        window.from = options.from;
+        window.to = options.to;
     }
     if (status == TSMITH_OK) {
         status = tsmith_timeline_create(&window, &analysis->timeline);

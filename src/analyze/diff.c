@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sized.h"
 #include "state/sweep.h"
 
 static const char *const ANALYSES_READ[] = {"kernels",   "operators", "ranges", "idle",
@@ -78,11 +79,14 @@ const char *tsmith_diff_metric_doc(size_t index) {
 }
 
 tsmith_status tsmith_diff_create(const tsmith_diff_options *options, tsmith_diff **out, tsmith_error *error) {
-    double confidence = options && options->confidence != 0 ? options->confidence : 0.95;
-    if ((options && options->size < sizeof *options) || !(confidence > 0 && confidence < 1))
-        return status_set(
-            error, TSMITH_ERROR_INVALID_ARGUMENT,
-            "The options of the diff have no size, or a confidence that is not between 0 and 1.");
+    tsmith_diff_options chosen;
+    const tsmith_status status = sized_take(tsmith_diff_options, options, &chosen, error);
+    if (status != TSMITH_OK)
+        return status;
+    double confidence = chosen.confidence != 0 ? chosen.confidence : 0.95;
+    if (!(confidence > 0 && confidence < 1))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "The confidence of the diff is not between 0 and 1.");
     tsmith_diff *diff = calloc(1, sizeof *diff);
     if (!diff || tsmith_dictionary_create(&diff->keys) != TSMITH_OK) {
         free(diff);

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "collect/collector.h"
 #include "collect/gone.h"
@@ -181,11 +182,13 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     struct tsmith_capture *capture = calloc(1, sizeof *capture);
     if (!capture)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
-    if (options)
-        memcpy(&capture->options, options,
-               options->size < sizeof capture->options ? options->size : sizeof capture->options);
+    tsmith_status status = sized_take(tsmith_capture_options, options, &capture->options, error);
+    if (status != TSMITH_OK) {
+        free(capture);
+        return status;
+    }
     launch_save_signals(&capture->signals);
-    tsmith_status status = session_directory_create(&capture->directory, options, error);
+    status = session_directory_create(&capture->directory, &capture->options, error);
     if (status)
         goto fail;
     if (capture->options.output)

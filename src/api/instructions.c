@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/names.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "launch/launch.h"
 #include "launch/launch_agents.h"
@@ -312,7 +313,10 @@ static oclgrind_attach *find_plugin(char *path, size_t size, tsmith_error *error
 static tsmith_status run_attached(tsmith_instructions *instructions, tsmith_recording *recording,
                                   const tsmith_instructions_options *options, const char *plugin,
                                   tsmith_error *error) {
-    tsmith_replay_options replay = {.size = sizeof replay};
+    tsmith_replay_options replay;
+    tsmith_status status = sized_take(tsmith_replay_options, options->replay, &replay, error);
+    if (status != TSMITH_OK)
+        return status;
     const char *check = options->check ? "1" : NULL;
     // Its own log would go to stderr; the plugin is told of the same.
     struct setting settings[] = {
@@ -322,13 +326,9 @@ static tsmith_status run_attached(tsmith_instructions *instructions, tsmith_reco
         {"OCLGRIND_INTERACTIVE", NULL, NULL},
     };
     enum { SETTINGS = sizeof settings / sizeof settings[0] };
-    if (options->replay)
-        memcpy(&replay, options->replay,
-               options->replay->size < sizeof replay ? options->replay->size : sizeof replay);
-    replay.size = sizeof replay;
     replay.device = EXECUTE_OCLGRIND;
     enter(settings, SETTINGS);
-    const tsmith_status status = tsmith_replay_run(recording, &replay, &instructions->replay, error);
+    status = tsmith_replay_run(recording, &replay, &instructions->replay, error);
     leave(settings, SETTINGS);
     instructions->device =
         keep(instructions, instructions->replay ? tsmith_replay_device(instructions->replay) : "");
@@ -340,7 +340,9 @@ tsmith_status tsmith_instructions_run(tsmith_recording *recording, const tsmith_
     tsmith_instructions_options options = {0};
     char plugin[4096 + 64];
     *out = NULL;
-    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    tsmith_status status = sized_take(tsmith_instructions_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     oclgrind_attach *attach = find_plugin(plugin, sizeof plugin, error);
     if (!attach)
         return TSMITH_ERROR_MISSING;
@@ -363,7 +365,6 @@ tsmith_status tsmith_instructions_run(tsmith_recording *recording, const tsmith_
                                      .launch_end = take_end,
                                      .message = take_message};
     memcpy(client.item, options.item, sizeof client.item);
-    tsmith_status status = TSMITH_OK;
     if (!attach(&client))
         status = status_set(error, TSMITH_ERROR_MISSING, "%s is of another TraceSmith", plugin);
     if (status == TSMITH_OK)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "collect/collector.h"
 #include "collect/session_directory.h"
@@ -208,9 +209,9 @@ tsmith_status tsmith_profiler_create(const tsmith_capture_options *options, tsmi
                                      tsmith_error *error) {
     tsmith_capture_options chosen = {0};
     *out = NULL;
-    if (options)
-        memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
-    chosen.size = sizeof chosen;
+    tsmith_status status = sized_take(tsmith_capture_options, options, &chosen, error);
+    if (status != TSMITH_OK)
+        return status;
     if (chosen.overflow == TSMITH_OVERFLOW_BLOCK)
         return status_set(
             error, TSMITH_ERROR_INVALID_ARGUMENT,
@@ -223,7 +224,7 @@ tsmith_status tsmith_profiler_create(const tsmith_capture_options *options, tsmi
         release_the_one();
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a profiler");
     }
-    tsmith_status status = check_not_too_late(error);
+    status = check_not_too_late(error);
     if (!status)
         status = session_directory_create(&profiler->directory, &chosen, error);
     if (status)

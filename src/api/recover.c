@@ -12,6 +12,7 @@
 #include "api/left_sources.h"
 #include "api/recording.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "collect/recovery.h"
 #include "sbt/continue.h"
@@ -283,12 +284,12 @@ static tsmith_status complete(struct completion *completion, const char *directo
 tsmith_status tsmith_capture_complete(const char *directory, const char *path,
                                       int (*keep_going)(void *context), void *context,
                                       tsmith_capture_completion *out, tsmith_error *error) {
-    tsmith_capture_completion done = {.size = out->size};
+    tsmith_capture_completion done = {0};
     struct completion completion = {
         .directory = directory, .left.spool = -1, .keep_going = keep_going, .context = context, .out = &done};
     tsmith_status status = complete(&completion, directory, path, error);
     close_all(&completion);
     done.recording_left = status < 0 && recording_is_left(directory);
-    memcpy(out, &done, out->size < sizeof done ? out->size : sizeof done);
+    sized_give(tsmith_capture_completion, &done, out);
     return status;
 }

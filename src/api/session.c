@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "collect/collector.h"
 #include "collect/recovery.h"
@@ -379,14 +380,15 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
                                    tsmith_error *error) {
     tsmith_session_options chosen = {0};
     *out = NULL;
-    if (options)
-        memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
+    tsmith_status status = sized_take(tsmith_session_options, options, &chosen, error);
+    if (status != TSMITH_OK)
+        return status;
     if (!chosen.path)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "a session needs the path of the file to write");
     struct tsmith_session *session = calloc(1, sizeof *session);
     struct collecting *collecting = calloc(1, sizeof *collecting);
-    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
+    status = TSMITH_ERROR_NO_MEMORY;
     if (!session || !collecting) {
         status_set(error, status, "no memory for a session");
         goto fail;

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "symbols/demangle.h"
 #include "symbols/symbols.h"
@@ -241,26 +242,18 @@ static void note(struct symbolizing *work) {
     }
 }
 
-static void give_counts(const tsmith_symbolize_counts *from, tsmith_symbolize_counts *to) {
-    if (!to || to->size < sizeof to->size)
-        return;
-    size_t size = to->size < sizeof *to ? to->size : sizeof *to;
-    memcpy((char *)to + sizeof to->size, (const char *)from + sizeof from->size, size - sizeof to->size);
-}
-
-static bool is_live(const tsmith_symbolize_options *options) {
-    return options && options->size >= offsetof(tsmith_symbolize_options, live) + sizeof options->live &&
-           options->live;
-}
-
 tsmith_status tsmith_dictionary_symbolize(tsmith_dictionary *dictionary,
                                           const tsmith_symbolize_options *options,
                                           tsmith_symbolize_counts *counts, tsmith_error *error) {
+    tsmith_symbolize_options chosen;
+    const tsmith_status taken = sized_take(tsmith_symbolize_options, options, &chosen, error);
+    if (taken != TSMITH_OK)
+        return taken;
     struct symbolizing *work = calloc(1, sizeof *work);
     if (!work)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the names of functions");
     work->dictionary = dictionary;
-    work->live = is_live(options);
+    work->live = chosen.live != 0;
     work->failed = !collect(work);
     if (work->count)
         qsort(work->wanted, work->count, sizeof *work->wanted, compare);
@@ -270,7 +263,7 @@ tsmith_status tsmith_dictionary_symbolize(tsmith_dictionary *dictionary,
         name_module(work, &work->wanted[i], next - i);
     }
     note(work);
-    give_counts(&work->counts, counts);
+    sized_give(tsmith_symbolize_counts, &work->counts, counts);
     bool failed = work->failed || tsmith_dictionary_failed(dictionary);
     free(work->wanted);
     free(work->known);
@@ -328,9 +321,10 @@ tsmith_status tsmith_symbolized_source_create(tsmith_source *source, const tsmit
     struct named_source *named = calloc(1, sizeof *named);
     if (!named)
         return TSMITH_ERROR_NO_MEMORY;
-    *named = (struct named_source){
-        .source = source, .options = {sizeof named->options, is_live(options)}, .counts = counts};
-    tsmith_status status = tsmith_source_create(&ops, named, out);
+    *named = (struct named_source){.source = source, .counts = counts};
+    tsmith_status status = sized_take(tsmith_symbolize_options, options, &named->options, NULL);
+    if (status == TSMITH_OK)
+        status = tsmith_source_create(&ops, named, out);
     if (status != TSMITH_OK)
         free(named);
     return status;

@@ -20,6 +20,7 @@
 
 #include "api/import_cache.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "import/open.h"
 #include "sbt/file.h"
@@ -49,27 +50,6 @@ struct tsmith_trace {
 };
 
 // ---- the place
-
-static bool has_option(const tsmith_trace_options *options, size_t end) {
-    return options && options->size >= end;
-}
-
-static void take_options(struct place *place, const tsmith_trace_options *options) {
-    if (has_option(options, offsetof(tsmith_trace_options, scan))) {
-        place->options.progress = options->progress;
-        place->options.progress_context = options->progress_context;
-    }
-    if (has_option(options, offsetof(tsmith_trace_options, scan) + sizeof options->scan))
-        place->options.scan = options->scan;
-    if (has_option(options, offsetof(tsmith_trace_options, format) + sizeof options->format))
-        place->options.format = options->format;
-    if (has_option(options, offsetof(tsmith_trace_options, binary) + sizeof options->binary))
-        place->options.binary = options->binary;
-    if (has_option(options, offsetof(tsmith_trace_options, cache) + sizeof options->cache))
-        place->options.cache = options->cache;
-    if (has_option(options, offsetof(tsmith_trace_options, cache_bytes) + sizeof options->cache_bytes))
-        place->options.cache_bytes = options->cache_bytes;
-}
 
 static void place_close(struct place *place) {
     if (place->fd >= 0)
@@ -136,8 +116,11 @@ static tsmith_status place_open(struct place *place, const char *path, const tsm
                                 tsmith_error *error) {
     bool is_stdin = strcmp(path, "-") == 0;
     *place = (struct place){.fd = -1, .name = strdup(is_stdin ? "standard input" : path)};
-    take_options(place, options);
-    tsmith_status status = TSMITH_OK;
+    tsmith_status status = sized_take(tsmith_trace_options, options, &place->options, error);
+    if (status != TSMITH_OK) {
+        place_close(place);
+        return status;
+    }
     // Without O_NONBLOCK a pipe that nobody writes to would hold us here.
     place->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                          : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

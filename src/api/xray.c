@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "import/xray/xray.h"
 #include "launch/launch.h"
@@ -95,15 +96,16 @@ tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray *
     tsmith_xray_options options = {0};
     const char *folder = getenv("TMPDIR");
     *out = NULL;
-    if (given)
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    tsmith_status status = sized_take(tsmith_xray_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     tsmith_xray *xray = calloc(1, sizeof *xray);
     if (!xray)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
     if (asprintf(&xray->directory, "%s/tracesmith-xray-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
         xray->directory = NULL;
     if (xray->directory && !mkdtemp(xray->directory)) {
-        const tsmith_status status =
+        status =
             status_set_errno(error, "no folder for what XRay logs can be made in %s (TMPDIR names another)",
                              folder && *folder ? folder : "/tmp");
         free(xray->directory);
@@ -111,9 +113,9 @@ tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray *
         return status;
     }
     xray->program = options.program ? strdup(options.program) : NULL;
-    tsmith_status status = xray->directory && (xray->program || !options.program)
-                               ? make_environment(xray, &options, error)
-                               : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
+    status = xray->directory && (xray->program || !options.program)
+                 ? make_environment(xray, &options, error)
+                 : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
     if (status == TSMITH_OK)
         *out = xray;
     else

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "collect/joined.h"
 #include "collect/session_processes.h"
@@ -185,7 +186,7 @@ int tsmith_capture_is_session(const char *directory) {
 
 tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *out, tsmith_error *error) {
     struct session_directory session;
-    tsmith_capture_left found = {.size = out->size};
+    tsmith_capture_left found = {0};
     uint32_t unclear;
     tsmith_status status = session_directory_look(&session, directory, error);
     if (status)
@@ -200,7 +201,7 @@ tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *ou
     found.collected = session_directory_collected(&session);
     found.processes = session_processes_alive(session.path, &unclear);
     session_directory_close(&session);
-    memcpy(out, &found, out->size < sizeof found ? out->size : sizeof found);
+    sized_give(tsmith_capture_left, &found, out);
     return TSMITH_OK;
 }
 

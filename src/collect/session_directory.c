@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/names.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "tracesmith/version.h"
 #include "wire/ring.h"
@@ -138,15 +139,16 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
 tsmith_status session_directory_create(struct session_directory *directory,
                                        const tsmith_capture_options *options, tsmith_error *error) {
     tsmith_capture_options chosen = {0};
-    if (options)
-        memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
+    tsmith_status status = sized_take(tsmith_capture_options, options, &chosen, error);
+    if (status != TSMITH_OK)
+        return status;
     memset(directory, 0, sizeof *directory);
     directory->fd = directory->file.fd = directory->file.kept = -1;
     directory->owner = getpid();
     if (!tsmith_overflow_name(chosen.overflow))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no overflow policy %d",
                           (int)chosen.overflow);
-    tsmith_status status = make_directory(directory, chosen.session_root, error);
+    status = make_directory(directory, chosen.session_root, error);
     if (status)
         return status;
     directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/status.h"
 
 static const struct format {
@@ -39,14 +40,17 @@ const char *tsmith_export_format_extension(unsigned index) {
 }
 
 static tsmith_status open_format(const char *name, const char *path, int fd,
-                                 const tsmith_export_options *options, tsmith_sink **out,
-                                 tsmith_error *error) {
+                                 const tsmith_export_options *given, tsmith_sink **out, tsmith_error *error) {
     char names[256];
     size_t length = 0;
+    tsmith_export_options options;
     *out = NULL;
+    const tsmith_status status = sized_take(tsmith_export_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     for (size_t i = 0; i < FORMAT_COUNT; i++) {
         if (strcmp(formats[i].name, name) == 0)
-            return formats[i].open(path, fd, options, out, error);
+            return formats[i].open(path, fd, &options, out, error);
         int added = snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", formats[i].name);
         if (added > 0 && (size_t)added < sizeof names - length)
             length += (size_t)added;

@@ -73,10 +73,6 @@ void output_bytes(struct output *output, const char *bytes, size_t length) {
     }
 }
 
-#define HAS(options, field)                                                                                  \
-    ((options) && (options)->size >= offsetof(tsmith_export_options, field) + sizeof(options)->field &&      \
-     (options)->field)
-
 tsmith_status output_open(struct output *output, const char *path, int fd,
                           const tsmith_export_options *options, tsmith_error *error) {
     *output = (struct output){.status = TSMITH_OK};
@@ -87,7 +83,7 @@ tsmith_status output_open(struct output *output, const char *path, int fd,
         goto no_memory;
     target->fd = fd;
     target->name = strdup(path ? path : "output");
-    bool gzip = HAS(options, gzip);
+    bool gzip = options->gzip != 0;
     if (gzip) {
         target->packed = malloc(OUTPUT_SIZE);
         target->gzip_open = target->packed && deflateInit2(&target->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
@@ -96,7 +92,7 @@ tsmith_status output_open(struct output *output, const char *path, int fd,
     if (!target->name || gzip != target->gzip_open)
         goto no_memory;
     if (path) {
-        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (HAS(options, exclusive) ? O_EXCL : O_TRUNC);
+        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->exclusive ? O_EXCL : O_TRUNC);
         target->fd = open(path, flags, 0600);
         target->owned = target->fd >= 0;
         if (!target->owned) {

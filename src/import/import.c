@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sized.h"
 #include "import/formats.h"
 #include "import/others.h"
 
@@ -32,10 +33,7 @@ static tsmith_status find_format(struct import_job *job, enum import_stage stage
 
 // The program that wrote the trace, for formats that leave names there.
 static const char *binary_of(const tsmith_import_options *options) {
-    if (options && options->size >= offsetof(tsmith_import_options, binary) + sizeof options->binary &&
-        options->binary)
-        return options->binary;
-    return getenv("TRACESMITH_BINARY");
+    return options->binary ? options->binary : getenv("TRACESMITH_BINARY");
 }
 
 static tsmith_status find_stream_format(struct import_job *job, const struct import_format **out,
@@ -49,14 +47,19 @@ static tsmith_status find_stream_format(struct import_job *job, const struct imp
     return find_format(job, IMPORT_JSON, out, error);
 }
 
-tsmith_status import_open(const struct import_place *place, const tsmith_import_options *options,
+tsmith_status import_open(const struct import_place *place, const tsmith_import_options *given,
                           tsmith_source **out, tsmith_error *error) {
-    struct import_job job = {.place = place, .binary = binary_of(options)};
-    const struct import_format *format = NULL;
-    if (options && options->size >= offsetof(tsmith_import_options, hold_bytes) + sizeof options->hold_bytes)
-        job.hold_bytes = options->hold_bytes;
+    tsmith_import_options options;
     *out = NULL;
-    tsmith_status status = find_format(&job, IMPORT_FILE, &format, error);
+    tsmith_status status = sized_take(tsmith_import_options, given, &options, error);
+    if (status != TSMITH_OK) {
+        if (place->owned)
+            (void)close(place->fd);
+        return status;
+    }
+    struct import_job job = {.place = place, .binary = binary_of(&options), .hold_bytes = options.hold_bytes};
+    const struct import_format *format = NULL;
+    status = find_format(&job, IMPORT_FILE, &format, error);
     if (status == TSMITH_OK && format)
         return format->open(&job, out, error);
     if (status == TSMITH_OK && !(job.name = strdup(place->name)))

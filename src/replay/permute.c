@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "replay/execute.h"
 #include "replay/plan.h"
@@ -292,18 +293,17 @@ tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_option
     struct permuter shared = {0};
     tsmith_error unasked;
     *out = NULL;
-    if (given)
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
-    if (options.replay)
-        memcpy(&shared.options, options.replay,
-               options.replay->size < sizeof shared.options ? options.replay->size : sizeof shared.options);
+    tsmith_status status = sized_take(tsmith_permute_options, given, &options, error);
+    if (status == TSMITH_OK)
+        status = sized_take(tsmith_replay_options, options.replay, &shared.options, error);
+    if (status != TSMITH_OK)
+        return status;
     error = error ? error : &unasked;
     tsmith_permutation *permutation = calloc(1, sizeof *permutation);
     if (!permutation)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to try other orders");
     permutation->plan = plan;
     permutation->summary.counted = 1;
-    tsmith_status status = TSMITH_OK;
     if (plan->count)
         status = recording_has_source_of(plan->processes[0].recording, shared.options.source_kernel, error);
     if (status == TSMITH_OK)
@@ -389,11 +389,11 @@ tsmith_status tsmith_plan_try_hazards(tsmith_plan *plan, const tsmith_replay_opt
     struct permuter shared = {.out = &out};
     tsmith_error unasked;
     *replays = 0;
-    if (replay)
-        memcpy(&shared.options, replay,
-               replay->size < sizeof shared.options ? replay->size : sizeof shared.options);
+    tsmith_status status = sized_take(tsmith_replay_options, replay, &shared.options, error);
+    if (status != TSMITH_OK)
+        return status;
     shared.error = error ? error : &unasked;
-    tsmith_status status = execute_opencl_open(shared.options.device, &shared.execution, shared.error);
+    status = execute_opencl_open(shared.options.device, &shared.execution, shared.error);
     for (size_t i = 0; status == TSMITH_OK && i < plan->count; i++) {
         struct permuter permuter = shared;
         permuter.plan = &plan->processes[i];
@@ -415,9 +415,7 @@ void tsmith_permutation_destroy(tsmith_permutation *permutation) {
 }
 
 void tsmith_permutation_summarize(const tsmith_permutation *permutation, tsmith_permutation_summary *out) {
-    const size_t size = out->size < sizeof *out ? out->size : sizeof *out;
-    memcpy(out, &permutation->summary, size);
-    out->size = size;
+    sized_give(tsmith_permutation_summary, &permutation->summary, out);
 }
 
 int tsmith_permutation_get(const tsmith_permutation *permutation, size_t index, tsmith_dependency *out) {

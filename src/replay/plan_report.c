@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "replay/plan.h"
 
@@ -42,7 +43,6 @@ void tsmith_plan_destroy(tsmith_plan *plan) {
 
 void tsmith_plan_summarize(const tsmith_plan *plan, tsmith_plan_summary *out) {
     tsmith_plan_summary sum = {0};
-    const size_t size = out->size < sizeof *out ? out->size : sizeof *out;
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan *process = &plan->processes[i];
         sum.commands += process->node_count;
@@ -55,8 +55,7 @@ void tsmith_plan_summarize(const tsmith_plan *plan, tsmith_plan_summary *out) {
         for (size_t j = 0; j < process->node_count; j++)
             sum.device_commands += process->nodes[j].kind == PLAN_COMMAND;
     }
-    memcpy(out, &sum, size);
-    out->size = size;
+    sized_give(tsmith_plan_summary, &sum, out);
 }
 
 // ---- findings

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "sbt/recording.h"
 
@@ -214,9 +215,7 @@ void tsmith_recording_close(tsmith_recording *recording) {
 }
 
 void tsmith_recording_summarize(const tsmith_recording *recording, tsmith_recording_summary *out) {
-    const size_t size = out->size < sizeof *out ? out->size : sizeof *out;
-    memcpy(out, &recording->summary, size);
-    out->size = size;
+    sized_give(tsmith_recording_summary, &recording->summary, out);
 }
 
 int tsmith_recording_refusal_get(const tsmith_recording *recording, size_t index,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "replay/against.h"
 #include "replay/culprit.h"
@@ -119,13 +120,14 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     tsmith_replay_options options = {0};
     struct execution *execution = NULL;
     *out = NULL;
-    if (given)
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    tsmith_status status = sized_take(tsmith_replay_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     options.times = options.times ? options.times : 1;
     struct tsmith_replay *replay = calloc(1, sizeof *replay);
     if (!replay)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
-    tsmith_status status = recording_has_source_of(recording, options.source_kernel, error);
+    status = recording_has_source_of(recording, options.source_kernel, error);
     if (status == TSMITH_OK)
         status = execute_opencl_open(options.device, &execution, error);
     replay->execution = execution;
@@ -166,12 +168,13 @@ tsmith_status tsmith_replay_choose(tsmith_recording *recording, const tsmith_rep
                                    tsmith_replay **out, tsmith_error *error) {
     tsmith_replay_options options = {0};
     *out = NULL;
-    if (given)
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    tsmith_status status = sized_take(tsmith_replay_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     struct tsmith_replay *replay = calloc(1, sizeof *replay);
     if (!replay)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while choosing devices");
-    tsmith_status status = execute_opencl_open(options.device, &replay->execution, error);
+    status = execute_opencl_open(options.device, &replay->execution, error);
     for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++)
         if (!execute_opencl_choose(replay->execution, recording, &recording->processes[i]))
             status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while choosing devices");
@@ -183,10 +186,7 @@ tsmith_status tsmith_replay_choose(tsmith_recording *recording, const tsmith_rep
 }
 
 void tsmith_replay_get_extent(const tsmith_replay *replay, tsmith_replay_extent *out) {
-    tsmith_replay_extent extent = replay->extent;
-    const size_t size = out->size < sizeof extent ? out->size : sizeof extent;
-    memcpy(out, &extent, size);
-    out->size = size;
+    sized_give(tsmith_replay_extent, &replay->extent, out);
 }
 
 void tsmith_replay_destroy(tsmith_replay *replay) {

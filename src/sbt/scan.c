@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "event/batch.h"
 #include "sbt/reader.h"
@@ -113,10 +114,9 @@ tsmith_status tsmith_sbt_scan(tsmith_sbt *trace, const tsmith_scan *filter, tsmi
     if (!scan)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to read it", trace->path);
     scan->trace = trace;
-    if (filter)
-        memcpy(&scan->filter, filter,
-               filter->size < sizeof scan->filter ? filter->size : sizeof scan->filter);
-    tsmith_status status = fill_scan(scan, error);
+    tsmith_status status = sized_take(tsmith_scan, filter, &scan->filter, error);
+    if (status == TSMITH_OK)
+        status = fill_scan(scan, error);
     if (status == TSMITH_OK && tsmith_source_create(&ops, scan, out) != TSMITH_OK)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to read it", trace->path);
     if (status != TSMITH_OK)

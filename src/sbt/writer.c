@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "sbt/column.h"
 #include "sbt/file.h"
@@ -153,14 +154,6 @@ static bool write_head(struct sbt_writer *writer) {
     return writer->encoder.packer.small || write_schema(writer, NULL);
 }
 
-// A newer caller's options beyond what this library knows are ignored.
-static tsmith_sbt_write_options read_options(const tsmith_sbt_write_options *given) {
-    tsmith_sbt_write_options options = {0};
-    if (given)
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
-    return options;
-}
-
 static tsmith_status make_writer(const char *path, const tsmith_sbt_write_options *options,
                                  struct sbt_writer **out, tsmith_error *error) {
     struct sbt_writer *writer = calloc(1, sizeof *writer);
@@ -182,8 +175,11 @@ static tsmith_status make_writer(const char *path, const tsmith_sbt_write_option
 
 tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options *given,
                                 struct sbt_writer **out, tsmith_error *error) {
-    tsmith_sbt_write_options options = read_options(given);
-    tsmith_status status = make_writer(path, &options, out, error);
+    tsmith_sbt_write_options options;
+    tsmith_status status = sized_take(tsmith_sbt_write_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
+    status = make_writer(path, &options, out, error);
     if (status != TSMITH_OK)
         return status;
     struct sbt_writer *writer = *out;
@@ -202,10 +198,13 @@ tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options
 
 static tsmith_status create_fd(int fd, const tsmith_sbt_write_options *given, struct sbt_writer **out,
                                tsmith_error *error) {
-    tsmith_sbt_write_options options = read_options(given);
+    tsmith_sbt_write_options options;
     char name[32];
+    tsmith_status status = sized_take(tsmith_sbt_write_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     (void)snprintf(name, sizeof name, "descriptor %d", fd);
-    tsmith_status status = make_writer(name, &options, out, error);
+    status = make_writer(name, &options, out, error);
     if (status != TSMITH_OK)
         return status;
     (*out)->fd = fd;

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/names.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "state/sweep.h"
 
@@ -311,16 +312,20 @@ const tsmith_simulation_model *tsmith_simulation_get_model(const tsmith_simulati
     return &simulation->figures;
 }
 
-tsmith_status tsmith_simulation_change(tsmith_simulation *simulation, const tsmith_change *change,
+tsmith_status tsmith_simulation_change(tsmith_simulation *simulation, const tsmith_change *given,
                                        uint64_t *affected, tsmith_error *error) {
     uint64_t count = 0;
+    tsmith_change taken;
+    const tsmith_change *change = &taken;
+    const tsmith_status status = sized_take(tsmith_change, given, &taken, error);
+    if (status != TSMITH_OK)
+        return status;
     if ((unsigned)change->kind >= TSMITH_CHANGE_LIMIT || !(change->factor >= 0) || change->time < 0 ||
         (change->kind == TSMITH_CHANGE_FUSE && change->name_count < 2))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "A change needs a factor and a time of 0 or more, and fusing two names or more.");
     if (change->kind == TSMITH_CHANGE_STREAMS &&
-        (change->size < sizeof *change || !change->streams || change->streams > STREAMS_MOST ||
-         !change->shares || simulation->resource_of))
+        (!change->streams || change->streams > STREAMS_MOST || !change->shares || simulation->resource_of))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "Commands are spread once, over 1 to %d queues, with what they need.",
                           STREAMS_MOST);
@@ -335,13 +340,15 @@ void tsmith_simulation_reset(tsmith_simulation *simulation) {
     sim_links_reset(simulation);
 }
 
-tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_simulation_options *options,
+tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_simulation_options *given,
                                     tsmith_simulated *out, tsmith_error *error) {
-    static const tsmith_simulation_options AS_RECORDED = {.size = sizeof AS_RECORDED};
+    tsmith_simulation_options options;
+    const tsmith_status status = sized_take(tsmith_simulation_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     const tsmith_timeline *timeline = simulation->timeline;
     struct walked walked;
-    bool done =
-        sim_run(simulation, options ? options : &AS_RECORDED) == TSMITH_OK && walk_path(simulation, &walked);
+    bool done = sim_run(simulation, &options) == TSMITH_OK && walk_path(simulation, &walked);
     *out = (tsmith_simulated){0};
     if (done) {
         merge_parts(simulation);
@@ -361,14 +368,14 @@ tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_
     return TSMITH_OK;
 }
 
-tsmith_status tsmith_simulation_bounds(tsmith_simulation *simulation,
-                                       const tsmith_simulation_options *options, tsmith_bounds *out,
-                                       tsmith_error *error) {
-    static const tsmith_simulation_options AS_RECORDED = {.size = sizeof AS_RECORDED};
+tsmith_status tsmith_simulation_bounds(tsmith_simulation *simulation, const tsmith_simulation_options *given,
+                                       tsmith_bounds *out, tsmith_error *error) {
+    tsmith_simulation_options options;
+    const tsmith_status status = sized_take(tsmith_simulation_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     *out = (tsmith_bounds){.unknown_launches = simulation->unknown_launches, .untimed = simulation->untimed};
-    return sim_interval(simulation, options ? options : &AS_RECORDED, out) == TSMITH_OK
-               ? TSMITH_OK
-               : no_memory(simulation, error);
+    return sim_interval(simulation, &options, out) == TSMITH_OK ? TSMITH_OK : no_memory(simulation, error);
 }
 
 tsmith_interval tsmith_simulation_command(const tsmith_simulation *simulation, uint32_t command) {

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/names.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "state/memory_limit.h"
 #include "state/names.h"
@@ -97,17 +98,18 @@ static int64_t get_end(const struct columns *columns, uint32_t row) {
     return duration > 0 && !__builtin_add_overflow(start, duration, &end) ? cut(end) : start;
 }
 
-tsmith_status tsmith_timeline_create(const tsmith_timeline_options *options, tsmith_timeline **out) {
-    if (options && options->size < sizeof *options)
-        return TSMITH_ERROR_INVALID_ARGUMENT;
-    if (options && options->has_window &&
-        (options->from > options->to || options->from < -TIME_LIMIT || options->to > TIME_LIMIT))
+tsmith_status tsmith_timeline_create(const tsmith_timeline_options *given, tsmith_timeline **out) {
+    tsmith_timeline_options options;
+    const tsmith_status status = sized_take(tsmith_timeline_options, given, &options, NULL);
+    if (status != TSMITH_OK)
+        return status;
+    if (options.has_window &&
+        (options.from > options.to || options.from < -TIME_LIMIT || options.to > TIME_LIMIT))
         return TSMITH_ERROR_INVALID_ARGUMENT;
     tsmith_timeline *timeline = calloc(1, sizeof *timeline);
     if (!timeline)
         return TSMITH_ERROR_NO_MEMORY;
-    if (options)
-        timeline->options = *options;
+    timeline->options = options;
     timeline->most_bytes = memory_limit();
     *out = timeline;
     return TSMITH_OK;
@@ -492,7 +494,11 @@ tsmith_status tsmith_timeline_read(tsmith_source *source, const tsmith_timeline_
                                    tsmith_timeline **out, tsmith_error *error) {
     const tsmith_batch *batch;
     tsmith_timeline *timeline = NULL;
-    tsmith_status got, status = tsmith_timeline_create(options, &timeline);
+    tsmith_timeline_options taken;
+    tsmith_status got, status = sized_take(tsmith_timeline_options, options, &taken, error);
+    if (status != TSMITH_OK)
+        return status;
+    status = tsmith_timeline_create(&taken, &timeline);
     if (status != TSMITH_OK)
         return status_set(error, status, "The options of the timeline make no sense, or there is no memory.");
     for (;;) {

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "launch/launch.h"
 #include "launch/launch_agents.h"
@@ -98,7 +99,9 @@ tsmith_status tsmith_watch_create(const tsmith_watch_options *given, tsmith_watc
                                   tsmith_error *error) {
     tsmith_watch_options options = {0};
     *out = NULL;
-    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    tsmith_status status = sized_take(tsmith_watch_options, given, &options, error);
+    if (status != TSMITH_OK)
+        return status;
     if (options.node_count > AGENT_BPF_NODES_MOST / 2)
         return status_set(error, TSMITH_ERROR_LIMIT, "at most %d device nodes can be named",
                           AGENT_BPF_NODES_MOST / 2);
@@ -113,8 +116,7 @@ tsmith_status tsmith_watch_create(const tsmith_watch_options *given, tsmith_watc
     bool room = watch->buffer != NULL;
     for (; room && watch->probe_count < options.probe_count; watch->probe_count++)
         room = (watch->names[watch->probe_count] = strdup(options.probes[watch->probe_count].function));
-    tsmith_status status =
-        room ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to watch a program");
+    status = room ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to watch a program");
     if (status == TSMITH_OK)
         status = load_table(watch, options.agent_directory, error);
     if (status == TSMITH_OK)
@@ -305,12 +307,11 @@ tsmith_status tsmith_watch_join(tsmith_watch *watch, tsmith_capture *capture, ts
 // ---- afterwards
 
 void tsmith_watch_total(const tsmith_watch *watch, tsmith_watch_totals *out) {
-    const tsmith_watch_totals totals = {.size = out->size,
-                                        .off_cpu = watch->totals.off_cpu,
+    const tsmith_watch_totals totals = {.off_cpu = watch->totals.off_cpu,
                                         .fences = watch->totals.fences,
                                         .driver = watch->totals.driver,
                                         .lost = watch->ended.lost + watch->unspooled};
-    memcpy(out, &totals, out->size < sizeof totals ? out->size : sizeof totals);
+    sized_give(tsmith_watch_totals, &totals, out);
 }
 
 const char *tsmith_watch_lacks(const tsmith_watch *watch) {

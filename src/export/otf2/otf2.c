@@ -247,14 +247,14 @@ tsmith_status otf2_open(const char *path, int fd, const tsmith_export_options *o
     if (!path)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "an OTF2 archive is a directory: it needs a name, and cannot be a stream");
-    if (options && options->gzip)
+    if (options->gzip)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "%s: an OTF2 archive is a directory and is not compressed", path);
     struct otf2 *otf2 = calloc(1, sizeof *otf2);
     if (!otf2)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     otf2->first = UINT64_MAX;
-    tsmith_status status = otf2_archive_open(otf2, path, options && options->exclusive, error);
+    tsmith_status status = otf2_archive_open(otf2, path, options->exclusive, error);
     if (status == TSMITH_OK && tsmith_sink_create(&ops, otf2, out) != TSMITH_OK)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     if (status != TSMITH_OK)
