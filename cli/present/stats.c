@@ -152,6 +152,7 @@ static void add_total(struct stats *stats, const struct row *row) {
     stats->timed_work += works && row->has_duration;
     total->count++;
     total->bytes += row->bytes;
+    total->sized += row->has_bytes;
     if (!row->has_duration)
         return;
     total->timed++;
@@ -212,6 +213,7 @@ static void add_memory(struct stats *stats, const struct row *row) {
     memory->allocations += is_new;
     memory->frees += !is_new;
     memory->allocated_bytes += is_new ? row->bytes : 0;
+    memory->sized += row->has_bytes || row->has_live;
     if (row->has_live)
         memory->live = row->live;
     else if (is_new)

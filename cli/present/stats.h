@@ -14,9 +14,9 @@ struct total {
     uint64_t count;
     uint64_t timed; // how many of them have a duration
     int64_t sum, least, most;
-    uint64_t bytes;
-    uint64_t timed_bytes; // of those that have a duration
-    int64_t bytes_time;   // duration of those whose bytes are known
+    uint64_t bytes, sized; // `sized`: how many of them tell their bytes
+    uint64_t timed_bytes;  // of those that have a duration
+    int64_t bytes_time;    // duration of those whose bytes are known
 };
 
 struct track_totals {
@@ -52,8 +52,8 @@ struct cause {
 
 struct memory_totals {
     uint64_t allocations, frees;
-    uint64_t allocated_bytes;
-    uint64_t live, peak; // bytes
+    uint64_t allocated_bytes, sized; // `sized`: allocations and frees that tell bytes
+    uint64_t live, peak;             // bytes
     int64_t peak_at;
 };
 

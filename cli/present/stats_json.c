@@ -46,7 +46,7 @@ static void add_totals(struct text *text, const struct stats *stats) {
         if (total->timed)
             text_add_format(text, ",\"average_ns\":%" PRId64 ",\"min_ns\":%" PRId64 ",\"max_ns\":%" PRId64,
                             total->sum / (int64_t)total->timed, total->least, total->most);
-        if (total->bytes)
+        if (total->sized)
             text_add_format(text, ",\"bytes\":%" PRIu64, total->bytes);
         bool moved = total->kind == TSMITH_KIND_MEMCPY || total->kind == TSMITH_KIND_MEMSET;
         if (moved && total->bytes_time > 0) {
@@ -149,12 +149,14 @@ static void add_memory(struct text *text, const struct stats *stats) {
         const struct memory_totals *memory = &stats->processes[id];
         if (!memory->allocations && !memory->frees)
             continue;
-        text_add_format(text,
-                        "%s{\"process\":%u,\"allocations\":%" PRIu64 ",\"frees\":%" PRIu64
-                        ",\"allocated_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"peak_at\":%" PRId64
-                        ",\"live_bytes\":%" PRIu64 "}",
-                        first ? "\n" : ",\n", id, memory->allocations, memory->frees, memory->allocated_bytes,
-                        memory->peak, memory->peak_at, memory->live);
+        text_add_format(text, "%s{\"process\":%u,\"allocations\":%" PRIu64 ",\"frees\":%" PRIu64,
+                        first ? "\n" : ",\n", id, memory->allocations, memory->frees);
+        if (memory->sized)
+            text_add_format(text,
+                            ",\"allocated_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"peak_at\":%" PRId64
+                            ",\"live_bytes\":%" PRIu64,
+                            memory->allocated_bytes, memory->peak, memory->peak_at, memory->live);
+        text_add_char(text, '}');
         first = false;
     }
     text_add_char(text, ']');

@@ -28,6 +28,14 @@ static void heading(const char *title, const char *columns) {
     output_printf("\n%s%s%s%s\n", color ? BOLD : "", title, columns, color ? PLAIN : "");
 }
 
+// "-" where none tells its bytes.
+static void add_known_bytes(struct text *line, uint64_t known, uint64_t bytes) {
+    if (known)
+        text_add_bytes(line, (double)bytes);
+    else
+        text_add_char(line, '-');
+}
+
 static double share_of(int64_t part, int64_t whole) {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
@@ -156,7 +164,7 @@ static void write_transfers(struct stats *stats) {
         text_pad_right(&line, add_total_name(&line, stats, total, TRANSFER), TRANSFER);
         add_padded_count(&line, total->count, 10);
         size_t from = line.length;
-        text_add_bytes(&line, (double)total->bytes);
+        add_known_bytes(&line, total->sized, total->bytes);
         text_pad_left(&line, from, 11);
         if (total->timed) {
             add_padded_duration(&line, total->sum, 11);
@@ -402,10 +410,10 @@ static void write_memory(struct stats *stats) {
         add_padded_count(&line, memory->allocations, 11);
         add_padded_count(&line, memory->frees, 11);
         size_t from = line.length;
-        text_add_bytes(&line, (double)memory->peak);
+        add_known_bytes(&line, memory->sized, memory->peak);
         text_pad_left(&line, from, 11);
         from = line.length;
-        text_add_bytes(&line, (double)memory->live);
+        add_known_bytes(&line, memory->sized, memory->live);
         text_pad_left(&line, from, 12);
         text_add_char(&line, '\n');
         output_text(&line);

@@ -343,6 +343,10 @@ const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, siz
     return NULL;
 }
 
+bool analysis_has_calls(const tsmith_analysis *analysis) {
+    return analysis->timeline->call_count > 0;
+}
+
 // ---- as a sink
 
 static tsmith_status sink_write(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,

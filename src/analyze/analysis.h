@@ -71,6 +71,8 @@ struct analysis_kind {
 ANALYSES(ANALYSIS_DECLARE)
 #undef ANALYSIS_DECLARE
 
+// Whether the trace has calls of the host; without them nothing is known of waits and launches.
+bool analysis_has_calls(const tsmith_analysis *analysis);
 // What every report calls a device, queue or thread.
 void analysis_device_text(struct report *report, struct report_table *table,
                           const struct analysis_context *context, const tsmith_row *device);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analysis.h"
 #include "base/array.h"
 #include "base/sized.h"
 #include "state/sweep.h"
@@ -215,14 +216,17 @@ static bool take_rows(tsmith_diff *diff, const tsmith_analysis *analysis, int si
     return true;
 }
 
-// Whether something was freed that was allocated before the trace, and no counter tells how much that was.
+// Whether something was freed that was allocated before the trace, or allocated without a size, and no counter tells how
+// much that was.
 static bool memory_is_open(const tsmith_analysis *analysis) {
     const tsmith_report_table *table = find_table(analysis, "memory", "processes");
     const size_t unknown = table ? find_column(table, "freed_unknown") : SIZE_MAX,
+                 unsized = table ? find_column(table, "unsized") : SIZE_MAX,
                  counter = table ? find_column(table, "counter") : SIZE_MAX;
     bool open = false;
     for (size_t row = 0; table && row < table->row_count; row++)
-        open |= number_of(table, row, unknown) > 0 && !cell_of(table, row, counter);
+        open |= (number_of(table, row, unknown) > 0 || number_of(table, row, unsized) > 0) &&
+                !cell_of(table, row, counter);
     return open;
 }
 
@@ -231,6 +235,15 @@ static bool take_sums(tsmith_diff *diff, const tsmith_analysis *analysis, int si
         const tsmith_report_table *table = find_table(analysis, SUMS[i].report, SUMS[i].table);
         size_t column = table ? find_column(table, SUMS[i].column) : SIZE_MAX;
         double sum = 0;
+        struct diff_entry *entry;
+        // Without calls of the host its time in calls is unknown, not 0.
+        if (!analysis_has_calls(analysis) &&
+            (strcmp(SUMS[i].report, "launches") == 0 || strcmp(SUMS[i].report, "sync") == 0)) {
+            if (!(entry = find_entry(diff, SUMS[i].group, SUMS[i].name, "")))
+                return false;
+            entry->unknown = true;
+            continue;
+        }
         for (size_t row = 0; table && row < table->row_count; row++)
             sum += number_of(table, row, column);
         if (!add_value(diff, SUMS[i].group, SUMS[i].name, "", side, sum, 0))
@@ -246,6 +259,7 @@ static bool take_run(tsmith_diff *diff, const tsmith_analysis *analysis, int sid
     diff->missing = sweep_add(diff->missing, report->missing);
     diff->lost += report->lost;
     diff->memory_open[side] |= memory_is_open(analysis);
+    diff->without_calls += !analysis_has_calls(analysis);
     return add_value(diff, DIFF_TIMES, "total_time", "", side, (double)window, 0) &&
            take_sums(diff, analysis, side) && take_rows(diff, analysis, side);
 }

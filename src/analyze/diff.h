@@ -36,6 +36,7 @@ struct diff_entry {
     tsmith_string first, second;
     struct diff_value *values[2]; // by side, then run; those past `filled` are 0
     size_t filled[2];
+    bool unknown; // a run does not tell it
 };
 
 // What runs of two sides say of one thing.
@@ -48,7 +49,7 @@ struct diff_change {
 struct tsmith_diff {
     double confidence;
     size_t runs[2];
-    size_t truncated;
+    size_t truncated, without_calls; // traces
     bool memory_open[2]; // by side: memory was alive that no counter and no allocation of the trace tells of
     tsmith_dictionary *keys; // group, name and second name of an entry -> number + 1
     struct diff_entry *entries;

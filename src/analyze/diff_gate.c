@@ -120,6 +120,10 @@ tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith
         sum.new += change.new;
         group = entry->group;
         found = true;
+        if (entry->unknown)
+            return status_set(error, TSMITH_ERROR_NOT_FOUND,
+                              "\"%.*s\" is unknown: a trace has no calls of the host.",
+                              (int)entry->first.length, entry->first.bytes);
     }
     // Memory that no trace says anything of is unknown, and passes no gate.
     if (!found || (group == DIFF_MEMORY && sum.base == 0 && sum.new == 0))

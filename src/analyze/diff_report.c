@@ -116,7 +116,7 @@ static struct report_table *begin_table(struct report *report, enum diff_group g
 static bool belongs(const struct ranked *one, enum diff_group group) {
     static const bool MAY_BE_NOTHING[DIFF_GROUPS] = {
         [DIFF_OPERATORS] = true, [DIFF_RANGES] = true, [DIFF_MEMORY] = true};
-    return one->entry->group == group &&
+    return one->entry->group == group && !one->entry->unknown &&
            !(MAY_BE_NOTHING[group] && one->change.base == 0 && one->change.new == 0);
 }
 
@@ -198,6 +198,11 @@ tsmith_status diff_report(tsmith_diff *diff) {
     else
         report_note(report, "%zu runs against %zu; low and high bound the change with %.4g %% confidence.",
                     diff->runs[0], diff->runs[1], 100 * diff->confidence);
+    if (diff->without_calls)
+        report_note(
+            report,
+            "Launching calls and waits are not compared: %zu of the traces ha%s no calls of the host.",
+            diff->without_calls, diff->without_calls == 1 ? "s" : "ve");
     if (diff->truncated)
         report_note(report, "%zu of the traces end early.", diff->truncated);
     free(ranked);

@@ -42,6 +42,7 @@ struct change {
     uint32_t name;
     uint8_t freed, addressed; // its object is where it lies on the device
     uint8_t counted;          // `after` is known
+    uint8_t unsized;          // `bytes` is not
     uint64_t after;           // alive in the place after the change, by a counter of the trace
 };
 
@@ -64,7 +65,7 @@ struct memory {
 
 // What is alive in a place. Without objects nobody knows what is freed, and more may be than was allocated.
 struct account {
-    uint64_t allocations, frees, unknown_frees, double_frees;
+    uint64_t allocations, unsized, frees, unknown_frees, double_frees; // `unsized`: allocations
     int64_t from; // changes before it happened before the window
     int64_t live, peak, peak_at;
     size_t peak_change;          // the change that made the peak
@@ -136,7 +137,8 @@ static bool read_change(const struct memory *memory, const tsmith_dictionary *di
     if (value_of(batch, TSMITH_FIELD_OPERATION, row) == TSMITH_OPERATION_SUB_BUFFER)
         return false; // owns no bytes
     change->object = value_of(batch, TSMITH_FIELD_OBJECT, row);
-    change->bytes = value_of(batch, TSMITH_FIELD_BYTES, row);
+    change->unsized = !tsmith_batch_get(batch, TSMITH_FIELD_BYTES, row, &change->bytes);
+    change->bytes = change->unsized ? 0 : change->bytes;
     change->addressed = known && change->object; // an API that names the device names the address, too
     change->place = place_of(process, known, device);
     // Of the process: of the place only where places are processes.
@@ -310,6 +312,7 @@ static void apply(const struct memory *memory, size_t index, const struct slots 
         return;
     }
     account->allocations++;
+    account->unsized += change->unsized;
     account->live = sweep_add(account->live, (int64_t)change->bytes);
     if (change->time >= account->from)
         account_peak(index, change->time, account);
@@ -418,7 +421,7 @@ static const tsmith_report_column PROCESSES[] = {
     {"peak", TSMITH_CELL_BYTES},        {"peak_at", TSMITH_CELL_TIME},
     {"live_at_end", TSMITH_CELL_BYTES}, {"never_freed", TSMITH_CELL_COUNT},
     {"freed_twice", TSMITH_CELL_COUNT}, {"freed_unknown", TSMITH_CELL_COUNT},
-    {"counter", TSMITH_CELL_BYTES}};
+    {"counter", TSMITH_CELL_BYTES},     {"unsized", TSMITH_CELL_COUNT}};
 static const tsmith_report_column SPACES[] = {
     {"process", TSMITH_CELL_COUNT},        {"device", TSMITH_CELL_COUNT},
     {"known", TSMITH_CELL_BYTES},          {"free", TSMITH_CELL_BYTES},
@@ -463,8 +466,8 @@ static void write_place(const struct tables *tables, struct report_table *table,
 
 struct totals {
     int64_t leaked, peak;
-    uint64_t leaks, twice, unknown;
-    bool objects;
+    uint64_t leaks, twice, unknown, unsized;
+    bool objects, sized;
     bool uncounted;       // of a place no counter tells what was allocated before the trace
     double worst;         // fragmentation
     struct change *alive; // copies of allocations never freed
@@ -522,13 +525,18 @@ static void write_account(const struct account *account, const struct tables *ta
     const bool counted = account->counted > account->peak;
     const int64_t peak = counted ? account->counted : account->peak,
                   at = counted ? account->counted_at : account->peak_at;
+    const bool sized =
+        account->counted >= 0 || account->unsized < account->allocations || !account->allocations;
     const int64_t cells[] = {(int64_t)account->allocations, (int64_t)account->frees, peak,
                              peak ? tsmith_time_subtract(at, tables->context->window.from) : 0,
                              account->live};
     const uint64_t about_objects[] = {alive, account->double_frees, account->unknown_frees};
     write_place(tables, tables->processes, place);
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
-        report_integer(report, tables->processes, cells[i]);
+        if (i < 2 || sized)
+            report_integer(report, tables->processes, cells[i]);
+        else
+            report_unknown(report, tables->processes);
     for (size_t i = 0; i < sizeof about_objects / sizeof *about_objects; i++)
         if (account->objects)
             report_integer(report, tables->processes, (int64_t)about_objects[i]);
@@ -538,6 +546,7 @@ static void write_account(const struct account *account, const struct tables *ta
         report_integer(report, tables->processes, account->counted);
     else
         report_unknown(report, tables->processes);
+    report_integer(report, tables->processes, (int64_t)account->unsized);
 }
 
 // One place: changes [from, to).
@@ -566,6 +575,8 @@ static bool account_place(struct memory *memory, size_t from, size_t to, const s
     totals->peak = sweep_add(totals->peak, account.counted > account.peak ? account.counted : account.peak);
     totals->uncounted |= account.counted < 0;
     totals->unknown += account.counted < 0 ? account.unknown_frees : 0;
+    totals->unsized += account.counted < 0 ? account.unsized : 0;
+    totals->sized |= account.counted >= 0 || account.unsized < account.allocations || !account.allocations;
     totals->leaked = sweep_add(totals->leaked, account.objects ? account.live : 0);
     totals->leaks += alive;
     totals->twice += account.double_frees;
@@ -601,6 +612,8 @@ static void write_finding(const struct memory *memory, const struct totals *tota
         (void)snprintf(most, sizeof most, "At most %s of device memory were alive", peak);
     if (!memory->count)
         report_finding(report, "No allocation of device memory is in the %s.", scope);
+    else if (!totals->sized)
+        report_finding(report, "The %s does not tell how much device memory was allocated.", scope);
     else if (!totals->objects)
         report_finding(report, "%s; the %s does not tell which were freed.", most, scope);
     else
@@ -613,6 +626,9 @@ static void write_finding(const struct memory *memory, const struct totals *tota
             report,
             "%llu frees are of memory that was allocated before the %s: more was alive than the %s sees.",
             (unsigned long long)totals->unknown, scope, scope);
+    if (totals->unsized)
+        report_note(report, "%llu allocation%s no size: more was alive.", (unsigned long long)totals->unsized,
+                    totals->unsized == 1 ? " has" : "s have");
     if (totals->twice && (report->public.lost || report->public.missing))
         report_note(report,
                     "Events were lost: an allocation between two frees of one object may be among them.");
@@ -628,11 +644,12 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     struct totals totals = {0};
     bool done = memory->count < TSMITH_INDEX_NONE;
     struct tables tables = {.context = context, .report = report};
-    tables.processes = REPORT_TABLE(report, "processes",
-                                    "device memory by process (its pid) and device; freed_unknown was "
-                                    "allocated before the trace, counter "
-                                    "is the most that a counter of the trace tells",
-                                    PROCESSES);
+    tables.processes =
+        REPORT_TABLE(report, "processes",
+                     "device memory by process (its pid) and device; freed_unknown was "
+                     "allocated before the trace, counter "
+                     "is the most that a counter of the trace tells, unsized are allocations without a size",
+                     PROCESSES);
     tables.spaces = REPORT_TABLE(report, "fragmentation",
                                  "the free memory between blocks when most was alive, and the part of an "
                                  "allocator's reserve that is not allocated when most is",

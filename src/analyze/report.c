@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/report.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,9 @@ void report_integer(struct report *report, struct report_table *table, int64_t v
 }
 
 void report_number(struct report *report, struct report_table *table, double value) {
-    next_cell(report, table)->value.number = value;
+    tsmith_cell *cell = next_cell(report, table);
+    cell->value.number = value;
+    cell->known = isfinite(value);
 }
 
 void report_unknown(struct report *report, struct report_table *table) {

@@ -27,7 +27,7 @@ tsmith_status report_written(FILE *out, tsmith_error *error) {
 
 static void write_number(FILE *out, const tsmith_cell *cell, tsmith_cell_type type) {
     if (type == TSMITH_CELL_SHARE || type == TSMITH_CELL_RATE || type == TSMITH_CELL_NUMBER)
-        fprintf(out, "%.9g", isfinite(cell->value.number) ? cell->value.number : 0.0);
+        fprintf(out, "%.9g", cell->value.number);
     else
         fprintf(out, "%" PRId64, cell->value.integer);
 }

@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 from check_sentences import check, event, expect, kineto, launch, report, run, told
+from support import Trace
 
 
 def kernel(name, at, dur, stream=7, **args):
@@ -254,9 +255,53 @@ def autograd(made):
     check(rows == {"forward": (1, None, None, None)}, "no numbers: %s" % rows)
 
 
+def sizes(made):
+    """Allocations without a size are no 0 bytes: what was alive is unknown, or more than is known, and passes no gate."""
+    def trace(*known):
+        trace = Trace()
+        trace.process(7, "program")
+        thread = trace.track("thread", "main", 1)
+        for i, size in enumerate(known):
+            trace.event(thread, "alloc", 10 * i, duration=1, object=i + 1, **({"bytes": size} if size else {}))
+        made.count += 1
+        return trace.write(os.path.join(made.folder, "%d.sbt" % made.count))
+
+    def peak(path):
+        one = report(path, "memory")
+        (row,) = one["tables"]["processes"]
+        (shown,) = json.loads(run("view", path, "--stats", "--json").stdout)["memory"]
+        return one, row["peak_bytes"], shown.get("peak_bytes")
+    more = "no size: more was alive"
+    for known, yes, no, wanted, passes in (
+            ((0, 0), ["does not tell how much", "2 allocations have " + more], ["0 B of device"], None, 1),
+            ((64, 0), ["64 B of device memory were alive", "1 allocation has " + more], [], 64, 1),
+            ((64, 64), ["128 B of device memory were alive"], [more, "does not tell"], 128, 0)):
+        path = trace(*known)
+        one, analyzed, viewed = peak(path)
+        expect("sizes %s" % (known,), one, yes, no)
+        check(analyzed == viewed == wanted, "peak of %s: analyze %s, view %s" % (known, analyzed, viewed))
+        code = run("diff", path, path, "--gate", "peak_memory<1MiB", code=None).returncode
+        check((code != 0) == bool(passes), "peak_memory<1MiB of %s: exit %d" % (known, code))
+    told_sizes = [run("view", made.trace([copy(0, 10, **args)]), "--stats").stdout.decode() for args in ({}, {"bytes": 5})]
+    check(" 0 B" not in told_sizes[0] and "5 B" in told_sizes[1], "bytes of copies: %s" % told_sizes)
+
+
+def no_calls(made):
+    """A trace without calls of the host does not launch and wait faster than one that has them."""
+    bare, whole = made.trace([kernel("k", 0, 5)]), made.trace([*launch("k", 0, 10, 5, 1), wait(20, 5)])
+    for base, new, known in ((bare, whole, False), (whole, bare, False), (whole, whole, True)):
+        one = json.loads(run("diff", base, new, "--json").stdout)["diff"]
+        names = {row["what"] for row in one["tables"]["times"]}
+        check(("sync_time" in names) == ("launch_time" in names) == known, "diff of times: %s" % names)
+        check(("Launching calls and waits are not compared: 1 of the traces has" in json.dumps(one)) == (not known),
+              "the note of a diff: %s" % one["notes"])
+        code = run("diff", base, new, "--gate", "sync_time<1s", code=None).returncode
+        check((code == 0) == known, "sync_time<1s: exit %d" % code)
+
+
 def main():
     tests = (window, startup, path_of_window, no_duration, unnamed, always_busy, at_once, unsized, waits, queues, together,
-             both_sides, cut_sequences, autograd)
+             both_sides, cut_sequences, autograd, sizes, no_calls)
     for test in tests:
         with tempfile.TemporaryDirectory() as folder:
             test(Made(folder))
