@@ -16,6 +16,7 @@
 #include "graph_nodes.h"
 #include "launches.h"
 #include "library.h"
+#include "metrics.h"
 #include "pc_sampling.h"
 #include "records.h"
 #include "shapes.h"
@@ -143,6 +144,7 @@ static void inject(void) {
         return;
     }
     sharing_start();
+    metrics_start();
     control_start();
 }
 

@@ -15,6 +15,7 @@
 #include "buffers.h"
 #include "launches.h"
 #include "library.h"
+#include "metrics.h"
 #include "pc_sampling.h"
 #include "records.h"
 #include "sharing.h"
@@ -79,6 +80,7 @@ static void last_pass(void) {
     }
     buffers_flushed();
     if (!atomic_load(&library_gone)) {
+        metrics_end();
         pc_sampling_end();
         records_dropped(NULL, 0);
     }

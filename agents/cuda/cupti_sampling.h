@@ -9,7 +9,7 @@
 // A `struct cupti_pc` has a correlation id from 12.4 on: arrays of it have another stride before.
 #define CUPTI_PC_BYTES_OLD offsetof(struct cupti_pc, correlation)
 
-enum { CUPTI_OUT_OF_MEMORY = 8, CUPTI_STALL_NAME_BYTES = 128 };
+enum { CUPTI_STALL_NAME_BYTES = 128 };
 
 enum cupti_sampling_attribute {
     CUPTI_SAMPLING_PERIOD = 1, // 5 to 31: a sample of each SM every 2^N cycles

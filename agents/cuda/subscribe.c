@@ -19,6 +19,7 @@
 #include "graph_nodes.h"
 #include "launches.h"
 #include "library.h"
+#include "metrics.h"
 #include "pc_sampling.h"
 #include "records.h"
 #include "shapes.h"
@@ -85,6 +86,12 @@ static void exit_first(void) {
         agent_control_exit_first();
 }
 
+static void measure_device(void *context) {
+    uint32_t device;
+    if (cupti.GetDeviceId(context, &device) == CUPTI_OK)
+        metrics_device(device);
+}
+
 // Once a context or stream is made, and before it goes.
 static void resource(uint32_t id, const struct cupti_resource_data *data) {
     const struct cupti_module_data *module = data->descriptor;
@@ -100,6 +107,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         enable_unified_memory(data->context);
         object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
         pc_sampling_context(data->context);
+        measure_device(data->context);
         break;
     case CUPTI_RESOURCE_CONTEXT_DESTROY:
         pc_sampling_context_ends(data->context);
@@ -450,6 +458,7 @@ bool subscribe(int taken, char *why, size_t size) {
 void subscribe_end(void) {
     if (atomic_load(&library_gone))
         return;
+    metrics_end();
     pc_sampling_end();
     // In 13.0 a kind that is switched off while the program launches can hang it.
     for (size_t i = 0; i < KINDS && cupti.version != CUPTI_13_0 && !cupti.shared; i++)

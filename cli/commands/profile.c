@@ -28,7 +28,7 @@ struct apis {
     const char *names[8];
     size_t count;
     const struct option *option;
-    char cuda[256]; // what else of CUDA
+    char cuda[1024]; // what else of CUDA
 };
 
 static void add_api(void *context, size_t index) {
@@ -51,8 +51,40 @@ static bool read_rate(const struct invocation *invocation, uint32_t *out) {
     return true;
 }
 
+// US, or US:NAME+NAME...
+static bool is_metrics(const char *text) {
+    char *end = NULL;
+    const unsigned long us = strtoul(text, &end, 10);
+    const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+";
+    if (!*text)
+        return true;
+    if (*text < '0' || *text > '9' || us < 10 || us > 1000000 || (*end && *end != ':'))
+        return false;
+    return !*end || (end[1] && end[1 + strspn(end + 1, allowed)] == '\0');
+}
+
+static bool read_metrics(const struct invocation *invocation, struct apis *apis, const char **list) {
+    const char *text = invocation_value(invocation, "gpu-metrics");
+    const size_t used = *list == apis->cuda ? strlen(apis->cuda) : 0;
+    if (!text)
+        return true;
+    if (!is_metrics(text)) {
+        complain("--gpu-metrics: '%s' is no interval with metrics: write US or US:NAME+NAME, US from 10 to "
+                 "1000000",
+                 text);
+        return false;
+    }
+    const int length =
+        snprintf(apis->cuda + used, sizeof apis->cuda - used, "%s%smetrics%s%s", used || !*list ? "" : *list,
+                 used || *list ? "," : "", *text ? ":" : "", text);
+    *list = apis->cuda;
+    if ((size_t)length >= sizeof apis->cuda - used)
+        complain("--gpu-metrics: the list is too long");
+    return (size_t)length < sizeof apis->cuda - used;
+}
+
 // --cuda and --pc-samples, as one list of words.
-static bool read_cuda(const struct invocation *invocation, struct apis *apis, const char **out) {
+static bool read_cuda_words(const struct invocation *invocation, struct apis *apis, const char **out) {
     const char *list = invocation_value(invocation, "cuda");
     const char *period = invocation_value(invocation, "pc-samples");
     char *end = NULL;
@@ -72,6 +104,10 @@ static bool read_cuda(const struct invocation *invocation, struct apis *apis, co
     if ((size_t)length >= sizeof apis->cuda)
         complain("--cuda: the list is too long");
     return (size_t)length < sizeof apis->cuda;
+}
+
+static bool read_cuda(const struct invocation *invocation, struct apis *apis, const char **out) {
+    return read_cuda_words(invocation, apis, out) && read_metrics(invocation, apis, out);
 }
 
 static bool read_max_overhead(const struct invocation *invocation, double *out) {

@@ -126,6 +126,12 @@ static const struct option profile_options[] = {
      .doc =
          "Sample where NVIDIA GPUs are, instruction by instruction, and why they stall: every 2^N cycles (5 "
          "to 31), or as often as CUPTI likes (docs/cuda.md)"},
+    {.name = "gpu-metrics",
+     .argument = "US[:NAMES]",
+     .optional = true,
+     .doc = "Sample how busy NVIDIA GPUs' SMs, tensor cores, memory and links are, every US microseconds "
+            "(100; 10 to "
+            "1000000), or the metrics that are named, with + between them (docs/cuda.md)"},
     {.name = "wait",
      .argument = "WHOM",
      .word = wait_word,

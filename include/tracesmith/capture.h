@@ -60,7 +60,8 @@ typedef struct tsmith_capture_options {
     double
         max_overhead; // % of a thread's time that recording may take (OpenCL, CUDA): more thins what is recorded; 0: not looked at
     const char *cuda; // what else to record of CUDA, separated by commas: "graphs", "events", "faults",
-                      // "latency", "range", "pc-samples" or "pc-samples:N" (docs/cuda.md)
+                      // "latency", "range", "pc-samples" or "pc-samples:N", "metrics", "metrics:US" or
+                      // "metrics:US:NAME+NAME" (docs/cuda.md)
     double
         block_timeout; // policy block: seconds that a thread waits for a collector that gives no sign of life; 0: 5;
                        // below 0: as long as the collector's process lives

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The structs and numbers of CUPTI's PC Sampling API lie where NVIDIA's headers say: those of every version
-# from 12.2 on that are here.
+# from 12.2 on that are here; and those of the PM Sampling API, from 12.6 on.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 work=$(mktemp -d)
@@ -59,6 +59,88 @@ cupti_source CUpti_GetSassToSourceCorrelationParams
     size cubin function=functionName bytes=cubinSize line=lineNumber offset=pcOffset file=fileName directory=dirName
 TABLE
 }
+# The same of the PM Sampling API. The structs may have grown: ours are those of 12.6.
+metrics() {
+    cat <<'TABLE'
+cupti_profiler_start CUpti_Profiler_Initialize_Params
+    size=structSize priv=pPriv
+cupti_chip CUpti_Device_GetChipName_Params
+    size=structSize priv=pPriv device=deviceIndex name=pChipName
+cupti_host_start CUpti_Profiler_Host_Initialize_Params
+    size=structSize priv=pPriv type=profilerType chip=pChipName available=pCounterAvailabilityImage host=pHostObject
+cupti_host CUpti_Profiler_Host_Deinitialize_Params
+    size=structSize priv=pPriv host=pHostObject
+cupti_host_add CUpti_Profiler_Host_ConfigAddMetrics_Params
+    size=structSize priv=pPriv host=pHostObject names=ppMetricNames count=numMetrics
+cupti_host_image_size CUpti_Profiler_Host_GetConfigImageSize_Params
+    size=structSize priv=pPriv host=pHostObject bytes=configImageSize
+cupti_host_image CUpti_Profiler_Host_GetConfigImage_Params
+    size=structSize priv=pPriv host=pHostObject bytes=configImageSize image=pConfigImage
+cupti_host_passes CUpti_Profiler_Host_GetNumOfPasses_Params
+    size=structSize priv=pPriv bytes=configImageSize image=pConfigImage passes=numOfPasses
+cupti_host_values CUpti_Profiler_Host_EvaluateToGpuValues_Params
+    size=structSize priv=pPriv host=pHostObject image=pCounterDataImage bytes=counterDataImageSize sample=rangeIndex
+    names=ppMetricNames count=numMetrics values=pMetricValues
+cupti_pm_available CUpti_PmSampling_GetCounterAvailability_Params
+    size=structSize priv=pPriv device=deviceIndex bytes=counterAvailabilityImageSize image=pCounterAvailabilityImage
+cupti_pm_enable CUpti_PmSampling_Enable_Params
+    size=structSize priv=pPriv device=deviceIndex object=pPmSamplingObject
+cupti_pm CUpti_PmSampling_Disable_Params
+    size=structSize priv=pPriv object=pPmSamplingObject
+cupti_pm CUpti_PmSampling_Start_Params
+    size=structSize priv=pPriv object=pPmSamplingObject
+cupti_pm CUpti_PmSampling_Stop_Params
+    size=structSize priv=pPriv object=pPmSamplingObject
+cupti_pm_config CUpti_PmSampling_SetConfig_Params
+    size=structSize priv=pPriv object=pPmSamplingObject bytes=configSize image=pConfig buffer=hardwareBufferSize
+    interval=samplingInterval trigger=triggerMode
+cupti_pm_data_size CUpti_PmSampling_GetCounterDataSize_Params
+    size=structSize priv=pPriv object=pPmSamplingObject names=pMetricNames count=numMetrics samples=maxSamples
+    bytes=counterDataSize
+cupti_pm_data_start CUpti_PmSampling_CounterDataImage_Initialize_Params
+    size=structSize priv=pPriv object=pPmSamplingObject bytes=counterDataSize image=pCounterData
+cupti_pm_decode CUpti_PmSampling_DecodeData_Params
+    size=structSize priv=pPriv object=pPmSamplingObject image=pCounterDataImage bytes=counterDataImageSize
+    stopped=decodeStopReason overflow
+cupti_pm_info CUpti_PmSampling_GetCounterDataInfo_Params
+    size=structSize priv=pPriv image=pCounterDataImage bytes=counterDataImageSize total=numTotalSamples
+    populated=numPopulatedSamples completed=numCompletedSamples
+cupti_pm_sample CUpti_PmSampling_CounterData_GetSampleInfo_Params
+    size=structSize priv=pPriv object=pPmSamplingObject image=pCounterDataImage bytes=counterDataImageSize
+    index=sampleIndex start=startTimestamp end=endTimestamp
+TABLE
+}
+metrics_comparisons() {
+    cat <<'C'
+#include <stdbool.h>
+#include <stddef.h>
+#include <cupti.h>
+#include <cupti_target.h>
+#include <cupti_profiler_target.h>
+#include <cupti_profiler_host.h>
+#include <cupti_pmsampling.h>
+#include "cupti_metrics.h"
+#define NUMBER(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours);
+#define SAME(ours, field, theirs, name) \
+    _Static_assert(offsetof(struct ours, field) == offsetof(theirs, name) && \
+        sizeof(((struct ours *)0)->field) == sizeof(((theirs *)0)->name), #theirs "." #name);
+#define SIZE(ours, last, theirs) _Static_assert(CUPTI_METRICS_BYTES(ours, last) SIZES theirs##_STRUCT_SIZE, #theirs);
+NUMBER(CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY)
+NUMBER(CUPTI_HARDWARE_BUSY, CUPTI_ERROR_HARDWARE_BUSY)
+NUMBER(CUPTI_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
+NUMBER(CUPTI_PM_PROFILER, CUPTI_PROFILER_TYPE_PM_SAMPLING)
+NUMBER(CUPTI_TRIGGER_CLOCKS, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL)
+NUMBER(CUPTI_TRIGGER_TIME, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL)
+NUMBER(CUPTI_DECODE_IMAGE_FULL, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL)
+C
+    # A function's struct ends with its last field in 12.6, and only two have grown since.
+    metrics | awk '
+        function close_struct() { if (theirs) print "SIZE(" ours ", " last ", " theirs ")" }
+        /^[^ ]/ { close_struct(); ours = $1; theirs = $2; next }
+        { for (i = 1; i <= NF; i++) { n = split($i, name, "="); last = name[1]
+              print "SAME(" ours ", " name[1] ", " theirs ", " name[n] ")" } }
+        END { close_struct() }'
+}
 comparisons() {
     cat <<'C'
 #include <stddef.h>
@@ -95,7 +177,7 @@ NUMBER(CUPTI_STALL_NAME_BYTES, CUPTI_STALL_REASON_STRING_SIZE)
 NUMBER(CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY)
 C
 }
-count=0
+count=0 grown=0
 while read -r header cuda; do
     version=$(printf '#include <cupti_version.h>\nCUPTI_API_VERSION\n' | ${CC:-cc} -E -P -I"$header" - | tail -1)
     [ "$version" -ge 20 ] || continue
@@ -103,7 +185,18 @@ while read -r header cuda; do
     [ "$version" -ge 22 ] || old=1
     comparisons >"$work/sampling.c"
     ${CC:-cc} -fsyntax-only -Wno-deprecated-declarations -w -I"$header" -I"$cuda" -iquote "$agent" "$work/sampling.c"
+    if [ "$version" -ge 24 ]; then
+        metrics_comparisons >"$work/metrics.c"
+        # 12.6 to 13.1 include C++'s <string> in a header for C.
+        mkdir -p "$work/c"
+        : >"$work/c/string"
+        sizes='<='
+        [ "$version" -ge 25 ] || sizes='=='
+        ${CC:-cc} -fsyntax-only -w "-DSIZES=$sizes" -I"$work/c" -I"$header" -I"$cuda" -iquote "$agent" "$work/metrics.c"
+        grown=$((grown + 1))
+    fi
     count=$((count + 1))
     echo "compared with $header (version $version)"
 done <"$work/folders"
 [ "$count" -gt 0 ] || { echo "skipped: all headers are older than those of CUDA 12.2"; exit 77; }
+echo "$count versions compared, $grown of them with PM sampling"

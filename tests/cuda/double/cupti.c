@@ -392,6 +392,7 @@ static void on_kernel(const struct operation *operation) {
                                   .graph_node = operation->graph_node,
                                   .graph = operation->graph};
     const uint64_t number = atomic_fetch_add(&kernels, 1) + 1;
+    double_measured_kernel();
     double_sampled_kernel(operation);
     if (number == double_value("fatal", 0))
         finalize_itself();

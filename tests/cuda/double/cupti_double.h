@@ -52,6 +52,9 @@ void double_sampled_context_ends(const void *context);
 void double_sampled_context_ended(const void *context);
 void double_sampled_kernel(const struct operation *operation);
 
+// cupti_metrics.c: a kernel is launched.
+void double_measured_kernel(void);
+
 uint64_t double_now(void);
 // The calling thread, as it was asked for.
 uint32_t double_thread(void);
