@@ -23,7 +23,8 @@ struct place {
 };
 static struct place places[PLACES];
 static uint32_t used;
-static uint32_t devices[DEVICES];                                       // ids in the channel
+// Ids in the channel; 0: none yet. Written under the lock, once each; read without it.
+static _Atomic uint32_t devices[DEVICES];
 static _Atomic uint64_t described;                                      // by CUPTI: a bit per device
 static struct { uint32_t context, stream, device; } contexts[CONTEXTS]; // the newest, round and round
 static uint32_t context_count;
@@ -210,7 +211,8 @@ uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const
 uint32_t tracks_known_stream(uint32_t context, uint32_t stream) {
     for (uint32_t device = 0; device < DEVICES; device++) {
         const struct key key = {device, context, stream, 0};
-        const uint32_t track = devices[device] ? look_up(&key) : 0;
+        const uint32_t track =
+            atomic_load_explicit(&devices[device], memory_order_relaxed) ? look_up(&key) : 0;
         if (track)
             return track;
     }
