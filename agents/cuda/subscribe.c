@@ -460,8 +460,9 @@ void subscribe_end(void) {
         return;
     metrics_end();
     pc_sampling_end();
-    // In 13.0 a kind that is switched off while the program launches can hang it.
-    for (size_t i = 0; i < KINDS && cupti.version != CUPTI_13_0 && !cupti.shared; i++)
+    // In 13.0 a kind that is switched off while the program launches can hang it. Its updates are 130001 and on (13.0.85).
+    const bool hangs = cupti.version / 100 == CUPTI_13_0 / 100;
+    for (size_t i = 0; i < KINDS && !hangs && !cupti.shared; i++)
         if (cupti_has(kinds[i].since) && !sharing_kept(kinds[i].kind))
             cupti.ActivityDisable((int)kinds[i].kind);
     // Another tool of the program has CUPTI through us, and goes on.
