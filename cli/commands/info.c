@@ -395,7 +395,9 @@ static void write_lost(const struct trace *trace) {
         text_add_format(&line, "%s; %s: see 'tracesmith view -t loss'", total ? "" : "nothing that is known",
                         losses_uncounted_text(&losses));
     else if (!total)
-        text_add_cstr(&line, trace->is_whole ? "nothing" : "nothing up to where the file ends");
+        text_add_cstr(&line, trace->is_whole                 ? "nothing"
+                             : trace->summary.damaged_frames ? "nothing in the parts that are not damaged"
+                                                             : "nothing up to where the file ends");
     if (total && terminal_color())
         text_add_cstr(&line, PLAIN);
     end_line(&line);

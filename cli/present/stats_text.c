@@ -462,11 +462,15 @@ static void write_holes(struct stats *stats) {
     heading("NOT RECORDED", "");
     text_add_count(&words, stats->lost);
     text_add_cstr(&words, stats->lost == 1 ? " event" : " events");
-    text_add_cstr(&words, ", in holes that cover ");
-    text_add_duration(&words, stats->holes.busy);
-    text_add_format(&words, " (%.1f%%) of the time; everything above lacks %s",
-                    100 * share_of(stats->holes.busy, stats->to - stats->from),
-                    stats->lost == 1 ? "it" : "them");
+    if (stats->holes.busy) {
+        text_add_cstr(&words, ", in holes that cover ");
+        text_add_duration(&words, stats->holes.busy);
+        text_add_format(&words, " (%.1f%%) of the time",
+                        100 * share_of(stats->holes.busy, stats->to - stats->from));
+    } else {
+        text_add_cstr(&words, ", when is not known");
+    }
+    text_add_format(&words, "; everything above lacks %s", stats->lost == 1 ? "it" : "them");
     text_add_wrapped(&lines, (tsmith_string){text_cstr(&words), words.length}, 0, 0, terminal_width());
     output_text(&lines);
     text_finish(&words);

@@ -68,6 +68,7 @@ bool autograd_add(struct autograd *autograd, const tsmith_dictionary *dictionary
     for (uint32_t row = 0; row < kinds.count; row++) {
         const int64_t sequence = number_of(&columns[SEQUENCE], row),
                       start = ((const int64_t *)starts.values)[row];
+        uint64_t bits;
         struct autograd_op op = {number, track ? track->process : 0, start, 0, sequence, AUTOGRAD_NONE};
         if (((const uint8_t *)kinds.values)[row] != TSMITH_KIND_RANGE || sequence < 0 ||
             !tsmith_column_has(&durations, row) || ((const int64_t *)durations.values)[row] <= 0 ||
@@ -76,7 +77,11 @@ bool autograd_add(struct autograd *autograd, const tsmith_dictionary *dictionary
         if (columns[FLOW].values && tsmith_column_has(&columns[FLOW], row) &&
             strstr(tsmith_dictionary_string(dictionary, ((const uint32_t *)columns[FLOW].values)[row]).bytes,
                    "fwdbwd"))
-            op.flow = number_of(&columns[FLOW_ID], row);
+            op.flow =
+                (columns[FLOW_ID].values && tsmith_batch_get(batch, autograd->fields[FLOW_ID], row, &bits)) ||
+                        tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &bits)
+                    ? (int64_t)bits // an id that is the correlation's is not repeated
+                    : AUTOGRAD_NONE;
         const bool backward = number_of(&columns[FORWARD_THREAD], row) > 0;
         if (!add_op(backward ? &autograd->backward : &autograd->forward, op) ||
             (!backward && op.flow != AUTOGRAD_NONE && !add_op(&autograd->flows, op)))

@@ -3,11 +3,12 @@
 tests/analyze/sentences.txt names the function here that has the trace of a sentence."""
 import json
 import os
+import re
 import sys
 import tempfile
 
 from check_sentences import check, event, expect, kineto, launch, report, run, told
-from support import Trace
+from support import REASON, Trace
 
 
 def kernel(name, at, dur, stream=7, **args):
@@ -299,9 +300,151 @@ def no_calls(made):
         check((code == 0) == known, "sync_time<1s: exit %d" % code)
 
 
+def stored(made, fill, *options):
+    """A file of TraceSmith's own that `fill` describes."""
+    trace = Trace()
+    trace.process(7, "program")
+    trace.device("device")
+    thread, queue, losses = trace.track("thread", "main", 1), trace.track("queue", "queue", 1, 1), trace.track("loss", "losses")
+    fill(trace, thread, queue, losses, *options)
+    made.count += 1
+    return trace.write(os.path.join(made.folder, "%d.sbt" % made.count))
+
+
+def text(command, path, *options):
+    done = run(command, path, *options, code=None)
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def says(what, found, yes, no):
+    for words in yes:
+        check(words in found, "%s: '%s' in %s" % (what, words, found))
+    for words in no:
+        check(words not in found, "%s: no '%s' in %s" % (what, words, found))
+
+
+def untimed_graphs(made):
+    """Commands of a graph without times were brought all the same."""
+    def fill(trace, thread, queue, _, times):
+        trace.event(thread, "api", 0, duration=5, name="cudaGraphLaunch", correlation=1)
+        for i, timed in enumerate(times):
+            trace.event(queue, "kernel", 10 + 10 * i, name="k", correlation=1, **({"duration": 5} if timed else {}))
+    missing = "what they brought is not in the trace"
+    expect("none has times", report(stored(made, fill, (0, 0)), "graphs"), ["Times are known of 0 of 2"], [missing])
+    expect("one has times", report(stored(made, fill, (1, 0)), "graphs"), ["with 1.0 commands each", "Times are known of 1 of 2"], [missing])
+    expect("all have times", report(stored(made, fill, (1, 1)), "graphs"), ["with 2.0 commands each"], [missing, "Times are"])
+    expect("there is none", report(stored(made, fill, ()), "graphs"), ["Graphs were launched 1 time; " + missing], [])
+
+
+def file_state(made):
+    """A file is complete, damaged, cut, or not verified, and is said to be that alone."""
+    def fill(trace, thread, queue, _):
+        for i in range(300):
+            trace.event(queue, "kernel", 100 * i, duration=50 + i % 7, name="k%d" % (i % 9), correlation=i + 1)
+            if i % 100 == 99:
+                trace.flush()
+    path = stored(made, fill)
+    with open(path, "rb") as file:
+        whole = file.read()
+    words = {"right": "every checksum is right", "quick": "its checksums were not verified", "damaged": "damaged: see below",
+             "cut": "not complete: see below", "nothing": "nothing up to where the file ends",
+             "parts": "nothing in the parts that are not damaged"}
+    check(b"k8" in whole or len(whole) > 1000, "the file is as long as it should be")
+    damaged, cut = path + ".damaged.sbt", path + ".cut.sbt"
+    at = len(whole) * 2 // 5
+    for name, data in ((damaged, whole[:at] + bytes((whole[at] ^ 255,)) + whole[at + 1:]), (cut, whole[:at])):
+        with open(name, "wb") as file:
+            file.write(data)
+    for what, name, options, known in (("whole", path, (), ("right",)), ("quick", path, ("--quick",), ("quick",)),
+                                       ("damaged", damaged, (), ("damaged", "parts")), ("cut", cut, (), ("cut", "nothing"))):
+        out, _ = text("info", name, *options)
+        says(what, out, [words[one] for one in known], [line for one, line in words.items() if one not in known])
+    out, _ = text("info", path)
+    shown = [line for line in out.splitlines() if "bytes per event" in line]
+    check("%.2f bytes per event" % (len(whole) / 300) in shown[0], "%d bytes of 300 events: %s" % (len(whole), shown))
+    _, errors = text("info", damaged)
+    said = re.search(r"at byte ([0-9]+)", errors)
+    check(said and 0 < int(said.group(1)) <= at, "the damage is at byte %d: %s" % (at, errors))
+    for command, others in (("diff", ()), ("analyze", ("--ranks",))):
+        early = "of the traces end early"
+        says("cut " + command, text(command, path, cut, *others)[0], ["1 " + early], [])
+        says("whole " + command, text(command, path, path, *others)[0], [], [early])
+
+
+def losses(made):
+    """What was lost is counted, or said to be uncounted; both only where it is so."""
+    def fill(trace, thread, queue, track, kinds, objects):
+        trace.event(queue, "kernel", 0, duration=100, name="k")
+        for i, kind in enumerate("aff" if objects else ""):
+            trace.event(thread, "alloc" if kind == "a" else "free", 10 + i, duration=1, object=5, bytes=64)
+        for i, kind in enumerate(kinds):
+            trace.event(track, "loss", 20 + 10 * i, reason="no_room" if "no_room" in REASON else sorted(REASON)[0],
+                        **{"counted": {"lost": 5, "duration": 10}, "uncounted": {"duration": 10}, "instant": {"lost": 5}}[kind])
+    many, more = "it is not known how many: see", "and it is not known how many more"
+    for kinds, yes, no in (((), ["nothing"], [many, more]), (("counted",), ["5"], [many, more, "nothing"]),
+                           (("uncounted",), [many], [more]), (("counted", "uncounted"), [more], [many])):
+        path = stored(made, fill, kinds, False)
+        out, errors = text("info", path)
+        line = [one for one in out.splitlines() if one.startswith("lost")][0]
+        says("lost: %s" % (kinds,), line, yes, no)
+        says("lost: %s" % (kinds,), text("analyze", path)[1],
+             ["something was lost, and it is not known how much"] if kinds == ("uncounted",) else [],
+             [] if "uncounted" in kinds else ["it is not known how much"])
+    stats = [" ".join(text("view", stored(made, fill, kinds, False), "--stats")[0].split())
+             for kinds in ((), ("counted",), ("instant",))]
+    says("no hole", stats[0], [], ["NOT RECORDED", "holes"])
+    says("a hole", stats[1], ["5 events, in holes that cover 10 ns (10.0%) of the time; everything above lacks them"], ["not known"])
+    says("an instant", stats[2], ["5 events, when is not known; everything above lacks them"], ["holes that cover"])
+    lost = "Events were lost: an allocation between two frees"
+    expect("freed twice", report(stored(made, fill, (), True), "memory"), ["1 were freed twice"], [lost])
+    expect("freed twice, lost", report(stored(made, fill, ("counted",), True), "memory"), ["1 were freed twice", lost], [])
+
+
+def counts(made):
+    """What is cut says how much is left out, and what is whole does not."""
+    for count, cut in ((100, False), (101, True)):
+        events = []
+        for i in range(count):
+            events.append(event("cpu_op", "op%d" % i, 1, 1, 1000 * i, 900))
+            for k in range(3):
+                events += launch("k", 1000 * i + 10 * k + 10, 1000 * i + 500 + 10 * k, 5, 3 * i + k + 1)
+        expect("%d sequences" % count, report(made.trace(events), "sequences"), ["The 100 most frequent of 101"] if cut else [],
+               [] if cut else ["are shown"])
+    for devices, cut in ((5, False), (40, True)):
+        events = []
+        for i in range(devices):
+            for k in range(4):
+                number, at = 10 * i + k + 1, 1000 * i + 100 * k
+                events += [event("cuda_runtime", "cudaLaunchKernel", 1, 1, at, 5, correlation=number),
+                           event("kernel", "k", i, 7, at - 50, 20, correlation=number, device=i, stream=7)]
+        notes = report(made.trace(events), "critical_path")["notes"]
+        clocks = sum("disagrees with the host's" in note for note in notes)
+        left = [note for note in notes if note.startswith("More notes, left out: ")]
+        check(len(left) == cut and clocks + (int(left[0].split()[-1].rstrip(".")) if left else 0) >= devices,
+              "%d devices: %d clocks of %d notes, %s" % (devices, clocks, len(notes), left))
+    for second, both in ((0, True), (10, False)):
+        out, _ = text("view", made.trace([kernel("a", 0, 10), kernel("b", second, 10, 8)]), "--stats")
+        says("at once", out, ["x2.00 at once"] if both else [], [] if both else ["at once"])
+
+    def fill(trace, thread, queue, _, tracks, processes):
+        for i in range(tracks):
+            trace.track("thread", "t%d" % i, 1)
+        for i in range(processes):
+            trace.process(100 + i, "p%d" % i)
+        trace.event(queue, "kernel", 0, duration=1, name="k")
+    out, _ = text("info", stored(made, fill, 0, 0))
+    says("few rows", out, [], [" more"])
+    out, _ = text("info", stored(made, fill, 200, 3))
+    rows = [line for line in out.splitlines() if "thread" in line or "queue" in line]
+    left = [int(line.split()[1 + line.split().index("and")]) for line in out.splitlines() if "... and" in line and "without" not in line]
+    check(len(left) == 1 and left[0] + len([r for r in rows if "pid 7" in r]) in (202, 203), "tracks: %s" % out)
+    says("processes", out, ["... and 3 more without tracks"], [])
+
+
 def main():
     tests = (window, startup, path_of_window, no_duration, unnamed, always_busy, at_once, unsized, waits, queues, together,
-             both_sides, cut_sequences, autograd, sizes, no_calls)
+             both_sides, cut_sequences, autograd, sizes, no_calls, untimed_graphs,
+             file_state, losses, counts)
     for test in tests:
         with tempfile.TemporaryDirectory() as folder:
             test(Made(folder))
