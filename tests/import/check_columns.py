@@ -5,7 +5,8 @@ import os
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", "cli"))
+sys.path[:0] = [os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", room) for room in ("cli", "import")]
+from perfetto_wire import event as wire_event, message, packet  # noqa: E402
 from support import check, run  # noqa: E402
 
 # Name of a copy as profilers write it: direction; None: the name says none.
@@ -91,6 +92,60 @@ def mtia(folder):
     comes_back(folder, path, events)
 
 
+# Name of a Python function as PyTorch writes it: file and line; None: the name says none.
+PLACES = {"torch/nn/modules/module.py(1511): _call_impl": ("torch/nn/modules/module.py", 1511),
+          "/home/a (b)/run(2).py(7): <module>": ("/home/a (b)/run(2).py", 7),
+          "a.py(3): f(4): g": ("a.py", 3), "<string>(1): <lambda>": ("<string>", 1), "nn.Module: Linear_0": None,
+          "<built-in method relu of type object at 0x7f>": None, "a.py(4294967296): f": None, "a.py(): f": None,
+          "(5): f": None, "a.py(5):f": None, "a.py(5)": None, "a.py(4294967295): f": ("a.py", 4294967295)}
+
+
+def python(folder):
+    path = os.path.join(folder, "python.json")
+    events = [event("python_function", name, 1, 1, 100 * i, 50, **{"Python id": i}) for i, name in enumerate(PLACES)]
+    events += [event("cpu_op", "a.py(5): f", 1, 1, 9000, 5), event("python_function", "b.py(6): g", 1, 1, 9100, 5, file="c", line=9)]
+    write(path, events)
+    got = {row["name"]: (row["file"], row["line"]) for row in rows(path, "SELECT name, file, line FROM range WHERE start < 8000000")}
+    check(got == {name: place or (None, None) for name, place in PLACES.items()}, "places of Python functions: %s" % got)
+    got = [tuple(row.values()) for row in rows(path, "SELECT file, line FROM range WHERE start > 8000000 ORDER BY start")]
+    check(got == [(None, None), ("b.py", 6)], "places of others: %s" % got)
+    comes_back(folder, path, events)
+
+
+def priorities(folder):
+    path = os.path.join(folder, "priorities.json")
+    events = [event("kernel", "k", 0, 7, 10, 5, stream=7, device=0, priority=-5),
+              event("gpu_memcpy", "Memcpy HtoD", 0, 7, 20, 5, stream=7, device=0, stream_priority=0),
+              event("kernel", "k", 0, 7, 30, 5, stream=7, device=0, priority="high"),
+              event("kernel", "k", 0, 7, 40, 5, stream=7, device=0), event("cpu_op", "task", 1, 1, 50, 5, priority=3)]
+    write(path, events)
+    got = [row["priority"] for row in rows(path, "SELECT priority FROM events ORDER BY start")]
+    check(got == [-5, 0, None, None, None], "priorities of streams: %s" % got)
+    comes_back(folder, path, events)
+
+
+def perfetto(folder):
+    """Perfetto's file of another program has the same, and so has what is exported of it."""
+    path, again = [os.path.join(folder, name) for name in ("a.pftrace", "again.pftrace")]
+    copies = [(name, None, want) for name, want in COPIES.items()] + [("copy", "CopyDeviceToHost", "d2h")]
+    data = packet((10, 1), (13, 1), (60, message((1, 5), (2, "stream 7"))))
+    for i, (name, argument, _) in enumerate(copies):
+        more = [(4, message((10, "kind"), (6, argument)))] if argument else []
+        data += wire_event(1000 * i, [(9, 1), (11, 5), (22, "gpu_memcpy"), (23, name), *more])
+        data += wire_event(1000 * i + 500, [(9, 2), (11, 5)])
+    for i, name in enumerate(PLACES):
+        data += wire_event(100000 + 1000 * i, [(9, 1), (11, 5), (22, "python_function"), (23, name)])
+        data += wire_event(100500 + 1000 * i, [(9, 2), (11, 5)])
+    with open(path, "wb") as file:
+        file.write(data)
+    run("export", path, "-f", "perfetto", "-o", again)
+    for one in (path, again):
+        got = [(row["name"], row["direction"]) for row in rows(one, "SELECT name, direction FROM memcpy ORDER BY start")]
+        check(got == [(name, want) for name, _, want in copies], "%s: directions: %s" % (one, got))
+        got = {row["name"]: (row["file"], row["line"]) for row in rows(one, "SELECT name, file, line FROM range")}
+        check(got == {name: place or (None, None) for name, place in PLACES.items()}, "%s: places: %s" % (one, got))
+
+
 def two_processes(folder):
     """A number that a launching process does not have is nobody's, though another process has it."""
     path = os.path.join(folder, "two.json")
@@ -107,6 +162,9 @@ def main():
         kernels(folder)
         mtia(folder)
         two_processes(folder)
+        python(folder)
+        priorities(folder)
+        perfetto(folder)
 
 
 main()

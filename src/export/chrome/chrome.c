@@ -97,8 +97,10 @@ static bool plan_column(struct chrome *chrome, tsmith_column column) {
         if (column.field <= TSMITH_FIELD_NAME || column.field == TSMITH_FIELD_CATEGORY ||
             (column.field == TSMITH_FIELD_STACK && (chrome->stacks || chrome->origin.chrome)))
             place = PLACE_NOWHERE; // of a Chrome trace it was made from what the file has
-        if (column.field == TSMITH_FIELD_DIRECTION && chrome->origin.chrome && !chrome->producer)
-            place = PLACE_NOWHERE; // so was this, from a name or an argument
+        const bool derived = column.field == TSMITH_FIELD_DIRECTION || column.field == TSMITH_FIELD_FILE ||
+                             column.field == TSMITH_FIELD_LINE || column.field == TSMITH_FIELD_PRIORITY;
+        if (derived && chrome->origin.chrome && !chrome->producer)
+            place = PLACE_NOWHERE; // so were these, from a name or an argument
     } else {
         const tsmith_dynamic_field *field =
             column.field > TSMITH_FIELD_DYNAMIC

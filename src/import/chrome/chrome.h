@@ -56,7 +56,9 @@ enum place { PLACE_EVENT, PLACE_ARGUMENT, PLACE_END, PLACE_COUNT };
     X(STACK_FRAME, PLACE_EVENT, "sf")                                                                        \
     X(KIND, PLACE_ARGUMENT, "kind")                                                                          \
     X(DEVICE, PLACE_ARGUMENT, "device")                                                                      \
-    X(STREAM, PLACE_ARGUMENT, "stream")
+    X(STREAM, PLACE_ARGUMENT, "stream")                                                                      \
+    X(PRIORITY, PLACE_ARGUMENT, "priority")                                                                  \
+    X(STREAM_PRIORITY, PLACE_ARGUMENT, "stream_priority")
 
 enum role {
     ROLE_NONE,

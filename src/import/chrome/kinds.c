@@ -5,6 +5,7 @@
 
 #include "event/category.h"
 #include "event/copy_name.h"
+#include "event/python_name.h"
 #include "import/chrome/rows.h"
 
 // What the hardware of an Ascend NPU did, by the name of the task; what is none of these is an operator.
@@ -158,7 +159,7 @@ void kinds_learn(struct chrome *chrome, struct row_track *track, const struct ev
     track->queue = track->tid.form == FORM_I64 ? track->tid.bits : 0;
 }
 
-tsmith_direction kinds_direction(struct chrome *chrome, const struct event *event) {
+static tsmith_direction direction_of(struct chrome *chrome, const struct event *event) {
     struct rows *rows = chrome->rows;
     tsmith_direction direction = event->direction;
     const struct value *said = direction ? NULL : reader_value(chrome->reader, event, ROLE_DIRECTION);
@@ -172,4 +173,44 @@ tsmith_direction kinds_direction(struct chrome *chrome, const struct event *even
             (uint8_t)copy_direction(tsmith_dictionary_string(chrome->dictionary, event->name));
     }
     return (tsmith_direction)rows->copy_direction;
+}
+
+static void set(struct rows *rows, tsmith_batch *batch, uint32_t field, uint64_t bits) {
+    rows->failed |= tsmith_batch_set(batch, field, bits) != TSMITH_OK;
+}
+
+static void set_python_place(struct chrome *chrome, tsmith_batch *batch, const struct event *event) {
+    struct rows *rows = chrome->rows;
+    tsmith_dictionary *dictionary = chrome->dictionary;
+    size_t length;
+    if (!rows->python_category &&
+        strcmp(tsmith_dictionary_string(dictionary, event->category).bytes, "python_function") == 0)
+        rows->python_category = event->category;
+    if (!rows->python_category || event->category != rows->python_category || !event->has_name)
+        return;
+    if (event->name != rows->python_name) {
+        tsmith_string name = tsmith_dictionary_string(dictionary, event->name);
+        rows->python_name = event->name;
+        rows->python_file = python_name_place(name, &length, &rows->python_line)
+                                ? tsmith_dictionary_intern(dictionary, name.bytes, length)
+                                : 0;
+    }
+    if (!rows->python_file)
+        return;
+    set(rows, batch, TSMITH_FIELD_FILE, rows->python_file);
+    set(rows, batch, TSMITH_FIELD_LINE, rows->python_line);
+}
+
+void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, const struct event *event) {
+    const tsmith_direction direction = kind == TSMITH_KIND_MEMCPY ? direction_of(chrome, event) : 0;
+    if (direction)
+        set(chrome->rows, batch, TSMITH_FIELD_DIRECTION, direction);
+    if (kind == TSMITH_KIND_RANGE && event->has_category)
+        set_python_place(chrome, batch, event);
+    if (kind != TSMITH_KIND_KERNEL && kind != TSMITH_KIND_MEMCPY && kind != TSMITH_KIND_MEMSET)
+        return;
+    const struct value *priority = reader_value(chrome->reader, event, ROLE_PRIORITY);
+    priority = priority ? priority : reader_value(chrome->reader, event, ROLE_STREAM_PRIORITY);
+    if (priority && priority->form == FORM_I64)
+        set(chrome->rows, batch, TSMITH_FIELD_PRIORITY, priority->bits);
 }

@@ -453,11 +453,8 @@ static void add_row(struct chrome *chrome, const struct event *event) {
     if (!batch)
         return;
     set_values(chrome, batch, event, false);
-    if (group->kind == TSMITH_KIND_MEMCPY && !chrome->by_us) {
-        const tsmith_direction direction = kinds_direction(chrome, event);
-        if (direction)
-            set(chrome->rows, batch, TSMITH_FIELD_DIRECTION, direction);
-    }
+    if (!chrome->by_us)
+        kinds_derive(chrome, batch, group->kind, event);
     if (__builtin_expect(event->ph != natural_ph(group->kind) && event->ph != '?', 0)) {
         char ph[2] = {event->ph, 0};
         set_ph(chrome, batch, ph);

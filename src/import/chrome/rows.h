@@ -103,8 +103,11 @@ struct rows {
     int64_t first_start, last_end;
     bool any;
     tsmith_status device_status;
-    uint32_t copy_name;     // string id that was asked last what direction it says
-    uint8_t copy_direction; // which
+    uint32_t copy_name;       // string id that was asked last what direction it says
+    uint8_t copy_direction;   // which
+    uint32_t python_category; // string id of "python_function", 0: not seen yet
+    uint32_t python_name, python_file,
+        python_line;        // the name that was asked last, and the place that it has; 0: none
     uint32_t mtia_category; // string id of "mtia_ccp_events", 0: not seen yet
     uint32_t devices_text;  // string id of deviceProperties, 0: none yet
     uint32_t *devices;      // by number (the pid, in Kineto): device id
@@ -118,8 +121,10 @@ struct rows {
 tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event);
 // Whether it is of MTIA's hardware, whose kinds of work share a category and are told apart by their names.
 bool kinds_is_mtia(const struct chrome *chrome, const struct event *event);
-// The direction of a copy: from an argument, or from its name. An exporter leaves it out again (export/chrome.c).
-tsmith_direction kinds_direction(struct chrome *chrome, const struct event *event);
+// What a name or an argument says: the direction of a copy, the priority of a stream, file and line of a
+// Python function. An exporter leaves these
+// columns out again (export/chrome/chrome.c).
+void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, const struct event *event);
 // Before the first event of a track: what that and the name of its process say about all of them.
 void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
 

@@ -4,6 +4,8 @@
 
 #include "base/array.h"
 #include "event/category.h"
+#include "event/copy_name.h"
+#include "event/python_name.h"
 #include "import/perfetto/perfetto.h"
 
 enum {
@@ -75,6 +77,36 @@ static bool is_own_word(struct pf *pf, tsmith_kind kind, uint32_t string) {
     return string == pf->words[kind];
 }
 
+// The direction of a copy, from its name or else from a text among its arguments ("kind": "HtoD").
+static tsmith_direction direction_of(struct pf *pf, const struct pf_event *event) {
+    tsmith_direction direction = event->has_name
+                                     ? copy_direction(tsmith_dictionary_string(pf->dictionary, event->name))
+                                     : TSMITH_DIRECTION_NONE;
+    for (size_t i = 0; i < event->count && !direction; i++)
+        if (event->values[i].type == TSMITH_TYPE_STRING)
+            direction =
+                copy_direction(tsmith_dictionary_string(pf->dictionary, (uint32_t)event->values[i].bits));
+    return direction;
+}
+
+// What the name or an argument says: the direction of a copy, file and line of a Python function. A file of ours has these
+// columns itself.
+static void derive(struct pf *pf, tsmith_batch *batch, tsmith_kind kind, const struct pf_event *event) {
+    tsmith_string name = tsmith_dictionary_string(pf->dictionary, event->has_name ? event->name : 0),
+                  category = tsmith_dictionary_string(pf->dictionary, event->category);
+    const tsmith_direction direction =
+        kind == TSMITH_KIND_MEMCPY ? direction_of(pf, event) : TSMITH_DIRECTION_NONE;
+    size_t length;
+    uint32_t line;
+    if (direction)
+        set(pf, batch, TSMITH_FIELD_DIRECTION, direction);
+    if (kind == TSMITH_KIND_RANGE && event->has_category && strcmp(category.bytes, "python_function") == 0 &&
+        python_name_place(name, &length, &line)) {
+        set(pf, batch, TSMITH_FIELD_FILE, tsmith_dictionary_intern(pf->dictionary, name.bytes, length));
+        set(pf, batch, TSMITH_FIELD_LINE, line);
+    }
+}
+
 void pf_put_event(struct pf *pf, uint32_t track, const struct pf_event *event) {
     tsmith_string category = tsmith_dictionary_string(pf->dictionary, event->category);
     tsmith_kind kind = event->kind;
@@ -103,6 +135,8 @@ void pf_put_event(struct pf *pf, uint32_t track, const struct pf_event *event) {
         set(pf, batch, TSMITH_FIELD_CATEGORY, event->category);
     for (size_t i = 0; i < event->count; i++)
         put_value(pf, batch, event, &event->values[i]);
+    if (!pf->ours)
+        derive(pf, batch, kind, event);
 }
 
 void pf_put_counter(struct pf *pf, uint32_t track, int64_t time, double value) {
