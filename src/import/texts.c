@@ -242,9 +242,9 @@ static uint32_t make_json(struct texts *texts, const char *raw, size_t length, e
             at = word;
             texts->problems->counts[PROBLEM_NOT_A_NUMBER]++;
         } else {
-            if (!strchr(" \t\r\n", *at) || !*at)
-                *out++ = *at;
-            at++;
+            const bool space = *at == ' ' || *at == '\t' || *at == '\r' || *at == '\n';
+            *out = *at++; // a space is overwritten by what comes next
+            out += !space;
         }
     }
     bool valid = json_is_valid(into, (size_t)(out - into));
