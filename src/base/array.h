@@ -10,4 +10,19 @@
 // False when memory is exhausted; the array is then unchanged.
 bool array_reserve(void **items, size_t *capacity, size_t needed, size_t element);
 
+// The same of a pointer to elements and its capacity, a size_t. False when memory is exhausted. `items` is evaluated more
+// than once.
+#define ARRAY_RESERVE(items, capacity, needed)                                                               \
+    ({                                                                                                       \
+        void *array_items_ = (items);                                                                        \
+        bool array_good_ = array_reserve(&array_items_, &(capacity), (needed), sizeof *(items));             \
+        (items) = array_items_;                                                                              \
+        array_good_;                                                                                         \
+    })
+
+// One more element, not initialized: its address, until the array grows; NULL when memory is exhausted. All three are
+// evaluated more than once.
+#define ARRAY_PUSH(items, count, capacity)                                                                   \
+    (ARRAY_RESERVE(items, capacity, (size_t)(count) + 1) ? &(items)[(count)++] : NULL)
+
 #endif

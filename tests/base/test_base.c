@@ -69,6 +69,43 @@ static void array_refuses_what_overflows(void **state) {
     free(items);
 }
 
+static void array_push_keeps_what_was_pushed(void **state) {
+    (void)state;
+    struct {
+        uint32_t *items;
+        size_t count, capacity;
+    } numbers = {0};
+    for (uint32_t i = 0; i < 1000; i++) {
+        uint32_t *added = ARRAY_PUSH(numbers.items, numbers.count, numbers.capacity);
+        assert_non_null(added);
+        assert_ptr_equal(added, &numbers.items[i]);
+        *added = i * 7;
+        assert_int_equal(numbers.count, i + 1);
+        assert_true(numbers.capacity >= numbers.count);
+    }
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(numbers.items[i], i * 7);
+    free(numbers.items);
+}
+
+static void array_macros_leave_the_array_on_failure(void **state) {
+    (void)state;
+    uint64_t *items = NULL;
+    size_t count = 0, capacity = 0;
+    uint64_t *first = ARRAY_PUSH(items, count, capacity);
+    assert_non_null(first);
+    *first = 5;
+    const size_t had = capacity;
+    assert_false(ARRAY_RESERVE(items, capacity, SIZE_MAX / 4));
+    size_t too_many = SIZE_MAX / 4;
+    assert_null(ARRAY_PUSH(items, too_many, capacity));
+    assert_int_equal(too_many, SIZE_MAX / 4);
+    assert_int_equal(capacity, had);
+    assert_ptr_equal(items, first);
+    assert_int_equal(items[0], 5);
+    free(items);
+}
+
 static void error_carries_the_cause(void **state) {
     (void)state;
     tsmith_error error;
@@ -104,6 +141,8 @@ int main(void) {
         cmocka_unit_test(crc_is_the_same_with_and_without_the_instruction),
         cmocka_unit_test(arena_pieces_do_not_overlap),
         cmocka_unit_test(array_refuses_what_overflows),
+        cmocka_unit_test(array_push_keeps_what_was_pushed),
+        cmocka_unit_test(array_macros_leave_the_array_on_failure),
         cmocka_unit_test(error_carries_the_cause),
         cmocka_unit_test(tick_samples_lie_between_readings_of_the_clock),
     };
