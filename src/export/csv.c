@@ -182,10 +182,8 @@ static void put_track(struct csv *csv, uint32_t id) {
 // Which columns of the batch stand where in the header.
 static bool place_columns(struct csv *csv, const tsmith_batch *batch) {
     uint32_t count = tsmith_batch_column_count(batch);
-    void *late = csv->late;
-    if (!array_reserve(&late, &csv->late_capacity, count, sizeof *csv->late))
+    if (!ARRAY_RESERVE(csv->late, csv->late_capacity, count))
         return false;
-    csv->late = late;
     csv->late_count = 0;
     size_t at = 0;
     memset(csv->columns, 0, csv->field_count * sizeof *csv->columns);

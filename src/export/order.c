@@ -26,10 +26,8 @@ static size_t run_end(const struct waiting *items, size_t at, size_t count) {
 
 bool waiting_sort(struct waiting *items, size_t count, struct waiting_scratch *scratch) {
     while (run_end(items, 0, count) < count) {
-        void *room = scratch->items;
-        if (!array_reserve(&room, &scratch->capacity, count, sizeof *scratch->items))
+        if (!ARRAY_RESERVE(scratch->items, scratch->capacity, count))
             return false;
-        scratch->items = room;
         for (size_t left = 0; left < count;) {
             size_t middle = run_end(items, left, count);
             size_t right = middle < count ? run_end(items, middle, count) : count;

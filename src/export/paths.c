@@ -73,13 +73,11 @@ static uint32_t child(struct paths *paths, uint32_t parent, uint64_t name) {
     size_t at = slot_of(paths, parent, name);
     if (paths->slots[at])
         return paths->slots[at];
-    void *nodes = paths->nodes;
     if (paths->node_count >= NODES_MAX ||
-        !array_reserve(&nodes, &paths->node_capacity, paths->node_count + 1, sizeof *paths->nodes)) {
+        !ARRAY_RESERVE(paths->nodes, paths->node_capacity, paths->node_count + 1)) {
         paths->failed = true;
         return 0;
     }
-    paths->nodes = nodes;
     paths->nodes[paths->node_count] = (struct paths_node){.name = name, .parent = parent};
     return paths->slots[at] = (uint32_t)paths->node_count++;
 }
@@ -251,13 +249,10 @@ static uint64_t value_of(const tsmith_column *column, uint32_t row) {
 static void add_work(struct paths *paths, const tsmith_batch *batch, const struct columns *columns) {
     uint32_t track = tsmith_batch_track(batch);
     const tsmith_track *entry = tsmith_dictionary_track(paths->dictionary, track);
-    void *work = paths->work;
-    if (!array_reserve(&work, &paths->work_capacity, paths->work_count + columns->start.count,
-                       sizeof *paths->work)) {
+    if (!ARRAY_RESERVE(paths->work, paths->work_capacity, paths->work_count + columns->start.count)) {
         paths->failed = true;
         return;
     }
-    paths->work = work;
     for (uint32_t row = 0; row < columns->start.count; row++) {
         tsmith_kind kind = (tsmith_kind)value_of(&columns->kind, row);
         uint32_t name = (uint32_t)value_of(&columns->name, row);
@@ -362,12 +357,10 @@ static uint32_t descend(struct paths *paths, struct paths_end *ends, uint32_t pr
     uint32_t at = stack, node = process;
     for (; (entry = tsmith_dictionary_stack(paths->dictionary, at)) && ends[at].process != process;
          at = entry->parent) {
-        void *way = paths->way;
-        if (!array_reserve(&way, &paths->way_capacity, depth + 1, sizeof *paths->way)) {
+        if (!ARRAY_RESERVE(paths->way, paths->way_capacity, depth + 1)) {
             paths->failed = true;
             return 0;
         }
-        paths->way = way;
         paths->way[depth++] = at;
     }
     if (entry)
@@ -429,10 +422,8 @@ static void count_work(struct paths *paths) {
 
 static struct paths_track *find_track(struct paths *paths, uint32_t id) {
     size_t had = paths->track_capacity;
-    void *tracks = paths->tracks;
-    if (!array_reserve(&tracks, &paths->track_capacity, (size_t)id + 1, sizeof *paths->tracks))
+    if (!ARRAY_RESERVE(paths->tracks, paths->track_capacity, (size_t)id + 1))
         return NULL;
-    paths->tracks = tracks;
     for (size_t i = had; i < paths->track_capacity; i++)
         paths->tracks[i] = (struct paths_track){.counted = INT64_MIN};
     return &paths->tracks[id];

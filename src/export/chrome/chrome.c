@@ -37,10 +37,8 @@ static tsmith_string string_at(const struct chrome *chrome, const struct plan *p
 
 static bool add_plan(struct chrome *chrome, tsmith_column column, enum place place, tsmith_string name,
                      const char *unit) {
-    void *plans = chrome->plans;
-    if (!array_reserve(&plans, &chrome->plan_capacity, chrome->plan_count + 1, sizeof *chrome->plans))
+    if (!ARRAY_RESERVE(chrome->plans, chrome->plan_capacity, chrome->plan_count + 1))
         return false;
-    chrome->plans = plans;
     struct output text = {.buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE)};
     if (!text.buffer)
         return false;

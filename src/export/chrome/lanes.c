@@ -38,20 +38,16 @@ static bool fits(const struct lane *lane, int64_t start, int64_t end) {
 }
 
 static bool open_slice(struct lane *lane, int64_t start, int64_t end) {
-    void *ends = lane->ends;
-    if (!array_reserve(&ends, &lane->capacity, lane->depth + 1, sizeof *lane->ends))
+    if (!ARRAY_RESERVE(lane->ends, lane->capacity, lane->depth + 1))
         return false;
-    lane->ends = ends;
     lane->ends[lane->depth++] = end;
     lane->last = start;
     return true;
 }
 
 static bool add_lane(struct lane_track *track) {
-    void *grown = track->lanes;
-    if (!array_reserve(&grown, &track->capacity, track->count + 1, sizeof *track->lanes))
+    if (!ARRAY_RESERVE(track->lanes, track->capacity, track->count + 1))
         return false;
-    track->lanes = grown;
     track->lanes[track->count++] = (struct lane){.last = INT64_MIN};
     return true;
 }
@@ -139,11 +135,9 @@ static bool set_lane(struct held_batch *held, uint32_t row, uint32_t lane) {
 // The batches held[from .. to) are those of one track.
 static bool assign_track(struct chrome_lanes *lanes, size_t from, size_t to) {
     uint32_t id = tsmith_batch_track(lanes->held[from].batch);
-    void *tracks = lanes->tracks;
     size_t had = lanes->track_capacity, count = 0;
-    if (!array_reserve(&tracks, &lanes->track_capacity, (size_t)id + 1, sizeof *lanes->tracks))
+    if (!ARRAY_RESERVE(lanes->tracks, lanes->track_capacity, (size_t)id + 1))
         return false;
-    lanes->tracks = tracks;
     memset(lanes->tracks + had, 0, (lanes->track_capacity - had) * sizeof *lanes->tracks);
     for (size_t i = from; i < to; i++)
         if (!gather(lanes, i, &count))

@@ -52,13 +52,11 @@ static const char nothing[] = "\"pid\":0,\"tid\":0";
 
 // NULL when memory is exhausted.
 static struct chrome_track *find_track(struct chrome *chrome, uint32_t id) {
-    void *tracks = chrome->tracks;
     size_t had = chrome->track_capacity;
-    if (!array_reserve(&tracks, &chrome->track_capacity, (size_t)id + 1, sizeof *chrome->tracks)) {
+    if (!ARRAY_RESERVE(chrome->tracks, chrome->track_capacity, (size_t)id + 1)) {
         chrome->json.failed = true;
         return NULL;
     }
-    chrome->tracks = tracks;
     memset(chrome->tracks + had, 0, (chrome->track_capacity - had) * sizeof *chrome->tracks);
     return &chrome->tracks[id];
 }

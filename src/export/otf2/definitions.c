@@ -98,12 +98,10 @@ OTF2_StringRef otf2_string(struct otf2 *otf2, uint32_t id) {
     size_t had = otf2->string_capacity;
     if (id >= tsmith_dictionary_string_count(otf2->dictionary))
         id = 0;
-    void *strings = otf2->strings;
-    if (!array_reserve(&strings, &otf2->string_capacity, (size_t)id + 1, sizeof *otf2->strings)) {
+    if (!ARRAY_RESERVE(otf2->strings, otf2->string_capacity, (size_t)id + 1)) {
         otf2_no_memory(otf2);
         return 0;
     }
-    otf2->strings = strings;
     memset(otf2->strings + had, 0, (otf2->string_capacity - had) * sizeof *otf2->strings);
     if (!otf2->strings[id]) {
         tsmith_string text = tsmith_dictionary_string(otf2->dictionary, id);
@@ -164,14 +162,12 @@ size_t otf2_field(struct otf2 *otf2, uint32_t field, tsmith_type type) {
     for (size_t i = 0; i < otf2->field_count; i++)
         if (otf2->fields[i].field == field && otf2->fields[i].type == type)
             return i;
-    void *fields = otf2->fields;
     if (!tsmith_dictionary_describe_field(otf2->dictionary, field, &info))
         return SIZE_MAX;
-    if (!array_reserve(&fields, &otf2->field_capacity, otf2->field_count + 1, sizeof *otf2->fields)) {
+    if (!ARRAY_RESERVE(otf2->fields, otf2->field_capacity, otf2->field_count + 1)) {
         otf2_no_memory(otf2);
         return SIZE_MAX;
     }
-    otf2->fields = fields;
     OTF2_StringRef name = otf2_text(otf2, info.name, strlen(info.name));
     const char *doc = *info.doc ? info.doc : info.unit;
     OTF2_StringRef description = otf2_text(otf2, doc, strlen(doc));

@@ -20,12 +20,10 @@ enum {
 // ---- tracks and lanes
 
 static struct otf2_lane *add_lane(struct otf2 *otf2, struct otf2_track *track) {
-    void *lanes = track->lanes;
-    if (!array_reserve(&lanes, &track->lane_capacity, track->lane_count + 1, sizeof *track->lanes)) {
+    if (!ARRAY_RESERVE(track->lanes, track->lane_capacity, track->lane_count + 1)) {
         otf2_no_memory(otf2);
         return NULL;
     }
-    track->lanes = lanes;
     struct otf2_lane *lane = &track->lanes[track->lane_count];
     *lane = (struct otf2_lane){.location = otf2->locations};
     lane->writer = OTF2_Archive_GetEvtWriter(otf2->archive, lane->location);
@@ -87,12 +85,10 @@ static void leave_until(struct otf2 *otf2, struct otf2_lane *lane, int64_t time)
 }
 
 static void enter(struct otf2 *otf2, struct otf2_lane *lane, uint32_t region, uint64_t start, int64_t end) {
-    void *open = lane->open;
-    if (!array_reserve(&open, &lane->capacity, lane->depth + 1, sizeof *lane->open)) {
+    if (!ARRAY_RESERVE(lane->open, lane->capacity, lane->depth + 1)) {
         otf2_no_memory(otf2);
         return;
     }
-    lane->open = open;
     lane->open[lane->depth++] = (struct otf2_open_slice){end, region};
     lane->has_regions = true;
     otf2_check(otf2, OTF2_EvtWriter_Enter(lane->writer, otf2->attributes, start, region), "an event");
@@ -174,12 +170,10 @@ static void put_one(struct otf2 *otf2, struct otf2_track *track, const struct wa
 // ---- what waits
 
 struct otf2_value *otf2_track_room(struct otf2 *otf2, struct otf2_track *track, size_t count) {
-    void *values = track->values;
-    if (!array_reserve(&values, &track->value_capacity, track->value_count + count, sizeof *track->values)) {
+    if (!ARRAY_RESERVE(track->values, track->value_capacity, track->value_count + count)) {
         otf2_no_memory(otf2);
         return NULL;
     }
-    track->values = values;
     return track->values + track->value_count;
 }
 

@@ -130,21 +130,17 @@ static size_t find_lane(const struct lanes *lanes, int64_t end) {
 
 static bool open_slice(struct perfetto *perfetto, struct lanes *lanes, size_t at, int64_t end) {
     if (at == lanes->count) {
-        void *grown = lanes->lanes;
-        if (!array_reserve(&grown, &lanes->capacity, at + 1, sizeof *lanes->lanes)) {
+        if (!ARRAY_RESERVE(lanes->lanes, lanes->capacity, at + 1)) {
             perfetto->failed = true;
             return false;
         }
-        lanes->lanes = grown;
         lanes->lanes[lanes->count++] = (struct lane){0};
     }
     struct lane *lane = &lanes->lanes[at];
-    void *ends = lane->ends;
-    if (!array_reserve(&ends, &lane->capacity, lane->depth + 1, sizeof *lane->ends)) {
+    if (!ARRAY_RESERVE(lane->ends, lane->capacity, lane->depth + 1)) {
         perfetto->failed = true;
         return false;
     }
-    lane->ends = ends;
     lane->ends[lane->depth++] = end;
     if (end < lanes->next_end)
         lanes->next_end = end;

@@ -516,21 +516,19 @@ static bool open_stacks(struct perfetto *perfetto) {
 static bool make_plan(struct perfetto *perfetto, struct plan *plan, const tsmith_batch *batch) {
     const tsmith_track *track = tsmith_dictionary_track(perfetto->dictionary, tsmith_batch_track(batch));
     uint32_t count = tsmith_batch_column_count(batch);
-    void *columns = perfetto->columns;
     *plan = (struct plan){.perfetto = perfetto,
                           .track = tsmith_batch_track(batch),
                           .process = track ? track->process : 0,
                           .row_bytes = (size_t)count * 32 + 96};
     plan->sequence = perfetto_sequence(perfetto, plan->track);
     if (!plan->sequence || !open_stacks(perfetto) ||
-        !array_reserve(&columns, &perfetto->column_capacity, count, sizeof *perfetto->columns))
+        !ARRAY_RESERVE(perfetto->columns, perfetto->column_capacity, count))
         return false;
     if (plan->sequence->slots_used > INTERNED_MAX) {
         perfetto_put_waiting(perfetto, plan->track, plan->sequence, plan->sequence->waiting_count, false);
         perfetto_forget(perfetto, plan->sequence);
         plan->sequence = perfetto_sequence(perfetto, plan->track);
     }
-    perfetto->columns = columns;
     perfetto->column_count = 0;
     for (uint32_t i = 0; i < count; i++)
         plan_column(plan, tsmith_batch_column_at(batch, i));

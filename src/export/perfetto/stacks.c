@@ -122,14 +122,12 @@ static uint32_t intern_frame(struct perfetto *perfetto, struct sequence *sequenc
 
 static size_t take_lines(struct perfetto *perfetto, uint32_t stack) {
     size_t count = tsmith_stack_lines(perfetto->stacks, stack, perfetto->lines, perfetto->line_capacity);
-    void *lines = perfetto->lines;
     if (count <= perfetto->line_capacity)
         return count;
-    if (!array_reserve(&lines, &perfetto->line_capacity, count, sizeof *perfetto->lines)) {
+    if (!ARRAY_RESERVE(perfetto->lines, perfetto->line_capacity, count)) {
         perfetto->failed = true;
         return 0;
     }
-    perfetto->lines = lines;
     return tsmith_stack_lines(perfetto->stacks, stack, perfetto->lines, perfetto->line_capacity);
 }
 

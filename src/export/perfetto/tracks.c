@@ -114,12 +114,10 @@ void perfetto_start(struct perfetto *perfetto) {
 // The uuid of an entry of a table, 0 when it is to be described now; NULL when memory is exhausted.
 static uint32_t *uuid_of(struct perfetto *perfetto, uint32_t **uuids, size_t *capacity, uint32_t id) {
     size_t had = *capacity;
-    void *grown = *uuids;
-    if (!array_reserve(&grown, capacity, (size_t)id + 1, sizeof **uuids)) {
+    if (!ARRAY_RESERVE(*uuids, *capacity, (size_t)id + 1)) {
         perfetto->failed = true;
         return NULL;
     }
-    *uuids = grown;
     memset(*uuids + had, 0, (*capacity - had) * sizeof **uuids);
     return &(*uuids)[id];
 }
@@ -277,11 +275,8 @@ static void begin_sequence(struct perfetto *perfetto, struct sequence *sequence,
 
 static struct sequence *find_sequence(struct perfetto *perfetto, uint32_t track) {
     size_t had = perfetto->sequence_capacity;
-    void *sequences = perfetto->sequences;
-    if (!array_reserve(&sequences, &perfetto->sequence_capacity, (size_t)track + 1,
-                       sizeof *perfetto->sequences))
+    if (!ARRAY_RESERVE(perfetto->sequences, perfetto->sequence_capacity, (size_t)track + 1))
         return NULL;
-    perfetto->sequences = sequences;
     memset(perfetto->sequences + had, 0, (perfetto->sequence_capacity - had) * sizeof *perfetto->sequences);
     if (!perfetto->sequences[track]) {
         struct sequence *sequence = calloc(1, sizeof *sequence);
@@ -414,16 +409,13 @@ size_t perfetto_field(struct perfetto *perfetto, uint32_t field) {
     tsmith_field_info info;
     if (!tsmith_dictionary_describe_field(perfetto->dictionary, field, &info))
         return SIZE_MAX;
-    void *fields = perfetto->fields;
     bool dynamic = field > TSMITH_FIELD_DYNAMIC;
     char *name = dynamic ? unique_name(perfetto, &info) : strdup(info.name);
-    if (!name || !array_reserve(&fields, &perfetto->field_capacity, perfetto->field_count + 1,
-                                sizeof *perfetto->fields)) {
+    if (!name || !ARRAY_RESERVE(perfetto->fields, perfetto->field_capacity, perfetto->field_count + 1)) {
         free(name);
         perfetto->failed = true;
         return SIZE_MAX;
     }
-    perfetto->fields = fields;
     perfetto->fields[perfetto->field_count] = (struct annotated){field, name};
     if (dynamic) {
         char *key = format_text("tracesmith.field.%s", name);
