@@ -268,12 +268,10 @@ static void set_argument(struct plan_builder *builder, const struct recording_re
     if (!kernel || index >= ARGUMENTS_MOST)
         return;
     if (index >= kernel->count) {
-        void *arguments = kernel->arguments;
-        if (!array_reserve(&arguments, &kernel->capacity, (size_t)index + 1, sizeof *kernel->arguments)) {
+        if (!ARRAY_RESERVE(kernel->arguments, kernel->capacity, (size_t)index + 1)) {
             builder->failed = true;
             return;
         }
-        kernel->arguments = arguments;
         memset(kernel->arguments + kernel->count, 0, (index + 1 - kernel->count) * sizeof *kernel->arguments);
         kernel->count = index + 1;
     }
@@ -289,14 +287,12 @@ static void keep_arguments(struct plan_builder *builder, const struct recording_
     if (!kernel || builder->failed)
         return;
     if (!kernel->kept) {
-        void *arguments = plan->arguments;
         if (plan->argument_count + kernel->count >= UINT32_MAX ||
-            !array_reserve(&arguments, &plan->argument_capacity, plan->argument_count + kernel->count + 1,
-                           sizeof *plan->arguments)) {
+            !ARRAY_RESERVE(plan->arguments, plan->argument_capacity,
+                           plan->argument_count + kernel->count + 1)) {
             builder->failed = true;
             return;
         }
-        plan->arguments = arguments;
         if (kernel->count)
             memcpy(plan->arguments + plan->argument_count, kernel->arguments,
                    kernel->count * sizeof *kernel->arguments);

@@ -23,18 +23,16 @@ static struct plan_node *last_node(struct plan_builder *builder) {
 void plan_add_access(struct plan_builder *builder, uint32_t memory, uint64_t from, uint64_t to,
                      uint32_t flags) {
     struct plan *plan = builder->plan;
-    void *accesses = plan->accesses;
     if (builder->failed || memory >= plan->memory_count || !(flags & (PLAN_READS | PLAN_WRITES)))
         return;
     struct plan_memory *used = &plan->memories[memory];
     to = to < used->size ? to : used->size;
     if (from >= to)
         return;
-    if (!array_reserve(&accesses, &plan->access_capacity, plan->access_count + 1, sizeof *plan->accesses)) {
+    if (!ARRAY_RESERVE(plan->accesses, plan->access_capacity, plan->access_count + 1)) {
         builder->failed = true;
         return;
     }
-    plan->accesses = accesses;
     plan->accesses[plan->access_count++] = (struct plan_access){from, to, memory, flags};
     last_node(builder)->access_count++;
     used->last = (uint32_t)plan->node_count;
@@ -156,12 +154,10 @@ static void add_host(struct plan_builder *builder, const struct recording_record
     plan_add_access(builder, builder->memory - 1, from, from + size, flags);
     if (flags != PLAN_WRITES || recording_value(record, RECORDING_KEY_BLOCKING))
         return;
-    void *reads = builder->reads;
-    if (!array_reserve(&reads, &builder->read_capacity, builder->read_count + 1, sizeof *builder->reads)) {
+    if (!ARRAY_RESERVE(builder->reads, builder->read_capacity, builder->read_count + 1)) {
         builder->failed = true;
         return;
     }
-    builder->reads = reads;
     builder->reads[builder->read_count].from = from;
     builder->reads[builder->read_count++].to = from + size;
 }

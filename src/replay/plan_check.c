@@ -374,7 +374,6 @@ static void find_hazard(struct check *check, uint32_t first, const struct plan_a
 
 static void add_need(struct check *check, uint32_t node, bool content) {
     struct plan *plan = check->plan;
-    void *needs = plan->needs;
     enum { LOOK_BACK = 4 };
     if (node == check->node)
         return;
@@ -383,11 +382,10 @@ static void add_need(struct check *check, uint32_t node, bool content) {
             plan->needs[i - 1].content |= content;
             return;
         }
-    if (!array_reserve(&needs, &plan->need_capacity, plan->need_count + 1, sizeof *plan->needs)) {
+    if (!ARRAY_RESERVE(plan->needs, plan->need_capacity, plan->need_count + 1)) {
         check->failed = true;
         return;
     }
-    plan->needs = needs;
     plan->needs[plan->need_count++] = (struct plan_need){node, content};
 }
 
@@ -435,13 +433,10 @@ static uint32_t add_reader(struct check *check, uint32_t node, uint32_t next) {
     if (index) {
         check->free_reader = check->readers[index - 1].next;
     } else {
-        void *readers = check->readers;
-        if (!array_reserve(&readers, &check->reader_capacity, check->reader_count + 1,
-                           sizeof *check->readers)) {
+        if (!ARRAY_RESERVE(check->readers, check->reader_capacity, check->reader_count + 1)) {
             check->failed = true;
             return next;
         }
-        check->readers = readers;
         index = (uint32_t)++check->reader_count;
     }
     check->readers[index - 1] = (struct reader){node, next};

@@ -87,13 +87,11 @@ static bool add_needs(struct finder *finder, const struct plan *plan) {
         const size_t from = command ? plan->need_first[node] : 0,
                      to = command ? plan->need_first[plan->node_count + 1 + node] : 0;
         for (size_t i = from; i < to; i++) {
-            void *needs = out->needs;
             const uint32_t other = finder->command_of[plan->needs[i].node];
             if (!other || other == command)
                 continue;
-            if (!array_reserve(&needs, &finder->capacity, out->count + 1, sizeof *out->needs))
+            if (!ARRAY_RESERVE(out->needs, finder->capacity, out->count + 1))
                 return false;
-            out->needs = needs;
             out->needs[out->count++] = (tsmith_need){command - 1, other - 1};
         }
     }

@@ -53,13 +53,10 @@ static bool is(const struct token *token, const char *word) {
 }
 
 static void add_token(struct source *source, enum token_kind kind, const char *at, size_t length) {
-    void *tokens = source->tokens;
-    if (source->count == TOKENS_MOST ||
-        !array_reserve(&tokens, &source->capacity, source->count + 1, sizeof *source->tokens)) {
+    if (source->count == TOKENS_MOST || !ARRAY_RESERVE(source->tokens, source->capacity, source->count + 1)) {
         source->unclear = true;
         return;
     }
-    source->tokens = tokens;
     source->tokens[source->count++] = (struct token){at, (uint32_t)length, (uint8_t)kind, false};
 }
 

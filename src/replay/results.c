@@ -256,18 +256,15 @@ void results_compare(struct tsmith_replay *replay, const struct execute_result *
 
 void results_note(void *context, const char *text) {
     struct tsmith_replay *replay = context;
-    void *notes = replay->notes;
     for (size_t i = 0; i < replay->note_count; i++)
         if (strcmp(replay->notes[i], text) == 0)
             return;
     char *copy = strdup(text);
-    if (!copy ||
-        !array_reserve(&notes, &replay->note_capacity, replay->note_count + 1, sizeof *replay->notes)) {
+    if (!copy || !ARRAY_RESERVE(replay->notes, replay->note_capacity, replay->note_count + 1)) {
         replay->failed = true;
         free(copy);
         return;
     }
-    replay->notes = notes;
     replay->notes[replay->note_count++] = copy;
 }
 

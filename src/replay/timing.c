@@ -94,10 +94,8 @@ tsmith_status tsmith_recording_take_times(tsmith_recording *recording, const tsm
 // ---- what replays took
 
 bool timing_add(struct timing *timing, size_t process, size_t record, int64_t duration) {
-    void *samples = timing->samples;
-    if (!array_reserve(&samples, &timing->capacity, timing->count + 1, sizeof *timing->samples))
+    if (!ARRAY_RESERVE(timing->samples, timing->capacity, timing->count + 1))
         return false;
-    timing->samples = samples;
     timing->samples[timing->count++] = (struct timing_sample){process, record, duration};
     return true;
 }

@@ -54,11 +54,8 @@ static bool list_platform(struct execution *execution, cl_platform_id platform) 
     if (execution->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, EXECUTE_DEVICES_MOST, ids, &count))
         return true;
     for (cl_uint i = 0; i < count && i < EXECUTE_DEVICES_MOST; i++) {
-        void *devices = execution->devices;
-        if (!array_reserve(&devices, &execution->device_capacity, execution->device_count + 1,
-                           sizeof *execution->devices))
+        if (!ARRAY_RESERVE(execution->devices, execution->device_capacity, execution->device_count + 1))
             return false;
-        execution->devices = devices;
         struct execute_device *device = &execution->devices[execution->device_count++];
         *device = (struct execute_device){.platform = platform, .id = ids[i]};
         execution->cl.clGetDeviceInfo(ids[i], CL_DEVICE_NAME, sizeof device->name - 1, device->name, NULL);
@@ -94,16 +91,13 @@ static size_t look_up(const struct execution *execution, const char *wanted, siz
 
 static tsmith_status want(struct execution *execution, const char *wanted, size_t length,
                           tsmith_error *error) {
-    void *all = execution->wanted;
     const size_t found = look_up(execution, wanted, length);
     if (found == SIZE_MAX)
         return status_set(error, TSMITH_ERROR_MISSING,
                           "none of the %zu OpenCL devices is '%.*s': 'tracesmith devices' lists them",
                           execution->device_count, (int)length, wanted);
-    if (!array_reserve(&all, &execution->wanted_capacity, execution->wanted_count + 1,
-                       sizeof *execution->wanted))
+    if (!ARRAY_RESERVE(execution->wanted, execution->wanted_capacity, execution->wanted_count + 1))
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
-    execution->wanted = all;
     execution->wanted[execution->wanted_count++] = found;
     return TSMITH_OK;
 }

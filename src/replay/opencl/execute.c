@@ -58,12 +58,9 @@ struct live *live_root(struct run *run, struct live *memory) {
 
 // NULL: memory is exhausted, or the number is taken.
 struct live *live_add(struct run *run, uint64_t id, uint32_t type) {
-    void *lives = run->lives;
     const size_t index = run->live_count ? run->live_count : 1;
-    if (!id || live_find(run, id) ||
-        !array_reserve(&lives, &run->live_capacity, index + 1, sizeof *run->lives))
+    if (!id || live_find(run, id) || !ARRAY_RESERVE(run->lives, run->live_capacity, index + 1))
         return NULL;
-    run->lives = lives;
     if (!chunk_table_add(&run->by_id, key_of(id), index))
         return NULL;
     run->live_count = index + 1;

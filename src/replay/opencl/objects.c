@@ -189,12 +189,10 @@ static bool copy_arguments(struct live *to, const struct live *from) {
 }
 
 static bool reserve_arguments(struct live *kernel, size_t count) {
-    void *arguments = kernel->arguments;
     if (count <= kernel->argument_count)
         return true;
-    if (!array_reserve(&arguments, &kernel->argument_capacity, count, sizeof *kernel->arguments))
+    if (!ARRAY_RESERVE(kernel->arguments, kernel->argument_capacity, count))
         return false;
-    kernel->arguments = arguments;
     memset(&kernel->arguments[kernel->argument_count], 0,
            (count - kernel->argument_count) * sizeof *kernel->arguments);
     kernel->argument_count = count;
