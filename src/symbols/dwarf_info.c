@@ -126,11 +126,9 @@ static bool add_ranges(struct dwarf_lines *lines, Dwarf_Die *die, uint32_t value
 }
 
 static bool add_unit(struct dwarf_lines *lines, Dwarf_Off offset) {
-    void *units = lines->units;
     if (lines->unit_count >= UINT32_MAX - 1 ||
-        !array_reserve(&units, &lines->unit_capacity, lines->unit_count + 1, sizeof *lines->units))
+        !ARRAY_RESERVE(lines->units, lines->unit_capacity, lines->unit_count + 1))
         return false;
-    lines->units = units;
     lines->units[lines->unit_count++] = (struct unit){.offset = offset};
     return true;
 }
@@ -254,11 +252,9 @@ static uint32_t number_of(Dwarf_Die *die, unsigned which) {
 }
 
 static uint32_t note_bare(struct dwarf_lines *lines, Dwarf_Die *die) {
-    void *bare = lines->bare;
     if (!symbols_scope_lacks(die) || lines->bare_count >= UINT32_MAX - 1 ||
-        !array_reserve(&bare, &lines->bare_capacity, lines->bare_count + 1, sizeof *lines->bare))
+        !ARRAY_RESERVE(lines->bare, lines->bare_capacity, lines->bare_count + 1))
         return 0;
-    lines->bare = bare;
     lines->bare[lines->bare_count++] = *die;
     return (uint32_t)lines->bare_count;
 }
@@ -276,16 +272,14 @@ static bool add_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, uin
     struct dwarf_lines *lines = walk->lines;
     bool inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
     size_t had = walk->ranges.count;
-    void *nodes = lines->nodes;
     *node = parent;
     if (!add_ranges(lines, die, (uint32_t)lines->node_count, depth, &walk->ranges))
         return false;
     if (walk->ranges.count == had)
         return true;
     if (lines->node_count >= UINT32_MAX - 1 ||
-        !array_reserve(&nodes, &lines->node_capacity, lines->node_count + 1, sizeof *lines->nodes))
+        !ARRAY_RESERVE(lines->nodes, lines->node_capacity, lines->node_count + 1))
         return false;
-    lines->nodes = nodes;
     struct node made = {.name = symbols_scope_given(die), .bare = note_bare(lines, die)};
     if (inlined) {
         made.parent = parent;
@@ -420,14 +414,12 @@ static int compare_bases(const void *left, const void *right) {
 
 static void add_base(struct dwarf_lines *lines, struct bases *bases, Dwarf_Die *die, unsigned attribute) {
     uint64_t base;
-    void *items = bases->items;
     if (!attribute_value(die, attribute, &base))
         return;
-    if (!array_reserve(&items, &bases->capacity, bases->count + 1, sizeof *bases->items)) {
+    if (!ARRAY_RESERVE(bases->items, bases->capacity, bases->count + 1)) {
         lines->damaged = true;
         return;
     }
-    bases->items = items;
     bases->items[bases->count++] = base;
 }
 
@@ -506,11 +498,8 @@ static struct symbols_skeleton skeleton_of(struct dwarf_lines *lines, Dwarf_Die 
 
 // The entry of the unit that the skeleton stands for. False: it is not to be had; the skeleton has lines, but no functions.
 static bool find_split(struct dwarf_lines *lines, Dwarf_Die *skeleton_die, Dwarf_Die *die) {
-    void *splits = lines->splits;
-    if (!lines->split ||
-        !array_reserve(&splits, &lines->split_capacity, lines->split_count + 1, sizeof *lines->splits))
+    if (!lines->split || !ARRAY_RESERVE(lines->splits, lines->split_capacity, lines->split_count + 1))
         return false;
-    lines->splits = splits;
     struct symbols_skeleton skeleton = skeleton_of(lines, skeleton_die);
     struct opened *opened = &lines->splits[lines->split_count];
     *opened = (struct opened){.image = symbols_split_read(lines->split, &skeleton)};

@@ -220,10 +220,7 @@ static bool add_table(struct elf_symbols *symbols, const struct elf_file *file, 
     uint8_t *table = elf_file_read(file, section, &size);
     if (!table)
         return false;
-    void *items = symbols->items;
-    bool ok = array_reserve(&items, &symbols->capacity, symbols->count + size / sizeof(Elf64_Sym),
-                            sizeof *symbols->items);
-    symbols->items = items;
+    bool ok = ARRAY_RESERVE(symbols->items, symbols->capacity, symbols->count + size / sizeof(Elf64_Sym));
     for (size_t at = 0; ok && size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
         Elf64_Sym symbol;
         memcpy(&symbol, table + at, sizeof symbol);
@@ -249,15 +246,13 @@ static bool add_table(struct elf_symbols *symbols, const struct elf_file *file, 
 }
 
 bool elf_symbols_add_named(struct elf_symbols *symbols, uint64_t start, uint64_t size, const char *name) {
-    void *items = symbols->items;
     if (size > UINT64_MAX - start)
         return true;
-    if (!array_reserve(&items, &symbols->capacity, symbols->count + 1, sizeof *symbols->items))
-        return false;
-    symbols->items = items;
+    struct elf_symbol *symbol = ARRAY_PUSH(symbols->items, symbols->count, symbols->capacity);
     // Below whatever a table says of the same place.
-    symbols->items[symbols->count++] = (struct elf_symbol){start, start + size, name, SIZED};
-    return true;
+    if (symbol)
+        *symbol = (struct elf_symbol){start, start + size, name, SIZED};
+    return symbol != NULL;
 }
 
 static const Elf64_Shdr *table_of(const struct elf_file *file, uint32_t type) {

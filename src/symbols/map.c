@@ -56,12 +56,10 @@ static bool take_line(struct symbols_map *map, const char *line) {
         map->damaged = true;
         return true;
     }
-    void *items = map->names.items;
-    if (!array_reserve(&items, &map->names.capacity, map->names.count + 1, sizeof *map->names.items))
-        return false;
-    map->names.items = items;
-    map->names.items[map->names.count++] = (struct symbols_map_name){start, start + size, at + 1};
-    return true;
+    struct symbols_map_name *name = ARRAY_PUSH(map->names.items, map->names.count, map->names.capacity);
+    if (name)
+        *name = (struct symbols_map_name){start, start + size, at + 1};
+    return name != NULL;
 }
 
 bool symbols_map_read(struct symbols_map *map, int fd) {

@@ -33,10 +33,7 @@ static bool is_slot(const struct elf_file *file, uint32_t type) {
 static bool read_slots(struct plt *plt, const struct elf_file *file, const Elf64_Shdr *section) {
     size_t size;
     uint8_t *bytes = elf_file_read(file, section, &size);
-    void *slots = plt->slots;
-    bool ok = bytes && array_reserve(&slots, &plt->capacity, plt->count + size / sizeof(Elf64_Rela),
-                                     sizeof *plt->slots);
-    plt->slots = slots;
+    bool ok = bytes && ARRAY_RESERVE(plt->slots, plt->capacity, plt->count + size / sizeof(Elf64_Rela));
     for (size_t at = 0; ok && size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
         Elf64_Rela entry;
         memcpy(&entry, bytes + at, sizeof entry);

@@ -79,20 +79,16 @@ static bool spend(struct symbols_scopes *scopes, Dwarf_Die *die, Dwarf_Off next)
 // Of many entries in one: where they begin. Found once, for all functions of a large unit.
 static const struct symbols_scope_list *list_entries(struct symbols_scopes *scopes, const void *parent,
                                                      Dwarf_Die first) {
-    void *lists = scopes->lists;
     struct symbols_scope_list list = {.parent = parent};
     size_t capacity = 0;
     for (size_t i = 0; i < scopes->count; i++)
         if (scopes->lists[i].parent == parent)
             return &scopes->lists[i];
-    if (!array_reserve(&lists, &scopes->capacity, scopes->count + 1, sizeof *scopes->lists))
+    if (!ARRAY_RESERVE(scopes->lists, scopes->capacity, scopes->count + 1))
         return NULL;
-    scopes->lists = lists;
     for (bool more = true; more;) {
-        void *offsets = list.offsets;
-        if (!array_reserve(&offsets, &capacity, list.count + 1, sizeof *list.offsets))
+        if (!ARRAY_RESERVE(list.offsets, capacity, list.count + 1))
             break;
-        list.offsets = offsets;
         list.offsets[list.count++] = dwarf_dieoffset(&first);
         Dwarf_Die next;
         more = dwarf_siblingof(&first, &next) == 0 && spend(scopes, &first, dwarf_dieoffset(&next));

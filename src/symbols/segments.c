@@ -17,12 +17,10 @@ struct sweep {
 };
 
 bool symbols_ranges_add(struct symbols_ranges *ranges, struct symbols_range range) {
-    void *items = ranges->items;
     if (range.start >= range.end)
         return true;
-    if (!array_reserve(&items, &ranges->capacity, ranges->count + 1, sizeof *ranges->items))
+    if (!ARRAY_RESERVE(ranges->items, ranges->capacity, ranges->count + 1))
         return false;
-    ranges->items = items;
     ranges->items[ranges->count++] = range;
     return true;
 }
@@ -46,10 +44,8 @@ static bool emit(struct symbols_segments *segments, uint64_t start, uint32_t val
     }
     if (last ? last->value == value : value == 0)
         return true;
-    void *items = segments->items;
-    if (!array_reserve(&items, &segments->capacity, segments->count + 1, sizeof *segments->items))
+    if (!ARRAY_RESERVE(segments->items, segments->capacity, segments->count + 1))
         return false;
-    segments->items = items;
     segments->items[segments->count++] = (struct symbols_segment){start, value};
     return true;
 }
