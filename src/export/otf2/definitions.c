@@ -8,50 +8,15 @@
 #include "export/otf2/otf2.h"
 
 enum {
-    TEXT_MAX = 1 << 20, // a definition has to fit into a chunk of 4 MiB
-    FIRST_SLOTS = 64
+    TEXT_MAX = 1 << 20 // a definition has to fit into a chunk of 4 MiB
 };
 
-// ---- a map from a key that is not 0 to a number
-
-struct otf2_slot {
-    uint64_t key;
-    uint32_t value;
-};
-
-static struct otf2_slot *probe(struct otf2_slot *slots, size_t count, uint64_t key) {
-    size_t at = (size_t)(key * 0x9e3779b97f4a7c15u >> 32) & (count - 1);
-    while (slots[at].key && slots[at].key != key)
-        at = (at + 1) & (count - 1);
-    return &slots[at];
-}
-
-static bool grow(struct otf2_map *map) {
-    size_t count = map->count ? map->count * 2 : FIRST_SLOTS;
-    struct otf2_slot *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < map->count; i++)
-        if (map->slots[i].key)
-            *probe(slots, count, map->slots[i].key) = map->slots[i];
-    free(map->slots);
-    map->slots = slots;
-    map->count = count;
-    return true;
-}
-
-// The slot of the key; *is_new when it was free. NULL when memory is exhausted.
-static struct otf2_slot *slot_of(struct otf2 *otf2, struct otf2_map *map, uint64_t key, bool *is_new) {
-    if (map->used * 2 >= map->count && !grow(map)) {
+// The value of the key, 0 when *is_new. NULL when memory is exhausted.
+static uint64_t *entry_of(struct otf2 *otf2, struct table *table, uint64_t key, bool *is_new) {
+    uint64_t *value = table_add(table, key, is_new);
+    if (!value)
         otf2_no_memory(otf2);
-        return NULL;
-    }
-    struct otf2_slot *slot = probe(map->slots, map->count, key);
-    *is_new = slot->key == 0;
-    if (*is_new)
-        slot->key = key;
-    map->used += *is_new;
-    return slot;
+    return value;
 }
 
 // ---- strings
@@ -88,10 +53,10 @@ OTF2_StringRef otf2_text(struct otf2 *otf2, const char *bytes, size_t length) {
 
 OTF2_StringRef otf2_constant(struct otf2 *otf2, const char *text) {
     bool is_new;
-    struct otf2_slot *slot = slot_of(otf2, &otf2->constants, (uint64_t)(uintptr_t)text, &is_new);
-    if (slot && is_new)
-        slot->value = otf2_text(otf2, text, strlen(text));
-    return slot ? slot->value : 0;
+    uint64_t *entry = entry_of(otf2, &otf2->constants, (uint64_t)(uintptr_t)text, &is_new);
+    if (entry && is_new)
+        *entry = otf2_text(otf2, text, strlen(text));
+    return entry ? (uint32_t)*entry : 0;
 }
 
 OTF2_StringRef otf2_string(struct otf2 *otf2, uint32_t id) {
@@ -129,10 +94,10 @@ static OTF2_StringRef put_path(struct otf2 *otf2, uint32_t stack) {
 
 OTF2_StringRef otf2_path(struct otf2 *otf2, uint32_t stack) {
     bool is_new;
-    struct otf2_slot *slot = slot_of(otf2, &otf2->paths, (uint64_t)stack + 1, &is_new);
-    if (slot && is_new)
-        slot->value = put_path(otf2, stack);
-    return slot ? slot->value : 0;
+    uint64_t *entry = entry_of(otf2, &otf2->paths, (uint64_t)stack + 1, &is_new);
+    if (entry && is_new)
+        *entry = put_path(otf2, stack);
+    return entry ? (uint32_t)*entry : 0;
 }
 
 // ---- attributes
@@ -221,9 +186,9 @@ OTF2_RegionRef otf2_region(struct otf2 *otf2, uint64_t name, tsmith_kind kind, b
     uint64_t key = (named ? name : 0) << 32 | (uint64_t)((uint32_t)kind & 0xff) << 16 |
                    (uint64_t)((uint32_t)paradigm & 0xff) << 8 | (uint64_t)named << 2 |
                    (uint64_t)instant << 1 | 1;
-    struct otf2_slot *slot = slot_of(otf2, &otf2->regions, key, &is_new);
-    if (!slot || !is_new)
-        return slot ? slot->value : 0;
+    uint64_t *entry = entry_of(otf2, &otf2->regions, key, &is_new);
+    if (!entry || !is_new)
+        return entry ? (uint32_t)*entry : 0;
     const char *kind_name = tsmith_kind_name(kind);
     char both[64];
     kind_name = kind_name ? kind_name : "unknown";
@@ -231,14 +196,14 @@ OTF2_RegionRef otf2_region(struct otf2 *otf2, uint64_t name, tsmith_kind kind, b
     OTF2_StringRef kind_text = otf2_constant(otf2, kind_name);
     OTF2_StringRef description = instant ? otf2_text(otf2, both, (size_t)length) : kind_text;
     OTF2_StringRef text = named ? otf2_string(otf2, (uint32_t)name) : otf2_constant(otf2, nothing);
-    slot->value = otf2->region_count++;
+    *entry = otf2->region_count++;
     // The description is the kind; the name that is shown of what has none is the kind, too.
     otf2_check(otf2,
-               OTF2_GlobalDefWriter_WriteRegion(otf2->definitions, slot->value, named ? text : kind_text,
+               OTF2_GlobalDefWriter_WriteRegion(otf2->definitions, (uint32_t)*entry, named ? text : kind_text,
                                                 text, description, role_of(kind), paradigm,
                                                 OTF2_REGION_FLAG_NONE, OTF2_UNDEFINED_STRING, 0, 0),
                "a region");
-    return slot->value;
+    return (uint32_t)*entry;
 }
 
 // ---- metrics
@@ -248,32 +213,32 @@ OTF2_MetricRef otf2_metric(struct otf2 *otf2, uint64_t name, const struct otf2_f
     bool is_new, named = name != UINT64_MAX;
     uint64_t key =
         (named ? name : 0) << 32 | (uint64_t)(field->attribute & 0xffffff) << 8 | (uint64_t)named << 1 | 1;
-    struct otf2_slot *slot = slot_of(otf2, &otf2->metrics, key, &is_new);
-    if (!slot || !is_new || !tsmith_dictionary_describe_field(otf2->dictionary, field->field, &info))
-        return slot ? slot->value : 0;
+    uint64_t *entry = entry_of(otf2, &otf2->metrics, key, &is_new);
+    if (!entry || !is_new || !tsmith_dictionary_describe_field(otf2->dictionary, field->field, &info))
+        return entry ? (uint32_t)*entry : 0;
     OTF2_StringRef series = otf2_text(otf2, info.name, strlen(info.name));
     OTF2_StringRef text = named ? otf2_string(otf2, (uint32_t)name) : series;
     OTF2_StringRef unit = otf2_text(otf2, info.unit, strlen(info.unit));
-    slot->value = otf2->metric_count++;
+    *entry = otf2->metric_count++;
     otf2_check(otf2,
-               OTF2_GlobalDefWriter_WriteMetricMember(otf2->definitions, slot->value, text, series,
+               OTF2_GlobalDefWriter_WriteMetricMember(otf2->definitions, (uint32_t)*entry, text, series,
                                                       OTF2_METRIC_TYPE_OTHER, OTF2_METRIC_ABSOLUTE_POINT,
                                                       type, OTF2_BASE_DECIMAL, 0, unit),
                "a metric");
-    const OTF2_MetricMemberRef member = slot->value;
+    const OTF2_MetricMemberRef member = (uint32_t)*entry;
     otf2_check(otf2,
-               OTF2_GlobalDefWriter_WriteMetricClass(otf2->definitions, slot->value, 1, &member,
+               OTF2_GlobalDefWriter_WriteMetricClass(otf2->definitions, (uint32_t)*entry, 1, &member,
                                                      OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_ABSTRACT),
                "a metric");
-    return slot->value;
+    return (uint32_t)*entry;
 }
 
 void otf2_definitions_finish(struct otf2 *otf2) {
     free(otf2->strings);
-    free(otf2->constants.slots);
-    free(otf2->regions.slots);
-    free(otf2->metrics.slots);
-    free(otf2->paths.slots);
+    table_finish(&otf2->constants);
+    table_finish(&otf2->regions);
+    table_finish(&otf2->metrics);
+    table_finish(&otf2->paths);
     tsmith_stack_names_destroy(otf2->stacks);
     free(otf2->fields);
 }

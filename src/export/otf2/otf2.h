@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/table.h"
 #include "export/order.h"
 #include "export/origin.h"
 #include "tracesmith/batch.h"
@@ -48,11 +49,6 @@ struct otf2_track {
     size_t value_count, value_capacity;
 };
 
-struct otf2_map {
-    struct otf2_slot *slots;
-    size_t count, used;
-};
-
 struct otf2_field {
     uint32_t field;
     tsmith_type type;
@@ -75,7 +71,7 @@ struct otf2 {
     uint32_t *strings; // ref + 1 by id; 0: not told
     size_t string_capacity;
     uint32_t string_count, region_count, metric_count;
-    struct otf2_map constants, regions, metrics, paths;
+    struct table constants, regions, metrics, paths;
     tsmith_stack_names *stacks; // NULL until a stack is told
     struct otf2_field *fields;
     size_t field_count, field_capacity;
