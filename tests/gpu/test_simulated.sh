@@ -102,7 +102,9 @@ unset DOUBLE_REPLAY
 awk -F'|' '/^\| [0-9]* launches, then / { split($3, counts, "; "); rows++; if (counts[1] > $2 + 0 || counts[1] + counts[2] < $2 + 0) exit 1 }
     END { exit rows != 9 }' "$results" ||
     fail "killed programs"
-grep -q '^| PM sampling | skipped: this libcupti has no PM sampling |' "$results" || fail "it is not said that there is no PM sampling"
+# The mock's values: 100 us from one sample to the next, metric 0 below 100 and metric 1 between 1000 and 1099.
+grep -q '^| PM sampling by CUPTI alone.* [1-9][0-9]* 100000 [0-9]* [0-9]* sm__cycles_active.avg=[0-9]\{1,2\} gpc__cycles_elapsed.max=10[0-9]\{2\}; DOUBLE100 | some | yes |$' \
+    "$results" || fail "PM sampling: $(grep 'PM sampling' "$results")"
 # NVIDIA's own library makes the configuration of Hopper's metrics without a GPU.
 if [ -e "$real/lib64/libnvperf_host.so" ]; then
     CUPTI_LIBRARY=$real/lib64/libcupti.so.13 LD_LIBRARY_PATH=$real/lib64 "$work/pack/programs/pm_sampling" GH100 >"$work/out" 2>&1 ||

@@ -79,7 +79,8 @@ void double_measured_kernel(void) {
         fprintf(stderr, "the double: %s: not %s\n", __func__, #condition);                                   \
         return INVALID_PARAMETER;                                                                            \
     }
-#define SIZED(type, last) NEED(params->size == CUPTI_METRICS_BYTES(type, last) && !params->priv)
+// The agent's structs are in the form of 12.6; a program that was compiled with newer headers passes longer ones.
+#define SIZED(type, last) NEED(params->size >= CUPTI_METRICS_BYTES(type, last) && !params->priv)
 
 API(ProfilerInitialize, cupti_profiler_start) {
     SIZED(cupti_profiler_start, priv)
