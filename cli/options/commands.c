@@ -4,13 +4,13 @@
 #include "options.h"
 
 const struct option global_options[] = {
-    {.name = "help", .letter = 'h', .doc = "Say what the command does and which options it has"},
+    {.name = "help", .letter = 'h', .doc = "Print the description and the options of the command"},
     {.name = "no-cache",
-     .doc = "Do not use or fill the cache of imported traces ($XDG_CACHE_HOME/tracesmith/imports); as with "
-            "TRACESMITH_NO_CACHE"},
+     .doc = "Do not use or fill the cache of imported traces ($XDG_CACHE_HOME/tracesmith/imports); the same "
+            "as TRACESMITH_NO_CACHE"},
     {.name = "no-color",
-     .doc = "Use no colors; they are only used on a terminal, and not when NO_COLOR is set"},
-    {.name = "version", .doc = "Say which version this is"},
+     .doc = "Use no colors. Colors are used only on a terminal, and not if NO_COLOR is set"},
+    {.name = "version", .doc = "Print the version"},
     END_OF_OPTIONS};
 
 const struct command *const commands[] = {

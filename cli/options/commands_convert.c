@@ -9,28 +9,27 @@ static const struct option import_options[] = {
      .letter = 'o',
      .argument = "FILE",
      .kind = VALUE_TRACE,
-     .doc = "Where the trace is written: a file, a folder, or - for standard output; IN's name with .sbt in "
-            "this "
-            "folder when not given"},
+     .doc = "Output file or directory, or - for standard output; default the name of IN with .sbt, in the "
+            "current directory"},
     {.name = "level",
      .letter = 'l',
      .argument = "LEVEL",
-     .doc =
-         "How hard to compress: 1 (quick) to 19 (smallest); from 4 on every way is tried; 7 when not given"},
+     .doc = "Compression level: 1 (fastest) to 19 (smallest); from 4 on all encodings are tried; default 7"},
     BINARY_OPTION,
     JSON_OPTION,
     END_OF_OPTIONS};
 static const struct example import_examples[] = {
-    {"tracesmith import run.pt.trace.json.gz -o run.sbt", "A PyTorch trace, much smaller and quick to open"},
-    {"zstdcat big.json.zst | tracesmith import - -o big.sbt", "From a pipe"},
-    {"tracesmith import report.sqlite", "What nsys export --type sqlite wrote"},
-    {"tracesmith import rank*.json.gz -o ranks/", "Each by its own name"},
+    {"tracesmith import run.pt.trace.json.gz -o run.sbt",
+     "Convert a PyTorch trace; the result is much smaller and opens quickly"},
+    {"zstdcat big.json.zst | tracesmith import - -o big.sbt", "Read from a pipe"},
+    {"tracesmith import report.sqlite", "Convert the output of nsys export --type sqlite"},
+    {"tracesmith import rank*.json.gz -o ranks/", "Convert several files into a directory"},
     {NULL, NULL}};
 
 const struct command import_entry = {
     .name = "import",
     .operands = "IN...",
-    .doc = "Write traces of other profilers as .sbt files",
+    .doc = "Convert traces of other profilers to .sbt files",
     .about = "Every command opens these formats directly; an .sbt file is smaller, opens at once, and "
              "windows of it are "
              "read without the rest.\n\n"
@@ -57,13 +56,13 @@ static const struct option export_options[] = {
      .argument = "FORMAT",
      .word = option_export_word,
      .word_doc = option_export_doc,
-     .doc = "What to write; seen from the extension of --output when not given"},
+     .doc = "Output format; default by the extension of --output"},
     {.name = "output",
      .letter = 'o',
      .argument = "OUT",
      .kind = VALUE_FILE,
-     .doc = "Where to write it; standard output when not given or -"},
-    {.name = "gzip", .letter = 'z', .doc = "Compress with gzip, as is done when OUT ends in .gz"},
+     .doc = "Output file; default, and with -, standard output"},
+    {.name = "gzip", .letter = 'z', .doc = "Compress with gzip; implied if OUT ends in .gz"},
     HIDE_INTERPRETER_OPTION("In folded stacks and flame graphs"),
     TYPE_OPTION,
     FROM_OPTION,
@@ -72,19 +71,17 @@ static const struct option export_options[] = {
     END_OF_OPTIONS};
 static const struct example export_examples[] = {
     {"tracesmith export trace.sbt -o trace.json.gz", "For chrome://tracing and Perfetto"},
-    {"tracesmith export trace.sbt -f chrome --from 1s --to 1.2s -o part.json", "A window of it"},
+    {"tracesmith export trace.sbt -f chrome --from 1s --to 1.2s -o part.json", "Export a window"},
     {"tracesmith export trace.sbt -f dot --from 10ms --to 12ms | dot -Tsvg >why.svg",
-     "What had to wait for what"},
+     "Draw the dependencies in a window"},
     {NULL, NULL}};
 
 const struct command export_entry = {
     .name = "export",
     .operands = "FILE",
-    .doc = "Write a trace, or a window of it, for other tools",
-    .about = "FILE is of any format that TraceSmith reads; - is standard input. A window has every event "
-             "that touches "
-             "it, whole.\n\n"
-             "A file that is there already is replaced, unless it is a .sbt trace.",
+    .doc = "Convert a trace, or a window of it, for other tools",
+    .about = "FILE may have any format that TraceSmith reads; - is standard input. A window contains every "
+             "event that overlaps it, uncut.\n\nAn existing file is replaced unless it is a .sbt trace.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,

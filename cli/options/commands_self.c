@@ -11,9 +11,12 @@ static const char *help_word(size_t index) {
 
 static const char *help_word_doc(size_t index) {
     static const char *const docs[] = {
-        "what --help prints",  "a man page: of the command named, or of tracesmith",
-        "docs/commands.md",    "docs/events.md: every kind of event and every field",
-        "completion for bash", "completion for zsh",
+        "the text that --help prints",
+        "a man page of COMMAND, or of tracesmith",
+        "docs/commands.md",
+        "docs/events.md: every kind of event and every field",
+        "completion for bash",
+        "completion for zsh",
         "completion for fish",
     };
     return docs[index];
@@ -27,8 +30,8 @@ static const struct example version_examples[] = {{"tracesmith version --json", 
 
 const struct command version_entry = {
     .name = "version",
-    .doc = "Say which version this is",
-    .about = "The command's and the library's version.",
+    .doc = "Print the version",
+    .about = "Prints the version of the command and of the library.",
     .options = version_options,
     .examples = version_examples,
     .run = command_version,
@@ -40,7 +43,7 @@ static const struct option help_options[] = {{.name = "as",
                                               .argument = "FORM",
                                               .word = help_word,
                                               .word_doc = help_word_doc,
-                                              .doc = "What to write; text when not given"},
+                                              .doc = "Output format; default text"},
                                              END_OF_OPTIONS};
 static const struct example help_examples[] = {
     {"tracesmith help view", "The options of a command"},

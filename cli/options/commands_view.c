@@ -26,30 +26,29 @@ static const struct option view_options[] = {
      .argument = "FORMAT",
      .word = format_word,
      .word_doc = format_doc,
-     .doc = "How to write the events; text when not given"},
+     .doc = "Output format; default text"},
     EXACT_OPTION,
-    {.name = "count", .letter = 'n', .argument = "COUNT", .doc = "Show only the first COUNT events"},
+    {.name = "count", .letter = 'n', .argument = "COUNT", .doc = "Print only the first COUNT events"},
     TYPE_OPTION,
     FROM_OPTION,
     TO_OPTION,
     BINARY_OPTION,
     {.name = "stacks",
-     .doc = "With each event the call stack that made it, innermost function first, inlined functions and "
-            "Python's among them"},
+     .doc =
+         "Print the call stack of each event, innermost function first, with inlined and Python functions"},
     HIDE_INTERPRETER_OPTION("With --stacks"),
     {.name = "stats",
-     .doc = "Show totals instead: kernels, transfers, API calls, how busy each device was, what the "
-            "host waited for"},
-    {.name = "timeline", .doc = "Draw a timeline instead, one row per track"},
+     .doc = "Print totals instead: kernels, transfers, API calls, device utilization, waits of the host"},
+    {.name = "timeline", .doc = "Draw a timeline instead, with one row per track"},
     {.name = "json", .doc = "The same as --format json; with --stats, the totals as one JSON document"},
     END_OF_OPTIONS};
 static const struct example view_examples[] = {
-    {"tracesmith view trace.sbt --timeline", "Who was busy when"},
+    {"tracesmith view trace.sbt --timeline", "Which device and thread was busy when"},
     {"tracesmith view trace.sbt --stats", "Where the time went"},
     {"tracesmith view trace.sbt -t kernel,memcpy -n 20", "The first 20 kernels and transfers"},
-    {"tracesmith view trace.sbt -t api --stacks", "Who made each call"},
+    {"tracesmith view trace.sbt -t api --stacks", "Call stack of each call"},
     {"tracesmith view trace.sbt -f json | jq '.events[] | select(.kind == \"kernel\") | .duration'",
-     "Every event for another program"},
+     "All events for another program"},
     {NULL, NULL}};
 
 const struct command view_entry = {
@@ -57,24 +56,17 @@ const struct command view_entry = {
     .operands = "FILE",
     .doc = "Show the events of a trace, its totals, or a timeline",
     .about =
-        "Without an option, lists all events of all tracks in the order they began: time since the start of "
-        "the trace, duration, track, kind, and what happened.\n\n"
-        "JSON and CSV carry every field of the event by the names in docs/events.md, times in nanoseconds "
-        "on "
-        "the trace clock. The JSON is one document with one event per line. What a trace has beyond those "
-        "fields may have any name: it is in the object args of the event, and in CSV in columns args.NAME; "
-        "of "
-        "several such fields of one name an event shows the first. Names that are not UTF-8 have "
-        "U+FFFD in place of the bytes that are not.\n\n"
-        "With --stacks, events that a call stack was recorded for (`tracesmith profile --stacks`) show it: "
-        "in text a "
-        "line per function, in JSON the array frames, innermost first, and in CSV the column call_path, the "
-        "names "
-        "from the outermost to the innermost with semicolons between them. Names are looked up where the "
-        "trace "
-        "has none, in files that have the build id that was loaded; what has no name is the module and the "
-        "offset in it.\n\n"
-        "What the trace has lost, and damage of the file, is said on stderr.",
+        "Without an option, lists all events of all tracks in the order of their start: time since the start "
+        "of the trace, duration, track, kind, and a description.\n\nJSON and CSV have every field of the "
+        "event under the names in docs/events.md, with times in nanoseconds on the trace clock. The JSON is "
+        "one document with one event per line. Other fields of a trace may have any name: they are in the "
+        "object args of the event, and in CSV in columns args.NAME. If an event has several such fields of "
+        "one name, the first is shown. Bytes that are not UTF-8 are replaced by U+FFFD.\n\nWith --stacks, "
+        "events with a recorded call stack (`tracesmith profile --stacks`) show it: in text as one line per "
+        "function, in JSON as the array frames, innermost first, and in CSV as the column call_path, with "
+        "the names from the outermost to the innermost separated by semicolons. Names that the trace lacks "
+        "are looked up in files with the build id that was loaded. A frame without a name is shown as module "
+        "and offset.\n\nLosses of the trace and damage of the file are reported on stderr.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,
@@ -87,23 +79,23 @@ const struct command view_entry = {
 
 static const struct option info_options[] = {
     BINARY_OPTION,
-    {.name = "quick", .doc = "Do not verify the checksums of the whole file (a second per few GB)"},
+    {.name = "quick",
+     .doc = "Do not verify the checksums of the whole file (verification takes about a second for a few GB)"},
     JSON_OPTION,
     END_OF_OPTIONS};
 static const struct example info_examples[] = {
-    {"tracesmith info trace.sbt", "What is in it, and what is missing"},
+    {"tracesmith info trace.sbt", "Content and losses of a trace"},
     {"tracesmith info --json trace.sbt | jq .lost", "The same for a script"},
     {NULL, NULL}};
 
 const struct command info_entry = {
     .name = "info",
     .operands = "FILE",
-    .doc = "Say what a trace holds and what is missing from it",
+    .doc = "Summarize the content and the losses of a trace",
     .about =
-        "Answers without decoding events: version, duration, events by kind, processes, devices, tracks, "
-        "clocks "
-        "and how well they are known, what was lost and why, bytes per event, and whether the file ended "
-        "properly. The checksums of the whole file are verified, so that 'complete' can be believed.",
+        "Prints, without decoding events: version, duration, events by kind, processes, devices, tracks, "
+        "clocks and their accuracy, losses and their reasons, bytes per event, and whether the file ended "
+        "properly. The checksums of the whole file are verified, so that 'complete' is reliable.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,

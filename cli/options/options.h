@@ -7,14 +7,17 @@
 #include "command.h"
 
 #define JSON_OPTION                                                                                          \
-    { .name = "json", .doc = "Answer with one JSON document" }
+    { .name = "json", .doc = "Print one JSON document" }
 #define FROM_OPTION                                                                                          \
     {                                                                                                        \
         .name = "from", .argument = "TIME",                                                                  \
-        .doc = "Only what happens at or after TIME (1.5ms, 2s, 300us) since the start of the trace"          \
+        .doc = "Only events at or after TIME (1.5ms, 2s, 300us) since the start of the trace"                \
     }
 #define TO_OPTION                                                                                            \
-    { .name = "to", .argument = "TIME", .doc = "Only what begins before TIME since the start of the trace" }
+    {                                                                                                        \
+        .name = "to", .argument = "TIME",                                                                    \
+        .doc = "Only events that begin before TIME since the start of the trace"                             \
+    }
 #define TYPE_OPTION                                                                                          \
     {                                                                                                        \
         .name = "type", .letter = 't', .argument = "TYPES", .word = option_kind_word,                        \
@@ -23,20 +26,20 @@
 #define BINARY_OPTION                                                                                        \
     {                                                                                                        \
         .name = "binary", .argument = "PROGRAM", .kind = VALUE_FILE,                                         \
-        .doc = "The program that wrote a log of XRay: it has the names of its functions; TRACESMITH_BINARY " \
-               "when not given"                                                                              \
+        .doc = "Program that wrote an XRay log; it has the names of its functions; default "                 \
+               "TRACESMITH_BINARY"                                                                           \
     }
 #define EXACT_OPTION                                                                                         \
     {                                                                                                        \
         .name = "exact",                                                                                     \
-        .doc = "With CSV: leave texts as they are that a spreadsheet takes for a formula; otherwise "        \
+        .doc = "With CSV: do not escape texts that a spreadsheet would take for a formula; by default "      \
                "those that begin with = + - @ ' or a tab get a ' before them"                                \
     }
 #define HIDE_INTERPRETER_OPTION(where)                                                                       \
     {                                                                                                        \
         .name = "hide-interpreter",                                                                          \
-        .doc = where ": leave out the functions of the Python interpreter itself (of python3 and "           \
-                     "libpython3), where the trace has the Python functions"                                 \
+        .doc = where ": leave out the C functions of the Python interpreter (python3, libpython3), if "      \
+                     "the trace has the Python functions"                                                    \
     }
 #define END_OF_OPTIONS                                                                                       \
     { .name = NULL }
