@@ -17,6 +17,7 @@ compare markdown docs/commands.md
 compare events docs/events.md
 
 # The formats that are read: help has them from the library's table, and docs/sources.md has the same ones.
+# shellcheck disable=SC2016 # backticks of Markdown
 sed -n '/^## import$/,/^| option /s/^| `\([a-z0-9-]*\)` |.*/\1/p' "$root/docs/commands.md" | sort >"$work/formats"
 sed -n '/^## Traces of other profilers/,$s/^| `\([a-z0-9-]*\)`.*/\1/p' "$root/docs/sources.md" | sort >"$work/described"
 [ "$(wc -l <"$work/formats")" -ge 8 ]
