@@ -401,11 +401,22 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *before, struct task_
     return 0;
 }
 
+// The current thread is `task`.
+static void tell_name(struct task_struct *task) {
+    struct agent_bpf_name *record = reserve(sizeof *record);
+    if (!record)
+        return;
+    fill_head(&record->head, AGENT_BPF_NAME, 0, task);
+    bpf_get_current_comm(record->name, sizeof record->name);
+    submit(record);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task) {
     const unsigned group = (unsigned)task->tgid, thread = (unsigned)task->pid;
     if (!is_recorded(task))
         return 0;
+    tell_name(task);
     end_unseen(task, false);
     bpf_map_delete_elem(&off_cpu, &thread);
     bpf_map_delete_elem(&budgets, &thread);

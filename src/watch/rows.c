@@ -39,6 +39,13 @@ struct watched_thread {
     } waits, woken; // stacks of the program, of the wait that began then; 0: none
 };
 
+// What a thread was called when it exited.
+struct watched_name {
+    unsigned pid, tid;
+    size_t order; // of the records: a number may be used again
+    char name[AGENT_BPF_COMM + 1];
+};
+
 struct watched_probe {
     char name[256];
     bool is_of_kernel;
@@ -59,6 +66,9 @@ struct rows {
     struct ledger ledger;
     struct watched_thread *threads[1024];
     size_t thread_count;
+    struct watched_name *names; // sorted by process, thread and order, once they are all there
+    size_t name_count, name_capacity;
+    bool has_names;
     uint32_t fences, jobs; // tracks of what devices signaled, and of what the scheduler did; 0: none yet
     uint32_t field_state, field_context, field_sequence; // dynamic; 0: not there yet
     uint8_t *window;
@@ -180,6 +190,43 @@ static void set_own(struct rows *rows, tsmith_batch *batch, uint32_t *field, con
     rows->failed |= tsmith_batch_set_dynamic(batch, *field, TSMITH_TYPE_U64, value) != TSMITH_OK;
 }
 
+// ---- names of threads, which only those that have exited have
+
+static int compare_names(const void *left, const void *right) {
+    const struct watched_name *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+// The last name of a thread; 0: it has none.
+static uint32_t name_of(struct rows *rows, unsigned pid, unsigned tid) {
+    size_t low = 0, high = rows->name_count; // the first that comes after those of this thread
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct watched_name *at = &rows->names[middle];
+        if (at->pid < pid || (at->pid == pid && at->tid <= tid))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct watched_name *found = low ? &rows->names[low - 1] : NULL;
+    return found && found->pid == pid && found->tid == tid ? text(rows, found->name) : 0;
+}
+
+static void take_name(struct rows *rows, const struct agent_bpf_name *record) {
+    struct watched_name *name = rows->name_count < THREADS_MOST
+                                    ? ARRAY_PUSH(rows->names, rows->name_count, rows->name_capacity)
+                                    : NULL;
+    if (!name)
+        return;
+    *name =
+        (struct watched_name){.pid = record->head.pid, .tid = record->head.tid, .order = rows->name_count};
+    memcpy(name->name, record->name, sizeof record->name);
+}
+
 // ---- threads
 
 static uint32_t process_of(struct rows *rows, unsigned pid) {
@@ -187,7 +234,9 @@ static uint32_t process_of(struct rows *rows, unsigned pid) {
     for (uint32_t id = 1; id < count; id++)
         if (tsmith_dictionary_process(rows->dictionary, id)->pid == pid)
             return id;
-    return tsmith_dictionary_add_process(rows->dictionary, &(tsmith_process){.pid = pid});
+    // A process is called what its first thread is.
+    return tsmith_dictionary_add_process(rows->dictionary,
+                                         &(tsmith_process){.pid = pid, .name = name_of(rows, pid, pid)});
 }
 
 static struct watched_thread *thread_of(struct rows *rows, const struct agent_bpf_head *head) {
@@ -200,8 +249,10 @@ static struct watched_thread *thread_of(struct rows *rows, const struct agent_bp
         rows->too_many++;
         return NULL;
     }
-    const tsmith_track track = {
-        .kind = TSMITH_TRACK_THREAD, .tid = head->tid, .process = process_of(rows, head->pid)};
+    const tsmith_track track = {.kind = TSMITH_TRACK_THREAD,
+                                .name = name_of(rows, head->pid, head->tid),
+                                .tid = head->tid,
+                                .process = process_of(rows, head->pid)};
     thread->pid = head->pid;
     thread->tid = head->tid;
     thread->track = tsmith_dictionary_add_track(rows->dictionary, &track);
@@ -538,6 +589,8 @@ static bool take(struct rows *rows, const void *record, size_t size) {
         return size == sizeof(struct agent_bpf_fence) && (take_fence(rows, record), true);
     case AGENT_BPF_DRIVER:
         return size == sizeof(struct agent_bpf_driver) && (add_driver(rows, record), true);
+    case AGENT_BPF_NAME:
+        return size == sizeof(struct agent_bpf_name); // taken before all others
     case WATCH_PROBE:
         return size >= sizeof(struct watch_probe) && take_probe(rows, record, size);
     case WATCH_MODULE:
@@ -565,10 +618,14 @@ static const uint8_t *look(struct rows *rows, size_t size) {
     return rows->filled - rows->at < size ? NULL : rows->window + rows->at;
 }
 
+struct watch_record {
+    uint64_t words[WATCH_RECORD_MOST / sizeof(uint64_t)];
+    size_t size;
+};
+
 // The next record of the spool; false at its end.
-static bool take_next(struct rows *rows) {
+static bool read_next(struct rows *rows, struct watch_record *record) {
     struct watch_size size;
-    uint64_t record[WATCH_RECORD_MOST / sizeof(uint64_t)];
     const uint8_t *at = look(rows, sizeof size);
     if (!at) {
         rows->bad += rows->filled != rows->at;
@@ -576,17 +633,40 @@ static bool take_next(struct rows *rows) {
     }
     memcpy(&size, at, sizeof size);
     const bool is_one = size.version == AGENT_BPF_INTERFACE && size.size >= sizeof(struct agent_bpf_head) &&
-                        size.size <= sizeof record;
+                        size.size <= sizeof record->words;
     at = is_one ? look(rows, sizeof size + size.size) : NULL;
     if (!at) {
         rows->bad++;
         return false;
     }
-    memcpy(record, at + sizeof size, size.size);
+    memcpy(record->words, at + sizeof size, size.size);
+    record->size = size.size;
     rows->at += sizeof size + size.size;
     rows->offset += sizeof size + size.size;
-    rows->bad += !take(rows, record, size.size);
     return true;
+}
+
+static bool take_next(struct rows *rows) {
+    struct watch_record record;
+    const bool there = read_next(rows, &record);
+    if (there)
+        rows->bad += !take(rows, record.words, record.size);
+    return there;
+}
+
+// A thread's name comes with its exit, behind all else that is told of it, and a track is named when it is made: so the spool
+// is read for names first, from its beginning, and then again.
+static void take_names(struct rows *rows) {
+    struct watch_record record;
+    while (read_next(rows, &record)) {
+        const struct agent_bpf_head *head = (const void *)record.words;
+        if (head->type == AGENT_BPF_NAME && record.size == sizeof(struct agent_bpf_name))
+            take_name(rows, (const void *)record.words);
+    }
+    if (rows->name_count)
+        qsort(rows->names, rows->name_count, sizeof *rows->names, compare_names);
+    rows->offset = rows->filled = rows->at = rows->bad = 0;
+    rows->has_names = true;
 }
 
 // ---- the end
@@ -654,6 +734,8 @@ static void end(struct rows *rows) {
 
 static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *error) {
     struct rows *rows = self;
+    if (!rows->has_names)
+        take_names(rows);
     for (;;) {
         const tsmith_status status = gather_take(&rows->gather, out);
         if (status != TSMITH_OK || rows->failed || tsmith_dictionary_failed(rows->dictionary))
@@ -682,6 +764,7 @@ static void destroy(void *self) {
         }
     watch_stacks_finish(&rows->stacks);
     free(rows->probes);
+    free(rows->names);
     gather_finish(&rows->gather);
     ledger_finish(&rows->ledger);
     host_clock_finish(&rows->clock);

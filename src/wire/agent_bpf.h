@@ -6,7 +6,7 @@
 #ifndef WIRE_AGENT_BPF_H
 #define WIRE_AGENT_BPF_H
 
-enum { AGENT_BPF_INTERFACE = 3, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16, AGENT_BPF_DEPTH = 64 };
+enum { AGENT_BPF_INTERFACE = 4, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16, AGENT_BPF_DEPTH = 64 };
 
 // Of the program's own stacks. A wait has one when it was this long; a thread's stack is copied so often, on average, and so
 // often at once.
@@ -40,7 +40,8 @@ enum agent_bpf_type {
     AGENT_BPF_DRIVER,
     AGENT_BPF_NEW_CODE, // a head alone: a process, `more` as the recording one numbers it, is new or runs another program
     AGENT_BPF_KERNEL_ENTER, // struct agent_bpf_kernel_call
-    AGENT_BPF_KERNEL_LEAVE
+    AGENT_BPF_KERNEL_LEAVE,
+    AGENT_BPF_NAME
 };
 
 // flags. The kernel does not tell of every switch: END_INFERRED has `end` from how long the thread ran afterwards.
@@ -79,6 +80,12 @@ struct agent_bpf_off_cpu {
     int waker_stack; // of the kernel where it was woken
     unsigned waker_pid, waker_tid;
     char waker[AGENT_BPF_COMM];
+};
+
+// A thread exits, with this name; it need not end in a NUL.
+struct agent_bpf_name {
+    struct agent_bpf_head head;
+    char name[AGENT_BPF_COMM];
 };
 
 // A probed function was entered or left.

@@ -47,6 +47,9 @@ for event in trace["events"]:
 DURING = 2000 # ns; two clocks: theirs was compared with the trace's to within a few hundred
 # Nobody else's threads: the two of each process.
 known = {(role["pid"], tid) for role in said.values() for tid in (role["tid"], role["waker_tid"])}
+# Threads of a program without a GPU have their names: that of the program, and the one it gave its second thread.
+assert {track["name"] for track in tracks.values() if track["kind"] == "thread"} == {"waits", "waker"}, tracks
+assert {process["name"] for process in trace["processes"]} == {"waits"}, trace["processes"]
 assert set(off) == known, (set(off), known)
 slept = exact = unseen = 0
 for name, role in said.items():

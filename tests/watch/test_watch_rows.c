@@ -26,6 +26,12 @@ static void put_fence(int fd, unsigned what, unsigned long long time, unsigned l
     put(fd, &record, sizeof record);
 }
 
+static void put_name(int fd, unsigned tid, const char name[AGENT_BPF_COMM]) {
+    struct agent_bpf_name record = {.head = {AGENT_BPF_NAME, 10, tid, 0}};
+    memcpy(record.name, name, sizeof record.name);
+    put(fd, &record, sizeof record);
+}
+
 struct seen {
     unsigned operations[256], losses[TSMITH_REASON_LIMIT], rows;
     int64_t start[256], duration[256];
@@ -76,6 +82,11 @@ static void drivers_tell(void **state) {
     put_fence(fd, AGENT_BPF_JOB_DONE, 1900, 1);
     put_fence(fd, AGENT_BPF_FENCE_SIGNALED, 2000, 1);
     put_fence(fd, AGENT_BPF_FENCE_WAIT_END, 2100, 1);
+    // The last name of a thread counts. It may fill the record, without a NUL.
+    put_name(fd, 12, "another thread\0");
+    put_name(fd, 11, "an earlier one\0");
+    put_name(fd, 11, "sixteen letters!");
+    put_name(fd, 9, "one before it\0\0");
     put(fd, &end, sizeof end);
     assert_int_equal(read_all(fd, &seen, &source), TSMITH_END);
     static const struct {
@@ -83,10 +94,10 @@ static void drivers_tell(void **state) {
         int64_t start, duration;
         uint64_t tid;
         const char *track;
-    } expected[] = {{TSMITH_OPERATION_JOB_QUEUED, 1000, 0, 11, ""},
-                    {TSMITH_OPERATION_FENCE_EMIT, 1100, 0, 11, ""},
+    } expected[] = {{TSMITH_OPERATION_JOB_QUEUED, 1000, 0, 11, "sixteen letters!"},
+                    {TSMITH_OPERATION_FENCE_EMIT, 1100, 0, 11, "sixteen letters!"},
                     {TSMITH_OPERATION_JOB_RUN, 1200, 0, 0, "GPU scheduler"},
-                    {TSMITH_OPERATION_FENCE_WAIT, 1300, 800, 11, ""},
+                    {TSMITH_OPERATION_FENCE_WAIT, 1300, 800, 11, "sixteen letters!"},
                     {TSMITH_OPERATION_JOB_DONE, 1900, 0, 0, "GPU scheduler"},
                     {TSMITH_OPERATION_FENCE_SIGNALED, 2000, 0, 0, "fences signaled"}};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
