@@ -153,7 +153,7 @@ bool convert_may_replace(const char *input, const char *output) {
     tsmith_sbt *file = NULL;
     struct stat status;
     if (convert_is_same_file(input, output)) {
-        complain("%s would be overwritten while it is read: choose another file with --output", input);
+        complain("%s is also the input and would be overwritten; choose another file with --output", input);
         return false;
     }
     if (strcmp(output, "-") == 0 || stat(output, &status) != 0 || !S_ISREG(status.st_mode))
@@ -161,7 +161,7 @@ bool convert_may_replace(const char *input, const char *output) {
     bool is_trace = tsmith_sbt_open(output, &file, NULL) == TSMITH_OK;
     tsmith_sbt_close(file);
     if (is_trace)
-        complain("%s is there and is a trace: it is left alone; choose another file with --output", output);
+        complain("%s exists and is a trace; it was not changed. Choose another file with --output", output);
     return !is_trace;
 }
 

@@ -27,9 +27,9 @@ int command_version(const struct invocation *invocation) {
 static int unknown_command(const char *name) {
     const char *near = nearest(name, command_name_at);
     if (near)
-        complain("there is no command '%s': do you mean '%s'?", name, near);
+        complain("unknown command '%s'; did you mean '%s'?", name, near);
     else
-        complain("there is no command '%s': see 'tracesmith help'", name);
+        complain("unknown command '%s'; see 'tracesmith help'", name);
     return EXIT_USAGE;
 }
 
@@ -40,9 +40,9 @@ static const char *global_name_at(size_t index) {
 static int unknown_option(const char *word) {
     const char *near = word[1] == '-' ? nearest(word + 2, global_name_at) : NULL;
     if (near)
-        complain("there is no option '%s': do you mean '--%s'?", word, near);
+        complain("unknown option '%s'; did you mean '--%s'?", word, near);
     else
-        complain("there is no option '%s' before a command: see 'tracesmith --help'", word);
+        complain("unknown option '%s' before the command; see 'tracesmith --help'", word);
     return EXIT_USAGE;
 }
 

@@ -28,7 +28,7 @@ bool trace_may_replace(const char *path) {
     tsmith_sbt *file = NULL;
     tsmith_error error;
     if (strcmp(path, "-") == 0) {
-        complain("standard output is not for this: name a file with --output");
+        complain("the result cannot be written to standard output; name a file with --output");
         return false;
     }
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
@@ -37,7 +37,7 @@ bool trace_may_replace(const char *path) {
     tsmith_sbt_close(file);
     if (opened != TSMITH_ERROR_FORMAT)
         return true;
-    complain("%s is there and is no trace: it is left alone; choose another file with --output", path);
+    complain("%s exists and is not a trace; it was not changed. Choose another file with --output", path);
     return false;
 }
 

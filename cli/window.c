@@ -23,7 +23,7 @@ static bool read_time(const struct invocation *invocation, const char *option, i
     *given = value != NULL;
     if (!value || quantity_time(value, out))
         return true;
-    complain("--%s: '%s' is no time: write 1.5ms, 2s, 300us or 250ns", option, value);
+    complain("--%s: '%s' is not a time such as 1.5ms, 2s, 300us or 250ns", option, value);
     return false;
 }
 
@@ -35,7 +35,7 @@ bool window_read(const struct invocation *invocation, struct window *out) {
         !read_time(invocation, "to", &out->to, &out->has_to))
         return false;
     if (out->has_from && out->has_to && out->to <= out->from) {
-        complain("--to has to be later than --from");
+        complain("--to must be later than --from");
         return false;
     }
     return !types || option_each_word(type, types, add_kind, &out->kinds);

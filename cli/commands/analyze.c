@@ -70,7 +70,7 @@ static bool read_operands(const struct invocation *invocation, struct analyze *a
         const char *near =
             is_there || name || strpbrk(word, "./") ? NULL : nearest(word, tsmith_analysis_name);
         if (near) {
-            complain("there is no file and no analysis '%s': do you mean '%s'?", word, near);
+            complain("'%s' is neither a file nor an analysis; did you mean '%s'?", word, near);
             return false;
         }
         if (name)
@@ -80,7 +80,7 @@ static bool read_operands(const struct invocation *invocation, struct analyze *a
     }
     if (analyze->file_count)
         return true;
-    complain("analyze needs a FILE: see 'tracesmith help analyze'");
+    complain("analyze needs a FILE; see 'tracesmith help analyze'");
     return false;
 }
 
@@ -112,11 +112,11 @@ static bool read_form(const struct invocation *invocation, struct analyze *analy
     const char *rows = invocation_value(invocation, "rows");
     uint64_t count = 0;
     if (json && csv) {
-        complain("--json and --csv are two answers: ask for one");
+        complain("--json and --csv cannot be combined");
         return false;
     }
     if (csv && analyze->file_count > 1 && !invocation_flag(invocation, "ranks")) {
-        complain("--csv is of one trace; --json is of any number");
+        complain("--csv takes one trace; use --json for several");
         return false;
     }
     if (rows && (json || csv || !quantity_count(rows, &count) || count == 0)) {
@@ -140,7 +140,7 @@ static bool read_quick(const struct invocation *invocation, struct analyze *anal
     add_name(analyze, "kernels");
     if (analyze->name_count == 1 && !invocation_flag(invocation, "all") && !window_has_time(&analyze->window))
         return true;
-    complain("--quick answers kernels, of the whole trace: nothing else is in its totals");
+    complain("--quick prints only kernels of the whole trace; the stored totals have nothing else");
     return false;
 }
 
@@ -150,12 +150,12 @@ static bool read_ranks(const struct invocation *invocation, struct analyze *anal
         return true;
     if (analyze->name_count || analyze->quick || window_has_time(&analyze->window) ||
         invocation_flag(invocation, "all")) {
-        complain("--ranks is one answer about whole traces: name no other beside it");
+        complain("--ranks cannot be combined with analysis names or a window");
         return false;
     }
     if (analyze->file_count >= 2)
         return true;
-    complain("--ranks needs the traces of two ranks or more");
+    complain("--ranks needs the traces of at least two ranks");
     return false;
 }
 
@@ -171,7 +171,7 @@ static bool read_skip(const struct invocation *invocation, struct analyze *analy
         return true;
     if (!analyze->skip_count && !analyze->hide_interpreter)
         return true;
-    complain("--%s is for callsites, which is not asked for",
+    complain("--%s applies to callsites, which is not selected",
              analyze->skip_count ? "skip" : "hide-interpreter");
     return false;
 }
@@ -183,7 +183,7 @@ static bool read_options(const struct invocation *invocation, struct analyze *an
     if (only && !option_each_word(command_option(invocation->command, "only"), only, add_index, analyze))
         return false;
     if (invocation_flag(invocation, "all") && (read_groups(invocation, analyze) || analyze->name_count)) {
-        complain("--all is all of them: name none beside it");
+        complain("--all cannot be combined with analysis names");
         return false;
     }
     read_groups(invocation, analyze);
@@ -349,7 +349,7 @@ static bool place_window(const struct analyze *analyze, const struct trace *trac
     options->to = options->to < summary->last_end ? options->to : summary->last_end;
     if (options->from < options->to)
         return true;
-    complain("%s: nothing is in this window", trace->path);
+    complain("%s: the window contains no events", trace->path);
     return false;
 }
 

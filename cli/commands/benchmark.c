@@ -74,7 +74,7 @@ static bool find_program(struct benchmark *benchmark) {
         if (needed > 0 && (size_t)needed < sizeof benchmark->program && access(benchmark->program, X_OK) == 0)
             return true;
     }
-    complain("the launch loop is not there: %s", length > 0 ? benchmark->program : "tracesmith-launch-loop");
+    complain("the launch loop is missing: %s", length > 0 ? benchmark->program : "tracesmith-launch-loop");
     complain(
         "./dev build builds it in the source tree, where OpenCL is (Debian: apt install ocl-icd-opencl-dev)");
     return false;
@@ -123,7 +123,7 @@ static int finish_run(struct benchmark *benchmark, int wait_status, struct serie
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
         return complain_of_loop(wait_status);
     if (!read_report(benchmark->fd, &benchmark->loop)) {
-        complain("the launch loop gave no report");
+        complain("the launch loop wrote no report");
         return EXIT_NO;
     }
     series->wall[run] = benchmark->loop.wall_ns / (double)benchmark->launches;
@@ -445,11 +445,11 @@ int command_benchmark(const struct invocation *invocation) {
     uint64_t run_count = RUNS_DEFAULT;
     if (launches && (!quantity_count(launches, &benchmark.launches) || !benchmark.launches ||
                      benchmark.launches > LAUNCHES_MOST)) {
-        complain("--launches: '%s' is no number from 1 to %" PRIu64, launches, LAUNCHES_MOST);
+        complain("--launches: '%s' is not a number from 1 to %" PRIu64, launches, LAUNCHES_MOST);
         return EXIT_USAGE;
     }
     if (runs && (!quantity_count(runs, &run_count) || !run_count || run_count > RUNS_MOST)) {
-        complain("--runs: '%s' is no number from 1 to %d", runs, RUNS_MOST);
+        complain("--runs: '%s' is not a number from 1 to %d", runs, RUNS_MOST);
         return EXIT_USAGE;
     }
     benchmark.runs = (int)run_count;

@@ -78,7 +78,7 @@ static bool read_options(const struct invocation *invocation, struct differing *
     differing->json = invocation_flag(invocation, "json");
     differing->csv = invocation_flag(invocation, "csv");
     if (differing->json && differing->csv) {
-        complain("--json and --csv are two answers: ask for one");
+        complain("--json and --csv cannot be combined");
         return false;
     }
     if (rows && (differing->json || differing->csv || !quantity_count(rows, &count) || !count)) {
@@ -91,7 +91,7 @@ static bool read_options(const struct invocation *invocation, struct differing *
     if (confidence) {
         options->confidence = strtod(confidence, &end) / 100;
         if (*end || !(options->confidence > 0 && options->confidence < 1)) {
-            complain("--confidence: '%s' is no percentage between 0 and 100", confidence);
+            complain("--confidence: '%s' is not a percentage between 0 and 100", confidence);
             return false;
         }
     }

@@ -69,21 +69,22 @@ static bool read_options(const struct invocation *invocation, struct exporting *
     if (!out->format && to)
         out->format = format_of_name(to);
     if (!out->format) {
-        complain("which format? --format says it, or the extension of the file that --output names");
+        complain("the output format is unknown; use --format, or an --output file with a known extension");
         return false;
     }
     out->gzip |= ends_with(out->to, ".gz");
     if (!to && terminal_is_output()) {
-        complain("standard output is a terminal: --output names a file, or is '-' if that is meant");
+        complain("standard output is a terminal; name a file with --output, or use --output - to write to "
+                 "the terminal");
         return false;
     }
     if (out->hide_interpreter && strcmp(out->format, "folded") != 0 &&
         strcmp(out->format, "flamegraph") != 0) {
-        complain("--hide-interpreter is for folded stacks and flame graphs");
+        complain("--hide-interpreter applies to folded stacks and flame graphs only");
         return false;
     }
     if (out->gzip && strcmp(out->format, dot) == 0) {
-        complain("dot is not compressed");
+        complain("the format dot cannot be compressed");
         return false;
     }
     return true;
@@ -199,7 +200,7 @@ int command_export(const struct invocation *invocation) {
         return EXIT_USAGE;
     bool is_graph = strcmp(exporting.format, dot) == 0;
     if (is_graph && exporting.window.kinds) {
-        complain("--type chooses events, and dot draws commands and calls: --from and --to choose a window");
+        complain("--type cannot be combined with the format dot; use --from and --to to select a window");
         return EXIT_USAGE;
     }
     if (is_graph || window_has_time(&exporting.window)) {

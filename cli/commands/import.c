@@ -25,7 +25,7 @@ static bool read_level(const struct invocation *invocation, tsmith_sbt_write_opt
     uint64_t level = LEVEL_USUAL;
     *options = (tsmith_sbt_write_options){.size = sizeof *options};
     if (value && (!quantity_count(value, &level) || level < 1 || level > LEVEL_MOST)) {
-        complain("--level: '%s' is no level: it is a number from 1 to %d", value, LEVEL_MOST);
+        complain("--level: '%s' is not a number from 1 to %d", value, LEVEL_MOST);
         return false;
     }
     options->compression_level = (int)level;
@@ -87,7 +87,7 @@ static int import_one(struct importing *importing, const char *from, const char 
     struct text folder = {0}, database = {0};
     tsmith_source *source = NULL;
     if (convert_is_same_file(from, to)) {
-        complain("%s would be overwritten while it is read: choose another file with --output", from);
+        complain("%s is also the input and would be overwritten; choose another file with --output", from);
         return EXIT_USAGE;
     }
     if (strcmp(to, "-") != 0 && !trace_may_replace(to))
@@ -150,6 +150,6 @@ int command_import(const struct invocation *invocation) {
         return import_each(&importing, invocation, to);
     if (invocation->operand_count == 1)
         return import_one(&importing, invocation->operands[0], to);
-    complain("%s is no folder: several traces become a file each, in the folder that --output names", to);
+    complain("%s is not a directory; --output must name a directory if there are several input files", to);
     return EXIT_USAGE;
 }

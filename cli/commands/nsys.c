@@ -44,7 +44,7 @@ struct words {
 
 static bool add_word(struct words *words, const char *word) {
     if (words->count == WORDS_MAX) {
-        complain("--nsys: there are more than %d words to run", WORDS_MAX);
+        complain("--nsys: the command has more than %d arguments", WORDS_MAX);
         return false;
     }
     words->items[words->count] = strdup(word);
@@ -62,7 +62,8 @@ static bool may_be_given(const char *word) {
     for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
         const size_t length = strlen(reserved[i]);
         if (strncmp(word, reserved[i], length) == 0 && (word[length] == '\0' || word[length] == '=')) {
-            complain("--nsys-args: %s is TraceSmith's to give: choose the file with --output", reserved[i]);
+            complain("--nsys-args: %s is set by TraceSmith; choose the output file with --output",
+                     reserved[i]);
             return false;
         }
     }
@@ -81,7 +82,7 @@ static bool split(struct words *words, const char *text) {
                 quote ? strcspn(text + 1, quote == '"' ? "\"" : "'") : strcspn(text, " \t\n\"'");
             any = true;
             if (quote && !text[1 + length]) {
-                complain("--nsys-args: a quote is not closed: %s", text);
+                complain("--nsys-args: missing closing quote: %s", text);
                 return false;
             }
             text_add(&words->store, text + (quote ? 1 : 0), length);
@@ -188,7 +189,7 @@ static bool make_folder(struct text *out) {
     char *path = strdup(text_cstr(out));
     const bool made = path && mkdtemp(path);
     if (!made)
-        complain("no folder for the report can be made in %s: %s (TMPDIR names another place)",
+        complain("cannot create a directory for the report in %s: %s (set TMPDIR to use another)",
                  root && *root ? root : "/tmp", strerror(errno));
     text_clear(out);
     text_add_cstr(out, made ? path : "");
@@ -288,14 +289,14 @@ static int profile_into(const struct invocation *invocation, const char *nsys, c
         goto done;
     code = exit_code_of(status);
     if (!find_report(folder, &report)) {
-        complain("nsys left no report (it ended with %d): what it said is above", code);
+        complain("nsys exited with status %d and wrote no report; see its output above", code);
         code = code ? code : EXIT_LACKING;
         goto done;
     }
     keep = true;
     int imported = EXIT_LACKING;
     if (!export_report(nsys, text_cstr(&report), text_cstr(&database)))
-        complain("nsys could not export its report to SQLite: what it said is above");
+        complain("nsys could not export its report to SQLite; see its output above");
     else
         imported = import(text_cstr(&database), path);
     keep = imported != EXIT_DONE;
@@ -316,9 +317,8 @@ static bool only_shared(const struct invocation *invocation) {
         for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
             known |= strcmp(option->name, shared[i]) == 0;
         if (!known) {
-            complain(
-                "--%s is not for --nsys: Nsight Systems records then, and --nsys-args is what it is told",
-                option->name);
+            complain("--%s cannot be combined with --nsys; pass options to Nsight Systems with --nsys-args",
+                     option->name);
             return false;
         }
     }

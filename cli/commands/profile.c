@@ -44,7 +44,7 @@ static bool read_rate(const struct invocation *invocation, uint32_t *out) {
         return true;
     const unsigned long rate = strtoul(text, &end, 10);
     if (*end || end == text || rate < 1 || rate > 1000) {
-        complain("--gpu-counters: '%s' is no rate: write how often per second, 1 to 1000", text);
+        complain("--gpu-counters: '%s' is not a rate in Hz from 1 to 1000", text);
         return false;
     }
     *out = (uint32_t)rate;
@@ -69,9 +69,7 @@ static bool read_metrics(const struct invocation *invocation, struct apis *apis,
     if (!text)
         return true;
     if (!is_metrics(text)) {
-        complain("--gpu-metrics: '%s' is no interval with metrics: write US or US:NAME+NAME, US from 10 to "
-                 "1000000",
-                 text);
+        complain("--gpu-metrics: '%s' is not US or US:NAME+NAME, with US from 10 to 1000000", text);
         return false;
     }
     const int length =
@@ -93,9 +91,7 @@ static bool read_cuda_words(const struct invocation *invocation, struct apis *ap
     if (!period)
         return true;
     if (*period && (*end || exponent < 5 || exponent > 31)) {
-        complain(
-            "--pc-samples: '%s' is no period: write an exponent of 2, 5 to 31 (a sample every 2^N cycles)",
-            period);
+        complain("--pc-samples: '%s' is not a number from 5 to 31 (a sample every 2^N cycles)", period);
         return false;
     }
     *out = apis->cuda;
@@ -119,8 +115,7 @@ static bool read_max_overhead(const struct invocation *invocation, double *out) 
     if (end != text && *end == '%')
         end++;
     if (end == text || *end || !(*out >= 0.0001 && *out <= 100)) {
-        complain("--max-overhead: '%s' is no share: write a percentage, 0.0001 to 100 (100 only measures)",
-                 text);
+        complain("--max-overhead: '%s' is not a percentage from 0.0001 to 100 (100 only measures)", text);
         return false;
     }
     return true;
@@ -137,7 +132,7 @@ static bool read_block_timeout(const struct invocation *invocation, double *out)
     }
     *out = strtod(text, &end);
     if (end == text || *end || !(*out > 0 && *out <= 1e9)) {
-        complain("--block-timeout: '%s' is no time: write seconds above 0, or never", text);
+        complain("--block-timeout: '%s' is neither a number of seconds above 0 nor 'never'", text);
         return false;
     }
     return true;
@@ -171,7 +166,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     uint64_t bytes = 0;
     *options = (tsmith_capture_options){.size = sizeof *options};
     if (buffer && (!quantity_size(buffer, &bytes) || bytes == 0 || bytes > SIZE_MAX)) {
-        complain("--buffer: '%s' is no size: write 512K, 4M or 1G", buffer);
+        complain("--buffer: '%s' is not a size such as 512K, 4M or 1G", buffer);
         return false;
     }
     if (!read_rate(invocation, &options->gpu_counter_rate) ||
@@ -188,7 +183,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     options->recording_hashes_only = invocation_flag(invocation, "no-payload");
     options->recording_every_command = invocation_flag(invocation, "capture-hashes");
     if (!range && (options->recording_hashes_only || options->recording_every_command)) {
-        complain("--no-payload and --capture-hashes say how --capture records: give that too");
+        complain("--no-payload and --capture-hashes need --capture");
         return false;
     }
     options->only_program = wait && strcmp(wait, "program") == 0;
@@ -336,8 +331,8 @@ static void write_text(const struct summary *summary) {
     if (!summary->readable && summary->result->written)
         complain("%s: recorded; it is no file that can be read again, so nothing is counted", summary->path);
     if (file->lost[TSMITH_REASON_RING_FULL] || file->lost[TSMITH_REASON_OVERWRITTEN])
-        complain("a ring was full: a larger --buffer holds more, and with --overflow block the program waits "
-                 "instead");
+        complain(
+            "a ring buffer was full; use a larger --buffer, or --overflow block to let the program wait");
     if (summary->readable && summary->result->written && summary->result->used_api)
         complain_command("next: tracesmith view ", summary->path, " --timeline");
     text_finish(&line);

@@ -134,7 +134,7 @@ static int command_line(struct asking *asking, const char *line, size_t length) 
     rest = next_word(rest, line + length, table, sizeof table);
     (void)next_word(rest, line + length, more, sizeof more);
     if (*more || (*table && strcmp(command, ".tables") == 0)) {
-        complain("a line that begins with a point is .tables, .schema or .schema TABLE, and nothing more");
+        complain("a line that begins with a period must be .tables, .schema or .schema TABLE");
         return EXIT_USAGE;
     }
     if (strcmp(command, ".tables") == 0) {
@@ -142,12 +142,12 @@ static int command_line(struct asking *asking, const char *line, size_t length) 
     } else if (strcmp(command, ".schema") == 0) {
         write_schema(asking, table, &known);
     } else {
-        complain("there is no command '%s': .tables and .schema are those there are", command);
+        complain("unknown command '%s'; available: .tables, .schema", command);
         return EXIT_USAGE;
     }
     if (known)
         return EXIT_DONE;
-    complain("there is no table '%s': .tables lists those there are", table);
+    complain("unknown table '%s'; .tables lists the tables", table);
     return EXIT_USAGE;
 }
 
@@ -252,7 +252,7 @@ static bool read_options(const struct invocation *invocation, struct asking *ask
     bool json = invocation_flag(invocation, "json"), csv = invocation_flag(invocation, "csv");
     asking->rows.format = json ? ROWS_JSON : csv ? ROWS_CSV : ROWS_TEXT;
     if (json && csv) {
-        complain("--json and --csv are two ways to write one answer: choose one");
+        complain("--json and --csv cannot be combined");
         return false;
     }
     if (strcmp(invocation->operands[1], "-") != 0) {

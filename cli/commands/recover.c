@@ -174,7 +174,7 @@ static int recover_file(struct recovery *recovery) {
     struct stat from, to;
     if (stat(recovery->from, &from) == 0 && stat(recovery->to, &to) == 0 && from.st_dev == to.st_dev &&
         from.st_ino == to.st_ino) {
-        complain("%s would be overwritten while it is read: choose another file with --output",
+        complain("%s is also the input and would be overwritten; choose another file with --output",
                  recovery->from);
         return EXIT_USAGE;
     }
@@ -323,12 +323,11 @@ int command_recover(const struct invocation *invocation) {
     if (is_directory && tsmith_capture_is_session(recovery.from))
         return recover_session(&recovery, &left);
     if (is_directory) {
-        complain("%s is a directory, and no recording", recovery.from);
+        complain("%s is a directory, but not of a recording", recovery.from);
         return EXIT_DAMAGED;
     }
     if (strcmp(recovery.from, "-") == 0) {
-        complain(
-            "recover reads a file back and forth, which standard input cannot: write it into a file first");
+        complain("recover cannot read standard input; write the trace to a file first");
         return EXIT_USAGE;
     }
     if (!recovery.to)

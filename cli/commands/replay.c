@@ -50,7 +50,7 @@ static bool read_tolerance(struct replay *replay, const char *word) {
     const double value = strtod(word, &end);
     const bool ulps = strcmp(end, "ulp") == 0 || strcmp(end, "ulps") == 0;
     if (end == word || errno || !(value >= 0) || (*end && !ulps) || (ulps && value > 1e15)) {
-        complain("--tolerance: '%s' is none: write 4ulp or 1e-6", word);
+        complain("--tolerance: '%s' is not a tolerance such as 4ulp or 1e-6", word);
         return false;
     }
     if (ulps)
@@ -87,7 +87,7 @@ static bool is_alone(const struct invocation *invocation) {
     const char *one = NULL;
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
         if (one && invocation_flag(invocation, alone[i])) {
-            complain("--%s and --%s are two questions: one of them", one, alone[i]);
+            complain("--%s and --%s cannot be combined", one, alone[i]);
             return false;
         }
         one = invocation_flag(invocation, alone[i]) ? alone[i] : one;
@@ -95,15 +95,15 @@ static bool is_alone(const struct invocation *invocation) {
     const bool against = one && strcmp(one, "against") == 0;
     for (size_t i = 0; one && i < (against ? FOR_AGAINST : sizeof others / sizeof *others); i++)
         if (invocation_flag(invocation, others[i])) {
-            complain("--%s says nothing to --%s", others[i], one);
+            complain("--%s has no effect with --%s", others[i], one);
             return false;
         }
     if (invocation_flag(invocation, "each") && !against) {
-        complain("--each is for --against");
+        complain("--each needs --against");
         return false;
     }
     if (invocation_flag(invocation, "confirm") && !invocation_flag(invocation, "hazards")) {
-        complain("--confirm is for --hazards");
+        complain("--confirm needs --hazards");
         return false;
     }
     return true;
@@ -137,7 +137,7 @@ static bool read_options(struct replay *replay) {
     }
     replay->options.times = (uint32_t)count;
     if (limit && (!quantity_time(limit, &replay->options.patience_ns) || replay->options.patience_ns <= 0)) {
-        complain("--limit: '%s' is no time: write 30s or 5m", limit);
+        complain("--limit: '%s' is not a time such as 30s or 5m", limit);
         return false;
     }
     const bool good = is_alone(invocation) && check_sandbox(invocation) &&

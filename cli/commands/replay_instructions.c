@@ -38,23 +38,23 @@ bool replay_check_words(const struct invocation *invocation) {
                *output = invocation_value(invocation, "output");
     uint64_t ids[3], count;
     if (item && !read_item(item, ids)) {
-        complain("--work-item: '%s' is no global id: write X, X,Y or X,Y,Z", item);
+        complain("--work-item: '%s' is not a global id X, X,Y or X,Y,Z", item);
         return false;
     }
     if (steps && (!quantity_count(steps, &count) || !count)) {
-        complain("--steps: '%s' is no number of instructions", steps);
+        complain("--steps: '%s' is not a number of instructions", steps);
         return false;
     }
     if ((item || output) && !invocation_value(invocation, "instructions")) {
-        complain("--%s: say of which kernel, with --instructions KERNEL", item ? "work-item" : "output");
+        complain("--%s needs --instructions KERNEL", item ? "work-item" : "output");
         return false;
     }
     if (steps && !item) {
-        complain("--steps: say of which work-item, with --work-item X,Y,Z");
+        complain("--steps needs --work-item X,Y,Z");
         return false;
     }
     if (replay_is_interpreted(invocation) && device && strcmp(device, "oclgrind") != 0) {
-        complain("--device: instructions are counted, and races looked for, on oclgrind only");
+        complain("--device cannot be combined with --instructions or --check, which run on Oclgrind");
         return false;
     }
     return !output || trace_may_replace(output);
@@ -289,7 +289,7 @@ int replay_add_instructions(struct text *text, const struct invocation *invocati
         code = EXIT_NO;
     } else if (checks && results &&
                unknown == results) { // Oclgrind compiles sources: a program's binary it cannot run
-        complain("--check: no result could be computed again: nothing is known of the commands");
+        complain("--check: no result could be computed again; nothing was checked");
         code = EXIT_LACKING;
     } else if (!json && checks && code == EXIT_DONE) {
         text_add_cstr(text, "nothing was found");

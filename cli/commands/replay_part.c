@@ -23,7 +23,7 @@ static bool read_range(tsmith_replay_options *options, const char *word) {
                       last < UINT64_MAX;
     options->command_count = read ? last - options->first_command + 1 : 0;
     if (!read)
-        complain("--range: '%s' is not FIRST..LAST, two numbers of commands", word);
+        complain("--range: '%s' is not FIRST..LAST, two command numbers", word);
     free(first);
     return read;
 }
@@ -33,7 +33,7 @@ static bool read_speed(tsmith_replay_options *options, const char *word) {
     options->speed = strtod(word, &end);
     if (end != word && !*end && options->speed > 0 && options->speed < 1e9)
         return true;
-    complain("--speed: '%s' is no number above 0: 1 as recorded, 2 twice as fast", word);
+    complain("--speed: '%s' is not a number above 0 (1 as recorded, 2 twice as fast)", word);
     return false;
 }
 
@@ -44,11 +44,13 @@ bool replay_read_part(const struct invocation *invocation, tsmith_replay_options
                *speed = invocation_value(invocation, "speed");
     const bool partial = mode && strcmp(mode, "partial") == 0, streams = mode && strcmp(mode, "stream") == 0;
     if ((range || kernel) != partial || (stream != NULL) != streams) {
-        complain("--mode partial goes with --range or --kernel, and --mode stream with --stream");
+        complain("--mode partial needs --range or --kernel, and --mode stream needs --stream");
         return false;
     }
     if (stream && (!quantity_count(stream, &options->only_queue) || !options->only_queue)) {
-        complain("--stream: '%s' is no number of a queue: --timing --json and --hazards name them", stream);
+        complain(
+            "--stream: '%s' is not the number of a queue; --timing --json and --hazards print the numbers",
+            stream);
         return false;
     }
     options->only_kernel = kernel;

@@ -281,7 +281,8 @@ bool sandbox_enter(struct sandbox *sandbox, int *code) {
     int channel[2];
     *code = EXIT_LACKING;
     if (!make_directory(sandbox)) {
-        complain("--sandbox: no private directory can be made: %s (TMPDIR says where)", strerror(errno));
+        complain("--sandbox: cannot create a private directory: %s (TMPDIR selects the location)",
+                 strerror(errno));
         return false;
     }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel)) {
@@ -300,7 +301,7 @@ bool sandbox_enter(struct sandbox *sandbox, int *code) {
         _exit(EXIT_LACKING);
     }
     if (child < 0) {
-        complain("--sandbox: no process can be started: %s", strerror(errno));
+        complain("--sandbox: cannot start a process: %s", strerror(errno));
         close(channel[1]);
         remove_directory(sandbox);
     } else {

@@ -140,7 +140,7 @@ static bool read_options(struct simulate *simulate) {
         if (!read_scale(simulate, word))
             return false;
     if (graph && !quantity_time(graph, &simulate->graph_time)) {
-        complain("--graph: '%s' is no time: 1us, 500ns", graph);
+        complain("--graph: '%s' is not a time such as 1us or 500ns", graph);
         return false;
     }
     if (streams && (!quantity_count(streams, &simulate->streams) || !simulate->streams ||
@@ -154,7 +154,7 @@ static bool read_options(struct simulate *simulate) {
         if (strcmp(policy, tsmith_policy_name((tsmith_policy)i)) == 0)
             simulate->options.policy = (tsmith_policy)i;
     if (invocation_value(invocation, "priority") && simulate->options.policy != TSMITH_POLICY_PRIORITY) {
-        complain("--priority is for --policy priority");
+        complain("--priority needs --policy priority");
         return false;
     }
     simulate->changes = simulate->scale_count || graph || ratios || streams ||
@@ -271,7 +271,7 @@ static bool set_priorities(struct simulate *simulate) {
         }
         free(pattern);
         if (!found) {
-            complain("--priority: there is no queue '%.*s'", (int)(equals - word), word);
+            complain("--priority: the trace has no queue '%.*s'", (int)(equals - word), word);
             return false;
         }
     }
@@ -653,7 +653,7 @@ static int write_answers(struct simulate *simulate, struct text *text, bool json
             text_add_char(text, ',');
         (json ? add_answer_json : add_answer_text)(simulate, text, &found);
         if (!step && simulate->changes && !simulate->affected) {
-            complain("nothing in the trace is what was asked to be changed");
+            complain("the change applies to nothing in the trace");
             return EXIT_NO;
         }
     }
@@ -679,9 +679,9 @@ static int run(struct simulate *simulate, struct text *text) {
     if (simulate->model->error > ERROR_MOST && !invocation_flag(simulate->invocation, "force")) {
         text_add_cstr(text, json ? "}\n" : "");
         output_text(text);
-        complain("the model explains this trace too badly (%.1f%% off) for an answer: --force gives one all "
-                 "the same",
-                 100 * simulate->model->error);
+        complain(
+            "the model reproduces this trace too badly for an answer (%.1f%% off); --force prints one anyway",
+            100 * simulate->model->error);
         return EXIT_NO;
     }
     return write_answers(simulate, text, json);

@@ -12,7 +12,7 @@ static bool read_options(const struct invocation *invocation, struct view *view)
     const char *count = invocation_value(invocation, "count");
     view->limit = UINT64_MAX;
     if (count && !quantity_count(count, &view->limit)) {
-        complain("--count: '%s' is no number", count);
+        complain("--count: '%s' is not a number", count);
         return false;
     }
     if (!window_read(invocation, &view->window))
@@ -20,27 +20,27 @@ static bool read_options(const struct invocation *invocation, struct view *view)
     view->query.kinds = view->window.kinds;
     const char *format = invocation_value(invocation, "format");
     if (invocation_flag(invocation, "json") && format && strcmp(format, "json") != 0) {
-        complain("--json and --format %s are two answers: ask for one", format);
+        complain("--json and --format %s cannot be combined", format);
         return false;
     }
     if (invocation_flag(invocation, "stats") && invocation_flag(invocation, "timeline")) {
-        complain("--stats and --timeline are two answers: ask for one");
+        complain("--stats and --timeline cannot be combined");
         return false;
     }
     view->with_stacks = invocation_flag(invocation, "stacks");
     if (view->with_stacks &&
         (invocation_flag(invocation, "stats") || invocation_flag(invocation, "timeline"))) {
-        complain(
-            "--stacks is for lists of events; `tracesmith analyze callsites` adds up what call paths cost");
+        complain("--stacks applies to lists of events only; `tracesmith analyze callsites` sums the cost of "
+                 "call paths");
         return false;
     }
     view->hide_interpreter = invocation_flag(invocation, "hide-interpreter");
     if (view->hide_interpreter && !view->with_stacks) {
-        complain("--hide-interpreter is for --stacks");
+        complain("--hide-interpreter needs --stacks");
         return false;
     }
     if (count && (invocation_flag(invocation, "stats") || invocation_flag(invocation, "timeline"))) {
-        complain("--count is for lists of events: --from and --to choose what --stats and --timeline cover");
+        complain("--count applies to lists of events only; use --from and --to with --stats and --timeline");
         return false;
     }
     return true;
@@ -53,13 +53,13 @@ static int answer(const struct invocation *invocation, struct view *view) {
     if (invocation_flag(invocation, "timeline")) {
         if (!json && !csv)
             return view_timeline(view);
-        complain("--timeline is for people: --stats --json and --format json are for programs");
+        complain("--timeline has only a text form; use --stats --json or --format json");
         return EXIT_USAGE;
     }
     if (invocation_flag(invocation, "stats")) {
         if (!csv)
             return view_stats(view, json);
-        complain("--stats is written as text or JSON");
+        complain("--stats has only text and JSON forms");
         return EXIT_USAGE;
     }
     return json ? view_json(view) : csv ? view_csv(view) : view_text(view);

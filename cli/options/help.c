@@ -179,9 +179,9 @@ int command_help(const struct invocation *invocation) {
     if (name && !command) {
         const char *near = nearest(name, command_name_at);
         if (near)
-            complain("there is no command '%s': do you mean '%s'?", name, near);
+            complain("unknown command '%s'; did you mean '%s'?", name, near);
         else
-            complain("there is no command '%s': see 'tracesmith help'", name);
+            complain("unknown command '%s'; see 'tracesmith help'", name);
         return EXIT_USAGE;
     }
     if (form && write_document(form, command))

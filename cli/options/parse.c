@@ -98,9 +98,9 @@ static void complain_unknown(const char *word, size_t name_length) {
         memcpy(name, word + 2, name_length);
     const char *near = *name ? nearest(name, option_name_at) : NULL;
     if (near)
-        complain("%s has no option '%s': do you mean '--%s'?", parsing->name, word, near);
+        complain("%s: unknown option '%s'; did you mean '--%s'?", parsing->name, word, near);
     else
-        complain("%s has no option '%s': see 'tracesmith help %s'", parsing->name, word, parsing->name);
+        complain("%s: unknown option '%s'; see 'tracesmith help %s'", parsing->name, word, parsing->name);
 }
 
 static const struct option *find_in(const struct option *options, const char *word, size_t name_length) {
@@ -164,7 +164,7 @@ static bool parse_option(const char *word, const char *next, struct invocation *
         return false;
     }
     if (option->repeated && out->repeated_count == REPEATED_MAX) {
-        complain("option '%s' is given too often: at most %d times", word, REPEATED_MAX);
+        complain("option '%s' may be given at most %d times", word, REPEATED_MAX);
         return false;
     }
     if (option->repeated) {
@@ -173,7 +173,7 @@ static bool parse_option(const char *word, const char *next, struct invocation *
     }
     const char **value = &out->values[option - parsing->options];
     if (option->list && !option->repeated && *value) {
-        complain("option '%s' is given twice: name all at once, separated by commas", word);
+        complain("option '%s' is given twice; separate its values by commas", word);
         return false;
     }
     *value = option->argument ? attached : "";
@@ -185,11 +185,11 @@ static bool check_operands(const struct invocation *out) {
     if (out->help || out->version)
         return true;
     if (out->operand_count < command->operands_least) {
-        complain("%s needs %s: see 'tracesmith help %s'", command->name, command->operands, command->name);
+        complain("%s needs %s; see 'tracesmith help %s'", command->name, command->operands, command->name);
         return false;
     }
     if (out->operand_count > command->operands_most) {
-        complain("%s does not know what to do with '%s': see 'tracesmith help %s'", command->name,
+        complain("%s: unexpected argument '%s'; see 'tracesmith help %s'", command->name,
                  out->operands[command->operands_most], command->name);
         return false;
     }
@@ -253,9 +253,9 @@ static void complain_word(const struct option *option, const char *word, size_t 
         text_add_cstr(&all, option->word(i));
     }
     if (near)
-        complain("--%s: there is no '%.*s': do you mean '%s'?", option->name, (int)length, word, near);
+        complain("--%s: unknown value '%.*s'; did you mean '%s'?", option->name, (int)length, word, near);
     else
-        complain("--%s: there is no '%.*s': it is one of %s", option->name, (int)length, word,
+        complain("--%s: unknown value '%.*s'; must be one of %s", option->name, (int)length, word,
                  text_cstr(&all));
     text_finish(&all);
 }

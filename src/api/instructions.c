@@ -349,7 +349,7 @@ tsmith_status tsmith_instructions_run(tsmith_recording *recording, const tsmith_
     tsmith_instructions *instructions = calloc(1, sizeof *instructions);
     if (!instructions || !(instructions->kernel = strdup(options.kernel ? options.kernel : ""))) {
         free(instructions);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what a kernel does");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while recording instructions");
     }
     instructions->steps_most = options.stream_most ? options.stream_most : STEPS_MOST;
     instructions->checks_all = options.check || !options.kernel;
@@ -372,7 +372,7 @@ tsmith_status tsmith_instructions_run(tsmith_recording *recording, const tsmith_
     attach(NULL);
     gather_lines(instructions);
     if (status == TSMITH_OK && instructions->failed)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what a kernel does");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while recording instructions");
     if (status == TSMITH_OK || (status == TSMITH_ERROR_LIMIT && instructions->replay))
         *out = instructions;
     else

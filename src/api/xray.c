@@ -89,7 +89,7 @@ static tsmith_status make_environment(tsmith_xray *xray, const tsmith_xray_optio
     return (options->mode == TSMITH_XRAY_FDR ? make_recorder(xray, options->least_ns, library)
                                              : make_basic(xray, options->least_ns))
                ? TSMITH_OK
-               : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
+               : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading XRay logs");
 }
 
 tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray **out, tsmith_error *error) {
@@ -101,7 +101,7 @@ tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray *
         return status;
     tsmith_xray *xray = calloc(1, sizeof *xray);
     if (!xray)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading XRay logs");
     if (asprintf(&xray->directory, "%s/tracesmith-xray-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
         xray->directory = NULL;
     if (xray->directory && !mkdtemp(xray->directory)) {
@@ -115,7 +115,7 @@ tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray *
     xray->program = options.program ? strdup(options.program) : NULL;
     status = xray->directory && (xray->program || !options.program)
                  ? make_environment(xray, &options, error)
-                 : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what XRay logs");
+                 : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading XRay logs");
     if (status == TSMITH_OK)
         *out = xray;
     else

@@ -739,7 +739,7 @@ static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *er
     for (;;) {
         const tsmith_status status = gather_take(&rows->gather, out);
         if (status != TSMITH_OK || rows->failed || tsmith_dictionary_failed(rows->dictionary))
-            return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what the kernel told");
+            return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading kernel events");
         if (*out)
             return TSMITH_OK;
         if (rows->over)
@@ -788,5 +788,5 @@ tsmith_status watch_source(int spool, struct watch_totals *totals, struct host_c
     }
     if (rows)
         destroy(rows);
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for what the kernel told");
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading kernel events");
 }

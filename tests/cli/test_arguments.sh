@@ -39,46 +39,46 @@ expect 0 '' view --help
 expect 0 '' view --help --stats
 expect 0 '' --no-color view -h
 expect 0 '' view --version
-expect 2 "do you mean 'view'" veiw file
-expect 2 "do you mean 'benchmark'" bench
+expect 2 "did you mean 'view'" veiw file
+expect 2 "did you mean 'benchmark'" bench
 expect 2 "see 'tracesmith help'" xyzzy
-expect 2 "do you mean '--version'" --verson
-expect 2 'before a command' -x
+expect 2 "did you mean '--version'" --verson
+expect 2 'before the command' -x
 expect 2 'needs FILE' view
-expect 2 "what to do with 'b'" view a b
-expect 2 "do you mean '--stats'" view --stat file
-expect 2 "do you mean '--format'" view --formt=json file
-expect 2 "no option '-x'" view -x file
+expect 2 "unexpected argument 'b'" view a b
+expect 2 "did you mean '--stats'" view --stat file
+expect 2 "did you mean '--format'" view --formt=json file
+expect 2 "unknown option '-x'" view -x file
 expect 2 'text, json, csv' view -f yaml file
-expect 2 "do you mean 'kernel'" view -t kernl file
-expect 2 "no ''" view -t kernel, file
-expect 2 'is no number' view -n x file
-expect 2 'is no number' view -n 12x file
-expect 2 'is no number' view -n 99999999999999999999 file
+expect 2 "did you mean 'kernel'" view -t kernl file
+expect 2 "unknown value ''" view -t kernel, file
+expect 2 'is not a number' view -n x file
+expect 2 'is not a number' view -n 12x file
+expect 2 'is not a number' view -n 99999999999999999999 file
 expect 2 'needs a value' view file -n
 expect 2 'takes no value' view --json=yes file
-expect 2 'two answers' view --stats --timeline file
-expect 2 'two answers' view --json -f csv file
-expect 2 'two answers' view --json --format text file
+expect 2 'cannot be combined' view --stats --timeline file
+expect 2 'cannot be combined' view --json -f csv file
+expect 2 'cannot be combined' view --json --format text file
 expect 2 'needs the name of a file' profile -o '' true
 expect 2 'needs the name of a file' recover --output= file
-expect 2 'standard output is not for this' profile -o - true
+expect 2 'cannot be written to standard output' profile -o - true
 expect 2 'needs' profile
-expect 2 'is no size' profile -b 3Q true
-expect 2 'is no size' profile --buffer=0 true
+expect 2 'is not a size' profile -b 3Q true
+expect 2 'is not a size' profile --buffer=0 true
 expect 2 'drop-newest, drop-oldest, block' profile --overflow never true
 expect 2 'opencl' profile --api metal true
 expect 2 'given twice' profile --api opencl --api cuda true
-expect 2 "there is no command" help nonsense
-expect 2 'is no number' benchmark -n 0
-expect 2 'what to do with' devices now
+expect 2 "unknown command" help nonsense
+expect 2 'is not a number' benchmark -n 0
+expect 2 'unexpected argument' devices now
 expect 127 'No such file' profile "$work/missing"
 expect 127 'not found in PATH' profile tracesmith-no-such-program
 expect 126 'cannot be run' profile "$work"
 : >"$work/plain"
 expect 126 'cannot be run' profile "$work/plain"
 echo precious >"$work/precious"
-expect 2 'left alone' profile -o "$work/precious" true
+expect 2 'was not changed' profile -o "$work/precious" true
 [ "$(cat "$work/precious")" = precious ] || {
     echo "profile overwrote a file that is no trace"
     failed=1

@@ -108,7 +108,7 @@ def check_hopeless(directory, doubles):
         check(done.stdout == b"ran\n" and (said is None or said in done.stderr), "%s: %s" % (environment, done.stderr))
         check(not counters(trace).get("GPU 0 power [W]"), "and there are no counters")
     done = run("profile", "--gpu-counters", "often", "true", code=2)
-    check(b"is no rate" in done.stderr, done.stderr.decode())
+    check(b"is not a rate" in done.stderr, done.stderr.decode())
 
 
 def main():
