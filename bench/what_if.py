@@ -2,10 +2,12 @@
 """Predictions of `tracesmith simulate` against the change really made, on each OpenCL driver that is there.
 
 Each program of cl_what_if, with several amounts of work, is recorded once as it is; that one trace is simulated with each
-change; then the program is run ROUNDS times with the change really made. Predicted is the time of the steps: what the
+change. Then the program is run ROUNDS times as it is and with the change really made, in turns, all recorded. Predicted is the time of the steps: what the
 program measured when it was recorded, plus what the simulation says the whole gains or loses, as an interval: what the trace
 leaves open, and MARGIN of the steps or twice the held-out error for what differs from run to run (the rule of `simulate`, for
-the steps alone: building the program is most of a short run, and would hide them). Measured is the median of the changed program's own times, recorded too. Prints every pair, then how many lie in their interval.
+the steps alone: building the program is most of a short run, and would hide them). Measured is the time of the first
+recording times the median of the rounds' ratios, changed to unchanged: what a shared machine does to both runs of a round cancels
+out. Prints every pair, then how many lie in their interval.
 
 usage: what_if.py [DRIVER...] (pocl, intel, oclgrind: folders with an .icd file in WHAT_IF_DRIVERS; pocl alone: the system's)
 """
@@ -76,6 +78,14 @@ def predict(path, wall, options):
     return max(low + shift - margin(low), 0), found["makespan_most_ns"] + shift, high + shift + margin(high)
 
 
+def ratio(directory, driver, shape, work, change):
+    """The time of the changed program by that of the unchanged one, run right before it."""
+    path = os.path.join(directory, "after.sbt")
+    before = record(path, driver, shape, work)
+    after = record(path, driver, shape, work, change)
+    return after / before if before and after else None
+
+
 class Sums:
     def __init__(self):
         self.inside, self.refused, self.failed, self.errors, self.widths = 0, 0, 0, [], []
@@ -112,14 +122,13 @@ def main():
                     wall = record(path, driver, shape, work)
                     for change in changes:
                         found = predict(path, wall, CHANGES[change]) if wall else None
-                        walls = [record(os.path.join(directory, "after.sbt"), driver, shape, work, change)
-                                 for _ in range(ROUNDS)] if found else []
-                        walls = [one for one in walls if one]
+                        ratios = [ratio(directory, driver, shape, work, change) for _ in range(ROUNDS)] if found else []
+                        ratios = [one for one in ratios if one]
                         for one in (total, mine):
                             one.refused += wall is not None and not found
-                            one.failed += wall is None or (found is not None and not walls)
-                        if walls:
-                            pair((total, mine), driver, shape, work, change, found, statistics.median(walls))
+                            one.failed += wall is None or (found is not None and not ratios)
+                        if ratios:
+                            pair((total, mine), driver, shape, work, change, found, wall * statistics.median(ratios))
         mine.say(driver)
     total.say("all")
 
