@@ -68,6 +68,6 @@ for wrong in 0 -1 101 nan x '5 %'; do
     if "$TRACESMITH" profile --max-overhead "$wrong" true >"$work/wrong" 2>&1; then
         fail "--max-overhead $wrong was taken"
     fi
-    grep -q 'is no share' "$work/wrong" || fail "--max-overhead $wrong: $(cat "$work/wrong")"
+    grep -q 'is not a percentage' "$work/wrong" || fail "--max-overhead $wrong: $(cat "$work/wrong")"
 done
 echo "measured, thinned, and nothing unaccounted for"

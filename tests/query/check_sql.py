@@ -330,7 +330,7 @@ def check_refusals(path, folder):
     check(run("query", path, "SELECT 9e999 AS x, -9e999 AS y").stdout.decode().split()[-2:] == ["Inf", "-Inf"], "infinity")
     fails(path, ".nothing", ".nothing")
     fails(path, ".schema nothing", "nothing")
-    fails(path, ".schema kernel; SELECT 1", "nothing more")
+    fails(path, ".schema kernel; SELECT 1", "must be .tables")
     fails(path, "SELECT sum(9223372036854775807) FROM events", "integer overflow")
     fails("/nonexistent.sbt", "SELECT 1", code=3)
     check(b"SCAN" in run("query", path, "EXPLAIN QUERY PLAN SELECT 1 FROM kernel").stdout, "EXPLAIN QUERY PLAN")
