@@ -41,7 +41,9 @@ from trace import Run
 
 run = Run(sys.argv[1], "stepped")
 launches = [e["start"] for e in run.calls("cuLaunchKernel")]
-run.expect(len(launches) == 20000, f"{len(launches)} calls")
+# The step can fall into one call: this call has no time, and the ledger says so.
+untimed = 20000 - len(launches)
+run.expect(untimed in (0, 1) and run.missing("no_timing") >= untimed, f"{len(launches)} calls")
 first, last = min(launches), max(launches)
 run.expect(last - first < 600e9, f"calls are {last - first} ns apart")
 timed = [k for k in run.of("kernel") if "duration" in k]
