@@ -11,14 +11,13 @@
 #include "metrics.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agentkit/thread.h"
 #include "cupti_metrics.h"
 #include "library.h"
 #include "metrics_config.h"
@@ -356,19 +355,11 @@ static bool read_option(const char *text) {
 }
 
 static bool start_thread(void) {
-    sigset_t all, before;
-    pthread_t thread;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
-        return false;
     atomic_store(&running, true);
-    const int failed = pthread_create(&thread, NULL, metrics_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed)
+    const bool started = agent_thread_start(metrics_main);
+    if (!started)
         atomic_store(&running, false);
-    else
-        pthread_detach(thread);
-    return !failed;
+    return started;
 }
 
 void metrics_start(void) {

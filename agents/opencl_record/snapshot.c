@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "agentkit/thread.h"
 #include "base/clock.h"
 #include "recorder.h"
 
@@ -301,12 +302,10 @@ static int by_id(const void *a, const void *b) {
     return (*left)->id < (*right)->id ? -1 : 1;
 }
 
-// Registered when the first context was made: runs before the exit handlers of the driver.
-void snapshot_at_exit(void) {
+// Copies what the program left in memory, on a thread of its own.
+static void copy_left(void) {
     struct left left = {0};
     struct snapshot *next;
-    if (!recorder_on())
-        return;
     exit_until = clock_trace_now() + EXIT_PATIENCE;
     markers_flush(NULL, NULL); // the program sends nothing any more
     for (struct snapshot *list = take_pending(); list; list = next) {
@@ -330,6 +329,22 @@ void snapshot_at_exit(void) {
             conclude(snapshot);
     }
     free(left.buffers);
+}
+
+static void give_up_pending(void) {
+    struct snapshot *next;
+    for (struct snapshot *list = take_pending(); list; list = next) {
+        next = list->next;
+        write_missing(list->verify, "no thread could be made to copy it when the program ended");
+    }
+}
+
+// Registered when the first context was made: runs before the exit handlers of the driver.
+void snapshot_at_exit(void) {
+    if (!recorder_on())
+        return;
+    if (!agent_thread_run(copy_left))
+        give_up_pending();
     record_open(RECORDING_END);
     record_close();
     pthread_mutex_lock(&recorder.lock);

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -12,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agentkit/thread.h"
 #include "base/clock.h"
 
 enum control_state { CONTROL_NONE, CONTROL_RUNNING, CONTROL_STOPPING, CONTROL_STOPPED };
@@ -67,20 +66,6 @@ static void at_exit(void) {
         wait_for_bell(heard, work->last_pass_ms / 20);
 }
 
-static bool thread_make(void) {
-    sigset_t all;
-    sigset_t before;
-    pthread_t thread;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
-        return false;
-    const int failed = pthread_create(&thread, NULL, control_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed)
-        pthread_detach(thread);
-    return !failed;
-}
-
 bool agent_control_start(const struct agent_control_work *what, struct channel *where) {
     uint32_t none = CONTROL_NONE;
     if (atomic_load(&state) != CONTROL_NONE ||
@@ -88,7 +73,7 @@ bool agent_control_start(const struct agent_control_work *what, struct channel *
         return false;
     work = what;
     channel = where;
-    if (!thread_make()) {
+    if (!agent_thread_start(control_main)) {
         atomic_store(&state, CONTROL_NONE);
         return false;
     }
