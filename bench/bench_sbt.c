@@ -327,7 +327,7 @@ static void read_events(const char *path) {
         if (tsmith_sbt_aggregates(trace, &aggregates, &count, &error) != TSMITH_OK)
             die("aggregates", &error);
         top[i] = cpu() - from;
-        free(aggregates);
+        tsmith_free(aggregates);
         from = cpu();
         if (tsmith_sbt_verify(trace, &error) != TSMITH_OK)
             die("verify", &error);

@@ -174,7 +174,7 @@ bool trace_timed(const struct trace *trace, uint64_t *timed, uint64_t *all) {
         *timed += aggregates[i].timed;
         *all += aggregates[i].count;
     }
-    free(aggregates);
+    tsmith_free(aggregates);
     return true;
 }
 

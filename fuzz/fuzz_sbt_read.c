@@ -100,7 +100,7 @@ static void read_trace(const char *path) {
     read_all(trace, &part);
     read_all(trace, NULL);
     if (tsmith_sbt_aggregates(trace, &totals, &count, NULL) == TSMITH_OK)
-        free(totals);
+        tsmith_free(totals);
     (void)tsmith_sbt_verify(trace, NULL);
     (void)tsmith_sbt_summarize(trace, &summary, NULL);
     tsmith_sbt_close(trace);

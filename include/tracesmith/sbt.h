@@ -9,6 +9,7 @@
 
 #include "tracesmith/dictionary.h"
 #include "tracesmith/export.h"
+#include "tracesmith/memory.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 
@@ -102,7 +103,7 @@ typedef struct tsmith_aggregate {
     uint64_t timed;           // how many have one
 } tsmith_aggregate;
 
-// All (kind, name) totals of the file, largest total first; *out is freed with free().
+// All (kind, name) totals of the file, largest total first; *out is freed with tsmith_free.
 TSMITH_API tsmith_status tsmith_sbt_aggregates(tsmith_sbt *trace, tsmith_aggregate **out, size_t *count,
                                                tsmith_error *error);
 

@@ -18,6 +18,7 @@
 #include "tracesmith/batch.h"
 #include "tracesmith/dictionary.h"
 #include "tracesmith/export.h"
+#include "tracesmith/memory.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 
@@ -168,11 +169,11 @@ TSMITH_API const uint32_t *tsmith_timeline_waits(const tsmith_timeline *timeline
 TSMITH_API const tsmith_hole *tsmith_timeline_holes(const tsmith_timeline *timeline, size_t *count);
 
 // ns of the window in which exactly `depth` commands of the row or device ran, for depth 0 .. depth_max; they
-// add up to the window. *out is freed with free().
+// add up to the window. *out is freed with tsmith_free.
 TSMITH_API tsmith_status tsmith_timeline_concurrency(const tsmith_timeline *timeline, const tsmith_row *row,
                                                      int64_t **out, size_t *count);
 // The stretches of the window in which at least one command of the row or device ran, of the kinds of work
-// in `works` (bits, 1 << tsmith_work), disjoint and ascending. *out is freed with free().
+// in `works` (bits, 1 << tsmith_work), disjoint and ascending. *out is freed with tsmith_free.
 TSMITH_API tsmith_status tsmith_timeline_busy(const tsmith_timeline *timeline, const tsmith_row *row,
                                               uint32_t works, tsmith_interval **out, size_t *count);
 

@@ -23,6 +23,7 @@
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"
+#include "tracesmith/memory.h"
 #include "tracesmith/plan.h"
 #include "tracesmith/profiler.h"
 #include "tracesmith/query.h"

@@ -39,4 +39,9 @@ done
     echo "no compiler found"
     exit 1
 }
+# What the library allocates is given back by the library: no header asks for the caller's free().
+if grep -nE '(^|[^_[:alnum:]])free\(\)' "$root"/include/tracesmith/*.h | grep -v '/memory\.h:'; then
+    echo "the lines above ask callers to use free(): the library may have another heap, name tsmith_free"
+    failures=$((failures + 1))
+fi
 [ "$failures" -eq 0 ]

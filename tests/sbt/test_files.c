@@ -325,7 +325,7 @@ static void recovery_keeps_what_is_readable_and_says_what_is_not(void **state) {
     size_t count;
     assert_int_equal(tsmith_sbt_aggregates(trace, &totals, &count, &error), TSMITH_OK);
     assert_int_equal(count, 2);
-    free(totals);
+    tsmith_free(totals);
     tsmith_sbt_close(trace);
     // Into itself: no.
     assert_int_equal(tsmith_sbt_recover(made.path, made.path, &recovery, &error),

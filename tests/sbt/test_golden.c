@@ -599,7 +599,7 @@ static void put_events(FILE *out, tsmith_sbt *trace) {
         fprintf(out, "%s[%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", comma(i), totals[i].kind,
                 totals[i].name, totals[i].count, totals[i].total, totals[i].min, totals[i].max);
     fprintf(out, "]}\n");
-    free(totals);
+    tsmith_free(totals);
 }
 
 static char *describe(const char *path, size_t *size) {

@@ -138,7 +138,7 @@ static int read_file(const char *path) {
     if (status != TSMITH_TRUNCATED || tsmith_sbt_summarize(trace, &summary, &error) != TSMITH_OK ||
         tsmith_sbt_aggregates(trace, &totals, &count, &error) != TSMITH_OK || summary.damaged_frames == 0)
         return 2;
-    free(totals);
+    tsmith_free(totals);
     tsmith_source_destroy(source);
     tsmith_sbt_close(trace);
     return 0;

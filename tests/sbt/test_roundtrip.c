@@ -353,7 +353,7 @@ static void totals_per_name_are_those_of_the_events(void **state) {
         assert_int_equal(totals[i].max, sum->max);
         assert_true(i == 0 || totals[i - 1].total >= totals[i].total);
     }
-    free(totals);
+    tsmith_free(totals);
     tsmith_sbt_close(opened);
     tsmith_batch_destroy(batch);
     made_end(&made);

@@ -40,7 +40,7 @@ static void check_row(const tsmith_timeline *timeline, const tsmith_row *row, ts
     assert_int_equal(sum, window.to - window.from);
     assert_int_equal(sum - depths[0], row->busy);
     assert_int_equal(total, row->total);
-    free(depths);
+    tsmith_free(depths);
 }
 
 static void check_trace(const char *path) {

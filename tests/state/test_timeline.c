@@ -70,9 +70,9 @@ static void check_row(const struct made_trace *trace, const tsmith_timeline *tim
         assert_true(i == 0 || busy[i - 1].to < busy[i].from);
     }
     assert_int_equal(copies, 0);
-    free(busy);
+    tsmith_free(busy);
     free(expected);
-    free(concurrency);
+    tsmith_free(concurrency);
 }
 
 // The only call of the command's process with its number.
