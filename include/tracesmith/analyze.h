@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "tracesmith/export.h"
+#include "tracesmith/output.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
@@ -137,6 +138,14 @@ TSMITH_API tsmith_status tsmith_report_write_text(const tsmith_report *report, s
 TSMITH_API tsmith_status tsmith_report_write_json(const tsmith_report *report, FILE *out,
                                                   tsmith_error *error);
 TSMITH_API tsmith_status tsmith_report_write_csv(const tsmith_report *report, FILE *out, tsmith_error *error);
+// The same bytes into a function. Its status, when it fails, is returned.
+TSMITH_API tsmith_status tsmith_report_write_text_to(const tsmith_report *report, size_t max_rows,
+                                                     size_t width, const tsmith_output *output,
+                                                     tsmith_error *error);
+TSMITH_API tsmith_status tsmith_report_write_json_to(const tsmith_report *report, const tsmith_output *output,
+                                                     tsmith_error *error);
+TSMITH_API tsmith_status tsmith_report_write_csv_to(const tsmith_report *report, const tsmith_output *output,
+                                                    tsmith_error *error);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 
 #include "tracesmith/analyze.h"
 #include "tracesmith/export.h"
+#include "tracesmith/output.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 
@@ -63,6 +64,9 @@ TSMITH_API tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *g
 // Writes gates as JUnit XML, one test case each.
 TSMITH_API tsmith_status tsmith_gates_write_junit(const tsmith_gate *gates, size_t count, FILE *out,
                                                   tsmith_error *error);
+// The same bytes into a function. Its status, when it fails, is returned.
+TSMITH_API tsmith_status tsmith_gates_write_junit_to(const tsmith_gate *gates, size_t count,
+                                                     const tsmith_output *output, tsmith_error *error);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "tracesmith/export.h"
+#include "tracesmith/output.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 
@@ -52,6 +53,11 @@ TSMITH_API tsmith_status tsmith_export_open(const char *format, const char *path
 TSMITH_API tsmith_status tsmith_export_open_fd(const char *format, int fd,
                                                const tsmith_export_options *options, tsmith_sink **out,
                                                tsmith_error *error);
+// The same into a function: the bytes are those of the file. Its status, when it fails, is that of the sink's `write` or
+// `finish`; what is held back (above) comes late. ERROR_INVALID_ARGUMENT for "otf2".
+TSMITH_API tsmith_status tsmith_export_open_output(const char *format, const tsmith_output *output,
+                                                   const tsmith_export_options *options, tsmith_sink **out,
+                                                   tsmith_error *error);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@
 
 #include "tracesmith/dictionary.h"
 #include "tracesmith/export.h"
+#include "tracesmith/output.h"
 #include "tracesmith/status.h"
 #include "tracesmith/timeline.h"
 
@@ -112,6 +113,11 @@ TSMITH_API const char *tsmith_edge_kind_doc(tsmith_edge_kind kind);
 TSMITH_API tsmith_status tsmith_graph_write_dot(const tsmith_graph *graph,
                                                 const tsmith_dictionary *dictionary, tsmith_interval window,
                                                 uint32_t node_limit, FILE *out, tsmith_error *error);
+// The same bytes into a function. Its status, when it fails, is returned.
+TSMITH_API tsmith_status tsmith_graph_write_dot_to(const tsmith_graph *graph,
+                                                   const tsmith_dictionary *dictionary,
+                                                   tsmith_interval window, uint32_t node_limit,
+                                                   const tsmith_output *output, tsmith_error *error);
 
 #ifdef __cplusplus
 }

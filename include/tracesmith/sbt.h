@@ -10,6 +10,7 @@
 #include "tracesmith/dictionary.h"
 #include "tracesmith/export.h"
 #include "tracesmith/memory.h"
+#include "tracesmith/output.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 
@@ -35,6 +36,12 @@ TSMITH_API tsmith_status tsmith_sbt_writer_open(const char *path, const tsmith_s
 // The same into a descriptor (a pipe, a socket), which the writer does not close.
 TSMITH_API tsmith_status tsmith_sbt_writer_open_fd(int fd, const tsmith_sbt_write_options *options,
                                                    tsmith_sink **out, tsmith_error *error);
+// The same into a function, from the first byte on: `out` is made when the function has taken the file's header. A batch is
+// written before the sink's `write` returns. After a failure the sink gives the function nothing more and every call
+// returns the same status; what was taken before is a readable trace that ends early.
+TSMITH_API tsmith_status tsmith_sbt_writer_open_output(const tsmith_output *output,
+                                                       const tsmith_sbt_write_options *options,
+                                                       tsmith_sink **out, tsmith_error *error);
 
 // ---- reading
 

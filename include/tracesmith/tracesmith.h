@@ -24,6 +24,7 @@
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"
 #include "tracesmith/memory.h"
+#include "tracesmith/output.h"
 #include "tracesmith/plan.h"
 #include "tracesmith/profiler.h"
 #include "tracesmith/query.h"

@@ -240,12 +240,12 @@ static void destroy(void *self) {
     free(csv);
 }
 
-tsmith_status csv_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
-                       tsmith_error *error) {
+tsmith_status csv_open(const struct export_place *place, const tsmith_export_options *options,
+                       tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
     struct csv *csv = calloc(1, sizeof *csv);
     if (!csv)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     csv->json.output = &csv->output;
-    return output_sink(&csv->output, &ops, csv, path, fd, options, out, error);
+    return output_sink(&csv->output, &ops, csv, place, options, out, error);
 }

@@ -333,12 +333,12 @@ static void destroy(void *self) {
     free(graph);
 }
 
-tsmith_status flamegraph_open(const char *path, int fd, const tsmith_export_options *options,
+tsmith_status flamegraph_open(const struct export_place *place, const tsmith_export_options *options,
                               tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
     struct flamegraph *graph = calloc(1, sizeof *graph);
     if (!graph)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     graph->paths.hide_interpreter = options && options->hide_interpreter;
-    return output_sink(&graph->output, &ops, graph, path, fd, options, out, error);
+    return output_sink(&graph->output, &ops, graph, place, options, out, error);
 }

@@ -61,12 +61,12 @@ static void destroy(void *self) {
     free(folded);
 }
 
-tsmith_status folded_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
-                          tsmith_error *error) {
+tsmith_status folded_open(const struct export_place *place, const tsmith_export_options *options,
+                          tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
     struct folded *folded = calloc(1, sizeof *folded);
     if (!folded)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     folded->paths.hide_interpreter = options && options->hide_interpreter;
-    return output_sink(&folded->output, &ops, folded, path, fd, options, out, error);
+    return output_sink(&folded->output, &ops, folded, place, options, out, error);
 }

@@ -39,7 +39,7 @@ const char *tsmith_export_format_extension(unsigned index) {
     return index < FORMAT_COUNT ? formats[index].extension : NULL;
 }
 
-static tsmith_status open_format(const char *name, const char *path, int fd,
+static tsmith_status open_format(const char *name, const struct export_place *place,
                                  const tsmith_export_options *given, tsmith_sink **out, tsmith_error *error) {
     char names[256];
     size_t length = 0;
@@ -50,7 +50,7 @@ static tsmith_status open_format(const char *name, const char *path, int fd,
         return status;
     for (size_t i = 0; i < FORMAT_COUNT; i++) {
         if (strcmp(formats[i].name, name) == 0)
-            return formats[i].open(path, fd, &options, out, error);
+            return formats[i].open(place, &options, out, error);
         int added = snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", formats[i].name);
         if (added > 0 && (size_t)added < sizeof names - length)
             length += (size_t)added;
@@ -62,10 +62,20 @@ static tsmith_status open_format(const char *name, const char *path, int fd,
 
 tsmith_status tsmith_export_open(const char *format, const char *path, const tsmith_export_options *options,
                                  tsmith_sink **out, tsmith_error *error) {
-    return open_format(format, path, -1, options, out, error);
+    return open_format(format, &(struct export_place){path, {.fd = -1}}, options, out, error);
 }
 
 tsmith_status tsmith_export_open_fd(const char *format, int fd, const tsmith_export_options *options,
                                     tsmith_sink **out, tsmith_error *error) {
-    return open_format(format, NULL, fd, options, out, error);
+    return open_format(format, &(struct export_place){NULL, {.fd = fd}}, options, out, error);
+}
+
+tsmith_status tsmith_export_open_output(const char *format, const tsmith_output *output,
+                                        const tsmith_export_options *options, tsmith_sink **out,
+                                        tsmith_error *error) {
+    *out = NULL;
+    const tsmith_status status = destination_check(output, error);
+    return status == TSMITH_OK
+               ? open_format(format, &(struct export_place){NULL, {-1, *output}}, options, out, error)
+               : status;
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/output.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
 
 struct output_target {
-    int fd;
+    struct destination to;
     bool owned, gzip_open;
     char *name;
     z_stream gzip;
@@ -21,18 +20,9 @@ static void fail(struct output *output, tsmith_status status) {
 }
 
 static void write_all(struct output *output, const void *bytes, size_t length) {
-    const char *at = bytes;
-    while (length && output->status == TSMITH_OK) {
-        ssize_t written = write(output->target->fd, at, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0) {
-            fail(output, status_set_errno(&output->error, "%s: cannot be written", output->target->name));
-            return;
-        }
-        at += written;
-        length -= (size_t)written;
-    }
+    const struct output_target *target = output->target;
+    if (output->status == TSMITH_OK)
+        fail(output, destination_write(&target->to, target->name, bytes, length, &output->error));
 }
 
 static void write_gzip(struct output *output, const char *bytes, size_t length, int flush) {
@@ -73,7 +63,7 @@ void output_bytes(struct output *output, const char *bytes, size_t length) {
     }
 }
 
-tsmith_status output_open(struct output *output, const char *path, int fd,
+tsmith_status output_open(struct output *output, const struct export_place *place,
                           const tsmith_export_options *options, tsmith_error *error) {
     *output = (struct output){.status = TSMITH_OK};
     struct output_target *target = calloc(1, sizeof *target);
@@ -81,7 +71,8 @@ tsmith_status output_open(struct output *output, const char *path, int fd,
     output->buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE);
     if (!target || !output->buffer)
         goto no_memory;
-    target->fd = fd;
+    const char *path = place->path;
+    target->to = place->to;
     target->name = strdup(path ? path : "output");
     bool gzip = options->gzip != 0;
     if (gzip) {
@@ -93,8 +84,8 @@ tsmith_status output_open(struct output *output, const char *path, int fd,
         goto no_memory;
     if (path) {
         int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->exclusive ? O_EXCL : O_TRUNC);
-        target->fd = open(path, flags, 0600);
-        target->owned = target->fd >= 0;
+        target->to.fd = open(path, flags, 0600);
+        target->owned = target->to.fd >= 0;
         if (!target->owned) {
             tsmith_status status = status_set_errno(error, "%s: cannot be created", path);
             output_close(output);
@@ -107,10 +98,10 @@ no_memory:
     return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
 }
 
-tsmith_status output_sink(struct output *output, const tsmith_sink_ops *ops, void *self, const char *path,
-                          int fd, const tsmith_export_options *options, tsmith_sink **out,
-                          tsmith_error *error) {
-    tsmith_status status = output_open(output, path, fd, options, error);
+tsmith_status output_sink(struct output *output, const tsmith_sink_ops *ops, void *self,
+                          const struct export_place *place, const tsmith_export_options *options,
+                          tsmith_sink **out, tsmith_error *error) {
+    tsmith_status status = output_open(output, place, options, error);
     if (status == TSMITH_OK && tsmith_sink_create(ops, self, out) == TSMITH_OK)
         return TSMITH_OK;
     if (status == TSMITH_OK)
@@ -126,7 +117,7 @@ tsmith_status output_finish(struct output *output, tsmith_error *error) {
         write_gzip(output, "", 0, Z_FINISH);
     if (target->owned && output->status == TSMITH_OK) {
         target->owned = false;
-        if (close(target->fd) != 0)
+        if (close(target->to.fd) != 0)
             fail(output, status_set_errno(&output->error, "%s: cannot be written", target->name));
     }
     if (output->status != TSMITH_OK && error)
@@ -138,7 +129,7 @@ void output_close(struct output *output) {
     struct output_target *target = output->target;
     if (target) {
         if (target->owned)
-            (void)close(target->fd);
+            (void)close(target->to.fd);
         if (target->gzip_open)
             (void)deflateEnd(&target->gzip);
         free(target->packed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an exporter's bytes go: a buffer, then a file or descriptor, through gzip when wanted.
+// Where an exporter's bytes go: a buffer, then a file, descriptor or function of the caller's, through gzip when wanted.
 #ifndef EXPORT_OUTPUT_H
 #define EXPORT_OUTPUT_H
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "export/formats.h"
 #include "tracesmith/export_trace.h"
 #include "tracesmith/stream.h"
 
@@ -22,13 +23,12 @@ struct output {
     tsmith_error error;
 };
 
-// A file is created with mode 0600. With path NULL `fd` is used, and not closed.
-tsmith_status output_open(struct output *output, const char *path, int fd,
+tsmith_status output_open(struct output *output, const struct export_place *place,
                           const tsmith_export_options *options, tsmith_error *error);
 // The same, and the sink whose `self` the output belongs to. On failure `self` is destroyed as the sink would do it.
-tsmith_status output_sink(struct output *output, const tsmith_sink_ops *ops, void *self, const char *path,
-                          int fd, const tsmith_export_options *options, tsmith_sink **out,
-                          tsmith_error *error);
+tsmith_status output_sink(struct output *output, const tsmith_sink_ops *ops, void *self,
+                          const struct export_place *place, const tsmith_export_options *options,
+                          tsmith_sink **out, tsmith_error *error);
 // Writes what is left. The first failure of all is returned.
 tsmith_status output_finish(struct output *output, tsmith_error *error);
 void output_close(struct output *output);

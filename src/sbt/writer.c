@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/destination.h"
 #include "base/hash.h"
 #include "base/sized.h"
 #include "base/status.h"
@@ -32,7 +33,7 @@ enum {
 };
 
 struct sbt_writer {
-    int fd;
+    struct destination to;
     bool owns_fd, with_index;
     char *path;
     uint64_t offset, sequence;
@@ -103,25 +104,30 @@ static tsmith_status no_memory(struct sbt_writer *writer, size_t whole, tsmith_e
 static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
     if (writer->torn)
         return break_off(writer, error);
-    if (file_write(writer->fd, writer->pending.bytes, writer->pending.length)) {
+    tsmith_error why;
+    if (destination_write(&writer->to, writer->path, writer->pending.bytes, writer->pending.length, &why) ==
+        TSMITH_OK) {
         writer->offset += writer->pending.length;
         writer->pending.length = 0;
         writer->events_written = writer->totals.events;
         return TSMITH_OK;
     }
-    int code = errno;
+    const int code = why.system_errno;
     struct stat stat;
     writer->torn = true;
-    if (writer->owns_fd && fstat(writer->fd, &stat) == 0 && S_ISREG(stat.st_mode))
-        (void)!ftruncate(writer->fd, (off_t)writer->offset); // best effort: readers cope with a torn frame
+    if (writer->owns_fd && fstat(writer->to.fd, &stat) == 0 && S_ISREG(stat.st_mode))
+        (void)!ftruncate(writer->to.fd, (off_t)writer->offset); // best effort: readers cope with a torn frame
+    static const char FORMAT[] =
+        "%s: the trace could not be written any further; the %llu events before are readable. %s";
+    const unsigned long long events = writer->events_written;
     errno = code;
-    status_set_errno(
-        &writer->broken,
-        "%s: the trace could not be written any further; the %llu events before are readable. %s",
-        writer->path, (unsigned long long)writer->events_written,
-        code == ENOSPC || code == EDQUOT ? "Free some space or write to another place"
-        : code == EPIPE                  ? "Its reader went away"
-                                         : "The system says why");
+    if (writer->to.output.write)
+        status_set(&writer->broken, why.status, FORMAT, writer->path, events, tsmith_status_text(why.status));
+    else
+        status_set_errno(&writer->broken, FORMAT, writer->path, events,
+                         code == ENOSPC || code == EDQUOT ? "Free some space or write to another place"
+                         : code == EPIPE                  ? "Its reader went away"
+                                                          : "The system says why");
     return break_off(writer, error);
 }
 
@@ -159,7 +165,7 @@ static tsmith_status make_writer(const char *path, const tsmith_sbt_write_option
     struct sbt_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", path);
-    writer->fd = -1;
+    writer->to.fd = -1;
     writer->with_index = !options->no_index;
     writer->encoder.packer.level = options->compression_level ? options->compression_level : DEFAULT_LEVEL;
     writer->encoder.packer.small = options->compression_level >= SBT_SMALL_LEVEL;
@@ -185,7 +191,7 @@ tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options
     struct sbt_writer *writer = *out;
     writer->owns_fd = true;
     status = file_create(path, options.exclusive != 0, writer->pending.bytes, writer->pending.length,
-                         &writer->fd, error);
+                         &writer->to.fd, error);
     if (status != TSMITH_OK) {
         sbt_writer_destroy(writer);
         *out = NULL;
@@ -196,18 +202,18 @@ tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options
     return TSMITH_OK;
 }
 
-static tsmith_status create_fd(int fd, const tsmith_sbt_write_options *given, struct sbt_writer **out,
+// For what is open already and stays so.
+static tsmith_status create_to(const struct destination *to, const char *name,
+                               const tsmith_sbt_write_options *given, struct sbt_writer **out,
                                tsmith_error *error) {
     tsmith_sbt_write_options options;
-    char name[32];
     tsmith_status status = sized_take(tsmith_sbt_write_options, given, &options, error);
     if (status != TSMITH_OK)
         return status;
-    (void)snprintf(name, sizeof name, "descriptor %d", fd);
     status = make_writer(name, &options, out, error);
     if (status != TSMITH_OK)
         return status;
-    (*out)->fd = fd;
+    (*out)->to = *to;
     status = flush(*out, error);
     if (status != TSMITH_OK) {
         sbt_writer_destroy(*out);
@@ -219,8 +225,8 @@ static tsmith_status create_fd(int fd, const tsmith_sbt_write_options *given, st
 void sbt_writer_destroy(struct sbt_writer *writer) {
     if (!writer)
         return;
-    if (writer->owns_fd && writer->fd >= 0)
-        close(writer->fd);
+    if (writer->owns_fd && writer->to.fd >= 0)
+        close(writer->to.fd);
     column_encoder_finish(&writer->encoder);
     table_state_finish(&writer->tables);
     index_finish(&writer->index);
@@ -389,7 +395,7 @@ static bool write_end(struct sbt_writer *writer) {
 // name must lead elsewhere, too.
 static bool is_gone(const struct sbt_writer *writer) {
     struct stat file, there;
-    if (fstat(writer->fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_nlink)
+    if (fstat(writer->to.fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_nlink)
         return false;
     return stat(writer->path, &there) != 0 || there.st_ino != file.st_ino || there.st_dev != file.st_dev;
 }
@@ -409,14 +415,14 @@ tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictiona
     status = flush(writer, error);
     writer->finished = true;
     if (status == TSMITH_OK && writer->owns_fd) {
-        int fd = writer->fd;
+        int fd = writer->to.fd;
         if (is_gone(writer))
             status =
                 status_set(error, TSMITH_ERROR_NOT_FOUND,
                            "%s was removed or replaced while the trace was written into it: the trace is "
                            "lost; write to a place that nothing else writes to",
                            writer->path);
-        writer->fd = -1;
+        writer->to.fd = -1;
         if (close(fd) != 0 &&
             status == TSMITH_OK) // where a network file system says at last that it has no room
             status = status_set_errno(error, "%s: the end of the trace could not be written", writer->path);
@@ -461,6 +467,19 @@ tsmith_status tsmith_sbt_writer_open_fd(int fd, const tsmith_sbt_write_options *
                                         tsmith_error *error) {
     struct sbt_writer *writer;
     *out = NULL;
-    tsmith_status status = create_fd(fd, options, &writer, error);
+    char name[32];
+    (void)snprintf(name, sizeof name, "descriptor %d", fd);
+    tsmith_status status = create_to(&(struct destination){.fd = fd}, name, options, &writer, error);
+    return status == TSMITH_OK ? make_sink(writer, out, error) : status;
+}
+
+tsmith_status tsmith_sbt_writer_open_output(const tsmith_output *output,
+                                            const tsmith_sbt_write_options *options, tsmith_sink **out,
+                                            tsmith_error *error) {
+    struct sbt_writer *writer;
+    *out = NULL;
+    tsmith_status status = destination_check(output, error);
+    if (status == TSMITH_OK)
+        status = create_to(&(struct destination){-1, *output}, "output", options, &writer, error);
     return status == TSMITH_OK ? make_sink(writer, out, error) : status;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/destination.h"
 #include "base/status.h"
 #include "state/graph.h"
 
@@ -157,4 +158,22 @@ tsmith_status tsmith_graph_write_dot(const tsmith_graph *graph, const tsmith_dic
     if (ferror(out) || fflush(out))
         return status_set_errno(error, "The graph could not be written");
     return TSMITH_OK;
+}
+
+struct dot {
+    const tsmith_graph *graph;
+    const tsmith_dictionary *dictionary;
+    tsmith_interval window;
+    uint32_t node_limit;
+};
+
+static tsmith_status print_dot(const void *what, FILE *out, tsmith_error *error) {
+    const struct dot *dot = what;
+    return tsmith_graph_write_dot(dot->graph, dot->dictionary, dot->window, dot->node_limit, out, error);
+}
+
+tsmith_status tsmith_graph_write_dot_to(const tsmith_graph *graph, const tsmith_dictionary *dictionary,
+                                        tsmith_interval window, uint32_t node_limit,
+                                        const tsmith_output *output, tsmith_error *error) {
+    return destination_print(output, print_dot, &(struct dot){graph, dictionary, window, node_limit}, error);
 }

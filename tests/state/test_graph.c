@@ -320,6 +320,10 @@ static void collectives_end_after_their_last_participant_began(void **state) {
     made_trace_finish(&trace);
 }
 
+static tsmith_status write_to(void *context, const void *bytes, size_t size) {
+    return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
+}
+
 static void a_drawing_has_the_nodes_of_its_window(void **state) {
     (void)state;
     struct place place = begin(0);
@@ -334,6 +338,16 @@ static void a_drawing_has_the_nodes_of_its_window(void **state) {
         tsmith_graph_write_dot(built.graph, place.trace.dictionary, (tsmith_interval){0, 199}, 0, out, NULL),
         TSMITH_OK);
     (void)fclose(out);
+    char *given;
+    size_t given_length;
+    FILE *memory = open_memstream(&given, &given_length);
+    const tsmith_output output = {write_to, memory};
+    assert_int_equal(tsmith_graph_write_dot_to(built.graph, place.trace.dictionary, (tsmith_interval){0, 199},
+                                               0, &output, NULL),
+                     TSMITH_OK);
+    (void)fclose(memory);
+    assert_string_equal(given, text);
+    free(given);
     size_t shapes = 0, arrows = 0;
     for (const char *at = text; (at = strstr(at, "[shape=")); at++)
         shapes++;

@@ -695,12 +695,12 @@ static void destroy(void *self) {
     free(chrome);
 }
 
-tsmith_status chrome_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
-                          tsmith_error *error) {
+tsmith_status chrome_open(const struct export_place *place, const tsmith_export_options *options,
+                          tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
     struct chrome *chrome = calloc(1, sizeof *chrome);
     if (!chrome)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     chrome->json.output = &chrome->output;
-    return output_sink(&chrome->output, &ops, chrome, path, fd, options, out, error);
+    return output_sink(&chrome->output, &ops, chrome, place, options, out, error);
 }

@@ -239,10 +239,10 @@ static void destroy(void *self) {
     free(otf2);
 }
 
-tsmith_status otf2_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
-                        tsmith_error *error) {
+tsmith_status otf2_open(const struct export_place *place, const tsmith_export_options *options,
+                        tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
-    (void)fd;
+    const char *path = place->path;
     *out = NULL;
     if (!path)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,

@@ -601,12 +601,12 @@ static void destroy(void *self) {
     free(perfetto);
 }
 
-tsmith_status perfetto_open(const char *path, int fd, const tsmith_export_options *options, tsmith_sink **out,
-                            tsmith_error *error) {
+tsmith_status perfetto_open(const struct export_place *place, const tsmith_export_options *options,
+                            tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
     if (!perfetto)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     perfetto->next_uuid = 1;
-    return output_sink(&perfetto->output, &ops, perfetto, path, fd, options, out, error);
+    return output_sink(&perfetto->output, &ops, perfetto, place, options, out, error);
 }
