@@ -3,7 +3,12 @@
 //
 // A column is an array with one element per event, and a validity bitmap: a value that is not known is not
 // valid, it is never 0 by accident. Columns that no event of the batch has are absent. A batch handed to a
-// reader is read-only and lives until its source moves on.
+// reader (by a source, or to a sink) is lent: it is read-only, and lives until its source moves on or the sink returns. A
+// reader that needs it for longer retains it.
+//
+// Threads: a lent batch is read by one thread at a time, the one that it was lent to. A retained batch never changes: any
+// number of threads may read, retain and release it at once. What it refers to by number is in the dictionary of its
+// source, which has a rule of its own (tracesmith/dictionary.h).
 #ifndef TRACESMITH_BATCH_H
 #define TRACESMITH_BATCH_H
 
@@ -51,6 +56,15 @@ TSMITH_API int tsmith_batch_column(const tsmith_batch *batch, uint32_t field, ts
 // One value widened: any integer type (also strings, tracks, enums, booleans) as uint64_t's bits, F64 as its
 // bits. False when the event has no such value. For single values; loops use the column.
 TSMITH_API int tsmith_batch_get(const tsmith_batch *batch, uint32_t field, uint32_t row, uint64_t *out);
+
+// Keeps a batch beyond the next call of its source: *out has the same events and columns, never changes, and lives until it
+// is released. Nothing is copied: *out takes over the columns of a lent batch, whose owner makes new ones for the next
+// events; of a batch that was retained already it is that one, with one holder more. NO_MEMORY; *out is then NULL. The
+// thread that a batch was lent to, and any thread for a retained one.
+TSMITH_API tsmith_status tsmith_batch_retain(const tsmith_batch *batch, const tsmith_batch **out);
+// Lets go of what tsmith_batch_retain handed out, once for each time; the last one frees it. NULL is allowed, and a batch that
+// is only lent is left alone. Any thread.
+TSMITH_API void tsmith_batch_release(const tsmith_batch *batch);
 
 // Building. A batch owns its memory, grows up to TSMITH_BATCH_MAX rows, and keeps its memory when it is
 // reset. One thread at a time.

@@ -4,8 +4,13 @@
 // construction has a bitmap unless it was added without one; `valid_count` says how many rows have a value,
 // and a column in which every row has one is shown without a bitmap. START and KIND are there in every batch
 // that was built row by row.
+//
+// Retained batches: `holders` counts who holds a retained batch (0: it is not one); it never changes and owns its columns. A
+// batch that was lent and retained (`lent` is what was made of it) shows the same columns without owning them, until it is
+// reset. Its `capacity` is 0, so that adding a row takes the slow path, where `own_columns` copies them first.
 #include "event/batch.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +49,8 @@ struct tsmith_batch {
     uint16_t index[TSMITH_FIELD_LIMIT]; // of a schema field: its column's index + 1, or 0
     void *scratch;                      // for sorting
     size_t scratch_capacity;
+    tsmith_batch *lent;
+    atomic_uint holders;
 };
 
 tsmith_status tsmith_batch_create(tsmith_batch **out) {
@@ -57,9 +64,19 @@ static void free_column(struct column *column) {
     free(column->offsets);
 }
 
+// The columns belong to the retained batch: they are not freed here.
+static void give_up_lent(tsmith_batch *batch) {
+    if (!batch->lent)
+        return;
+    tsmith_batch_release(batch->lent);
+    batch->lent = NULL;
+    batch->column_count = 0;
+}
+
 void tsmith_batch_destroy(tsmith_batch *batch) {
     if (!batch)
         return;
+    give_up_lent(batch);
     for (uint32_t i = 0; i < batch->column_count; i++)
         free_column(&batch->columns[i]);
     for (size_t i = 0; i < batch->spare_count; i++)
@@ -71,6 +88,7 @@ void tsmith_batch_destroy(tsmith_batch *batch) {
 }
 
 void tsmith_batch_reset(tsmith_batch *batch, uint32_t track) {
+    give_up_lent(batch);
     for (uint32_t i = 0; i < batch->column_count; i++) {
         void *spare = batch->spare;
         if (array_reserve(&spare, &batch->spare_capacity, batch->spare_count + 1, sizeof *batch->spare)) {
@@ -85,6 +103,103 @@ void tsmith_batch_reset(tsmith_batch *batch, uint32_t track) {
     batch->count = 0;
     batch->first_start = batch->last_end = 0;
     memset(batch->index, 0, sizeof batch->index);
+}
+
+// ---- retaining
+
+// What the lent batch shows becomes a batch of its own that owns the memory: nothing is copied.
+static tsmith_batch *retain_lent(tsmith_batch *batch) {
+    const size_t columns = batch->column_count * sizeof *batch->columns;
+    tsmith_batch *kept = malloc(sizeof *kept);
+    struct column *kept_columns = malloc(columns ? columns : 1);
+    if (!kept || !kept_columns) {
+        free(kept);
+        free(kept_columns);
+        return NULL;
+    }
+    if (columns)
+        memcpy(kept_columns, batch->columns, columns);
+    *kept = (tsmith_batch){.track = batch->track,
+                           .count = batch->count,
+                           .capacity = batch->capacity,
+                           .column_count = batch->column_count,
+                           .first_start = batch->first_start,
+                           .last_end = batch->last_end,
+                           .sequence = batch->sequence,
+                           .columns = kept_columns,
+                           .column_capacity = batch->column_count};
+    memcpy(kept->index, batch->index, sizeof kept->index);
+    atomic_init(&kept->holders, 1); // the lent batch
+    batch->lent = kept;
+    batch->capacity = 0;
+    return kept;
+}
+
+tsmith_status tsmith_batch_retain(const tsmith_batch *batch, const tsmith_batch **out) {
+    // A lent batch is read-only for who is given it, not for the library, and only the thread that was given it is here.
+    tsmith_batch *lent = (tsmith_batch *)(uintptr_t)batch;
+    tsmith_batch *kept = atomic_load_explicit(&lent->holders, memory_order_relaxed) ? lent : lent->lent;
+    *out = NULL;
+    if (!kept && !(kept = retain_lent(lent)))
+        return TSMITH_ERROR_NO_MEMORY;
+    (void)atomic_fetch_add_explicit(&kept->holders, 1, memory_order_relaxed);
+    *out = kept;
+    return TSMITH_OK;
+}
+
+void tsmith_batch_release(const tsmith_batch *batch) {
+    tsmith_batch *kept = (tsmith_batch *)(uintptr_t)batch;
+    if (!kept || !atomic_load_explicit(&kept->holders, memory_order_relaxed))
+        return;
+    // The last to let go sees all that the others did before they let go.
+    if (atomic_fetch_sub_explicit(&kept->holders, 1, memory_order_acq_rel) == 1)
+        tsmith_batch_destroy(kept);
+}
+
+static bool copy_array(void **array, size_t bytes) {
+    void *copy = NULL;
+    if (*array && !(copy = malloc(bytes ? bytes : 1)))
+        return false;
+    if (*array && bytes)
+        memcpy(copy, *array, bytes);
+    *array = copy;
+    return true;
+}
+
+static bool copy_column(struct column *column) {
+    struct column copy = *column;
+    void *valid = copy.valid, *offsets = copy.offsets;
+    const bool values_copied = copy_array(&copy.values, copy.value_capacity);
+    const bool valid_copied = copy_array(&valid, copy.valid_capacity * sizeof *copy.valid);
+    const bool offsets_copied = copy_array(&offsets, copy.offset_capacity * sizeof *copy.offsets);
+    copy.valid = valid;
+    copy.offsets = offsets;
+    if (values_copied && valid_copied && offsets_copied) {
+        *column = copy;
+        return true;
+    }
+    free(values_copied ? copy.values : NULL);
+    free(valid_copied ? valid : NULL);
+    free(offsets_copied ? offsets : NULL);
+    return false;
+}
+
+// Makes the columns of a batch that was retained its own again, before they change.
+static bool own_columns(tsmith_batch *batch) {
+    if (!batch->lent)
+        return true;
+    for (uint32_t i = 0; i < batch->column_count; i++) {
+        if (copy_column(&batch->columns[i]))
+            continue;
+        while (i-- > 0)
+            free_column(&batch->columns[i]);
+        memcpy(batch->columns, batch->lent->columns, batch->column_count * sizeof *batch->columns);
+        return false;
+    }
+    batch->capacity = batch->lent->capacity;
+    tsmith_batch_release(batch->lent);
+    batch->lent = NULL;
+    return true;
 }
 
 // ---- columns
@@ -176,6 +291,8 @@ static struct column *insert_column(tsmith_batch *batch, uint32_t field, tsmith_
 static bool reserve_batch_rows(tsmith_batch *batch, uint32_t rows) {
     if (rows <= batch->capacity)
         return true;
+    if (!own_columns(batch))
+        return false;
     uint32_t grown = batch->capacity ? batch->capacity : FIRST_CAPACITY;
     while (grown < rows)
         grown *= 2;
@@ -313,6 +430,8 @@ static struct column *column_for_set(tsmith_batch *batch, uint32_t field, tsmith
 tsmith_status tsmith_batch_set_dynamic(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t bits) {
     if (batch->count == 0 || type == TSMITH_TYPE_LIST || tsmith_type_size(type) == 0)
         return TSMITH_ERROR_INVALID_ARGUMENT;
+    if (!own_columns(batch))
+        return TSMITH_ERROR_NO_MEMORY;
     struct column *column = column_for_set(batch, field, type);
     if (!column)
         return TSMITH_ERROR_NO_MEMORY;
@@ -324,7 +443,7 @@ tsmith_status tsmith_batch_set_dynamic(tsmith_batch *batch, uint32_t field, tsmi
 
 tsmith_status tsmith_batch_set(tsmith_batch *batch, uint32_t field, uint64_t bits) {
     struct column *column = field < TSMITH_FIELD_LIMIT ? find_column(batch, field) : NULL;
-    if (column && column->size && column->type != TSMITH_TYPE_LIST && batch->count) {
+    if (column && !batch->lent && column->type != TSMITH_TYPE_LIST && batch->count) {
         store(column, batch->count - 1, bits);
         return TSMITH_OK;
     }
@@ -342,6 +461,8 @@ tsmith_status tsmith_batch_set_list(tsmith_batch *batch, uint32_t field, const u
                                     uint32_t count) {
     if (batch->count == 0)
         return TSMITH_ERROR_INVALID_ARGUMENT;
+    if (!own_columns(batch))
+        return TSMITH_ERROR_NO_MEMORY;
     struct column *column = column_for_set(batch, field, TSMITH_TYPE_LIST);
     if (!column)
         return TSMITH_ERROR_NO_MEMORY;
@@ -443,6 +564,8 @@ tsmith_status tsmith_batch_finish(tsmith_batch *batch) {
     batch->first_start = batch->last_end = 0;
     if (batch->count == 0)
         return TSMITH_OK;
+    if (!own_columns(batch))
+        return TSMITH_ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < batch->column_count; i++)
         if (batch->columns[i].type == TSMITH_TYPE_LIST)
             close_list_rows(&batch->columns[i], batch->count);
