@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Copies batches from a source to an output file with progress and a closing message. `import`, `export` and `profile
+// --nsys` call it.
 #include "convert.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens a trace of any format for a command, and reports its format, damage and losses. Every command that reads a
+// trace calls it.
 #include "opened_trace.h"
 
 #include <inttypes.h>

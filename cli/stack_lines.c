@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Formats the call stacks of events as text and JSON. `view` and `replay` call it.
 #include "stack_lines.h"
 
 #include <inttypes.h>

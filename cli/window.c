@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads --from, --to and --type, and filters a source by them. `view`, `analyze` and `export` call it.
 #include "window.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Probes on functions of the kernel: finds the function in BTF, then loads, attaches and reads its pair of BPF
+// programs. bpf.c calls it for `profile --probe`.
 #include "kernel_probe.h"
 
 #include <dirent.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the address of a probed function or static probe (SystemTap note) in an ELF file and classifies its first
+// instruction. bpf.c calls it for `profile --probe`.
 #include "probe_site.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// CUDA's throttling levels: which calls and stacks are left out at each level of `--max-overhead`. The agent's start,
+// its control thread and its callbacks call it.
 #include "thinning.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens libnvidia-ml and libcuda with dlopen and looks up their functions. devices.c and sample.c call it.
 #include "library.h"
 
 #include <dlfcn.h>

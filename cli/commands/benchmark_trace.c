@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the trace of the launch loop and checks each launch's stack. `benchmark` calls it after each recorded run.
 #include "benchmark_trace.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Creates the files and folders that `replay` writes besides its answer; never overwrites one.
 #include "new_file.h"
 
 #include <dirent.h>

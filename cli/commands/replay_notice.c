@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tells each user once that the kernels of a recording run as native code. `replay` calls it before it runs a
+// recording.
 #include "replay_notice.h"
 
 #include <errno.h>

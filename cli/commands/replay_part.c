@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the options that select what `replay` runs, and writes the times, the first wrong command and the validation to
+// the answer.
 #include "replay_part.h"
 
 #include <inttypes.h>

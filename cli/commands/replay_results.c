@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// `replay --save-results`: writes each result of a replay to a file. `replay` passes it to the replayer as the receiver
+// of results.
 #include "replay_results.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Messages of `replay` around its verdicts: device, commands, damage and the next steps. replay.c calls it.
 #include "replay_say.h"
 
 #include <inttypes.h>

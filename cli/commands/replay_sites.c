@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the source line that enqueued a recorded command, from the stack of its API call. `replay` calls it for
+// findings.
 #include "replay_sites.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `replay --source` and `--save-source`: reads kernel sources from files and writes them to files.
 #include "replay_source.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens the additional sources of `profile` (XRay, scheduling, driver calls, probes), joins them with the capture and
+// reports on them.
 #include "sources.h"
 
 #include <inttypes.h>

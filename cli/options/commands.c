@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of commands. main.c and the generated help look commands up here.
 #include <string.h>
 
 #include "options.h"

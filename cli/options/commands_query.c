@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Options of `query`. commands.c has the command in its table.
 #include "options.h"
 
 static const struct option query_options[] = {

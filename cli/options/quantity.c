@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses counts, sizes and times on the command line. The commands and cli/window.c call it for the values of their
+// options.
 #include "quantity.h"
 
 #include <string.h>

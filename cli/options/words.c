@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lists the event kinds and import formats for the help of options. commands_convert.c calls it.
 #include <stddef.h>
 
 #include "options.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts how many intervals overlap at each moment, with a heap of their ends. The timeline calls it.
 #include "depth.h"
 
 #include <stdlib.h>

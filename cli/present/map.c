@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A hash table that numbers 64-bit keys in the order of first use. stats.c and view_events.c call it.
 #include "map.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws a progress bar on stderr. Every command that reads or writes a whole trace calls it.
 #include "progress.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the rows of a query as a table, JSON or CSV. `query` calls it.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes answers to stdout and messages to stderr, and detects what the terminal supports. Every command calls it.
 #include "terminal.h"
 
 #include <errno.h>

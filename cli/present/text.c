@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds text: numbers, quantities, escaped names, JSON and CSV values. Every command that writes an answer calls it.
 #include "text.h"
 
 #include <inttypes.h>

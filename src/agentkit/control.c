@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The control thread of an agent: start, wake-up, exit and fork. The CUDA and OpenCL agents and the stack file call it.
 #include "agentkit/control.h"
 
 #include <errno.h>

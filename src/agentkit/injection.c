@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens the library that another tool had put into an injection variable. The CUDA, NVTX and NCCL agents call it when
+// they start.
 #include "agentkit/injection.h"
 
 #include <dlfcn.h>

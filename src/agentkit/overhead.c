@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Measures the recording overhead of each thread and chooses the throttling level. The CUDA and OpenCL agents call it.
 #include "agentkit/overhead.h"
 
 #include "wire/record_part.h"

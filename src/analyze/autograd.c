@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the forward operator of each PyTorch operator of the backward pass. range_projection.c calls it for `analyze
+// ranges`.
 #include "analyze/autograd.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds up, by name, the API calls that a host thread made while a device was idle. idle.c and gap_ranges.c call it.
 #include "analyze/host_calls.h"
 
 #include <stdlib.h>

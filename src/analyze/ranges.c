@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the host ranges around each launching call. The analyses that attribute launches to code call it.
 #include "analyze/ranges.h"
 
 #include <stdlib.h>

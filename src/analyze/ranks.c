@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects the collectives and steps of one trace per rank. `analyze` with several traces calls it; ranks_report.c
+// compares the ranks.
 #include "analyze/ranks.h"
 
 #include <stdlib.h>

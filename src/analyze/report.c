@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills a report with tables, findings and notes. Every analysis calls it.
 #include "analyze/report.h"
 
 #include <math.h>

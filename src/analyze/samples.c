@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Quantiles of durations in bounded memory. kernels.c and launches.c call it.
 #include "analyze/samples.h"
 
 #include <math.h>

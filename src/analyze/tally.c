@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A hash table that numbers keys in the order of first use. The analyses that group by a key call it.
 #include "analyze/tally.h"
 
 #include <stdbool.h>

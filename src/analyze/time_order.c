@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Merges the commands of several rows in the order of their start. The analyses of ranges, gaps and sequences call it.
 #include "analyze/time_order.h"
 
 #include <stdlib.h>

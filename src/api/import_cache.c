@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The cache of imported traces: lookup, storing and removal of old entries. trace.c calls it when it opens a foreign
+// trace.
 #include "api/import_cache.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds the kernel records and XRay logs of a killed recording to its recovered trace. recover.c calls it.
 #include "api/left_sources.h"
 
 #include <fcntl.h>

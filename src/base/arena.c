@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Memory that is allocated in pieces and freed as a whole. The dictionary, importers, reports, queries and the
+// symbolizer use it.
 #include "base/arena.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Grows arrays with a check for overflow. Every room that keeps growing arrays calls it, mostly through ARRAY_PUSH.
 #include "base/array.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the trace clock and the TSC and compares them. The collector calls it to convert host times.
 #include "base/clock.h"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reserves, maps, creates and writes files. The recorder, the stack file, the collector and the readers of traces call
+// it.
 #include "base/file.h"
 
 #include <errno.h>

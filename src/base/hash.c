@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// A hash of bytes and CRC32C, with the processor's instruction where it has one. The file format, the dictionary and
+// the agents call it.
 #include "base/hash.h"
 
 #include "base/bytes.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A binary heap of pairs of numbers. The replay plan and the simulation use it as a queue by time.
 #include "base/heap.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks JSON and measures UTF-8. The importers, the exporters and the writers of reports call it.
 #include "base/json.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names and texts of statuses, and filling a tsmith_error. Every function that can fail calls it.
 #include "base/status.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A hash table from 64-bit keys to 64-bit values. The dictionary and the OTF2 exporter use it.
 #include "base/table.h"
 
 #include <stdlib.h>

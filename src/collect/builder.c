@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gathers the rows of one track into batches. The collector calls it for every record, range and loss.
 #include "collect/builder.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes, repairs and reads the control file of a session. The collector and session_directory.c call it.
 #include "collect/control_file.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts times of a device's clock to the trace clock, with bounds. The collector calls it for each device record.
 #include "collect/device_clock.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Detects that the session directory was removed during a recording, and reports it as a loss. src/api/capture.c calls
+// it.
 #include "collect/gone.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Delivers the events of additional sources after those of the recorded programs. capture.c and recovery.c call it.
 #include "collect/joined.h"
 
 #include <stdlib.h>

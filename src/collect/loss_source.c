@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A batch source that delivers rows of the loss ledger. gone.c and recorder_losses.c build their sources with it.
 #include "collect/loss_source.h"
 
 #include <stdlib.h>

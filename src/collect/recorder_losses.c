@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reports recordings that stopped early as events of the loss ledger. src/api/capture.c calls it at the end of a
+// capture.
 #include "collect/recorder_losses.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Creates, opens, describes and removes session directories. Capture, recovery and the API for sessions call it.
 #include "collect/session_directory.h"
 
 #include <dirent.h>

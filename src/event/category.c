@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps Chrome trace categories to event kinds. The Chrome and Perfetto importers and exporters call it.
 #include "event/category.h"
 
 #include <string.h>

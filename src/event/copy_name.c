@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the direction of a copy in its name. The importers and the classification of names call it.
 #include "event/copy_name.h"
 
 #include <string.h>

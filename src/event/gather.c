@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gathers rows of many tracks, in any order, into sorted batches. The importers that read row by row call it.
 #include "event/gather.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects what an importer could not read and writes it as loss events. The importers and src/watch call it.
 #include "event/ledger.h"
 
 #include <stdarg.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits the names that profilers give to Python functions into file, line and function. The Chrome and Perfetto
+// importers call it.
 #include "event/python_name.h"
 
 #include <string.h>

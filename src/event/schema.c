@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up fields, kinds and reasons in the tables of tracesmith/schema.h. Readers, importers, exporters and the
+// command call it.
 #include "tracesmith/schema.h"
 
 #include <string.h>

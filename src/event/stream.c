@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sources, sinks and the pump that moves batches from one to the other. All code that delivers or takes batches calls
+// it.
 #include "tracesmith/stream.h"
 
 #include <stdlib.h>

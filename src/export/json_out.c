@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Formats numbers and strings as JSON. The Chrome and CSV exporters call it.
 #include "export/json_out.h"
 
 #include <math.h>

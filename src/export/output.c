@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Buffers an exporter's output and writes it to a file, optionally through gzip. Every exporter calls it.
 #include "export/output.h"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a foreign trace from a file or pipe, decompressing gzip and zstd. The importers that read from front to back
+// call it.
 #include "import/input.h"
 
 #include <errno.h>

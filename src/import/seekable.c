@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gives random access to a trace file, decompressing or copying it first where needed. The SQLite, XPlane and XRay
+// importers call it.
 #include "import/seekable.h"
 
 #include <errno.h>

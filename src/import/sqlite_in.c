@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens an untrusted SQLite database with restrictions and finds its format. The nsys and rocpd importers call it.
 #include "import/sqlite_in.h"
 
 #include <stdio.h>

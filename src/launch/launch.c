@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Starts a program with the environment that loads the agents. The capture and the API for the profiler call it.
 #include "launch/launch.h"
 
 #include <dirent.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the agents' libraries and the API loaders on this machine. The code that starts programs and loads agents calls
+// it.
 #include "launch/launch_agents.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Starts and stops the process that samples device counters. src/api/capture.c calls it.
 #include "launch/sampler.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SQL tables of what is in memory: tracks, strings, processes, devices, stacks and totals. query.c registers them.
 #include "query/lists.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SQL's printf() and format() with a limit on the size of the result. query.c registers them.
 #include "query/printf.h"
 
 #include <stdint.h>

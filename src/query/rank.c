@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counting sort of the rows of a table by one column. store.c calls it for GROUP BY and ORDER BY.
 #include "query/rank.h"
 #include "query/lists.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The SQL aggregates median(), percentile() and stddev(). query.c registers them.
 #include "query/statistics.h"
 
 #include <math.h>

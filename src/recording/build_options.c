@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the include folders among a program's build options. The recorder and the replay call it.
 #include "recording/build_options.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the capture range of `profile --capture`. The launcher checks it with this, and the recorder reads it.
 #include "recording/range.h"
 
 #include <string.h>

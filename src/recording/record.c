@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes and reads the records of a recording. The OpenCL recorder and the replay call it.
 #include "recording/record.h"
 
 #include <string.h>

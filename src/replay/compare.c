@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares result buffers element by element, with tolerances. The verdict of a replay calls it.
 #include "replay/compare.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a recording into memory and finds its records and data. The replay, the plan and `info` call it.
 #include "replay/recording.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects and compares recorded and replayed command times. replay.c calls it, and the command reads the result.
 #include "replay/timing.h"
 
 #include <stdlib.h>

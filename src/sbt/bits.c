@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs and unpacks integers of a given number of bits. pack.c and unpack.c call it.
 #include "sbt/loops.h"
 #include "sbt/packing.h"
 

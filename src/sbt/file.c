@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Creates, replaces, opens and reads trace files. The writer and the reader call it.
 #include "sbt/file.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes and decodes the file header and frame headers. The writer and the reader call it.
 #include "sbt/format.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the order of the values of a GROUPED column. The encoder and the decoder of columns call it.
 #include "sbt/group.h"
 
 // One pass of a radix sort, by the byte at `shift`.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keeps, writes and reads the index of frames. The writer and the reader call it.
 #include "sbt/index.h"
 
 bool index_add(struct frame_index *index, uint64_t offset, const struct frame_header *header) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Replaces numbers of kinds, operations, directions and reasons that this version does not know by 0. The decoder of
+// columns calls it.
 #include "sbt/known.h"
 
 #include "sbt/loops.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Locks a trace file for its one writer, and finds the process that holds the lock. file.c calls it.
 #include "sbt/lock.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The loops over values that have an AVX2 version, and their choice at run time. Packing, unpacking and the column
+// codecs call them.
 #include "sbt/loops.h"
 
 #include "base/bytes.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes and decodes the NEST transform. column_search.c and column_decode.c call it.
 #include "sbt/nest.h"
 
 #include <stddef.h>

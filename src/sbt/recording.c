@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes and reads the frames of a recording. src/api/recording.c writes them, src/replay/recording.c reads them.
 #include "sbt/recording.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Memory for encoding or decoding one frame, with a limit. The reader, the writer and the column codecs call it.
 #include "sbt/scratch.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds up a file's events and writes and reads the totals in END frames. The reader and the writer call it.
 #include "sbt/totals.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the critical path and the slack of a dependency graph. src/analyze/critical_path.c calls it.
 #include "state/critical_path.h"
 
 #include <stdlib.h>

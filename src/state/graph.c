@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the dependency graph of a trace and answers queries on it. The analyses, the simulation and the states call
+// it.
 #include "state/graph.h"
 
 #include <stdlib.h>

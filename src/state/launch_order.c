@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sorts the commands of each row by the time they were enqueued. The graph and the lives of commands call it.
 #include "state/launch_order.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the memory limit for answers and refuses those that would exceed it. The timeline calls it.
 #include "state/memory_limit.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Classifies calls and kernels by their names. The timeline and the analysis of ranks call it.
 #include "state/names.h"
 
 #include <string.h>

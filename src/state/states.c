@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the state of each stream and device over time. The analyses and the SQL table of states call it.
 #include "state/states.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads .debug_aranges, the ranges of addresses of each unit. dwarf_info.c calls it.
 #include "symbols/aranges.h"
 
 #include "base/bytes.h"

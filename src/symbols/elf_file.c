@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads sections, build ids and symbol tables of 64-bit ELF files. The symbolizer and src/watch call it.
 #include "symbols/elf_file.h"
 
 #include <errno.h>

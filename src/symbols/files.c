@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds a module's separate debug files by build id, debug link or debuginfod. symbols.c and split.c call it.
 #include "symbols/files.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds an in-memory ELF file of unpacked debug sections for libdw. dwarf_info.c and the reader of split DWARF call
+// it.
 #include "symbols/image.h"
 
 #include <endian.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads /tmp/perf-PID.map, the symbols of generated code. symbols.c calls it.
 #include "symbols/map.h"
 
 #include <stdlib.h>

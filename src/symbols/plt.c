@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds names for PLT stubs (`malloc@plt`). symbols.c calls it for each module.
 #include "symbols/plt.h"
 
 #include <stdlib.h>

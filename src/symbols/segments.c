@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the innermost of nested address ranges. The readers of ELF symbols, DWARF units and perf maps call it.
 #include "symbols/segments.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens a module and resolves addresses to functions, files and lines. src/api/symbols.c calls it.
 #include "symbols/symbols.h"
 
 #include <stdlib.h>

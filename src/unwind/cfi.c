@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses call frame information for one program counter. The unwinder and src/watch call it.
 #include "unwind/cfi.h"
 
 #include <string.h>

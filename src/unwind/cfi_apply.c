@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Applies a row of call frame information: evaluates DWARF expressions and recovers the caller's registers. unwind.c
+// and src/watch call it.
 #include <string.h>
 
 #include "base/bytes.h"

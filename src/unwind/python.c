@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds CPython in the process, reads the Python frames of a thread and merges them into its native stack.
+// src/agentkit/stacks.c calls it.
 #include "unwind/python.h"
 
 #include <dlfcn.h>

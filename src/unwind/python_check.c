@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks that the objects of this interpreter have the layout of its version. python.c calls it once per process.
 #include "unwind/python_check.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads CPython's strings and line tables. python.c calls it.
 #include "unwind/python_text.h"
 
 #include <stdbool.h>

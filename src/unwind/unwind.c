@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Walks the stack of the calling thread. src/agentkit/stacks.c calls it for each recorded call with a stack.
 #include "unwind/unwind.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of loaded modules and their unwind information. The unwinder looks modules up, and a helper thread
+// refreshes it.
 #include "unwind/unwind_table.h"
 
 #include <dlfcn.h>

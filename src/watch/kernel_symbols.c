@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads /proc/kallsyms and resolves kernel addresses. stacks.c calls it.
 #include "watch/kernel_symbols.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the device nodes of GPUs and of `profile --driver=NODE`. watch.c calls it.
 #include "watch/nodes.h"
 
 #include <stdbool.h>

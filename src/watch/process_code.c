@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the mappings of another process and the unwind information of their files. The unwinder of copied stacks calls
+// it.
 #include "watch/process_code.h"
 
 #include <fcntl.h>

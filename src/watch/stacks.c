@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds user and kernel stacks to the trace's dictionary. rows.c calls it for each event with a stack.
 #include "watch/stacks.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The shared table of interned stacks. The agents add stacks and the collector reads them.
 #include "wire/stack_table.h"
 
 #include <string.h>

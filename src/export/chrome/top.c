@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the top-level keys of a Chrome trace: metadata, stack frames and other data. chrome.c calls it.
 #include "export/chrome/top.h"
 
 #include <inttypes.h>

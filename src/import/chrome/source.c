@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The batch source around a JSON trace: opens the input and runs a reader. formats.c and rocprof.c call it.
 #include "import/chrome/source.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the string table of an Nsight Systems export. The other files of this folder call it.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The batch source of rocpd databases: walks the tables of each process. sqlite_in.c opens it.
 #include "import/rocpd/rocpd.h"
 
 #include <stdarg.h>

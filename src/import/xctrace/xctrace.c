@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The batch source of xctrace's XML: feeds the parser and delivers its rows. formats.c opens it.
 #include "import/xctrace/xctrace.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The batch source of XPlane files: walks the planes and lines. formats.c opens it.
 #include "import/xplane/xplane.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The batch source of XRay logs, and the reader of basic mode. formats.c and src/api/xray.c open it.
 #include "import/xray/xray.h"
 
 #include <inttypes.h>
