@@ -22,6 +22,7 @@ enum {
     CUPTI_12_2 = 20,
     CUPTI_12_3 = 21,
     CUPTI_12_4 = 22,
+    CUPTI_12_5 = 23,
     CUPTI_12_6 = 24,
     CUPTI_12_8 = 26,
     CUPTI_12_9 = 27,
@@ -280,6 +281,9 @@ struct cupti_context {
     uint32_t kind;
     uint32_t context, device;
     uint16_t api, null_stream;
+    uint32_t parent; // 12.4: this and `green`
+    uint8_t green, padding;
+    uint16_t processors; // of a green context; 12.5
 } CUPTI_RECORD;
 
 struct cupti_stream {

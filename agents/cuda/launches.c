@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "agentkit/stacks.h"
+#include "kinds.h"
 #include "library.h"
 #include "sharing.h"
 #include "thinning.h"
+#include "unified_memory.h"
 #include "windows.h"
 
 enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
@@ -27,7 +29,17 @@ static _Atomic uint32_t *outers; // of INNER: the id of the call of the runtime
 static _Atomic uint64_t begun, ended_all;
 static _Atomic uint32_t newest;
 
-enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_WAIT, CALL_NOTED, CALL_RANGE_BEGINS, CALL_RANGE_ENDS };
+// From CALL_MANAGED on, there is more to do than to note the call.
+enum call_class {
+    CALL_OTHER,
+    CALL_LAUNCH,
+    CALL_WAIT,
+    CALL_NOTED,
+    CALL_MANAGED, // noted too
+    CALL_RANGE_BEGINS,
+    CALL_RANGE_ENDS,
+    CALL_RESET
+};
 static uint8_t classes[2][NAMES]; // by domain - 1
 
 // The launch or wait that the thread is in: a call of the runtime makes calls of the driver.
@@ -52,46 +64,39 @@ bool launches_init(void) {
 
 // ---- which calls
 
-size_t launches_base_length(const char *name) {
-    const char *version = strstr(name, "_v");
-    while (version && (version[2] < '0' || version[2] > '9'))
-        version = strstr(version + 1, "_v");
-    size_t length = version ? (size_t)(version - name) : strlen(name);
-    if (length > 5 &&
-        (strncmp(name + length - 5, "_ptsz", 5) == 0 || strncmp(name + length - 5, "_ptds", 5) == 0))
-        length -= 5;
-    return length;
-}
-
-// A launch on several devices has several kernels, so it is noted as waits are: who, and when.
 static enum call_class classify(const char *name) {
-    static const char *const launches[] = {
-        "cuLaunchKernel",     "cuLaunchKernelEx",    "cuLaunchCooperativeKernel",
-        "cuLaunch",           "cuLaunchGrid",        "cuLaunchGridAsync",
-        "cuGraphLaunch",      "cudaLaunch",          "cudaLaunchKernel",
-        "__cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel",
-        "cudaGraphLaunch"};
-    static const char *const waits[] = {
-        "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cudaDeviceSynchronize",
-        "cudaStreamSynchronize", "cudaEventSynchronize", "cudaThreadSynchronize",
-        "cuLaunchCooperativeKernelMultiDevice", "cudaLaunchCooperativeKernelMultiDevice", "cuStreamWaitEvent",
-        "cudaStreamWaitEvent", "cuCtxWaitEvent", "cuGreenCtxWaitEvent",
-        // CUPTI has records of synchronisation of these too
-        "cuEventQuery", "cuStreamQuery", "cudaEventQuery", "cudaStreamQuery"};
+    static const char *const launches[] = {CUDA_LAUNCH_CALLS(CUDA_CALL_NAME)};
+    static const char *const waits[] = {CUDA_WAIT_CALLS(CUDA_CALL_NAME)};
+    // Who records an event is of use where the times of events are recorded.
+    static const char *const events[] = {"cuEventRecord",
+                                         "cuEventRecordWithFlags",
+                                         "cudaEventRecord",
+                                         "cudaEventRecordWithFlags",
+                                         "cuCtxRecordEvent",
+                                         "cuGreenCtxRecordEvent",
+                                         "cudaExecutionCtxRecordEvent"};
+    // What a program with managed memory calls; a pool of managed memory (CUDA 13.0) is found by its type.
+    static const char *const managed[] = {
+        "cuMemAllocManaged", "cudaMallocManaged", "cuMemPrefetchAsync",     "cudaMemPrefetchAsync",
+        "cuMemAdvise",       "cudaMemAdvise",     "cuMemGetDefaultMemPool", "cudaMemGetDefaultMemPool",
+        "cuMemGetMemPool",   "cudaMemGetMemPool"};
+    static const char *const resets[] = {"cuDevicePrimaryCtxReset", "cudaDeviceReset"};
     // Who allocates, copies and sets is asked for only where stacks are wanted.
     static const char *const noted[] = {"cuMemAlloc",    "cudaMalloc",     "cuMemcpy",     "cudaMemcpy",
                                         "cuMemsetD",     "cudaMemset",     "cuModuleLoad", "cuLibraryLoad",
                                         "cuMemCreate",   "cuMemFree",      "cudaFree",     "cuMemHostAlloc",
                                         "cudaHostAlloc", "cuMemAllocAsync"};
-    const size_t length = launches_base_length(name);
-    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
-        if (strlen(launches[i]) == length && memcmp(launches[i], name, length) == 0)
-            return CALL_LAUNCH;
-    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
-        if (strlen(waits[i]) == length && memcmp(waits[i], name, length) == 0)
-            return CALL_WAIT;
+    if (CUDA_CALL_IN(name, launches))
+        return CALL_LAUNCH;
+    if (CUDA_CALL_IN(name, waits) || (agent_option("events") && CUDA_CALL_IN(name, events)))
+        return CALL_WAIT;
+    if (CUDA_CALL_IN(name, managed))
+        return CALL_MANAGED;
+    if (CUDA_CALL_IN(name, resets))
+        return CALL_RESET;
     if (agent_option("range") && strncmp(name, "cuProfilerSt", strlen("cuProfilerSt")) == 0)
-        return strncmp(name, "cuProfilerStart", length) == 0 ? CALL_RANGE_BEGINS : CALL_RANGE_ENDS;
+        return strncmp(name, "cuProfilerStart", cuda_call_length(name)) == 0 ? CALL_RANGE_BEGINS
+                                                                             : CALL_RANGE_ENDS;
     for (size_t i = 0; i < sizeof noted / sizeof *noted; i++)
         if (strncmp(name, noted[i], strlen(noted[i])) == 0)
             return CALL_NOTED;
@@ -202,17 +207,34 @@ static void leave(enum call_class class, const struct cupti_callback_data *data)
         channel_ended(agent.channel, FLIGHT_SHARED, ended);
 }
 
+// False: the call itself is not noted.
+static bool special_call(enum call_class class, bool entered) {
+    if (class == CALL_MANAGED) {
+        if (entered)
+            unified_memory_used();
+        return stacks_on;
+    }
+    // A reset destroys the context with the records that CUPTI has not handed over (NVIDIA's sample cupti_trace_injection
+    // flushes here too). This asks for finished records only and waits for nothing.
+    if (class == CALL_RESET) {
+        if (entered && !atomic_load(&library_gone))
+            cupti.ActivityFlushAll(0);
+        return false;
+    }
+    // The call itself is no part of the range.
+    if (entered == (class == CALL_RANGE_ENDS))
+        windows_switch(class == CALL_RANGE_BEGINS);
+    return false;
+}
+
 void launches_call(int domain, uint32_t id, const struct cupti_callback_data *data) {
     if (domain < CUPTI_DOMAIN_DRIVER || domain > CUPTI_DOMAIN_RUNTIME || id >= NAMES || !agent_recording())
         return;
     const enum call_class class = (enum call_class)classes[domain - 1][id];
     if (class == CALL_OTHER)
         return;
-    if (class >= CALL_RANGE_BEGINS) {
-        if (data->site == (class == CALL_RANGE_BEGINS)) // what it is called within is no part of the range
-            windows_switch(class == CALL_RANGE_BEGINS);
+    if (class >= CALL_MANAGED && !special_call(class, data->site == 0))
         return;
-    }
     const uint32_t level = agent_overhead_level();
     const uint64_t entered = agent_overhead_entered();
     if (data->site != 0)

@@ -22,8 +22,6 @@ bool launches_subscribe(int *result);
 // Of a call of the driver or the runtime.
 void launches_call(int domain, uint32_t id, const struct cupti_callback_data *data);
 
-// The length of a call's name without the version that it ends in ("_v7000", "_v2", "_ptsz").
-size_t launches_base_length(const char *name);
 // Whether a call launches, waits, copies, sets or allocates.
 bool launches_matter(int domain, uint32_t id);
 

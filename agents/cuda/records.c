@@ -138,13 +138,12 @@ uint32_t reader_constant(_Atomic uint32_t *id, const char *text) {
 
 // What there are few of.
 static void translate_rare(struct reader *reader, const void *record) {
-    const struct cupti_context *context = record;
-    switch (context->kind) {
+    switch (*(const uint32_t *)record) {
     case CUPTI_KIND_DEVICE:
         tracks_device(record);
         break;
     case CUPTI_KIND_CONTEXT:
-        tracks_default_stream(context->context, context->null_stream);
+        tracks_context(record);
         break;
     case CUPTI_KIND_STREAM:
     case CUPTI_KIND_NAME:

@@ -17,6 +17,7 @@
 #include "agentkit/stacks.h"
 #include "buffers.h"
 #include "graph_nodes.h"
+#include "kinds.h"
 #include "launches.h"
 #include "library.h"
 #include "metrics.h"
@@ -26,36 +27,26 @@
 #include "sharing.h"
 #include "timebase.h"
 #include "tracks.h"
+#include "unified_memory.h"
 
-// The kinds, and since when they are there. What fails that is not `needed` is left out.
+// What fails that is not `needed` is left out.
 static const struct {
     uint32_t kind, since;
     bool needed;
 } kinds[] = {
-    // Devices and contexts first: CUPTI describes those that there are when it is switched on.
-    {CUPTI_KIND_DEVICE, CUPTI_11_0, false},
-    {CUPTI_KIND_CONTEXT, CUPTI_11_0, false},
-    {CUPTI_KIND_MEMCPY, CUPTI_11_0, false},
-    {CUPTI_KIND_MEMSET, CUPTI_11_0, false},
-    {CUPTI_KIND_MEMCPY2, CUPTI_11_0, false},
-    {CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_11_0, true},
-    {CUPTI_KIND_RUNTIME, CUPTI_11_0, false},
-    {CUPTI_KIND_DRIVER, CUPTI_11_0, false},
-    {CUPTI_KIND_SYNCHRONIZATION, CUPTI_11_0, false},
-    {CUPTI_KIND_OVERHEAD, CUPTI_11_0, false},
-    {CUPTI_KIND_EXTERNAL_CORRELATION, CUPTI_11_0, false},
-    {CUPTI_KIND_MEMORY2, CUPTI_11_1, false},
-    {CUPTI_KIND_MEMORY_POOL, CUPTI_11_1, false},
-    {CUPTI_KIND_JIT, CUPTI_11_8, false},
-    {CUPTI_KIND_MEM_DECOMPRESS, CUPTI_12_8, false},
+#define KIND(name, number, since, needed) {CUPTI_KIND_##name, since, needed},
+    CUDA_ENABLED_KINDS(KIND)
+#undef KIND
 };
+#define KIND(name, number, since, needed) _Static_assert(CUPTI_KIND_##name == (number), #name);
+CUDA_ENABLED_KINDS(KIND)
+#undef KIND
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 // Within cuInit, where we are called, some of it is too early. What was refused then is asked for again when the program
 // has made its first context.
 static _Atomic uint32_t refused_kinds; // a bit per place in `kinds`
 static void enable_refused(void);
-static void enable_unified_memory(void *context);
 
 // ---- what CUPTI calls
 
@@ -86,10 +77,12 @@ static void exit_first(void) {
         agent_control_exit_first();
 }
 
-static void measure_device(void *context) {
+static void device_in_use(void *context) {
     uint32_t device;
-    if (cupti.GetDeviceId(context, &device) == CUPTI_OK)
-        metrics_device(device);
+    if (cupti.GetDeviceId(context, &device) != CUPTI_OK)
+        return;
+    unified_memory_context(device);
+    metrics_device(device);
 }
 
 // Once a context or stream is made, and before it goes.
@@ -104,10 +97,9 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         sharing_look();
         exit_first();
         enable_refused();
-        enable_unified_memory(data->context);
         object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
         pc_sampling_context(data->context);
-        measure_device(data->context);
+        device_in_use(data->context);
         break;
     case CUPTI_RESOURCE_CONTEXT_DESTROY:
         pc_sampling_context_ends(data->context);
@@ -212,7 +204,7 @@ int subscribe_take(void) {
     return cupti.Subscribe(&cupti.subscriber, callback, NULL);
 }
 
-static int enable(uint32_t kind) {
+int subscribe_kind(uint32_t kind) {
     const int result = cupti.shared ? cupti.ActivityEnable_v2(cupti.subscriber, (int)kind, NULL)
                                     : cupti.ActivityEnable((int)kind);
     if (result == CUPTI_OK)
@@ -251,8 +243,8 @@ static int enable_graphs(void) {
     if (!wants_graphs())
         return CUPTI_OK;
     if (cupti_has(CUPTI_12_8))
-        enable(CUPTI_KIND_DEVICE_GRAPH_TRACE);
-    return enable(CUPTI_KIND_GRAPH_TRACE);
+        subscribe_kind(CUPTI_KIND_DEVICE_GRAPH_TRACE);
+    return subscribe_kind(CUPTI_KIND_GRAPH_TRACE);
 }
 
 // Calls that frameworks make many times per launch, and that neither launch, wait, nor move anything.
@@ -260,11 +252,7 @@ static bool is_idle_call(const char *name) {
     static const char *const idle[] = {
         "cudaGetDevice",  "cudaGetLastError",           "cudaPeekAtLastError", "cuCtxGetCurrent",
         "cuCtxGetDevice", "cuDevicePrimaryCtxGetState", "cuKernelGetAttribute"};
-    const size_t length = launches_base_length(name);
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
-        if (strlen(idle[i]) == length && memcmp(idle[i], name, length) == 0)
-            return true;
-    return false;
+    return CUDA_CALL_IN(name, idle);
 }
 
 static int leave_out(int domain, uint32_t id, bool out) {
@@ -295,29 +283,11 @@ void subscribe_leave_out_calls(bool out) {
         channel_attribute(agent.channel, "cuda.calls_left_out", text);
 }
 
-// Counters are of one device each, and not to be had before cuInit is done: so with the first context of a device. Where it
-// is not supported nothing is said.
-static void enable_unified_memory(void *context) {
-    enum { PROCESS_ONE_DEVICE = 1, TRANSFERS = 2, AND_FAULTS = 4, DEVICES = 64 };
-    static _Atomic uint64_t asked; // a bit per device
-    struct cupti_unified_memory_config config[AND_FAULTS];
-    const uint32_t counters = agent_option("faults") ? AND_FAULTS : TRANSFERS;
-    uint32_t device;
-    if (!cupti.ActivityConfigureUnifiedMemoryCounter || cupti.GetDeviceId(context, &device) != CUPTI_OK ||
-        device >= DEVICES || (atomic_fetch_or(&asked, UINT64_C(1) << device) >> device & 1))
-        return;
-    for (uint32_t i = 0; i < counters; i++)
-        config[i] = (struct cupti_unified_memory_config){
-            .scope = PROCESS_ONE_DEVICE, .counter = i + 1, .device = device, .enable = 1};
-    if (cupti.ActivityConfigureUnifiedMemoryCounter(config, counters) == CUPTI_OK)
-        enable(CUPTI_KIND_UNIFIED_MEMORY);
-}
-
 static void enable_refused(void) {
     const uint32_t refused = atomic_exchange(&refused_kinds, 0);
     char text[200];
     for (size_t i = 0; i < KINDS; i++) {
-        const int result = refused >> i & 1 ? enable(kinds[i].kind) : CUPTI_OK;
+        const int result = refused >> i & 1 ? subscribe_kind(kinds[i].kind) : CUPTI_OK;
         if (result == CUPTI_OK || !kinds[i].needed)
             continue;
         snprintf(text, sizeof text, "kernels are not recorded: CUPTI says %s (%d)", library_error(result),
@@ -337,7 +307,7 @@ static void enable_events(void) {
     if (cupti_has(CUPTI_12_8) && agent_option("events") &&
         switch_on(cupti.ActivityEnableCudaEventDeviceTimestamps, CUPTI_ATTRIBUTE_EVENT_TIMESTAMPS) ==
             CUPTI_OK)
-        enable(CUPTI_KIND_CUDA_EVENT);
+        subscribe_kind(CUPTI_KIND_CUDA_EVENT);
 }
 
 // When kernels were queued and submitted. CUPTI wants it said before CUDA is initialised; where hardware events give the
@@ -380,6 +350,7 @@ static void zero_buffers(void) {
 }
 
 static int enable_all(void) {
+    unified_memory_init();
     prepare();
     zero_buffers();
     int result = cupti.shared ? cupti.ActivityRegisterCallbacks_v2(cupti.subscriber, buffers_wanted_v2,
@@ -388,7 +359,7 @@ static int enable_all(void) {
     for (size_t i = 0; i < KINDS && result == CUPTI_OK; i++) {
         if (!cupti_has(kinds[i].since))
             continue;
-        const int enabled = enable(kinds[i].kind);
+        const int enabled = subscribe_kind(kinds[i].kind);
         if (enabled == CUPTI_NOT_INITIALIZED)
             atomic_fetch_or(&refused_kinds, 1u << i);
         else if (kinds[i].needed)

@@ -13,6 +13,9 @@ bool subscribe(int taken, char *why, size_t size);
 // Switches everything off again: the session is over, the program goes on.
 void subscribe_end(void);
 
+// Enables a kind of record. CUPTI's error.
+int subscribe_kind(uint32_t kind);
+
 // Calls that are made very often and do nothing are left out, from CUDA 12.5 on; or not.
 void subscribe_leave_out_calls(bool out);
 

@@ -25,8 +25,12 @@ static struct place places[PLACES];
 static uint32_t used;
 // Ids in the channel; 0: none yet. Written under the lock, once each; read without it.
 static _Atomic uint32_t devices[DEVICES];
-static _Atomic uint64_t described;                                      // by CUPTI: a bit per device
-static struct { uint32_t context, stream, device; } contexts[CONTEXTS]; // the newest, round and round
+static _Atomic uint64_t described; // by CUPTI: a bit per device
+static struct {
+    uint32_t context, stream;
+    bool green;
+    uint32_t processors; // of a green context; 0: unknown
+} contexts[CONTEXTS];    // the newest, round and round
 static uint32_t context_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -149,11 +153,33 @@ bool tracks_described(void) {
 
 // ---- tracks
 
-void tracks_default_stream(uint32_t context, uint32_t stream) {
+// A green context is a part of its device: its streams have the track of the device, and the name of the context.
+// " (16 SMs)"; "" where their number is unknown.
+static const char *processors_in_words(uint32_t processors, char out[32]) {
+    snprintf(out, 32, " (%u SMs)", processors);
+    return processors ? out : "";
+}
+
+static void describe_green(const struct cupti_context *record, uint32_t processors) {
+    char key[32], text[160], words[32];
+    snprintf(key, sizeof key, "cuda.context.%u", record->context);
+    snprintf(text, sizeof text, "green context%s of device %u, part of context %u",
+             processors_in_words(processors, words), record->device, record->parent);
+    channel_attribute(agent.channel, key, text);
+}
+
+void tracks_context(const struct cupti_context *record) {
+    const bool green = cupti_has(CUPTI_12_4) && record->green;
+    const uint32_t processors = cupti_has(CUPTI_12_5) ? record->processors : 0;
     pthread_mutex_lock(&lock);
-    contexts[context_count % CONTEXTS].context = context;
-    contexts[context_count++ % CONTEXTS].stream = stream;
+    const uint32_t at = context_count++ % CONTEXTS;
+    contexts[at].context = record->context;
+    contexts[at].stream = record->null_stream;
+    contexts[at].green = green;
+    contexts[at].processors = processors;
     pthread_mutex_unlock(&lock);
+    if (green)
+        describe_green(record, processors);
 }
 
 static bool is_default(uint32_t context, uint32_t stream) {
@@ -163,13 +189,22 @@ static bool is_default(uint32_t context, uint32_t stream) {
     return false;
 }
 
+static void name_stream(const struct key *key, char *out, size_t size) {
+    char words[32];
+    const int length = snprintf(out, size, "%sstream %u",
+                                is_default(key->context, key->stream) ? "default " : "", key->stream);
+    for (uint32_t i = 0; length > 0 && i < CONTEXTS && i < context_count; i++)
+        if (contexts[i].context == key->context && contexts[i].green)
+            snprintf(out + length, size - (size_t)length, " of green context %u%s", key->context,
+                     processors_in_words(contexts[i].processors, words));
+}
+
 static uint32_t add_stream(const struct key *key, const char *what) {
     char name[96];
     if (what)
         snprintf(name, sizeof name, "%s", what);
     else
-        snprintf(name, sizeof name, "%sstream %u", is_default(key->context, key->stream) ? "default " : "",
-                 key->stream);
+        name_stream(key, name, sizeof name);
     const tsmith_track track = {
         .kind = what ? TSMITH_TRACK_CUSTOM : TSMITH_TRACK_QUEUE,
         .flags = cupti.simulated ? TSMITH_TRACK_SIMULATED : 0,

@@ -5,6 +5,7 @@
 
 #include "agent.h"
 
+struct cupti_context;
 struct cupti_device;
 
 // A device as CUPTI describes it; what comes later of the same one changes nothing. Devices that nothing was said of
@@ -12,8 +13,9 @@ struct cupti_device;
 void tracks_device(const struct cupti_device *record);
 // Whether CUPTI has described any: it describes all at once. Any thread, cheap.
 bool tracks_described(void);
-// The stream that a context's default stream is.
-void tracks_default_stream(uint32_t context, uint32_t stream);
+// A context: which its default stream is, and of a green one how many multiprocessors it has. Streams whose tracks exist
+// keep their names.
+void tracks_context(const struct cupti_context *record);
 
 // The track of a stream. CUPTI_NONE as the stream: of the device as a whole ("unified memory", ...), told apart by
 // `what`, which is NULL otherwise. 0 when the table is full.

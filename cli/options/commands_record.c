@@ -37,7 +37,7 @@ static const char *api_doc(size_t index) {
 }
 
 static const char *cuda_word(size_t index) {
-    static const char *const names[] = {"graphs", "events", "faults", "latency", "range", NULL};
+    static const char *const names[] = {"graphs", "events", "managed", "faults", "latency", "range", NULL};
     return names[index];
 }
 
@@ -45,6 +45,7 @@ static const char *cuda_doc(size_t index) {
     static const char *const docs[] = {
         "record a graph launch as one event instead of one per node; lower overhead",
         "record when the device reached each CUDA event (CUDA 12.8)",
+        "record migrations of unified memory from the start, not from the first managed allocation on",
         "record page faults of unified memory; slows unified memory down",
         "record when each kernel was queued and submitted; slows launches down",
         "record only between cudaProfilerStart and cudaProfilerStop",

@@ -2,7 +2,7 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [endless] [range] [idle] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [endless] [range] [idle] [managed] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -27,6 +27,7 @@ static int (*cuStreamCreate)(handle *, unsigned);
 static int (*cuStreamDestroy)(handle);
 static int (*cuStreamSynchronize)(handle);
 static int (*cuMemAlloc)(uint64_t *, size_t);
+static int (*cuMemAllocManaged)(uint64_t *, size_t, unsigned);
 static int (*cuMemFree)(uint64_t);
 static int (*cuMemcpyHtoDAsync)(uint64_t, const void *, size_t, handle);
 static int (*cuMemcpyDtoH)(void *, uint64_t, size_t);
@@ -57,7 +58,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 enum { BYTES = 4096 };
 static struct {
     long launches, threads, streams, graphs, bad, feed, callbacks, capture, hoard, forks;
-    int fork, close, rare, peers, pause, endless, range, idle;
+    int fork, close, rare, peers, pause, endless, range, idle, managed;
     const char *end;
 } want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
 
@@ -93,6 +94,7 @@ static handle open_driver(void) {
     FIND(cuStreamDestroy, "cuStreamDestroy_v2")
     FIND(cuStreamSynchronize, "cuStreamSynchronize")
     FIND(cuMemAlloc, "cuMemAlloc_v2")
+    FIND(cuMemAllocManaged, "cuMemAllocManaged")
     FIND(cuMemFree, "cuMemFree_v2")
     FIND(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")
     FIND(cuMemcpyDtoH, "cuMemcpyDtoH_v2")
@@ -212,6 +214,7 @@ static void read_words(int count, char **words) {
         WORD("endless", want.endless = 1)
         WORD("range", want.range = 1)
         WORD("idle", want.idle = 1)
+        WORD("managed", want.managed = 1)
         WORD("peers", want.peers = 1)
         WORD("end", want.end = equals ? equals + 1 : "return")
     }
@@ -268,6 +271,9 @@ static void fork_often(void) {
 
 // What only the doubles can be asked for, and copies between two devices.
 static void use_doubles(handle context) {
+    uint64_t memory;
+    if (want.managed)
+        need(cuMemAllocManaged(&memory, BYTES, 1), "cuMemAllocManaged");
     if (want.peers)
         copy_to_peer(context);
     if (want.rare && double_rare)

@@ -6,7 +6,7 @@
 //     DOUBLE_DRIVER=N         the newest CUDA that it supports (13000)
 //     DOUBLE_KERNEL_NS=N      how long a kernel runs (2000)
 //     DOUBLE_CUDA_FAIL=N      cuInit returns this error
-#include "double.h"
+#include "cuda_double.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,21 +16,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, BAD_HANDLE = 400 };
-
 // A kernel with so much shared memory runs for a day.
 enum { ENDLESS_SHARED = 7777 };
 static const uint64_t ENDLESS_NS = 86400000000000u;
 
-struct stream {
-    uint32_t id;
-    struct context *context;
-    _Atomic uint64_t busy_until;
-};
-struct context {
-    uint32_t id, device;
-    struct stream null;
-};
 struct module {
     uint32_t id;
     uint64_t bytes;
@@ -62,6 +51,18 @@ uint32_t double_context_id(void *context) {
 }
 uint32_t double_context_device(void *context) {
     return context ? ((struct context *)context)->device : 0;
+}
+uint32_t double_context_parent(void *context) {
+    return context ? ((struct context *)context)->parent : 0;
+}
+uint32_t double_context_processors(void *context) {
+    return context ? ((struct context *)context)->processors : 0;
+}
+struct context *double_current(void) {
+    return current;
+}
+void double_set_current(struct context *context) {
+    current = context;
 }
 uint32_t double_stream_id(void *context, void *stream) {
     return stream ? ((struct stream *)stream)->id : context ? ((struct context *)context)->null.id : 0;
@@ -95,7 +96,7 @@ static bool nested(const char *how) {
     return value && (!how || strcmp(value, how) == 0);
 }
 
-static struct call begin(int domain, uint32_t id, const char *name) {
+struct call double_begin(int domain, uint32_t id, const char *name) {
     struct call call = {.domain = domain, .id = id, .name = name, .hooks = atomic_load(&hooks)};
     call.correlation = outer && !nested(NULL) ? outer : atomic_fetch_add(&correlations, 1) + 1;
     if (call.hooks)
@@ -104,7 +105,7 @@ static struct call begin(int domain, uint32_t id, const char *name) {
     return call;
 }
 
-static int end(struct call *call, int result) {
+int double_end(struct call *call, int result) {
     const uint64_t at = double_time();
     if (call->hooks) {
         double_note(call->domain == 1 ? "call" : "runtime", call->correlation, call->start, at);
@@ -115,21 +116,14 @@ static int end(struct call *call, int result) {
     return result;
 }
 
-enum {
-#define CALL_ID(domain, number, name) ID_##name = number,
-    DOUBLE_CALLS(CALL_ID)
-#undef CALL_ID
-};
-#define BEGIN(name) struct call call = begin(1, ID_##name, #name)
-
 // For the double of the runtime.
 void double_runtime_begin(uint32_t id, const char *name, struct call *call) {
-    *call = begin(2, id, name);
+    *call = double_begin(2, id, name);
     outer = call->correlation;
 }
 int double_runtime_end(struct call *call, int result) {
     outer = 0;
-    return end(call, result);
+    return double_end(call, result);
 }
 
 // ---- the device
@@ -173,16 +167,23 @@ static void drain(const struct stream *stream) {
     }
 }
 
-static int wait_for(struct call *call, uint32_t type, struct stream *stream) {
+int double_wait(struct call *call, uint32_t type, const struct stream *stream, uint64_t until,
+                uint32_t event) {
     const uint64_t from = double_time();
-    drain(stream);
+    const struct timespec moment = {.tv_nsec = 1000};
+    while (double_time() < until)
+        nanosleep(&moment, NULL);
     const uint64_t to = double_time();
     if (call->hooks) {
         double_note("wait", call->correlation, from, to);
         call->hooks->waited(type, double_time_of_cupti(from), double_time_of_cupti(to), call->correlation,
-                            stream->context->id, stream->id);
+                            stream->context->id, stream->id, event);
     }
     return OK;
+}
+
+static int wait_for(struct call *call, uint32_t type, const struct stream *stream) {
+    return double_wait(call, type, stream, atomic_load(&stream->busy_until), CUPTI_NONE);
 }
 
 // ---- the API
@@ -217,7 +218,7 @@ int cuInit(unsigned flags) {
     double_clock_changes("init");
     if (getenv("DOUBLE_EXIT"))
         atexit(shut_down);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuDriverGetVersion(int *version);
@@ -238,6 +239,19 @@ int cuDeviceGet(int *device, int ordinal) {
     return ordinal >= 0 && ordinal < setting("DOUBLE_DEVICES", 1) ? OK : NO_DEVICE;
 }
 
+void double_context_made(const struct call *call, struct context *context, uint32_t device) {
+    struct context *none = NULL;
+    context->id = atomic_fetch_add(&contexts, 1) + 1;
+    context->device = device;
+    context->null.id = atomic_fetch_add(&streams, 1) + 1;
+    context->null.context = context;
+    atomic_compare_exchange_strong(&first_context, &none, context);
+    double_clock_changes("context");
+    if (call->hooks)
+        call->hooks->resource(CUPTI_RESOURCE_CONTEXT_CREATED, context, NULL, NULL);
+    double_clock_changes("late");
+}
+
 int cuCtxCreate_v2(struct context **out, unsigned flags, int device);
 int cuCtxCreate_v2(struct context **out, unsigned flags, int device) {
     (void)flags;
@@ -245,39 +259,30 @@ int cuCtxCreate_v2(struct context **out, unsigned flags, int device) {
     struct context *context = calloc(1, sizeof *context);
     if (!context || device < 0 || device >= setting("DOUBLE_DEVICES", 1)) {
         free(context);
-        return end(&call, NO_DEVICE);
+        return double_end(&call, NO_DEVICE);
     }
-    context->id = atomic_fetch_add(&contexts, 1) + 1;
-    context->device = (uint32_t)device;
-    context->null.id = atomic_fetch_add(&streams, 1) + 1;
-    context->null.context = context;
     current = *out = context;
-    struct context *none = NULL;
-    atomic_compare_exchange_strong(&first_context, &none, context);
-    double_clock_changes("context");
-    if (call.hooks)
-        call.hooks->resource(CUPTI_RESOURCE_CONTEXT_CREATED, context, NULL, NULL);
-    double_clock_changes("late");
-    return end(&call, OK);
+    double_context_made(&call, context, (uint32_t)device);
+    return double_end(&call, OK);
 }
 
 int cuCtxGetCurrent(struct context **out);
 int cuCtxGetCurrent(struct context **out) {
     BEGIN(cuCtxGetCurrent);
     *out = current;
-    return end(&call, atomic_load(&initialised) ? OK : NOT_INITIALIZED);
+    return double_end(&call, atomic_load(&initialised) ? OK : NOT_INITIALIZED);
 }
 
 int cuProfilerStart(void);
 int cuProfilerStart(void) {
     BEGIN(cuProfilerStart);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuProfilerStop(void);
 int cuProfilerStop(void) {
     BEGIN(cuProfilerStop);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuCtxSetCurrent(struct context *context);
@@ -293,28 +298,26 @@ int cuCtxDestroy_v2(struct context *context) {
         call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, context, NULL, NULL);
     drain(&context->null);
     current = NULL;
-    return end(&call, OK); // kept: records speak of it
+    return double_end(&call, OK); // kept: records speak of it
 }
 
 int cuCtxSynchronize(void);
 int cuCtxSynchronize(void) {
     BEGIN(cuCtxSynchronize);
-    return end(&call, current ? wait_for(&call, 4, &current->null) : NOT_INITIALIZED);
+    return double_end(&call, current ? wait_for(&call, 4, &current->null) : NOT_INITIALIZED);
 }
 
 int cuStreamCreate(struct stream **out, unsigned flags);
 int cuStreamCreate(struct stream **out, unsigned flags) {
     (void)flags;
     BEGIN(cuStreamCreate);
-    struct stream *stream = current ? calloc(1, sizeof *stream) : NULL;
+    struct stream *stream = current ? double_new_stream(current, atomic_fetch_add(&streams, 1) + 1) : NULL;
     if (!stream)
-        return end(&call, NO_MEMORY);
-    stream->id = atomic_fetch_add(&streams, 1) + 1;
-    stream->context = current;
+        return double_end(&call, NO_MEMORY);
     *out = stream;
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_STREAM_CREATED, current, stream, NULL);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuStreamDestroy_v2(struct stream *stream);
@@ -323,14 +326,14 @@ int cuStreamDestroy_v2(struct stream *stream) {
     drain(stream);
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_STREAM_DESTROY, stream->context, stream, NULL);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuStreamSynchronize(void *stream);
 int cuStreamSynchronize(void *stream) {
     BEGIN(cuStreamSynchronize);
     struct stream *at = stream_of(stream);
-    return end(&call, at ? wait_for(&call, 3, at) : NOT_INITIALIZED);
+    return double_end(&call, at ? wait_for(&call, 3, at) : NOT_INITIALIZED);
 }
 
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
@@ -338,12 +341,12 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
     BEGIN(cuMemAlloc_v2);
     size_t *memory = bytes < (size_t)1 << 40 ? malloc(bytes + 16) : NULL;
     if (!memory || !current)
-        return end(&call, NO_MEMORY);
+        return double_end(&call, NO_MEMORY);
     *memory = bytes;
     *address = (uint64_t)(uintptr_t)memory + 16;
     if (call.hooks)
         call.hooks->memory(1, *address, bytes, call.correlation, current->device, current->id, CUPTI_NONE, 0);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuMemFree_v2(uint64_t address);
@@ -356,7 +359,7 @@ int cuMemFree_v2(uint64_t address) {
         call.hooks->memory(2, address, *memory, call.correlation, current->device, current->id, CUPTI_NONE,
                            0);
     free(memory);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
@@ -366,7 +369,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
         .kind = OPERATION_COPY, .correlation = call.correlation, .bytes = bytes, .copy_kind = 1};
     memcpy((void *)(uintptr_t)to, from, bytes);
     run(stream_of(stream), &operation, 500 + bytes / 16);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
@@ -377,7 +380,7 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     run(&current->null, &operation, 500 + bytes / 16);
     drain(&current->null);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
@@ -387,7 +390,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
         .kind = OPERATION_COPY, .correlation = call.correlation, .bytes = bytes, .copy_kind = 8};
     memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     run(stream_of(stream), &operation, 500 + bytes / 32);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuMemcpyPeerAsync(uint64_t to, struct context *there, uint64_t from, struct context *here, size_t bytes,
@@ -400,7 +403,7 @@ int cuMemcpyPeerAsync(uint64_t to, struct context *there, uint64_t from, struct 
         .kind = OPERATION_PEER, .correlation = call.correlation, .bytes = bytes, .peer = there->device};
     memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     run(stream_of(stream), &operation, 500 + bytes / 8);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream);
@@ -410,7 +413,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream
         .kind = OPERATION_SET, .correlation = call.correlation, .bytes = bytes, .value = value};
     memset((void *)(uintptr_t)to, value, bytes);
     run(stream_of(stream), &operation, 500 + bytes / 32);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 // A module is made of no code at all: any text. Every function is in it.
@@ -419,14 +422,14 @@ int cuModuleLoadData(struct module **out, const void *image) {
     BEGIN(cuModuleLoadData);
     struct module *module = calloc(1, sizeof *module);
     if (!module || !image)
-        return end(&call, INVALID);
+        return double_end(&call, INVALID);
     module->id = atomic_fetch_add(&modules, 1) + 1;
     module->bytes = strlen(image);
     *out = module;
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_MODULE_LOADED, current, NULL,
                              &(struct cupti_module_data){module->id, module->bytes, image});
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuModuleUnload(struct module *module);
@@ -435,7 +438,7 @@ int cuModuleUnload(struct module *module) {
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_MODULE_UNLOAD, current, NULL,
                              &(struct cupti_module_data){module->id, module->bytes, NULL});
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuModuleGetFunction(struct function **out, struct module *module, const char *name);
@@ -443,11 +446,11 @@ int cuModuleGetFunction(struct function **out, struct module *module, const char
     BEGIN(cuModuleGetFunction);
     struct function *function = calloc(1, sizeof *function);
     if (!function || strlen(name) >= sizeof function->name)
-        return end(&call, INVALID);
+        return double_end(&call, INVALID);
     function->module = module;
     memcpy(function->name, name, strlen(name) + 1);
     *out = function;
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -459,7 +462,7 @@ int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned
     BEGIN(cuLaunchKernel);
     struct stream *at = stream_of(stream);
     if (!at || !gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024)
-        return end(&call, INVALID);
+        return double_end(&call, INVALID);
     struct operation operation = {.kind = OPERATION_KERNEL,
                                   .correlation = call.correlation,
                                   .grid = {gx, gy, gz},
@@ -472,7 +475,7 @@ int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned
             shared == ENDLESS_SHARED ? ENDLESS_NS : (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
     else if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_GRAPH_NODE_CREATED, current, NULL, NULL);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 void double_capture(int on);
@@ -520,7 +523,7 @@ int double_rare(void) {
     BEGIN(cuCtxSynchronize);
     if (call.hooks)
         call.hooks->rare(call.correlation);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }
 
 uint64_t double_keep_buffers(uint64_t buffers);
@@ -573,5 +576,5 @@ int cuGraphLaunch(struct graph *graph, void *stream) {
     whole.stream = at->id;
     if (call.hooks && graph->kernels)
         tell(call.hooks, &whole);
-    return end(&call, OK);
+    return double_end(&call, OK);
 }

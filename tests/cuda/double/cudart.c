@@ -15,7 +15,9 @@ struct size {
 };
 
 extern int cuInit(unsigned);
-extern int cuCtxCreate_v2(void **, unsigned, int);
+extern int cuDevicePrimaryCtxRetain(void **, int);
+extern int cuDevicePrimaryCtxReset_v2(int);
+extern int cuMemAllocManaged(uint64_t *, size_t, unsigned);
 extern int cuCtxSetCurrent(void *);
 extern int cuCtxGetCurrent(void **);
 extern int cuCtxSynchronize(void);
@@ -52,7 +54,8 @@ static __thread struct {
 static int ready(void) {
     void *now = NULL;
     int result = context ? 0 : cuInit(0);
-    if (!context && !result && !(result = cuCtxCreate_v2(&context, 0, 0)))
+    if (!context && !result && !(result = cuDevicePrimaryCtxRetain(&context, 0)) &&
+        !(result = cuCtxSetCurrent(context)))
         result = cuModuleLoadData(&module, "a fat binary");
     if (!result && !cuCtxGetCurrent(&now) && !now)
         result = cuCtxSetCurrent(context);
@@ -180,12 +183,11 @@ API(int, cudaMemset, void *memory, int value, size_t bytes) {
             cuMemsetD8Async((uint64_t)(uintptr_t)memory, (unsigned char)value, bytes, NULL));
 }
 API(int, cudaMallocManaged, void **memory, size_t bytes, unsigned flags) {
-    (void)flags;
-    *memory = malloc(bytes);
-    return *memory ? ready() : 2;
+    RUNTIME(206, "cudaMallocManaged_v6000", cuMemAllocManaged((uint64_t *)(void *)memory, bytes, flags));
 }
 API(int, cudaMallocHost, void **memory, size_t bytes) {
-    return cudaMallocManaged(memory, bytes, 0);
+    *memory = malloc(bytes);
+    return *memory ? ready() : 2;
 }
 API(int, cudaFreeHost, void *memory) {
     free(memory);
@@ -202,6 +204,17 @@ API(int, cudaStreamCreateWithFlags, void **stream, unsigned flags) {
 }
 API(int, cudaStreamSynchronize, void *stream) {
     RUNTIME(131, "cudaStreamSynchronize_v3020", cuStreamSynchronize(stream));
+}
+// The next call makes the context and the module again.
+static int reset(void) {
+    context = NULL;
+    for (uint32_t i = 0; i < function_count; i++)
+        functions[i].function = NULL;
+    return cuDevicePrimaryCtxReset_v2(0);
+}
+
+API(int, cudaDeviceReset, void) {
+    RUNTIME(164, "cudaDeviceReset_v3020", reset());
 }
 API(int, cudaDeviceSynchronize, void) {
     RUNTIME(165, "cudaDeviceSynchronize_v3020", cuCtxSynchronize());

@@ -29,6 +29,8 @@
 //     fatal=N       at the Nth kernel it meets an error, says so, and finalises itself
 //     nodes         somebody who shares CUPTI wants graphs node by node
 //     compute=N     the devices' compute capability (90)
+//     unmanageable  unified memory is not supported
+//     resets        records that were not handed over when a primary context is reset are lost, without a word
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
 #include "cupti_double.h"
 
@@ -341,27 +343,6 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
     }
 }
 
-static uint8_t *their_own[256];
-
-static void their_buffer(uint8_t **buffer, size_t *size, size_t *records) {
-    *buffer = calloc(1, *size = 1 << 16);
-    for (size_t i = 0; i < 256; i++)
-        if (!their_own[i]) {
-            their_own[i] = *buffer;
-            break;
-        }
-    *records = 0;
-}
-
-static void their_records(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
-    (void)context, (void)stream, (void)size, (void)valid;
-    for (size_t i = 0; i < 256; i++) // others are unknown to them
-        if (their_own[i] == buffer) {
-            their_own[i] = NULL;
-            free(buffer);
-        }
-}
-
 // Whoever shares CUPTI must have said so beforehand: to have the kind switched on does not do.
 static bool graphs_as_a_whole(void) {
     return double_is_enabled(CUPTI_KIND_GRAPH_TRACE) &&
@@ -398,8 +379,8 @@ static void on_kernel(const struct operation *operation) {
         finalize_itself();
     if (how.takeover && number == 300) {
         cuptiActivityFlushAll(0);
-        wanted = their_buffer;
-        full = their_records;
+        wanted = double_their_buffer;
+        full = double_their_records;
     }
     for (int i = 0; i < 3; i++) {
         record.grid[i] = (int32_t)operation->grid[i];
@@ -477,7 +458,7 @@ static void on_operated(const struct operation *o) {
 }
 
 static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,
-                      uint32_t stream) {
+                      uint32_t stream, uint32_t event) {
     const struct cupti_synchronization record = {.kind = CUPTI_KIND_SYNCHRONIZATION,
                                                  .type = type,
                                                  .start = start,
@@ -485,7 +466,7 @@ static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t corr
                                                  .correlation = correlation,
                                                  .context = context,
                                                  .stream = type == 4 ? CUPTI_NONE : stream,
-                                                 .event = CUPTI_NONE};
+                                                 .event = event};
     if (double_is_enabled(record.kind))
         double_write(&record, sizeof record, record.kind);
 }
@@ -518,7 +499,11 @@ static void on_resource(uint32_t id, void *context, void *stream, const void *ab
         memcpy(descriptor, about, of_graph ? sizeof node : sizeof loaded);
     const struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
                                          .context = double_context_id(context),
-                                         .null_stream = (uint16_t)double_stream_id(context, NULL)};
+                                         .device = double_context_device(context),
+                                         .null_stream = (uint16_t)double_stream_id(context, NULL),
+                                         .parent = double_context_parent(context),
+                                         .green = double_context_processors(context) != 0,
+                                         .processors = (uint16_t)double_context_processors(context)};
     if (id == CUPTI_RESOURCE_CONTEXT_CREATED && double_is_enabled(record.kind))
         double_write(&record, sizeof record, record.kind);
     double_sampled_module(&loaded);
@@ -552,7 +537,22 @@ static uint64_t count_flushes(void) {
     return atomic_load(&flushes);
 }
 
+// What was not handed over goes with the context.
+static void on_reset(void) {
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; double_has("resets") && i < done_count; i++)
+        done[i].used = 0;
+    for (size_t i = 0; double_has("resets") && i < 256; i++)
+        owns[i].used = 0;
+    if (double_has("resets"))
+        shared.used = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 static const struct hooks ours = {.call = on_call,
+                                  .reset = on_reset,
+                                  .reached = double_write_event,
+                                  .migrated = double_write_migration,
                                   .called = on_called,
                                   .operated = on_operated,
                                   .waited = on_waited,
@@ -617,6 +617,7 @@ API(Unsubscribe, void *handle) {
 
 API(EnableCallback, uint32_t enable, void *handle, int domain, uint32_t id) {
     (void)handle;
+    double_asked("call", domain, id);
     if (domain >= 1 && domain <= 3 && id < 2048)
         call_enabled[domain - 1][id] = (uint8_t)enable;
     return CUPTI_OK;
@@ -677,6 +678,7 @@ int double_enable(uint32_t kind) {
         return CUPTI_NOT_INITIALIZED;
     if (kind >= KIND_LIMIT || !double_bytes_of(kind))
         return CUPTI_INVALID_KIND;
+    double_asked("kind", (int)kind, 1);
     double_hook(&ours); // records need no subscriber
     double_whole(kind);
     atomic_fetch_or(&enabled, UINT64_C(1) << kind);
@@ -705,11 +707,12 @@ API(ActivityEnable, int kind) {
 }
 
 API(ActivityConfigureUnifiedMemoryCounter, struct cupti_unified_memory_config *config, uint32_t count) {
+    double_asked("unified", (int)count, config[0].device);
     for (uint32_t i = 0; i < count; i++)
         if (config[i].scope != 1 || !config[i].enable)
             return 1;
-    if (!double_is_ready())
-        return CUPTI_NOT_INITIALIZED;
+    if (!double_is_ready() || double_has("unmanageable"))
+        return double_is_ready() ? CUPTI_NOT_SUPPORTED : CUPTI_NOT_INITIALIZED;
     for (uint32_t i = 0; i < count; i++)
         double_wishes.unified_memory |= UINT64_C(1) << config[i].device;
     return CUPTI_OK;

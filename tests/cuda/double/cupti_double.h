@@ -45,6 +45,10 @@ void double_late_call(const char *name);
 bool double_left_out(int domain, uint32_t id);
 void double_whole(uint32_t kind);
 void double_write_external(uint32_t correlation);
+// Writes down what a client asks for, where DOUBLE_ASKED names a file.
+void double_asked(const char *what, int which, uint32_t number);
+cupti_buffer_wanted double_their_buffer;
+cupti_buffer_full double_their_records;
 
 // cupti_sampling.c: what there is to be sampled.
 void double_sampled_module(const struct cupti_module_data *module);
@@ -75,5 +79,8 @@ uint64_t double_fill_and_deliver(uint64_t launches);
 uint64_t double_hoard(uint64_t buffers);
 void double_play(void); // cupti_played.c
 void double_write_rare(uint32_t correlation);
+void double_write_event(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event,
+                        uint64_t time);
+void double_write_migration(uint32_t device, uint64_t address, uint64_t bytes);
 
 #endif

@@ -83,6 +83,31 @@ static void write_rare_of_work(uint32_t correlation) {
     write_rare(&failed, sizeof failed);
 }
 
+void double_write_event(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event,
+                        uint64_t time) {
+    const struct cupti_cuda_event record = {.kind = CUPTI_KIND_CUDA_EVENT,
+                                            .correlation = correlation,
+                                            .context = context,
+                                            .stream = stream,
+                                            .event = event,
+                                            .timestamp = time};
+    write_rare(&record, sizeof record);
+}
+
+void double_write_migration(uint32_t device, uint64_t address, uint64_t bytes) {
+    const uint64_t time = double_now();
+    const struct cupti_unified_memory record = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
+                                                .counter = 1,
+                                                .value = bytes,
+                                                .start = time,
+                                                .end = time + 700,
+                                                .address = address,
+                                                .source = CUPTI_NONE,
+                                                .destination = device};
+    if (double_wishes.unified_memory >> device & 1)
+        write_rare(&record, sizeof record);
+}
+
 void double_write_rare(uint32_t correlation) {
     const uint64_t time = double_now();
     const uint32_t pid = (uint32_t)getpid();

@@ -34,7 +34,13 @@ struct hooks {
     void (*called)(int domain, uint32_t id, uint64_t start, uint64_t end, uint32_t correlation, int result);
     void (*operated)(const struct operation *operation);
     void (*waited)(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,
-                   uint32_t stream);
+                   uint32_t stream, uint32_t event);
+    // The device reaches an event that was recorded, at `time`.
+    void (*reached)(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event, uint64_t time);
+    // Managed memory moves to a device.
+    void (*migrated)(uint32_t device, uint64_t address, uint64_t bytes);
+    // A primary context was reset.
+    void (*reset)(void);
     void (*memory)(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
                    uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous);
     // Hands over buffers with so many launches and their kernels in them, as fast as it goes. The ns that the client took.
@@ -73,6 +79,9 @@ bool double_is_down(void);
 uint32_t double_context_id(void *context);
 uint32_t double_context_device(void *context);
 uint32_t double_stream_id(void *context, void *stream);
+// Of a green context: its parent, and how many multiprocessors it has; 0: it is none.
+uint32_t double_context_parent(void *context);
+uint32_t double_context_processors(void *context);
 
 // Functions of the API by number, for both doubles. X(domain, number, name)
 #define DOUBLE_CALLS(X)                                                                                      \
@@ -93,6 +102,23 @@ uint32_t double_stream_id(void *context, void *stream);
     X(1, 15, cuModuleGetFunction)                                                                            \
     X(1, 16, cuGraphLaunch)                                                                                  \
     X(1, 17, cuMemcpyPeerAsync)                                                                              \
+    X(1, 371, cuMemAllocManaged)                                                                             \
+    X(1, 118, cuEventCreate)                                                                                 \
+    X(1, 119, cuEventRecord)                                                                                 \
+    X(1, 121, cuEventSynchronize)                                                                            \
+    X(1, 295, cuStreamWaitEvent)                                                                             \
+    X(1, 386, cuDevicePrimaryCtxRetain)                                                                      \
+    X(1, 545, cuDevicePrimaryCtxReset_v2)                                                                    \
+    X(1, 743, cuGreenCtxCreate)                                                                              \
+    X(1, 744, cuGreenCtxDestroy)                                                                             \
+    X(1, 749, cuGreenCtxRecordEvent)                                                                         \
+    X(1, 750, cuGreenCtxWaitEvent)                                                                           \
+    X(1, 753, cuCtxFromGreenCtx)                                                                             \
+    X(1, 755, cuCtxRecordEvent)                                                                              \
+    X(1, 756, cuCtxWaitEvent)                                                                                \
+    X(1, 758, cuGreenCtxStreamCreate)                                                                        \
+    X(2, 164, cudaDeviceReset_v3020)                                                                         \
+    X(2, 206, cudaMallocManaged_v6000)                                                                       \
     X(1, 304, cuCtxGetCurrent)                                                                               \
     X(1, 308, cuProfilerStart)                                                                               \
     X(1, 309, cuProfilerStop)                                                                                \

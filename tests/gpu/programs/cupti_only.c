@@ -21,6 +21,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../../agents/cuda/kinds.h"
+
 // NAME_AT: where a kernel's record has the pointer to its name, in every version since CUDA 9.
 enum { BUFFER_BYTES = 1 << 20, KEPT_MOST = 1 << 20, NAME_AT = 104, NAMES_MOST = 256 };
 enum { MODULES_MOST = 8, MODULE_BYTES_MOST = 256 << 10 };
@@ -161,29 +163,10 @@ static void CUPTIAPI called(void *data, CUpti_CallbackDomain domain, CUpti_Callb
         say_clock("context-callback");
 }
 
-// Whether TraceSmith's agent takes the callbacks of a function, without --stacks: agents/cuda/launches.c.
+// Whether TraceSmith's agent takes the callbacks of a function, without --stacks.
 static int is_ours(const char *name) {
-    static const char *const taken[] = {"cuLaunch",
-                                        "cudaLaunch",
-                                        "__cudaLaunch",
-                                        "cuGraphLaunch",
-                                        "cudaGraphLaunch",
-                                        "cuCtxSynchronize",
-                                        "cuStreamSynchronize",
-                                        "cuEventSynchronize",
-                                        "cudaDeviceSynchronize",
-                                        "cudaStreamSynchronize",
-                                        "cudaEventSynchronize",
-                                        "cuStreamWaitEvent",
-                                        "cudaStreamWaitEvent",
-                                        "cuEventQuery",
-                                        "cuStreamQuery",
-                                        "cudaEventQuery",
-                                        "cudaStreamQuery"};
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
-        if (strncmp(name, taken[i], strlen(taken[i])) == 0)
-            return 1;
-    return 0;
+    static const char *const taken[] = {CUDA_LAUNCH_CALLS(CUDA_CALL_NAME) CUDA_WAIT_CALLS(CUDA_CALL_NAME)};
+    return CUDA_CALL_IN(name, taken);
 }
 
 static void subscribe(void) {
@@ -238,6 +221,12 @@ static int find_cupti(void) {
     return !missing;
 }
 
+static void enable_kind(int kind) {
+    const int result = (int)cupti.cuptiActivityEnable((CUpti_ActivityKind)kind);
+    if (result)
+        fprintf(stderr, "cupti_only: kind %d: %d\n", kind, result);
+}
+
 static void enable(void) {
     static const CUpti_ActivityKind few[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                              CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -245,20 +234,23 @@ static void enable(void) {
                                              CUPTI_ACTIVITY_KIND_RUNTIME,
                                              CUPTI_ACTIVITY_KIND_DRIVER,
                                              CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
-    // What TraceSmith asks for besides (agents/cuda/subscribe.c), by number: an older header has not all of the names.
-    // DEVICE, CONTEXT, MEMCPY2, OVERHEAD, EXTERNAL_CORRELATION, MEMORY2, MEMORY_POOL, JIT, MEM_DECOMPRESS
-    static const int more[] = {8, 9, 22, 17, 39, 49, 50, 52, 54};
+    // What TraceSmith enables, by number: an older header has not all of the names.
+    static const struct {
+        uint32_t kind, since;
+    } all[] = {
+#define KIND(name, number, since, needed) {number, since},
+        CUDA_ENABLED_KINDS(KIND)
+#undef KIND
+    };
     const char *wanted = getenv("CUPTI_KINDS");
     const int ours = wanted && strcmp(wanted, "ours") == 0;
     if (wanted && strcmp(wanted, "none") == 0)
         return;
-    for (size_t i = 0; ours && i < sizeof more / sizeof more[0]; i++)
-        cupti.cuptiActivityEnable((CUpti_ActivityKind)more[i]);
-    for (size_t i = 0; i < sizeof few / sizeof few[0]; i++) {
-        const int result = (int)cupti.cuptiActivityEnable(few[i]);
-        if (result)
-            fprintf(stderr, "cupti_only: kind %d: %d\n", (int)few[i], result);
-    }
+    for (size_t i = 0; ours && i < sizeof all / sizeof all[0]; i++)
+        if (version >= all[i].since)
+            enable_kind((int)all[i].kind);
+    for (size_t i = 0; !ours && i < sizeof few / sizeof few[0]; i++)
+        enable_kind((int)few[i]);
 }
 
 int InitializeInjection(void);
