@@ -2,12 +2,12 @@
 """Predictions of `tracesmith simulate` against the change really made, on each OpenCL driver that is there.
 
 Each program of cl_what_if, with several amounts of work, is recorded once as it is; that one trace is simulated with each
-change. Then the program is run ROUNDS times as it is and with the change really made, in turns, all recorded. Predicted is the time of the steps: what the
-program measured when it was recorded, plus what the simulation says the whole gains or loses, as an interval: what the trace
-leaves open, and MARGIN of the steps or twice the held-out error for what differs from run to run (the rule of `simulate`, for
-the steps alone: building the program is most of a short run, and would hide them). Measured is the time of the first
-recording times the median of the rounds' ratios, changed to unchanged: what a shared machine does to both runs of a round cancels
-out. Prints every pair, then how many lie in their interval.
+change. Then the program is run ROUNDS times as it is and with the change really made, in turns, all recorded. Predicted is
+the time of the steps: what the program measured when it was recorded, plus what the simulation says the whole gains or
+loses, as an interval: what the trace leaves open, and MARGIN of the steps or twice the held-out error for what differs from
+run to run (the rule of `simulate`, for the steps alone: building the program is most of a short run, and would hide them).
+Measured is the time of the first recording times the median of the rounds' ratios, changed to unchanged: what a shared
+machine does to both runs of a round cancels out. Prints every pair, then how many lie in their interval.
 
 usage: what_if.py [DRIVER...] (pocl, intel, oclgrind: folders with an .icd file in WHAT_IF_DRIVERS; pocl alone: the system's)
 """
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-ROUNDS = 3
+ROUNDS = {"oclgrind": 9}  # of an interpreter the same run differs by a fifth and more, at once; others: 3
 MARGIN = 0.08
 WORKS = (30, 60, 100, 200)
 SLOWER = {"oclgrind": 10}  # an interpreter
@@ -122,7 +122,7 @@ def main():
                     wall = record(path, driver, shape, work)
                     for change in changes:
                         found = predict(path, wall, CHANGES[change]) if wall else None
-                        ratios = [ratio(directory, driver, shape, work, change) for _ in range(ROUNDS)] if found else []
+                        ratios = [ratio(directory, driver, shape, work, change) for _ in range(ROUNDS.get(driver, 3))] if found else []
                         ratios = [one for one in ratios if one]
                         for one in (total, mine):
                             one.refused += wall is not None and not found
