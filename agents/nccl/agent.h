@@ -24,28 +24,20 @@
 #include <stdint.h>
 
 #include "abi.h"
-#include "base/clock.h"
-#include "wire/channel.h"
+#include "agentkit/agent.h"
 
-#define AGENT_API "nccl"
-
-struct agent {
-    struct channel *channel; // NULL: no session
-    bool tsc;
+// What the user wants to be recorded. Written before any call can come.
+struct nccl_wanted {
     bool channels; // of kernels are asked for: NCCL's proxy thread then looks for them all the time
     bool details; // steps of the proxy, what it does otherwise, and the network are asked for: there are many
 };
-extern struct agent agent;
-
-static inline uint64_t agent_tick(void) {
-    return clock_tick(agent.tsc);
-}
+extern struct nccl_wanted nccl_wanted;
 
 // Attaches, at the first communicator. Where there is no session the plugin does nothing.
-void agent_attach(void);
+void nccl_attach(void);
 // The plugin that comes after us, its structure of this version; NULL when there is none. `lacks` then tells whether it
 // is there and knows other versions only.
-const void *agent_next(int version, bool *lacks);
+const void *nccl_next(int version, bool *lacks);
 
 // ---- communicators (operation.c)
 

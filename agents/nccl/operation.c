@@ -196,7 +196,7 @@ struct operation *operation_begin(struct communicator *communicator, const struc
     atomic_store(&operation->last, 0);
     atomic_store(&operation->moved, 0);
     atomic_store(&operation->stopped, false);
-    const uint32_t expected = agent.channels ? said->awaits : 0;
+    const uint32_t expected = nccl_wanted.channels ? said->awaits : 0;
     operation->start = agent_tick();
     // The references before the number that lets others give them back.
     atomic_fetch_add(&operation->life, expected);

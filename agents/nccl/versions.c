@@ -335,15 +335,16 @@ static struct communicator *begin(int version, const void **next, void **context
                                   uint64_t comm, const char *name, int nodes, int ranks, int rank,
                                   nccl_log *log) {
     bool lacks;
-    agent_attach();
-    *next = agent_next(version, &lacks);
+    nccl_attach();
+    *next = nccl_next(version, &lacks);
     if (lacks)
         warn(log, version);
     struct communicator *communicator = communicator_new(comm, name, nodes, ranks, rank);
     *context = communicator;
     *mask = 0;
     if (agent.channel && communicator)
-        *mask = ours & ~(agent.channels ? 0 : NCCL_KERNEL_CHANNEL) & ~(agent.details ? 0 : DETAILS);
+        *mask =
+            ours & ~(nccl_wanted.channels ? 0 : NCCL_KERNEL_CHANNEL) & ~(nccl_wanted.details ? 0 : DETAILS);
     return communicator;
 }
 

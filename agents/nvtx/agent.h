@@ -22,26 +22,14 @@
 #include <stdint.h>
 
 #include "abi.h"
-#include "base/clock.h"
-#include "wire/channel.h"
+#include "agentkit/agent.h"
 
-#define AGENT_API "nvtx"
+// Somebody comes after us. Written before any call can come.
+extern bool nvtx_chained;
 
-// The process's one agent. Written while it attaches, before any call can come; read only afterwards.
-struct agent {
-    struct channel *channel;
-    bool tsc;
-    bool chained;                // somebody comes after us
-    atomic_bool over;            // the process is ending
-    _Atomic uint32_t generation; // grows with every fork, in the child
-};
-extern struct agent agent;
-
-static inline bool agent_on(void) {
-    return channel_armed(agent.channel) && !atomic_load_explicit(&agent.over, memory_order_relaxed);
-}
-static inline uint64_t agent_tick(void) {
-    return clock_tick(agent.tsc);
+// Whether this call is to be recorded.
+static inline bool nvtx_on(void) {
+    return channel_armed(agent.channel) && agent_recording();
 }
 
 // ---- our functions, by number, and those of whoever comes after us: NULL where it has none

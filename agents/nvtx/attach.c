@@ -14,9 +14,7 @@
 #include "agentkit/injection.h"
 #include "payload.h"
 
-#define AGENT_EXPORT __attribute__((visibility("default")))
-
-struct agent agent;
+bool nvtx_chained;
 nvtx_function *nvtx_next[NVTX_NUMBER_LIMIT];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -108,33 +106,27 @@ static void find_next(void) {
 
 static bool initialise_next(nvtx_get_table *get) {
     program_tables = get;
-    agent.chained = next_initialise && next_initialise(table_for_next) != 0;
-    if (!agent.chained)
+    nvtx_chained = next_initialise && next_initialise(table_for_next) != 0;
+    if (!nvtx_chained)
         memset(nvtx_next, 0, sizeof nvtx_next);
-    return agent.chained;
+    return nvtx_chained;
 }
 
 // ---- the session
 
 static void after_fork_child(void) {
     pthread_mutex_init(&lock, NULL); // whoever held it is not here
-    atomic_fetch_add(&agent.generation, 1);
     threads_after_fork_child();
     names_after_fork_child();
 }
 
-static bool attach(void) {
-    const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
-    struct channel *channel = NULL;
-    if (!directory || !*directory || !threads_init() ||
-        channel_open(directory, AGENT_API, &channel) != TSMITH_OK)
-        return false;
-    agent.tsc = channel_tick_is_tsc(channel);
-    agent.channel = channel;
-    record_init();
-    pthread_atfork(NULL, NULL, after_fork_child);
-    return true;
+static void end(void) {
+    started_over();
+    threads_over();
 }
+
+static const struct agent_spec spec = {
+    .api = "nvtx", .prepare = threads_init, .begin = record_init, .fork_child = after_fork_child, .end = end};
 
 // Without a session, and where the program's tables are not as we know them, the program's calls go to whoever comes
 // after us, or nowhere.
@@ -147,7 +139,7 @@ AGENT_EXPORT int InitializeInjectionNvtx2(nvtx_get_table *get) {
     pthread_mutex_lock(&lock);
     if (!tried) {
         find_next();
-        (void)attach();
+        (void)agent_attach(&spec);
         tried = true;
     }
     int done = 0;
@@ -193,7 +185,7 @@ static void initialise_next_extension(const struct nvtx_module_info *given) {
     info.segments = &segment;
     info.segment_count = 1;
     memset(slots, 0, sizeof slots);
-    if (initialise && agent.chained && initialise(&info) != 0)
+    if (initialise && nvtx_chained && initialise(&info) != 0)
         memcpy(&payload_next, slots, sizeof payload_next);
 }
 
@@ -213,14 +205,4 @@ AGENT_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module_info *modul
         module->segments[0].slots[i] = (intptr_t)payload_functions[i];
     pthread_mutex_unlock(&lock);
     return 1;
-}
-
-__attribute__((destructor)) static void at_unload(void) {
-    if (!agent.channel)
-        return;
-    started_over();
-    threads_over();
-    atomic_store(&agent.over, true);
-    // Without this the process would be taken for one that was killed.
-    channel_close(agent.channel);
 }

@@ -86,7 +86,7 @@ static struct nvtx_attributes attributes_after(const struct domain *domain,
 }
 
 static void mark(const struct label *label) {
-    if (agent_on())
+    if (nvtx_on())
         record_write(FORM_MARK, 0, label, agent_tick(), 0);
 }
 
@@ -156,7 +156,7 @@ static int pop(const struct domain *domain, const struct nvtx_data *data, size_t
     watch_ended(pushed->label.name);
     if (pushed->generation == thread->generation) {
         label_end(pushed, thread, domain, data, count);
-        if (agent_on())
+        if (nvtx_on())
             record_write(FORM_RANGE, 0, &pushed->label, pushed->start, end);
         channel_ended(agent.channel, thread->list, 1);
     }
@@ -301,7 +301,7 @@ static bool end(uint64_t number, const struct domain *domain, const struct nvtx_
     if (place->generation == atomic_load(&agent.generation)) {
         if (data && count)
             label_data(&place->label, thread_here(), domain, data, count);
-        if (agent_on())
+        if (nvtx_on())
             record_write(FORM_TRACK, place->track, &place->label, place->start, now);
         channel_ended(agent.channel, STARTED_LIST, 1);
     }

@@ -126,7 +126,7 @@ void record_write(enum form form, uint32_t track, const struct label *label, uin
 
 void record_resource(const char *what, uint64_t object, uint32_t domain, uint32_t name) {
     const uint32_t text = channel_string_cstr(agent.channel, what);
-    struct ring *ring = agent_on() ? channel_ring(agent.channel) : NULL;
+    struct ring *ring = nvtx_on() ? channel_ring(agent.channel) : NULL;
     enum { WORDS = 1 + RECORD_PART_WORDS(start_words) + RECORD_PART_WORDS(resource_words) };
     uint64_t *at = record_begin(ring, resource_shape, WORDS, name);
     if (!at)

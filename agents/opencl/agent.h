@@ -46,11 +46,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/clock.h"
+#include "agentkit/agent.h"
 #include "calls.h"
-#include "wire/channel.h"
 
-#define AGENT_API "opencl"
+#define OPENCL_API "opencl"
 
 // One number per function of the API that is intercepted.
 enum call_id {
@@ -61,47 +60,16 @@ enum call_id {
         CALL_LIMIT
 };
 
-// The process's one agent. Written while it attaches, before any call can come; read only afterwards.
-struct agent {
-    struct channel *channel; // NULL: no session, every call goes straight on
-    bool tsc;
-    cl_icd_dispatch next; // the driver, or the layer below us
-};
-extern struct agent agent;
+// The driver, or the layer below us. Written before any call can come; read only afterwards.
+extern cl_icd_dispatch opencl_next;
 
-// What a thread has of its own. `busy` is rule 5.
-struct agent_thread {
+// What a thread has of its own.
+struct opencl_thread {
     struct pending_list *list;
-    uint32_t busy;
-    uint64_t correlation; // the next one, and the end of those the thread has taken for itself
-    uint64_t correlation_end;
     uint32_t commands; // overhead.h
     bool asks;         // the driver, on the agent's own account (layer.c)
 };
-extern __thread struct agent_thread agent_thread __attribute__((tls_model("initial-exec")));
-
-// Whether this call is to be recorded: the whole cost of an idle agent. (No wrapper is called without a channel.)
-static inline bool agent_on(void) {
-    return channel_armed(agent.channel) && !agent_thread.busy;
-}
-
-static inline uint64_t agent_tick(void) {
-    return clock_tick(agent.tsc);
-}
-
-// A correlation id, of the thread's own store: threads do not meet over it.
-static inline uint64_t agent_correlation_next(void) {
-    enum { STORE = 256 };
-    if (__builtin_expect(agent_thread.correlation == agent_thread.correlation_end, 0)) {
-        agent_thread.correlation = channel_correlations(agent.channel, STORE);
-        agent_thread.correlation_end = agent_thread.correlation + STORE;
-    }
-    return agent_thread.correlation;
-}
-static inline uint64_t agent_correlation(void) {
-    agent_correlation_next();
-    return agent_thread.correlation++;
-}
+extern __thread struct opencl_thread opencl_thread __attribute__((tls_model("initial-exec")));
 
 // The string ids of function and operation names, interned at their first use.
 uint32_t agent_call_name(enum call_id call);

@@ -99,7 +99,7 @@ static void command_follow(struct command *command, cl_event event, cl_uint wait
     const struct call *call = &command->call;
     const bool program_has_it = command->event != &command->own;
     if (program_has_it)
-        agent.next.clRetainEvent(event);
+        opencl_next.clRetainEvent(event);
     body_finish(command);
     // The entry of a held event is made first: once it is pushed, the control thread may take it.
     const bool known = !program_has_it || events_add(event, call->correlation, true);
@@ -108,7 +108,7 @@ static void command_follow(struct command *command, cl_event event, cl_uint wait
     channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
     if (program_has_it && known)
         events_unhold(event, call->correlation);
-    agent.next.clReleaseEvent(event);
+    opencl_next.clReleaseEvent(event);
 }
 
 static void command_write(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits) {

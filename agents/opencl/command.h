@@ -89,8 +89,8 @@ cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, c
 #define ENQUEUE(name, blocking, what, ...)                                                                   \
     struct command command;                                                                                  \
     if (!command_begin(&command, CALL_##name, queue, blocking, event))                                       \
-        return agent.next.name(__VA_ARGS__, event); /* not recorded */                                       \
-    const cl_int result = agent.next.name(__VA_ARGS__, command.event);                                       \
+        return opencl_next.name(__VA_ARGS__, event); /* not recorded */                                      \
+    const cl_int result = opencl_next.name(__VA_ARGS__, command.event);                                      \
     command_returned(&command);                                                                              \
     what;                                                                                                    \
     return command_end(&command, result, count, waits)

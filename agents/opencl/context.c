@@ -29,7 +29,7 @@ cl_context layer_clCreateContext(const cl_context_properties *properties, cl_uin
                                  void *user_data, cl_int *error) {
     struct call call = call_begin(CALL_clCreateContext);
     cl_int result = CL_SUCCESS;
-    cl_context context = agent.next.clCreateContext(properties, count, devices, notify, user_data, &result);
+    cl_context context = opencl_next.clCreateContext(properties, count, devices, notify, user_data, &result);
     return context_made(&call, context, result, error);
 }
 
@@ -39,12 +39,12 @@ cl_context layer_clCreateContextFromType(const cl_context_properties *properties
                                          void *user_data, cl_int *error) {
     struct call call = call_begin(CALL_clCreateContextFromType);
     cl_int result = CL_SUCCESS;
-    cl_context context = agent.next.clCreateContextFromType(properties, type, notify, user_data, &result);
+    cl_context context = opencl_next.clCreateContextFromType(properties, type, notify, user_data, &result);
     return context_made(&call, context, result, error);
 }
 
 cl_int layer_clRetainContext(cl_context context) {
-    const cl_int result = agent.next.clRetainContext(context);
+    const cl_int result = opencl_next.clRetainContext(context);
     struct object *object = object_find(OBJECT_CONTEXT, context);
     if (object && result == CL_SUCCESS)
         object_retain(object);
@@ -57,7 +57,7 @@ cl_int layer_clReleaseContext(cl_context context) {
     if (object && object_is_last(object))
         pending_reap_all(true); // what we hold of its events would keep it alive
     const bool last = object && object_release(object);
-    const cl_int result = agent.next.clReleaseContext(context);
+    const cl_int result = opencl_next.clReleaseContext(context);
     if (last)
         object_end(&call, TSMITH_OPERATION_DESTROY_CONTEXT, object);
     return result;
@@ -110,12 +110,12 @@ cl_command_queue layer_clCreateCommandQueue(cl_context context, cl_device_id dev
     struct call call = call_begin(CALL_clCreateCommandQueue);
     bool hidden = channel_live(agent.channel) && !(properties & CL_QUEUE_PROFILING_ENABLE);
     cl_int result = CL_SUCCESS;
-    cl_command_queue queue = agent.next.clCreateCommandQueue(
+    cl_command_queue queue = opencl_next.clCreateCommandQueue(
         context, device, properties | (hidden ? CL_QUEUE_PROFILING_ENABLE : 0), &result);
     if (!queue && hidden && refused_properties(result)) {
         hidden = false;
         result = CL_SUCCESS;
-        queue = agent.next.clCreateCommandQueue(context, device, properties, &result);
+        queue = opencl_next.clCreateCommandQueue(context, device, properties, &result);
     }
     struct object *object = queue ? queue_add(queue, context, device, properties, hidden) : NULL;
     object_record(&call, TSMITH_OPERATION_CREATE_QUEUE, result, object);
@@ -166,12 +166,12 @@ cl_command_queue layer_clCreateCommandQueueWithProperties(cl_context context, cl
     struct property_list list = properties_with_profiling(properties);
     list.changed &= channel_live(agent.channel);
     cl_int result = CL_SUCCESS;
-    cl_command_queue queue = agent.next.clCreateCommandQueueWithProperties(
+    cl_command_queue queue = opencl_next.clCreateCommandQueueWithProperties(
         context, device, list.changed ? list.values : properties, &result);
     if (!queue && list.changed && refused_properties(result)) {
         list.changed = false;
         result = CL_SUCCESS;
-        queue = agent.next.clCreateCommandQueueWithProperties(context, device, properties, &result);
+        queue = opencl_next.clCreateCommandQueueWithProperties(context, device, properties, &result);
     }
     struct object *object = queue ? queue_add(queue, context, device, list.asked, list.changed) : NULL;
     if (object && list.changed) {
@@ -190,12 +190,12 @@ cl_int layer_clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_
                                        cl_bool enable, cl_command_queue_properties *old) {
     struct object *object = object_find(OBJECT_QUEUE, queue);
     if (!object)
-        return agent.next.clSetCommandQueueProperty(queue, properties, enable, old);
+        return opencl_next.clSetCommandQueueProperty(queue, properties, enable, old);
     // Our profiling stays on whatever the program sets.
     const bool was_hidden = object->queue.hidden;
     const cl_command_queue_properties forwarded =
         enable ? properties : properties & ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
-    const cl_int result = agent.next.clSetCommandQueueProperty(queue, forwarded, enable, old);
+    const cl_int result = opencl_next.clSetCommandQueueProperty(queue, forwarded, enable, old);
     if (result != CL_SUCCESS)
         return result;
     if (old && was_hidden)
@@ -208,7 +208,7 @@ cl_int layer_clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_
 }
 
 cl_int layer_clRetainCommandQueue(cl_command_queue queue) {
-    const cl_int result = agent.next.clRetainCommandQueue(queue);
+    const cl_int result = opencl_next.clRetainCommandQueue(queue);
     struct object *object = object_find(OBJECT_QUEUE, queue);
     if (object && result == CL_SUCCESS)
         object_retain(object);
@@ -221,7 +221,7 @@ cl_int layer_clReleaseCommandQueue(cl_command_queue queue) {
     if (object && object_is_last(object))
         pending_reap_all(true); // what we hold of its events would keep it alive
     const bool last = object && object_release(object);
-    const cl_int result = agent.next.clReleaseCommandQueue(queue);
+    const cl_int result = opencl_next.clReleaseCommandQueue(queue);
     if (last)
         object_end(&call, TSMITH_OPERATION_DESTROY_QUEUE, object);
     return result;

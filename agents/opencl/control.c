@@ -26,15 +26,3 @@ void control_start(void) {
         .look = look, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 1000};
     agent_control_start(&work, agent.channel);
 }
-
-// The library goes: what is still in flight will not be seen any more. No call into the driver from here.
-__attribute__((destructor)) static void at_unload(void) {
-    if (!agent.channel)
-        return;
-    const uint64_t left = pending_abandon();
-    if (left)
-        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
-    agent_thread.busy++; // calls from the destructors of others go straight on
-    // Without this the process would be taken for one that was killed.
-    channel_close(agent.channel);
-}

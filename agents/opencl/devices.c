@@ -51,7 +51,7 @@ static void describe(const struct loader *loader, const char *platform, cl_devic
     loader->clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
     loader->clGetDeviceInfo(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
     const struct agent_device found = {
-        .api = AGENT_API,
+        .api = OPENCL_API,
         .platform = platform,
         .name = name,
         .vendor = vendor,

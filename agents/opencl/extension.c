@@ -18,13 +18,13 @@ static void note(const char *name, const void *function) {
 }
 
 void *layer_clGetExtensionFunctionAddress(const char *name) {
-    void *function = agent.next.clGetExtensionFunctionAddress(name);
+    void *function = opencl_next.clGetExtensionFunctionAddress(name);
     note(name, function);
     return function;
 }
 
 void *layer_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name) {
-    void *function = agent.next.clGetExtensionFunctionAddressForPlatform(platform, name);
+    void *function = opencl_next.clGetExtensionFunctionAddressForPlatform(platform, name);
     note(name, function);
     return function;
 }

@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct topology) == 24, "the driver's size of it");
 
 static bool ask(cl_device_id device, cl_device_info what, void *out, size_t size) {
     size_t got = 0;
-    return agent.next.clGetDeviceInfo(device, what, size, out, &got) == CL_SUCCESS && got == size;
+    return opencl_next.clGetDeviceInfo(device, what, size, out, &got) == CL_SUCCESS && got == size;
 }
 
 static bool extends(const char *extensions, const char *name) {
@@ -79,13 +79,13 @@ void identity_find(cl_device_id device, cl_platform_id platform, const char *pla
     uint8_t uuid[UUID_BYTES], other[UUID_BYTES];
     *out = (struct identity){.number = 0};
     if (!platform || (ask(device, INFO_PARENT, &parent, sizeof parent) && parent) ||
-        agent.next.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, PLATFORM_DEVICES, devices, &count) !=
+        opencl_next.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, PLATFORM_DEVICES, devices, &count) !=
             CL_SUCCESS)
         return;
     count = count < PLATFORM_DEVICES ? count : PLATFORM_DEVICES;
     (void)ask(device, CL_DEVICE_TYPE, &type, sizeof type);
-    agent.next.clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
-    agent.next.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    opencl_next.clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+    opencl_next.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
     bool has_uuid =
         (type & CL_DEVICE_TYPE_GPU) && extends(extensions, "cl_khr_device_uuid") && uuid_of(device, uuid);
     for (cl_uint i = 0; i < count; i++) {

@@ -67,11 +67,11 @@ void *layer_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool bloc
                               cl_uint count, const cl_event *waits, cl_event *event, cl_int *error) {
     struct command command;
     if (!command_begin(&command, CALL_clEnqueueMapImage, queue, blocking_of(blocking), event))
-        return agent.next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, count,
-                                            waits, event, error);
+        return opencl_next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, count,
+                                             waits, event, error);
     cl_int result = CL_SUCCESS;
-    void *mapped = agent.next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice,
-                                                count, waits, command.event, &result);
+    void *mapped = opencl_next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice,
+                                                 count, waits, command.event, &result);
     command_returned(&command);
     command_map(&command, TSMITH_OPERATION_MAP_IMAGE, flags, image_bytes(image, region), image);
     command_end(&command, result, count, waits);

@@ -67,10 +67,10 @@ static __attribute__((noinline)) cl_int launch(cl_command_queue queue, cl_kernel
                                                cl_event *event) {
     struct command command;
     if (!command_begin(&command, CALL_clEnqueueNDRangeKernel, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
-                                                 waits, event);
-    const cl_int result = agent.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                                            count, waits, command.event);
+        return opencl_next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
+                                                  waits, event);
+    const cl_int result = opencl_next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                                             count, waits, command.event);
     command_returned(&command);
     command_kernel(&command, TSMITH_OPERATION_NDRANGE, kernel, dimensions, offset, global, local);
     PROBE2(launch, (uintptr_t)queue, (uintptr_t)kernel);
@@ -82,8 +82,8 @@ cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl
                                     const size_t *offset, const size_t *global, const size_t *local,
                                     cl_uint count, const cl_event *waits, cl_event *event) {
     if (!agent_on())
-        return agent.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
-                                                 waits, event);
+        return opencl_next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
+                                                  waits, event);
     return launch(queue, kernel, dimensions, offset, global, local, count, waits, event);
 }
 
@@ -108,8 +108,8 @@ cl_int layer_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *fun
 cl_int layer_clEnqueueMarker(cl_command_queue queue, cl_event *event) {
     struct command command;
     if (!event || !command_begin(&command, CALL_clEnqueueMarker, queue, BLOCKING_NEVER, event))
-        return agent.next.clEnqueueMarker(queue, event);
-    const cl_int result = agent.next.clEnqueueMarker(queue, command.event);
+        return opencl_next.clEnqueueMarker(queue, event);
+    const cl_int result = opencl_next.clEnqueueMarker(queue, command.event);
     command_returned(&command);
     return command_end(&command, result, 0, NULL);
 }
@@ -130,8 +130,8 @@ cl_int layer_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count,
 cl_int layer_clEnqueueBarrier(cl_command_queue queue) {
     struct command command;
     if (!command_begin(&command, CALL_clEnqueueBarrier, queue, BLOCKING_NEVER, NULL))
-        return agent.next.clEnqueueBarrier(queue);
-    const cl_int result = agent.next.clEnqueueBarrier(queue);
+        return opencl_next.clEnqueueBarrier(queue);
+    const cl_int result = opencl_next.clEnqueueBarrier(queue);
     command_returned(&command);
     command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER);
     return command_end_eventless(&command, result, 0, NULL);
@@ -140,8 +140,8 @@ cl_int layer_clEnqueueBarrier(cl_command_queue queue) {
 cl_int layer_clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_event *waits) {
     struct command command;
     if (!command_begin(&command, CALL_clEnqueueWaitForEvents, queue, BLOCKING_NEVER, NULL))
-        return agent.next.clEnqueueWaitForEvents(queue, count, waits);
-    const cl_int result = agent.next.clEnqueueWaitForEvents(queue, count, waits);
+        return opencl_next.clEnqueueWaitForEvents(queue, count, waits);
+    const cl_int result = opencl_next.clEnqueueWaitForEvents(queue, count, waits);
     command_returned(&command);
     command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER);
     return command_end_eventless(&command, result, count, waits);

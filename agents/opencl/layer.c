@@ -6,10 +6,10 @@
 #include "agent.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "agentkit/control.h"
+#include "agentkit/overhead.h"
 #include "agentkit/stacks.h"
 #include "events.h"
 #include "objects.h"
@@ -18,8 +18,8 @@
 #include "shapes.h"
 #include "times.h"
 
-struct agent agent;
-__thread struct agent_thread agent_thread;
+cl_icd_dispatch opencl_next;
+__thread struct opencl_thread opencl_thread;
 
 const char entry_name[] = "TraceSmith";
 cl_icd_dispatch entry_table;
@@ -52,29 +52,35 @@ const char *agent_device_type(cl_device_type type) {
 static void after_fork_child(void) {
     objects_after_fork_child();
     pending_after_fork_child();
+    agent_control_after_fork_child();
     agent_overhead_after_fork_child();
 }
 
-static bool attach(void) {
-    const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
-    struct channel *channel = NULL;
-    if (!directory || !*directory || !events_init() || !objects_init() ||
-        channel_open(directory, AGENT_API, &channel) != TSMITH_OK)
-        return false;
-    agent.tsc = channel_tick_is_tsc(channel);
-    shapes_register(channel);
-    (void)stacks_start(channel);
-    overhead_start(channel);
-    agent.channel = channel;
-    times_begin();
-    pthread_atfork(NULL, NULL, after_fork_child);
-    return true;
+static bool prepare(void) {
+    return events_init() && objects_init();
 }
+
+static void begin(void) {
+    shapes_register(agent.channel);
+    (void)stacks_start(agent.channel);
+    overhead_start(agent.channel);
+    times_begin();
+}
+
+// What is still in flight will not be seen any more.
+static void end(void) {
+    const uint64_t left = pending_abandon();
+    if (left)
+        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
+}
+
+static const struct agent_spec spec = {
+    .api = OPENCL_API, .prepare = prepare, .begin = begin, .fork_child = after_fork_child, .end = end};
 
 // The wrappers of what is there to be wrapped. Entries beyond what the loader knows stay empty.
 static void fill(void) {
 #define CALL_FILL(name)                                                                                      \
-    if (agent.next.name)                                                                                     \
+    if (opencl_next.name)                                                                                    \
         entry_table.name = layer_##name;
     OPENCL_CALLS(CALL_FILL)
 #undef CALL_FILL
@@ -89,8 +95,8 @@ static void keep_loaded(const cl_icd_dispatch *target) {
 }
 
 void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again) {
-    memcpy(&agent.next, target, bytes);
-    if (!again && attach()) {
+    memcpy(&opencl_next, target, bytes);
+    if (!again && agent_attach(&spec)) {
         keep_loaded(target);
         fill();
     }
@@ -105,5 +111,5 @@ uint64_t tracesmith_opencl_correlation(void) {
 // Also for the recorder: whether this thread asks the driver on the agent's account, so that the program learns nothing.
 __attribute__((visibility("default"))) int tracesmith_opencl_asks(void);
 int tracesmith_opencl_asks(void) {
-    return agent_thread.asks;
+    return opencl_thread.asks;
 }

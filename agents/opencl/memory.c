@@ -63,7 +63,7 @@ void memory_freed(struct call *call, struct object *object) {
 // What the driver says of an object it has just made.
 static uint64_t size_of(cl_mem memory) {
     size_t bytes = 0;
-    agent.next.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    opencl_next.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     return bytes;
 }
 
@@ -80,10 +80,10 @@ static void image_created(struct call *call, cl_mem image, cl_int result, cl_mem
         size_t element = 0;
         cl_mem buffer = NULL;
         memory.bytes = size_of(image);
-        agent.next.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
+        opencl_next.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
         memory.element_size = element;
-        if (agent.next.clGetMemObjectInfo(image, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof buffer, &buffer, NULL) ==
-            CL_SUCCESS)
+        if (opencl_next.clGetMemObjectInfo(image, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof buffer, &buffer,
+                                           NULL) == CL_SUCCESS)
             parent = object_find(OBJECT_MEMORY, buffer);
         memory.owned = parent ? 0 : memory.bytes;
     }
@@ -93,7 +93,7 @@ static void image_created(struct call *call, cl_mem image, cl_int result, cl_mem
 cl_mem layer_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error) {
     struct call call = call_begin_with_stack(CALL_clCreateBuffer);
     cl_int result = CL_SUCCESS;
-    cl_mem buffer = agent.next.clCreateBuffer(context, flags, size, host, &result);
+    cl_mem buffer = opencl_next.clCreateBuffer(context, flags, size, host, &result);
     buffer_created(&call, buffer, result, flags, size);
     if (error)
         *error = result;
@@ -104,7 +104,7 @@ cl_mem layer_clCreateBufferWithProperties(cl_context context, const cl_mem_prope
                                           cl_mem_flags flags, size_t size, void *host, cl_int *error) {
     struct call call = call_begin_with_stack(CALL_clCreateBufferWithProperties);
     cl_int result = CL_SUCCESS;
-    cl_mem buffer = agent.next.clCreateBufferWithProperties(context, properties, flags, size, host, &result);
+    cl_mem buffer = opencl_next.clCreateBufferWithProperties(context, properties, flags, size, host, &result);
     buffer_created(&call, buffer, result, flags, size);
     if (error)
         *error = result;
@@ -115,7 +115,7 @@ cl_mem layer_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_crea
                                const void *info, cl_int *error) {
     struct call call = call_begin_with_stack(CALL_clCreateSubBuffer);
     cl_int result = CL_SUCCESS;
-    cl_mem part = agent.next.clCreateSubBuffer(buffer, flags, type, info, &result);
+    cl_mem part = opencl_next.clCreateSubBuffer(buffer, flags, type, info, &result);
     call.end = agent_tick();
     memory_created(
         &call, TSMITH_OPERATION_SUB_BUFFER, part, result, object_find(OBJECT_MEMORY, buffer),
@@ -129,7 +129,7 @@ cl_mem layer_clCreateImage(cl_context context, cl_mem_flags flags, const cl_imag
                            const cl_image_desc *description, void *host, cl_int *error) {
     struct call call = call_begin_with_stack(CALL_clCreateImage);
     cl_int result = CL_SUCCESS;
-    cl_mem image = agent.next.clCreateImage(context, flags, format, description, host, &result);
+    cl_mem image = opencl_next.clCreateImage(context, flags, format, description, host, &result);
     image_created(&call, image, result, flags);
     if (error)
         *error = result;
@@ -141,8 +141,8 @@ cl_mem layer_clCreateImageWithProperties(cl_context context, const cl_mem_proper
                                          const cl_image_desc *description, void *host, cl_int *error) {
     struct call call = call_begin_with_stack(CALL_clCreateImageWithProperties);
     cl_int result = CL_SUCCESS;
-    cl_mem image = agent.next.clCreateImageWithProperties(context, properties, flags, format, description,
-                                                          host, &result);
+    cl_mem image = opencl_next.clCreateImageWithProperties(context, properties, flags, format, description,
+                                                           host, &result);
     image_created(&call, image, result, flags);
     if (error)
         *error = result;
@@ -153,7 +153,7 @@ cl_mem layer_clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_im
                              size_t width, size_t height, size_t row, void *host, cl_int *error) {
     struct call call = call_begin_with_stack(CALL_clCreateImage2D);
     cl_int result = CL_SUCCESS;
-    cl_mem image = agent.next.clCreateImage2D(context, flags, format, width, height, row, host, &result);
+    cl_mem image = opencl_next.clCreateImage2D(context, flags, format, width, height, row, host, &result);
     image_created(&call, image, result, flags);
     if (error)
         *error = result;
@@ -166,7 +166,7 @@ cl_mem layer_clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_im
     struct call call = call_begin_with_stack(CALL_clCreateImage3D);
     cl_int result = CL_SUCCESS;
     cl_mem image =
-        agent.next.clCreateImage3D(context, flags, format, width, height, depth, row, slice, host, &result);
+        opencl_next.clCreateImage3D(context, flags, format, width, height, depth, row, slice, host, &result);
     image_created(&call, image, result, flags);
     if (error)
         *error = result;
@@ -177,7 +177,7 @@ cl_mem layer_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet
                           const cl_pipe_properties *properties, cl_int *error) {
     struct call call = call_begin_with_stack(CALL_clCreatePipe);
     cl_int result = CL_SUCCESS;
-    cl_mem pipe = agent.next.clCreatePipe(context, flags, packet_size, packets, properties, &result);
+    cl_mem pipe = opencl_next.clCreatePipe(context, flags, packet_size, packets, properties, &result);
     call.end = agent_tick();
     const uint64_t bytes = pipe && result == CL_SUCCESS ? size_of(pipe) : 0;
     memory_created(&call, TSMITH_OPERATION_PIPE, pipe, result, NULL,
@@ -188,7 +188,7 @@ cl_mem layer_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet
 }
 
 cl_int layer_clRetainMemObject(cl_mem memory) {
-    const cl_int result = agent.next.clRetainMemObject(memory);
+    const cl_int result = opencl_next.clRetainMemObject(memory);
     struct object *object = object_find(OBJECT_MEMORY, memory);
     if (object && result == CL_SUCCESS)
         object_retain(object);
@@ -198,7 +198,7 @@ cl_int layer_clRetainMemObject(cl_mem memory) {
 cl_int layer_clReleaseMemObject(cl_mem memory) {
     struct call call = call_begin(CALL_clReleaseMemObject);
     struct object *object = memory_forget(memory);
-    const cl_int result = agent.next.clReleaseMemObject(memory);
+    const cl_int result = opencl_next.clReleaseMemObject(memory);
     memory_freed(&call, object);
     return result;
 }

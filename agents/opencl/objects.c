@@ -113,7 +113,7 @@ bool object_release(struct object *object) {
 
 static uint32_t device_string(cl_device_id device, cl_device_info what) {
     char text[256] = "";
-    if (agent.next.clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS)
+    if (opencl_next.clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS)
         return 0;
     return channel_string_cstr(agent.channel, text);
 }
@@ -121,17 +121,17 @@ static uint32_t device_string(cl_device_id device, cl_device_info what) {
 static cl_platform_id device_platform(cl_device_id device, char name[256]) {
     cl_platform_id platform = NULL;
     name[0] = '\0';
-    if (agent.next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) !=
+    if (opencl_next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) !=
         CL_SUCCESS)
         return NULL;
-    agent.next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, 255, name, NULL);
+    opencl_next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, 255, name, NULL);
     return platform;
 }
 
 // "Platform name, driver version".
 static uint32_t device_driver(cl_device_id device, const char *platform) {
     char text[512] = "", version[128] = "";
-    agent.next.clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof version - 1, version, NULL);
+    opencl_next.clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof version - 1, version, NULL);
     snprintf(text, sizeof text, "%s%s%s", platform, platform[0] && version[0] ? ", " : "", version);
     return channel_string_cstr(agent.channel, text);
 }
@@ -144,17 +144,17 @@ static void device_describe(cl_device_id id, struct device *out) {
     char platform_name[256];
     struct identity identity;
     const cl_platform_id platform = device_platform(id, platform_name);
-    agent.next.clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    agent.next.clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    agent.next.clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
-    agent.next.clGetDeviceInfo(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
+    opencl_next.clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    opencl_next.clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    opencl_next.clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+    opencl_next.clGetDeviceInfo(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
     out->compiles_at_launch = strcmp(platform_name, "Portable Computing Language") == 0;
     identity_find(id, platform, platform_name, &identity);
     const tsmith_device device = {
         .name = device_string(id, CL_DEVICE_NAME),
         .vendor = device_string(id, CL_DEVICE_VENDOR),
         .driver = device_driver(id, platform_name),
-        .api = channel_string_cstr(agent.channel, AGENT_API),
+        .api = channel_string_cstr(agent.channel, OPENCL_API),
         .type = channel_string_cstr(agent.channel, agent_device_type(type)),
         .memory_bytes = bytes,
         .compute_units = units,

@@ -27,7 +27,7 @@ bool overhead_admit_slow(void) {
     const uint32_t level = agent_overhead_level();
     if (!agent_overhead_here.cost)
         agent_overhead_claim();
-    if (level == 0 || !agent_overhead_here.cost || (++agent_thread.commands & ((1u << level) - 1)) == 0)
+    if (level == 0 || !agent_overhead_here.cost || (++opencl_thread.commands & ((1u << level) - 1)) == 0)
         return true;
     agent_overhead_add(0, 1);
     return false;

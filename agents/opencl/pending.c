@@ -86,7 +86,7 @@ static bool list_empty(const struct pending_list *list) {
 }
 
 static void list_give_back(void *list) {
-    agent_thread.list = NULL;
+    opencl_thread.list = NULL;
     atomic_store_explicit(&((struct pending_list *)list)->owned, 0, memory_order_release);
 }
 
@@ -121,8 +121,8 @@ static struct pending_list *list_make(void) {
 
 // The calling thread's list: an empty one that another thread has left, or a new one.
 static struct pending_list *list_own(void) {
-    if (agent_thread.list)
-        return agent_thread.list;
+    if (opencl_thread.list)
+        return opencl_thread.list;
     struct pending_list *list = atomic_load(&lists);
     for (; list; list = list->next) {
         uint32_t free = 0;
@@ -134,7 +134,7 @@ static struct pending_list *list_own(void) {
     if (list) {
         pthread_once(&thread_end_once, thread_end_make);
         pthread_setspecific(thread_end, list);
-        agent_thread.list = list;
+        opencl_thread.list = list;
         control_start();
     }
     return list;
@@ -245,11 +245,11 @@ static bool entry_finish(struct entry *entry, uint32_t list) {
     bool timed = times_get(entry->event, &entry->queue->queue, &times);
     // Oclgrind gives times of a command that runs, with an end of 0.
     if (!timed || times.end < times.start) {
-        agent_thread.asks = true;
-        if (agent.next.clGetEventInfo(entry->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                                      NULL) != CL_SUCCESS)
+        opencl_thread.asks = true;
+        if (opencl_next.clGetEventInfo(entry->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                                       &status, NULL) != CL_SUCCESS)
             status = CL_COMPLETE; // it will never tell
-        agent_thread.asks = false;
+        opencl_thread.asks = false;
         if (status > CL_COMPLETE)
             return false;
         if (status == CL_COMPLETE) // it may have become so between the two questions
@@ -261,7 +261,7 @@ static bool entry_finish(struct entry *entry, uint32_t list) {
     entry->state = ENTRY_DONE;
     if (entry->held)
         events_unhold(entry->event, ((const struct command_words *)(const void *)entry->body)->correlation);
-    agent.next.clReleaseEvent(entry->event);
+    opencl_next.clReleaseEvent(entry->event);
     return true;
 }
 
@@ -297,7 +297,7 @@ static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
     agent_thread.busy++;
     atomic_fetch_add(&reapers, 1);
     list_finish(list, limit);
-    if (list == agent_thread.list) {
+    if (list == opencl_thread.list) {
         list->since_reap = 0;
         atomic_fetch_add_explicit(&list->looked, 1, memory_order_relaxed);
         if (list_empty(list)) { // begin at the front again: the same few cache lines are used over and over
@@ -312,10 +312,10 @@ static void list_reap(struct pending_list *list, uint32_t limit, bool patient) {
 }
 
 void pending_reap_own(void) {
-    if (!agent_thread.list)
+    if (!opencl_thread.list)
         return;
     const uint64_t begun = agent_overhead.on ? agent_tick() : 0;
-    list_reap(agent_thread.list, UINT32_MAX, false);
+    list_reap(opencl_thread.list, UINT32_MAX, false);
     if (begun)
         agent_overhead_add(agent_tick() - begun, 0);
 }
@@ -360,11 +360,9 @@ void pending_after_fork_child(void) {
         atomic_store(&list->head, 0);
         atomic_store(&list->tail, 0);
         atomic_store(&list->locked, 0);
-        atomic_store(&list->owned, list == agent_thread.list);
+        atomic_store(&list->owned, list == opencl_thread.list);
     }
     atomic_store(&reapers, 0);
-    agent_thread.busy = 0;
-    agent_control_after_fork_child();
 }
 
 // ---- appending

@@ -25,7 +25,7 @@ cl_program layer_clCreateProgramWithSource(cl_context context, cl_uint count, co
                                            const size_t *lengths, cl_int *error) {
     struct call call = call_begin(CALL_clCreateProgramWithSource);
     cl_int result = CL_SUCCESS;
-    cl_program program = agent.next.clCreateProgramWithSource(context, count, strings, lengths, &result);
+    cl_program program = opencl_next.clCreateProgramWithSource(context, count, strings, lengths, &result);
     return program_made(&call, context, program, result, error);
 }
 
@@ -35,7 +35,7 @@ cl_program layer_clCreateProgramWithBinary(cl_context context, cl_uint count, co
     struct call call = call_begin(CALL_clCreateProgramWithBinary);
     cl_int result = CL_SUCCESS;
     cl_program program =
-        agent.next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, &result);
+        opencl_next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, &result);
     return program_made(&call, context, program, result, error);
 }
 
@@ -45,19 +45,19 @@ cl_program layer_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint c
     struct call call = call_begin(CALL_clCreateProgramWithBuiltInKernels);
     cl_int result = CL_SUCCESS;
     cl_program program =
-        agent.next.clCreateProgramWithBuiltInKernels(context, count, devices, names, &result);
+        opencl_next.clCreateProgramWithBuiltInKernels(context, count, devices, names, &result);
     return program_made(&call, context, program, result, error);
 }
 
 cl_program layer_clCreateProgramWithIL(cl_context context, const void *il, size_t length, cl_int *error) {
     struct call call = call_begin(CALL_clCreateProgramWithIL);
     cl_int result = CL_SUCCESS;
-    cl_program program = agent.next.clCreateProgramWithIL(context, il, length, &result);
+    cl_program program = opencl_next.clCreateProgramWithIL(context, il, length, &result);
     return program_made(&call, context, program, result, error);
 }
 
 cl_int layer_clRetainProgram(cl_program program) {
-    const cl_int result = agent.next.clRetainProgram(program);
+    const cl_int result = opencl_next.clRetainProgram(program);
     struct object *object = object_find(OBJECT_PROGRAM, program);
     if (object && result == CL_SUCCESS)
         object_retain(object);
@@ -68,7 +68,7 @@ cl_int layer_clReleaseProgram(cl_program program) {
     struct call call = call_begin(CALL_clReleaseProgram);
     struct object *object = object_find(OBJECT_PROGRAM, program);
     const bool last = object && object_release(object);
-    const cl_int result = agent.next.clReleaseProgram(program);
+    const cl_int result = opencl_next.clReleaseProgram(program);
     if (last)
         object_end(&call, TSMITH_OPERATION_DESTROY_PROGRAM, object);
     return result;
@@ -167,11 +167,11 @@ static uint32_t options_string(const char *options) {
 cl_int layer_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
                             const char *options, notify_function notify, void *user_data) {
     if (!agent_on())
-        return agent.next.clBuildProgram(program, count, devices, options, notify, user_data);
+        return opencl_next.clBuildProgram(program, count, devices, options, notify, user_data);
     struct call call = call_begin_with_stack(CALL_clBuildProgram);
     const uint32_t text = options_string(options);
     struct build *build = notify ? build_take(notify, user_data, &call, TSMITH_OPERATION_BUILD, text) : NULL;
-    const cl_int result = agent.next.clBuildProgram(
+    const cl_int result = opencl_next.clBuildProgram(
         program, count, devices, options, build ? build_notified : notify, build ? build : user_data);
     call_record(&call, result);
     build_returned(build, &call, TSMITH_OPERATION_BUILD, program, result, text);
@@ -182,15 +182,15 @@ cl_int layer_clCompileProgram(cl_program program, cl_uint count, const cl_device
                               const char *options, cl_uint header_count, const cl_program *headers,
                               const char **names, notify_function notify, void *user_data) {
     if (!agent_on())
-        return agent.next.clCompileProgram(program, count, devices, options, header_count, headers, names,
-                                           notify, user_data);
+        return opencl_next.clCompileProgram(program, count, devices, options, header_count, headers, names,
+                                            notify, user_data);
     struct call call = call_begin_with_stack(CALL_clCompileProgram);
     const uint32_t text = options_string(options);
     struct build *build =
         notify ? build_take(notify, user_data, &call, TSMITH_OPERATION_COMPILE, text) : NULL;
     const cl_int result =
-        agent.next.clCompileProgram(program, count, devices, options, header_count, headers, names,
-                                    build ? build_notified : notify, build ? build : user_data);
+        opencl_next.clCompileProgram(program, count, devices, options, header_count, headers, names,
+                                     build ? build_notified : notify, build ? build : user_data);
     call_record(&call, result);
     build_returned(build, &call, TSMITH_OPERATION_COMPILE, program, result, text);
     return result;
@@ -205,8 +205,8 @@ cl_program layer_clLinkProgram(cl_context context, cl_uint count, const cl_devic
         notify && agent_on() ? build_take(notify, user_data, &call, TSMITH_OPERATION_LINK, text) : NULL;
     cl_int result = CL_SUCCESS;
     cl_program program =
-        agent.next.clLinkProgram(context, count, devices, options, program_count, programs,
-                                 build ? build_notified : notify, build ? build : user_data, &result);
+        opencl_next.clLinkProgram(context, count, devices, options, program_count, programs,
+                                  build ? build_notified : notify, build ? build : user_data, &result);
     // A link that fails can still give a program object, for its log.
     struct object *object =
         program ? object_add(OBJECT_PROGRAM, program, object_find(OBJECT_CONTEXT, context)) : NULL;
@@ -229,17 +229,17 @@ static void kernel_add(cl_kernel kernel, cl_program program, const char *name) {
 static void kernel_add_unnamed(cl_kernel kernel, cl_program program) {
     char name[4096];
     size_t size = 0;
-    if (agent.next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, &size) != CL_SUCCESS)
+    if (opencl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, &size) != CL_SUCCESS)
         name[0] = '\0';
     if (!program)
-        agent.next.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+        opencl_next.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
     kernel_add(kernel, program, name);
 }
 
 cl_kernel layer_clCreateKernel(cl_program program, const char *name, cl_int *error) {
     struct call call = call_begin(CALL_clCreateKernel);
     cl_int result = CL_SUCCESS;
-    cl_kernel kernel = agent.next.clCreateKernel(program, name, &result);
+    cl_kernel kernel = opencl_next.clCreateKernel(program, name, &result);
     if (agent_on())
         call_record(&call, result);
     if (kernel && result == CL_SUCCESS)
@@ -252,7 +252,7 @@ cl_kernel layer_clCreateKernel(cl_program program, const char *name, cl_int *err
 cl_int layer_clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count) {
     struct call call = call_begin(CALL_clCreateKernelsInProgram);
     cl_uint made = 0;
-    const cl_int result = agent.next.clCreateKernelsInProgram(program, room, kernels, &made);
+    const cl_int result = opencl_next.clCreateKernelsInProgram(program, room, kernels, &made);
     if (agent_on())
         call_record(&call, result);
     for (cl_uint i = 0; result == CL_SUCCESS && kernels && i < made; i++)
@@ -265,7 +265,7 @@ cl_int layer_clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kerne
 cl_kernel layer_clCloneKernel(cl_kernel source, cl_int *error) {
     struct call call = call_begin(CALL_clCloneKernel);
     cl_int result = CL_SUCCESS;
-    cl_kernel kernel = agent.next.clCloneKernel(source, &result);
+    cl_kernel kernel = opencl_next.clCloneKernel(source, &result);
     if (agent_on())
         call_record(&call, result);
     if (kernel && result == CL_SUCCESS)
@@ -276,7 +276,7 @@ cl_kernel layer_clCloneKernel(cl_kernel source, cl_int *error) {
 }
 
 cl_int layer_clRetainKernel(cl_kernel kernel) {
-    const cl_int result = agent.next.clRetainKernel(kernel);
+    const cl_int result = opencl_next.clRetainKernel(kernel);
     struct object *object = object_find(OBJECT_KERNEL, kernel);
     if (object && result == CL_SUCCESS)
         object_retain(object);
@@ -286,7 +286,7 @@ cl_int layer_clRetainKernel(cl_kernel kernel) {
 cl_int layer_clReleaseKernel(cl_kernel kernel) {
     struct object *object = object_find(OBJECT_KERNEL, kernel);
     const bool last = object && object_release(object);
-    const cl_int result = agent.next.clReleaseKernel(kernel);
+    const cl_int result = opencl_next.clReleaseKernel(kernel);
     if (last)
         object_recycle(object);
     return result;

@@ -17,7 +17,8 @@ enum { TRIES = 1000 };
 
 static cl_int queue_mask(cl_command_queue queue, const struct queue *known, size_t size, void *value,
                          size_t *size_ret) {
-    const cl_int result = agent.next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, size, value, size_ret);
+    const cl_int result =
+        opencl_next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, size, value, size_ret);
     cl_command_queue_properties mask;
     if (result != CL_SUCCESS || !value || !known->hidden)
         return result;
@@ -33,7 +34,7 @@ static cl_int queue_list(cl_command_queue queue, const struct queue *known, size
     size_t unused = 0;
     // Whatever else the driver has against the question, it says it here.
     const cl_int result =
-        agent.next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, 0, NULL, &unused);
+        opencl_next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, 0, NULL, &unused);
     if (result != CL_SUCCESS)
         return result;
     if (value && size < needed)
@@ -54,14 +55,14 @@ cl_int layer_clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info
         return queue_list(queue, &object->queue, size, value, size_ret);
     if (what == CL_QUEUE_REFERENCE_COUNT)
         pending_reap_all(true);
-    return agent.next.clGetCommandQueueInfo(queue, what, size, value, size_ret);
+    return opencl_next.clGetCommandQueueInfo(queue, what, size, value, size_ret);
 }
 
 cl_int layer_clGetContextInfo(cl_context context, cl_context_info what, size_t size, void *value,
                               size_t *size_ret) {
     if (what == CL_CONTEXT_REFERENCE_COUNT)
         pending_reap_all(true);
-    return agent.next.clGetContextInfo(context, what, size, value, size_ret);
+    return opencl_next.clGetContextInfo(context, what, size, value, size_ret);
 }
 
 // The driver's count and whether we hold one of it must be of the same moment: nobody may release in between.
@@ -70,7 +71,7 @@ static cl_int event_references(cl_event event, size_t size, void *value, size_t 
     for (int i = 0; i < TRIES; i++) {
         const uint64_t epoch = pending_epoch();
         const bool held = events_held(event);
-        result = agent.next.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, size, value, size_ret);
+        result = opencl_next.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, size, value, size_ret);
         if (i + 1 < TRIES && (epoch % 2 != 0 || pending_epoch() != epoch)) {
             sched_yield();
             continue;
@@ -89,16 +90,16 @@ static cl_int event_references(cl_event event, size_t size, void *value, size_t 
 cl_int layer_clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *value, size_t *size_ret) {
     if (what == CL_EVENT_REFERENCE_COUNT)
         return event_references(event, size, value, size_ret);
-    return agent.next.clGetEventInfo(event, what, size, value, size_ret);
+    return opencl_next.clGetEventInfo(event, what, size, value, size_ret);
 }
 
 cl_int layer_clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void *value,
                                      size_t *size_ret) {
     cl_command_queue queue = NULL;
-    if (agent.next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL) == CL_SUCCESS) {
+    if (opencl_next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL) == CL_SUCCESS) {
         const struct object *object = object_find(OBJECT_QUEUE, queue);
         if (object && object->queue.hidden)
             return CL_PROFILING_INFO_NOT_AVAILABLE;
     }
-    return agent.next.clGetEventProfilingInfo(event, what, size, value, size_ret);
+    return opencl_next.clGetEventProfilingInfo(event, what, size, value, size_ret);
 }

@@ -16,7 +16,7 @@ static void command_svm_migrate(struct command *command, cl_uint count, const si
 
 void *layer_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
     struct call call = call_begin_with_stack(CALL_clSVMAlloc);
-    void *pointer = agent.next.clSVMAlloc(context, flags, size, alignment);
+    void *pointer = opencl_next.clSVMAlloc(context, flags, size, alignment);
     memory_created(&call, TSMITH_OPERATION_SVM, pointer,
                    pointer ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE, NULL,
                    (struct memory){.bytes = size, .owned = size, .flags = flags});
@@ -26,7 +26,7 @@ void *layer_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, 
 void layer_clSVMFree(cl_context context, void *pointer) {
     struct call call = call_begin(CALL_clSVMFree);
     struct object *object = memory_forget(pointer);
-    agent.next.clSVMFree(context, pointer);
+    opencl_next.clSVMFree(context, pointer);
     memory_freed(&call, object);
 }
 

@@ -10,7 +10,7 @@
 
 cl_int layer_clFinish(cl_command_queue queue) {
     if (!agent_on())
-        return agent.next.clFinish(queue);
+        return opencl_next.clFinish(queue);
     struct call call = call_begin_with_stack(CALL_clFinish);
     call.queue = object_find(OBJECT_QUEUE, queue);
     const bool busy = call.queue && atomic_exchange(&call.queue->queue.busy, false);
@@ -18,7 +18,7 @@ cl_int layer_clFinish(cl_command_queue queue) {
     // it: the program sent none, and there are drivers whose clFinish then waits for nothing (Mesa 22.3).
     if (busy)
         pending_reap_own();
-    const cl_int result = agent.next.clFinish(queue);
+    const cl_int result = opencl_next.clFinish(queue);
     call_record(&call, result);
     if (busy && result == CL_SUCCESS)
         sync_record(&call, TSMITH_OPERATION_FINISH, 0, NULL);
@@ -29,8 +29,8 @@ cl_int layer_clFinish(cl_command_queue queue) {
 static bool any_unfinished(cl_uint count, const cl_event *events) {
     for (cl_uint i = 0; events && i < count; i++) {
         cl_int status = CL_COMPLETE;
-        if (agent.next.clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                                      NULL) != CL_SUCCESS)
+        if (opencl_next.clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                       NULL) != CL_SUCCESS)
             return false; // not an event: the driver will say so
         if (status > CL_COMPLETE)
             return true;
@@ -40,10 +40,10 @@ static bool any_unfinished(cl_uint count, const cl_event *events) {
 
 cl_int layer_clWaitForEvents(cl_uint count, const cl_event *events) {
     if (!agent_on())
-        return agent.next.clWaitForEvents(count, events);
+        return opencl_next.clWaitForEvents(count, events);
     struct call call = call_begin_with_stack(CALL_clWaitForEvents);
     const bool waits = any_unfinished(count, events);
-    const cl_int result = agent.next.clWaitForEvents(count, events);
+    const cl_int result = opencl_next.clWaitForEvents(count, events);
     call_record(&call, result);
     if (waits)
         sync_record(&call, TSMITH_OPERATION_WAIT, count, events);
@@ -53,10 +53,10 @@ cl_int layer_clWaitForEvents(cl_uint count, const cl_event *events) {
 
 cl_int layer_clFlush(cl_command_queue queue) {
     if (!agent_on())
-        return agent.next.clFlush(queue);
+        return opencl_next.clFlush(queue);
     struct call call = call_begin(CALL_clFlush);
     call.queue = object_find(OBJECT_QUEUE, queue);
-    const cl_int result = agent.next.clFlush(queue);
+    const cl_int result = opencl_next.clFlush(queue);
     call_record(&call, result);
     return result;
 }
@@ -64,10 +64,10 @@ cl_int layer_clFlush(cl_command_queue queue) {
 // A user event has a number of its own, that of its creation and of the call that sets it.
 cl_event layer_clCreateUserEvent(cl_context context, cl_int *error) {
     if (!agent_on())
-        return agent.next.clCreateUserEvent(context, error);
+        return opencl_next.clCreateUserEvent(context, error);
     struct call call = call_begin(CALL_clCreateUserEvent);
     cl_int result = CL_SUCCESS;
-    cl_event event = agent.next.clCreateUserEvent(context, &result);
+    cl_event event = opencl_next.clCreateUserEvent(context, &result);
     call.correlation = agent_correlation();
     call_record(&call, result);
     if (event && result == CL_SUCCESS)
@@ -79,16 +79,16 @@ cl_event layer_clCreateUserEvent(cl_context context, cl_int *error) {
 
 cl_int layer_clSetUserEventStatus(cl_event event, cl_int status) {
     if (!agent_on())
-        return agent.next.clSetUserEventStatus(event, status);
+        return opencl_next.clSetUserEventStatus(event, status);
     struct call call = call_begin(CALL_clSetUserEventStatus);
     call.correlation = events_correlation(event);
-    const cl_int result = agent.next.clSetUserEventStatus(event, status);
+    const cl_int result = opencl_next.clSetUserEventStatus(event, status);
     call_record(&call, result);
     return result;
 }
 
 cl_int layer_clRetainEvent(cl_event event) {
-    const cl_int result = agent.next.clRetainEvent(event);
+    const cl_int result = opencl_next.clRetainEvent(event);
     if (result == CL_SUCCESS)
         events_retain(event);
     return result;
@@ -96,5 +96,5 @@ cl_int layer_clRetainEvent(cl_event event) {
 
 cl_int layer_clReleaseEvent(cl_event event) {
     events_release(event);
-    return agent.next.clReleaseEvent(event);
+    return opencl_next.clReleaseEvent(event);
 }

@@ -17,7 +17,7 @@ static int64_t ns_of(uint64_t tick) {
 }
 
 static bool time_get(cl_event event, cl_profiling_info what, cl_ulong *out) {
-    return agent.next.clGetEventProfilingInfo(event, what, sizeof *out, out, NULL) == CL_SUCCESS;
+    return opencl_next.clGetEventProfilingInfo(event, what, sizeof *out, out, NULL) == CL_SUCCESS;
 }
 
 bool times_get(cl_event event, struct queue *queue, struct times *times) {

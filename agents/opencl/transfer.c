@@ -98,11 +98,11 @@ void *layer_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool bl
                                cl_event *event, cl_int *error) {
     struct command command;
     if (!command_begin(&command, CALL_clEnqueueMapBuffer, queue, blocking_of(blocking), event))
-        return agent.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, waits,
-                                             event, error);
+        return opencl_next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, waits,
+                                              event, error);
     cl_int result = CL_SUCCESS;
-    void *mapped = agent.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, waits,
-                                                 command.event, &result);
+    void *mapped = opencl_next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, waits,
+                                                  command.event, &result);
     command_returned(&command);
     command_map(&command, TSMITH_OPERATION_MAP, flags, size, buffer);
     command_end(&command, result, count, waits);

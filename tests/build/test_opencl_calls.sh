@@ -13,22 +13,22 @@ sed -n 's/^ *X(\(cl[A-Za-z0-9]*\)).*/\1/p' agents/opencl/calls.h | sort -u >"$wo
     exit 1
 }
 # missing FILE...: what they call that is not listed.
-missing() { grep -oh 'agent\.next\.cl[A-Za-z0-9]*' "$@" | sed 's/.*\.//' | sort -u | comm -23 - "$work/listed"; }
+missing() { grep -oh 'opencl_next\.cl[A-Za-z0-9]*' "$@" | sed 's/.*\.//' | sort -u | comm -23 - "$work/listed"; }
 
-echo 'status = agent.next.clPlanted(1) + agent.next.clFinish(q);' >"$work/planted.c"
+echo 'status = opencl_next.clPlanted(1) + opencl_next.clFinish(q);' >"$work/planted.c"
 [ "$(missing "$work/planted.c")" = clPlanted ] || {
     echo "self-test: a planted call was not found"
     exit 1
 }
 find agents/opencl -name '*.[ch]' >"$work/files"
-used=$(tr '\n' '\0' <"$work/files" | xargs -0 grep -oh 'agent\.next\.cl[A-Za-z0-9]*' | sort -u | wc -l)
+used=$(tr '\n' '\0' <"$work/files" | xargs -0 grep -oh 'opencl_next\.cl[A-Za-z0-9]*' | sort -u | wc -l)
 [ "$used" -ge 40 ] || {
-    echo "only $used functions are called through agent.next: the search is wrong"
+    echo "only $used functions are called through opencl_next: the search is wrong"
     exit 1
 }
 # shellcheck disable=SC2046 # file names of ours
 found=$(missing $(cat "$work/files"))
 [ -z "$found" ] || {
-    echo "called through agent.next and not in agents/opencl/calls.h: $found"
+    echo "called through opencl_next and not in agents/opencl/calls.h: $found"
     exit 1
 }

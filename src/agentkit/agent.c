@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of an agent: attaching, fork, and the end. Rules: agent.h.
+#include "agentkit/agent.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct agent agent;
+__thread struct agent_thread agent_thread;
+
+static const struct agent_spec *_Atomic spec;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void fork_child(void) {
+    const struct agent_spec *mine = atomic_load(&spec);
+    atomic_fetch_add(&agent.generation, 1);
+    agent_thread.busy = 0;
+    if (mine->not_in_children)
+        atomic_store(&agent.over, true);
+    if (mine->fork_child)
+        mine->fork_child();
+}
+
+static void attach(void) {
+    const struct agent_spec *mine = atomic_load(&spec);
+    const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
+    struct channel *channel = NULL;
+    if (!directory || !*directory || (mine->prepare && !mine->prepare()) ||
+        channel_open(directory, mine->api, &channel) != TSMITH_OK)
+        return;
+    agent.tsc = channel_tick_is_tsc(channel);
+    if (mine->not_in_children)
+        channel_not_in_children(channel);
+    agent.channel = channel;
+    if (mine->begin)
+        mine->begin();
+    pthread_atfork(NULL, NULL, fork_child);
+}
+
+bool agent_attach(const struct agent_spec *what) {
+    const struct agent_spec *none = NULL;
+    atomic_compare_exchange_strong(&spec, &none, what);
+    pthread_once(&once, attach);
+    return agent_recording();
+}
+
+void agent_notice(const char *text) {
+    char key[64];
+    if (!agent.channel)
+        return;
+    snprintf(key, sizeof key, "notice.%s", atomic_load(&spec)->api);
+    channel_attribute(agent.channel, key, text);
+}
+
+// Without this the process would be taken for one that was killed.
+__attribute__((destructor)) static void at_unload(void) {
+    if (!agent_recording())
+        return;
+    const struct agent_spec *mine = atomic_load(&spec);
+    if (mine->end)
+        mine->end();
+    atomic_store(&agent.over, true);
+    agent_thread.busy++; // calls from the destructors of others go straight on
+    channel_close(agent.channel);
+}

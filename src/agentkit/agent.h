@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of an agent in somebody else's process. An agent describes itself once (struct agent_spec) and calls agent_attach
+// where its API begins; the rest is the same for all agents and is here:
+//
+//     (no session) --agent_attach--> RECORDING --library unloaded, process ends--> OVER
+//                                        |  \--session over, or the API is lost--> OVER
+//                                        \--fork--> child: RECORDING with a channel of its own, or OVER
+//
+// Rules inside somebody else's process, for every agent
+//   1. Nothing that the program can see changes: no result, error, output, object, property or order.
+//   2. The driver is sent no command, flush or wait that the program did not send.
+//   3. The event path takes no lock, allocates nothing, makes no system call and prints nothing. Creating objects may.
+//   4. Nothing ends the process, or raises or handles a signal. What cannot be recorded is counted (channel_lose), and the
+//      call goes on as if there were no agent.
+//   5. The driver is called only where the program has just called it, or from a thread of the agent (control.h,
+//      thread.h): never from a destructor, when the driver may be gone, and never from an exit handler on the program's
+//      thread, whose thread-local objects are destroyed by then.
+//   6. After fork the child owns nothing of the parent's: what was in flight is forgotten.
+//   7. A tool that was to be injected first is called first (injection.h).
+//
+// One agent per library; all symbols are hidden in it.
+#ifndef AGENTKIT_AGENT_H
+#define AGENTKIT_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "wire/channel.h"
+
+#define AGENT_EXPORT __attribute__((visibility("default")))
+
+// What makes one agent different from another. Functions may be NULL.
+struct agent_spec {
+    const char *api; // "opencl": names its channel
+    // Before the channel is opened: memory, keys of threads. False: nothing is recorded.
+    bool (*prepare)(void);
+    // agent.channel is open, nothing is recorded yet: registers shapes and fields, starts what the agent uses of stacks.h
+    // and overhead.h.
+    void (*begin)(void);
+    // In a forked child, right after the fork: forgets what is the parent's, makes locks anew, and calls the functions
+    // *_after_fork_child of what the agent uses of the kit.
+    void (*fork_child)(void);
+    // The library is being unloaded: counts what is in flight. Calls no driver.
+    void (*end)(void);
+    bool not_in_children; // the API does not work in forked children: they record nothing
+};
+
+// The process's one agent. `channel` and `tsc` are written while it attaches, before any call of the API is recorded, and
+// only read afterwards.
+struct agent {
+    struct channel *channel;     // NULL: no session
+    bool tsc;                    // ticks are the TSC
+    atomic_bool over;            // nothing is recorded any more
+    _Atomic uint32_t generation; // grows in the child with every fork
+};
+extern struct agent agent __attribute__((visibility("hidden")));
+
+// What each thread has of its own.
+struct agent_thread {
+    uint32_t busy;        // calls that arrive now come from the agent itself: they are passed on unrecorded
+    uint64_t correlation; // the next one, and the end of those that the thread has taken
+    uint64_t correlation_end;
+};
+extern __thread struct agent_thread agent_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// Attaches the process to the session that the environment names, at the first call; later calls only tell whether it is
+// attached and not over. Any thread. The spec stays.
+bool agent_attach(const struct agent_spec *spec);
+
+// Attached, and not over.
+static inline bool agent_recording(void) {
+    return agent.channel && !atomic_load_explicit(&agent.over, memory_order_relaxed);
+}
+
+// Whether this call is to be recorded: the whole cost of an idle agent. Only once attached.
+static inline bool agent_on(void) {
+    return channel_armed(agent.channel) && !agent_thread.busy;
+}
+
+static inline uint64_t agent_tick(void) {
+    return clock_tick(agent.tsc);
+}
+
+// A correlation id, from the thread's own store, so that threads do not contend for it. The first form only looks.
+static inline uint64_t agent_correlation_next(void) {
+    enum { STORE = 256 };
+    if (__builtin_expect(agent_thread.correlation == agent_thread.correlation_end, 0)) {
+        agent_thread.correlation = channel_correlations(agent.channel, STORE);
+        agent_thread.correlation_end = agent_thread.correlation + STORE;
+    }
+    return agent_thread.correlation;
+}
+static inline uint64_t agent_correlation(void) {
+    agent_correlation_next();
+    return agent_thread.correlation++;
+}
+
+// Says something to the reader of the trace, in one line: what happened, and what to do. It becomes the attribute
+// notice.API, which `profile` prints at the end. The last one holds.
+void agent_notice(const char *text);
+
+#endif
