@@ -71,6 +71,9 @@ TSMITH_API tsmith_status tsmith_query_prepare(tsmith_query *query, const char *s
 // The columns of its answer: 0 for a statement that has none (CREATE TEMP VIEW).
 TSMITH_API size_t tsmith_query_column_count(const tsmith_query *query);
 TSMITH_API const char *tsmith_query_column_name(const tsmith_query *query, size_t index);
+// The type that a column was declared with, where it is one of a table: "INTEGER", "REAL" or "TEXT"; "" of an expression, and
+// of a column whose table has values of several types. SQLite does not hold values to it. Lives until the next prepare.
+TSMITH_API const char *tsmith_query_column_type(const tsmith_query *query, size_t index);
 
 // The next row: OK, or END, or a failure. ERROR_STATE when it was interrupted.
 TSMITH_API tsmith_status tsmith_query_next(tsmith_query *query, tsmith_error *error);

@@ -15,6 +15,7 @@
 #define TRACESMITH_TRACESMITH_H
 
 #include "tracesmith/analyze.h"
+#include "tracesmith/arrow.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/dictionary.h"

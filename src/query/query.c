@@ -282,6 +282,11 @@ const char *tsmith_query_column_name(const tsmith_query *query, size_t index) {
     return name ? name : "";
 }
 
+const char *tsmith_query_column_type(const tsmith_query *query, size_t index) {
+    const char *type = query->statement ? sqlite3_column_decltype(query->statement, (int)index) : NULL;
+    return type ? type : "";
+}
+
 tsmith_status tsmith_query_next(tsmith_query *query, tsmith_error *error) {
     if (!query->statement)
         return TSMITH_END;

@@ -31,6 +31,17 @@ static tsmith_status take_analysis(const void *options, tsmith_error *error) {
     return status;
 }
 
+static tsmith_status take_arrow(const void *options, tsmith_error *error) {
+    struct ArrowArrayStream out;
+    tsmith_source *source = made_source(&made, 16, (struct random){1});
+    const tsmith_status status = tsmith_arrow_source(source, options, &out, error);
+    if (status == TSMITH_OK)
+        out.release(&out);
+    else
+        tsmith_source_destroy(source);
+    return status;
+}
+
 static tsmith_status take_capture(const void *options, tsmith_error *error) {
     tsmith_capture *out = NULL;
     const tsmith_status status = tsmith_capture_create(options, &out, error);
@@ -174,6 +185,7 @@ static const struct options_struct {
     OPTIONS_STRUCT(tsmith_change, change, RUNS),
     OPTIONS_STRUCT(tsmith_diff_options, diff, RUNS),
     OPTIONS_STRUCT(tsmith_export_options, export, RUNS),
+    OPTIONS_STRUCT(tsmith_arrow_options, arrow, RUNS),
     OPTIONS_STRUCT(tsmith_import_options, import, RUNS),
     OPTIONS_STRUCT(tsmith_instructions_options, instructions, REFUSES),
     OPTIONS_STRUCT(tsmith_permute_options, permute, REFUSES),

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches as arrays: each is a struct of columns that share the memory of a retained batch.
+//
+// The schema (`columns`) is settled once, from the options or from the schema and the dictionary. A batch has some of these
+// columns; of the others it has nulls, whose buffers are zeros that all batches share.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrow/array.h"
+#include "arrow/stream.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/sized.h"
+#include "base/status.h"
+#include "base/table.h"
+#include "event/batch.h"
+
+struct source_column {
+    uint32_t field;
+    tsmith_type type;
+    char *name;
+    const char *unit, *doc;
+};
+
+struct source_stream {
+    tsmith_source *source;
+    tsmith_arrow_options options;
+    uint32_t *fields; // of the options
+    bool settled;
+    struct source_column *columns;
+    size_t column_count, column_capacity;
+    struct table by_field, names;                // places of columns; hashes of their names
+    struct arrow_text *strings;                  // of the dictionary, as far as it was needed
+    struct arrow_text *words[TSMITH_TYPE_LIMIT]; // of kinds, operations...
+};
+
+// What columns without a value have for values, bitmap and offsets. Never written.
+static uint64_t zeros[TSMITH_BATCH_MAX + 1];
+
+// ---- the schema
+
+static bool has_words(tsmith_type type) {
+    return type == TSMITH_TYPE_KIND || type == TSMITH_TYPE_OPERATION || type == TSMITH_TYPE_DIRECTION ||
+           type == TSMITH_TYPE_REASON;
+}
+
+static const char *format_of(tsmith_type type) {
+    switch ((int)type) {
+    case TSMITH_TYPE_TIME:
+    case TSMITH_TYPE_I64:
+        return "l";
+    case TSMITH_TYPE_U64:
+        return "L";
+    case TSMITH_TYPE_U32:
+    case TSMITH_TYPE_STRING: // number of the string
+    case TSMITH_TYPE_TRACK:
+        return "I";
+    case TSMITH_TYPE_F64:
+        return "g";
+    case TSMITH_TYPE_BOOL:
+        return "b";
+    case TSMITH_TYPE_LIST:
+        return "+l";
+    default: // 8 bits, and kinds, operations... by number
+        return "C";
+    }
+}
+
+// Whether the name is new, and its column's from now on. False also when memory is exhausted: the name becomes longer then.
+static bool take_name(struct source_stream *stream, const char *name) {
+    bool is_new = false;
+    return table_add(&stream->names, hash_bytes(name, strlen(name)), &is_new) && is_new;
+}
+
+// The name of a field's column; of two fields of the same name the second has its type behind it.
+static char *make_name(struct source_stream *stream, const tsmith_field_info *info) {
+    const char *prefix = info->field < TSMITH_FIELD_DYNAMIC ? "" : "args.";
+    const size_t size = strlen(info->name) + 64;
+    char *name = malloc(size);
+    if (!name)
+        return NULL;
+    (void)snprintf(name, size, "%s%s", prefix, info->name);
+    if (take_name(stream, name))
+        return name;
+    (void)snprintf(name, size, "%s%s (%s)", prefix, info->name, tsmith_type_name(info->type));
+    if (!take_name(stream, name))
+        (void)snprintf(name, size, "%s%s (%s %u)", prefix, info->name, tsmith_type_name(info->type),
+                       (unsigned)info->field);
+    return name;
+}
+
+static tsmith_status add_column(struct source_stream *stream, const tsmith_dictionary *dictionary,
+                                uint32_t field, tsmith_error *error) {
+    tsmith_field_info info;
+    if (!tsmith_dictionary_describe_field(dictionary, field, &info) || !tsmith_type_size(info.type))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no field %u", (unsigned)field);
+    bool is_new = false;
+    uint64_t *place = table_add(&stream->by_field, field, &is_new);
+    if (place && !is_new)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "the field %s is asked for twice", info.name);
+    char *name = place ? make_name(stream, &info) : NULL;
+    struct source_column *column =
+        name ? ARRAY_PUSH(stream->columns, stream->column_count, stream->column_capacity) : NULL;
+    if (!column) {
+        free(name);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the columns");
+    }
+    *place = stream->column_count - 1;
+    *column = (struct source_column){field, info.type, name, info.unit, info.doc};
+    return TSMITH_OK;
+}
+
+static tsmith_status settle(struct source_stream *stream, tsmith_error *error) {
+    if (stream->settled)
+        return TSMITH_OK;
+    const tsmith_dictionary *dictionary = tsmith_source_dictionary(stream->source);
+    tsmith_status status = TSMITH_OK;
+    (void)take_name(stream, "track");
+    for (size_t i = 0; stream->fields && i < stream->options.field_count && status == TSMITH_OK; i++)
+        status = add_column(stream, dictionary, stream->fields[i], error);
+    for (uint32_t field = 1; !stream->fields && field < TSMITH_FIELD_LIMIT && status == TSMITH_OK; field++)
+        if (tsmith_field_describe(field))
+            status = add_column(stream, dictionary, field, error);
+    const uint32_t brought = tsmith_dictionary_dynamic_field_count(dictionary);
+    for (uint32_t id = 1; !stream->fields && id < brought && status == TSMITH_OK; id++)
+        status = add_column(stream, dictionary, TSMITH_FIELD_DYNAMIC + id, error);
+    stream->settled = status == TSMITH_OK;
+    return status;
+}
+
+static bool column_schema(const struct source_column *column, struct ArrowSchema *out) {
+    const bool dictionary = column->type == TSMITH_TYPE_STRING || has_words(column->type);
+    const bool list = column->type == TSMITH_TYPE_LIST;
+    if (!arrow_schema_make(out, format_of(column->type), column->name, true, list ? 1 : 0, dictionary,
+                           column->unit, column->doc))
+        return false;
+    return (!list || arrow_schema_make(out->children[0], "L", "item", false, 0, false, NULL, NULL)) &&
+           (!dictionary || arrow_schema_make(out->dictionary, "U", "", false, 0, false, NULL, NULL));
+}
+
+static tsmith_status source_schema(void *self, struct ArrowSchema *out, tsmith_error *error) {
+    struct source_stream *stream = self;
+    const tsmith_status status = settle(stream, error);
+    if (status != TSMITH_OK)
+        return status;
+    bool good =
+        arrow_schema_make(out, "+s", "", false, (int64_t)stream->column_count + 1, false, NULL, NULL) &&
+        arrow_schema_make(out->children[0], "I", "track", false, 0, false, NULL,
+                          "id of the track in the dictionary");
+    for (size_t i = 0; good && i < stream->column_count; i++)
+        good = column_schema(&stream->columns[i], out->children[i + 1]);
+    if (!good && out->release)
+        out->release(out);
+    return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the schema");
+}
+
+// ---- columns of a batch
+
+static int64_t count_nulls(const tsmith_column *column) {
+    int64_t known = 0;
+    if (!column->valid)
+        return 0;
+    for (uint32_t word = 0; word < column->count / 64; word++)
+        known += __builtin_popcountll(column->valid[word]);
+    if (column->count % 64)
+        known += __builtin_popcountll(column->valid[column->count / 64] &
+                                      (((uint64_t)1 << (column->count % 64)) - 1));
+    return column->count - known;
+}
+
+// Parts that share the batch's buffers. A column that the batch does not have is all null.
+static struct arrow_parts share(const tsmith_batch *batch, const tsmith_column *column) {
+    struct arrow_parts parts = {
+        .length = column->count, .null_count = count_nulls(column), .buffer_count = 2};
+    parts.buffers[0] = column->valid;
+    parts.buffers[1] = column->offsets ? (const void *)column->offsets : column->values;
+    if (tsmith_batch_retain(batch, &parts.batch) != TSMITH_OK) // the batch is retained: this cannot fail
+        parts.batch = NULL;
+    return parts;
+}
+
+static bool make_bits(struct ArrowArray *out, const tsmith_batch *batch, const tsmith_column *column) {
+    struct arrow_parts parts = share(batch, column);
+    uint64_t *bits = calloc(batch_bitmap_words(column->count) + 1u, sizeof *bits);
+    parts.buffers[1] = parts.owned[0] = bits;
+    for (uint32_t row = 0; bits && row < column->count; row++)
+        bits[row / 64] |= (uint64_t)(((const uint8_t *)column->values)[row] != 0) << (row % 64);
+    if (!bits)
+        parts.length = parts.null_count = 0;
+    return arrow_array_make(out, &parts) && bits;
+}
+
+static bool make_list(struct ArrowArray *out, const tsmith_batch *batch, const tsmith_column *column) {
+    struct arrow_parts parts = share(batch, column);
+    tsmith_column items = {.count = column->offsets[column->count], .values = column->values};
+    struct arrow_parts item_parts = share(batch, &items);
+    parts.child_count = 1;
+    if (!arrow_array_make(out, &parts)) {
+        tsmith_batch_release(item_parts.batch);
+        return false;
+    }
+    return arrow_array_make(out->children[0], &item_parts);
+}
+
+static bool make_words(struct source_stream *stream, struct ArrowArray *out, const tsmith_batch *batch,
+                       const tsmith_column *column, tsmith_type type) {
+    struct arrow_text **words = &stream->words[type];
+    if (!*words && !(*words = arrow_text_of_words(type)))
+        return false;
+    struct arrow_parts parts = share(batch, column);
+    parts.dictionary = true;
+    return arrow_array_make(out, &parts) && arrow_array_of_text(out->dictionary, *words);
+}
+
+// Numbers of strings that all refer to a string: those of a damaged trace, and what stands where there is no value, may not.
+// False when memory is exhausted.
+static bool repair_ids(const tsmith_column *column, size_t known, struct arrow_parts *parts) {
+    const uint32_t *ids = column->values;
+    uint32_t *repaired = calloc(column->count + 1u, sizeof *repaired);
+    uint64_t *valid = calloc(batch_bitmap_words(column->count) + 1u, sizeof *valid);
+    parts->owned[0] = repaired;
+    parts->owned[1] = valid;
+    parts->null_count = 0;
+    for (uint32_t row = 0; repaired && valid && row < column->count; row++) {
+        const bool good = tsmith_column_has(column, row) && ids[row] < known;
+        repaired[row] = good ? ids[row] : 0;
+        valid[row / 64] |= (uint64_t)good << (row % 64);
+        parts->null_count += !good;
+    }
+    parts->buffers[0] = valid;
+    parts->buffers[1] = repaired;
+    return repaired && valid;
+}
+
+// The strings grow with a live source: they are copied again when a batch needs more of them.
+static bool make_strings(struct source_stream *stream, struct ArrowArray *out, const tsmith_batch *batch,
+                         const tsmith_column *column) {
+    const tsmith_dictionary *dictionary = tsmith_source_dictionary(stream->source);
+    const uint32_t *ids = column->values;
+    uint32_t most = 0;
+    for (uint32_t row = 0; row < column->count; row++)
+        most = ids[row] > most ? ids[row] : most;
+    const uint32_t there = tsmith_dictionary_string_count(dictionary);
+    if (!stream->strings ||
+        (most >= stream->strings->strings.count && there > stream->strings->strings.count)) {
+        struct arrow_text *strings = arrow_text_of_strings(dictionary, there);
+        if (!strings)
+            return false;
+        arrow_text_release(stream->strings);
+        stream->strings = strings;
+    }
+    struct arrow_parts parts = share(batch, column);
+    parts.dictionary = true;
+    const size_t known = stream->strings->strings.count;
+    const bool good = most < known || repair_ids(column, known, &parts);
+    return arrow_array_make(out, &parts) && good && arrow_array_of_text(out->dictionary, stream->strings);
+}
+
+static bool make_column(struct source_stream *stream, const struct source_column *wanted,
+                        const tsmith_batch *batch, const tsmith_column *column, struct ArrowArray *out) {
+    if (wanted->type == TSMITH_TYPE_STRING)
+        return make_strings(stream, out, batch, column);
+    if (has_words(wanted->type))
+        return make_words(stream, out, batch, column, wanted->type);
+    if (wanted->type == TSMITH_TYPE_BOOL)
+        return make_bits(out, batch, column);
+    if (wanted->type == TSMITH_TYPE_LIST)
+        return make_list(out, batch, column);
+    const struct arrow_parts parts = share(batch, column);
+    return arrow_array_make(out, &parts);
+}
+
+static bool make_track(const tsmith_batch *batch, struct ArrowArray *out) {
+    const uint32_t count = tsmith_batch_count(batch), track = tsmith_batch_track(batch);
+    uint32_t *tracks = malloc((count + 1u) * sizeof *tracks);
+    for (uint32_t row = 0; tracks && row < count; row++)
+        tracks[row] = track;
+    return tracks && arrow_array_make(out, &(struct arrow_parts){.length = count,
+                                                                 .buffers = {NULL, tracks},
+                                                                 .buffer_count = 2,
+                                                                 .owned = {tracks}});
+}
+
+// ---- batches
+
+// Whether every column of the batch is in the schema, in the schema's type. Where fields were asked for, others are left out.
+static tsmith_status check(const struct source_stream *stream, const tsmith_batch *batch,
+                           tsmith_error *error) {
+    const uint32_t count = tsmith_batch_column_count(batch);
+    for (uint32_t i = 0; i < count; i++) {
+        const tsmith_column column = tsmith_batch_column_at(batch, i);
+        const uint64_t *place = table_find(&stream->by_field, column.field);
+        const struct source_column *found = place ? &stream->columns[*place] : NULL;
+        tsmith_field_info info;
+        const bool described =
+            tsmith_dictionary_describe_field(tsmith_source_dictionary(stream->source), column.field, &info);
+        if (found && found->type != column.type)
+            return status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                              "the field %s is a %s in a batch, a %s in the schema", found->name,
+                              tsmith_type_name(column.type), tsmith_type_name(found->type));
+        if (!found && !stream->fields)
+            return status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                              "the field %s came up after the schema was settled: open the trace with "
+                              "tsmith_trace_open, or name the fields that are wanted",
+                              described ? info.name : "(without a name)");
+        if (found && column.offsets && column.offsets[column.count] > INT32_MAX)
+            return status_set(error, TSMITH_ERROR_LIMIT, "the lists of field %s have too many elements",
+                              found->name);
+    }
+    return TSMITH_OK;
+}
+
+static tsmith_status make_batch(struct source_stream *stream, const tsmith_batch *batch,
+                                struct ArrowArray *out, tsmith_error *error) {
+    const tsmith_status status = check(stream, batch, error);
+    if (status != TSMITH_OK)
+        return status;
+    const uint32_t count = tsmith_batch_count(batch);
+    bool good =
+        arrow_array_make(out, &(struct arrow_parts){.length = count,
+                                                    .buffer_count = 1,
+                                                    .child_count = (int64_t)stream->column_count + 1}) &&
+        make_track(batch, out->children[0]);
+    for (size_t i = 0; good && i < stream->column_count; i++) {
+        const struct source_column *wanted = &stream->columns[i];
+        tsmith_column column = {.field = wanted->field, .type = wanted->type, .count = count};
+        column.valid = column.values = zeros;
+        column.offsets = wanted->type == TSMITH_TYPE_LIST ? (const uint32_t *)zeros : NULL;
+        (void)tsmith_batch_column(batch, wanted->field, &column);
+        good = make_column(stream, wanted, batch, &column, out->children[i + 1]);
+    }
+    if (!good && out->release)
+        out->release(out);
+    return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the columns");
+}
+
+static tsmith_status source_next(void *self, struct ArrowArray *out, tsmith_error *error) {
+    struct source_stream *stream = self;
+    const tsmith_batch *batch, *kept;
+    tsmith_status status = settle(stream, error);
+    while (status == TSMITH_OK) {
+        status = tsmith_source_next(stream->source, &batch, error);
+        if (status == TSMITH_OK && tsmith_batch_count(batch) > 0)
+            break;
+        status = status == TSMITH_AGAIN ? TSMITH_OK : status;
+    }
+    if (status == TSMITH_TRUNCATED && stream->options.accept_truncated)
+        return TSMITH_END;
+    if (status != TSMITH_OK)
+        return status;
+    status = tsmith_batch_retain(batch, &kept);
+    if (status != TSMITH_OK)
+        return status_set(error, status, "There is no memory for a batch");
+    status = make_batch(stream, kept, out, error);
+    tsmith_batch_release(kept);
+    return status;
+}
+
+static void free_stream(struct source_stream *stream) {
+    for (size_t i = 0; i < stream->column_count; i++)
+        free(stream->columns[i].name);
+    for (size_t i = 0; i < TSMITH_TYPE_LIMIT; i++)
+        arrow_text_release(stream->words[i]);
+    arrow_text_release(stream->strings);
+    table_finish(&stream->by_field);
+    table_finish(&stream->names);
+    free(stream->columns);
+    free(stream->fields);
+    free(stream);
+}
+
+static void source_destroy(void *self) {
+    struct source_stream *stream = self;
+    tsmith_source_destroy(stream->source);
+    free_stream(stream);
+}
+
+tsmith_status tsmith_arrow_source(tsmith_source *source, const tsmith_arrow_options *options,
+                                  struct ArrowArrayStream *out, tsmith_error *error) {
+    static const struct arrow_stream_ops ops = {source_schema, source_next, source_destroy};
+    struct source_stream *stream = calloc(1, sizeof *stream);
+    *out = (struct ArrowArrayStream){.release = NULL};
+    if (!stream)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for a stream");
+    stream->source = source;
+    tsmith_status status = sized_take(tsmith_arrow_options, options, &stream->options, error);
+    const size_t count = stream->options.field_count;
+    if (status == TSMITH_OK && stream->options.fields) {
+        stream->fields = calloc(count + 1, sizeof *stream->fields);
+        if (!stream->fields)
+            status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for a stream");
+        else if (count)
+            memcpy(stream->fields, stream->options.fields, count * sizeof *stream->fields);
+    }
+    if (status == TSMITH_OK)
+        status = arrow_stream_make(&ops, stream, out, error);
+    if (status != TSMITH_OK)
+        free_stream(stream);
+    return status;
+}

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reads traces through the library's Arrow streams with pyarrow, polars and DuckDB, and compares.
+
+    check_consumers.py FOLDER [TRACE...]
+
+A made trace and each TRACE are opened with ctypes. What arrives as Arrow must be what `tracesmith export -f csv` writes, row
+by row and column by column; polars and DuckDB must see what pyarrow sees; a SQL answer as Arrow must be what DuckDB makes of
+the events with the same question.
+"""
+import csv
+import ctypes
+import gc
+import json
+import os
+import subprocess
+import sys
+
+import duckdb
+import polars
+import pyarrow
+
+STREAM_BYTES = 5 * ctypes.sizeof(ctypes.c_void_p)
+MESSAGE = 512
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("system_errno", ctypes.c_int), ("offset", ctypes.c_uint64),
+                ("record", ctypes.c_uint64), ("message", ctypes.c_char * MESSAGE)]
+
+
+library = ctypes.CDLL(os.path.join(os.environ["TRACESMITH_BUILD_DIR"], "lib", "libtracesmith.so.0"))
+for name in ("tsmith_trace_sbt", "tsmith_analysis_report"):
+    getattr(library, name).restype = ctypes.c_void_p
+library.tsmith_analysis_report.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
+ctypes.pythonapi.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+def call(function, *arguments):
+    error = Error()
+    status = function(*arguments, ctypes.byref(error))
+    if status < 0:
+        raise RuntimeError(error.message.decode(errors="replace"))
+    return status
+
+
+class Stream:
+    """An ArrowArrayStream of the library's, handed over once by the PyCapsule protocol."""
+
+    def __init__(self, keep, function, *arguments):
+        self.memory = ctypes.create_string_buffer(STREAM_BYTES)
+        self.keep = keep
+        call(function, *arguments, ctypes.byref(self.memory))
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return ctypes.pythonapi.PyCapsule_New(ctypes.addressof(self.memory), b"arrow_array_stream", None)
+
+
+class Trace:
+    def __init__(self, path):
+        self.handle = ctypes.c_void_p()
+        call(library.tsmith_trace_open, os.fsencode(path), None, ctypes.byref(self.handle))
+        self.sbt = ctypes.c_void_p(library.tsmith_trace_sbt(self.handle))
+
+    def events(self):
+        source = ctypes.c_void_p()
+        call(library.tsmith_sbt_scan, self.sbt, None, ctypes.byref(source))
+        return Stream(self, library.tsmith_arrow_source, source, None)
+
+    def query(self, sql):
+        handle, used = ctypes.c_void_p(), ctypes.c_size_t()
+        call(library.tsmith_query_open, self.sbt, ctypes.byref(handle))
+        text = sql.encode()
+        call(library.tsmith_query_prepare, handle, text, ctypes.c_size_t(len(text)), ctypes.byref(used))
+        table = pyarrow.RecordBatchReader.from_stream(Stream(self, library.tsmith_arrow_query, handle)).read_all()
+        library.tsmith_query_close(handle)
+        return table
+
+    def close(self):
+        library.tsmith_trace_close(self.handle)
+
+
+# ---- CSV
+
+def text_of(value):
+    """A value as the CSV export writes it."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def same(cell, value):
+    if isinstance(value, float):
+        return cell != "" and (float(cell) == value or (value != value and cell.lower().endswith("nan")))
+    if isinstance(value, list):
+        return [int(item) for item in cell.replace(";", " ").replace(",", " ").split()] == value
+    # Bytes that are no UTF-8 are U+FFFD here; the reader of the CSV made them surrogates.
+    shown = "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in cell)
+    return shown == text_of(value)
+
+
+def check_csv(path, table, folder):
+    out = os.path.join(folder, "events.csv")
+    if os.path.exists(out):
+        os.remove(out)
+    subprocess.run([os.environ["TRACESMITH"], "export", "-f", "csv", "-o", out, path], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    csv.field_size_limit(1 << 30)
+    with open(out, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        rows = csv.reader(file)
+        header = next(rows)
+        columns = {name: table.column(name).to_pylist() for name in table.column_names}
+        places = [(at, name) for at, name in enumerate(header) if name in columns and header.count(name) == 1]
+        missing = {name for name in header if not name.startswith("args.")} - set(columns)
+        assert missing <= {"track_kind", "track_name", "pid", "tid", "device", "other"}, missing
+        count = compared = 0
+        for count, row in enumerate(rows, 1):
+            for at, name in places:
+                value = columns[name][count - 1]
+                known = row[at] != ""
+                if name in ("host_track", "queue_track", "stack", "waker_stack"):
+                    assert known == (value is not None), (path, count, name, row[at], value)
+                    continue
+                assert same(row[at], value) or (not known and value == ""), (path, count, name, row[at], value)
+                compared += known
+    assert count == table.num_rows, (path, count, table.num_rows)
+    return compared
+
+
+# ---- the three consumers
+
+QUESTION = ("SELECT kind, name, count(*) AS n, sum(duration) AS total, min(start) AS first FROM %s "
+            "WHERE duration BETWEEN 0 AND 1000000000000 GROUP BY kind, name")
+
+
+def key(row):
+    return tuple((value is not None, str(value)) for value in row)
+
+
+def check(path, folder):
+    trace = Trace(path)
+    table = pyarrow.RecordBatchReader.from_stream(trace.events()).read_all()
+    table.validate(full=True)
+    compared = check_csv(path, table, folder)
+
+    frame = polars.DataFrame(trace.events())
+    assert frame.height == table.num_rows and frame.columns == table.column_names
+    for name in ("start", "duration", "kind", "name", "correlation", "blocking", "waits", "track"):
+        expected = table.column(name).to_pylist()
+        assert frame[name].to_list() == expected, (path, "polars", name)
+        assert frame[name].null_count() == expected.count(None), (path, "polars", name)
+
+    # DuckDB asks for the stream itself; SQLite, inside the library, never saw Arrow.
+    connection = duckdb.connect()
+    events = pyarrow.RecordBatchReader.from_stream(trace.events())
+    connection.register("events", events)
+    theirs = sorted(connection.sql(QUESTION % "events").fetchall(), key=key)
+    ours = trace.query(QUESTION % "events")
+    ours.validate(full=True)
+    ours = sorted(zip(*(column.to_pylist() for column in ours.columns)), key=key)
+    assert theirs == ours, (path, "DuckDB", [pair for pair in zip(theirs, ours) if pair[0] != pair[1]][:3])
+    del frame, events, connection
+    gc.collect()
+
+    # Arrays outlive the trace.
+    late = pyarrow.RecordBatchReader.from_stream(trace.events()).read_all()
+    trace.close()
+    gc.collect()
+    assert late.equals(table)
+    print(f"{os.path.basename(path)}: {table.num_rows} events, {len(table.column_names)} columns, "
+          f"{table.column('start').num_chunks} batches, {compared} cells, {len(ours)} groups")
+    return table
+
+
+def make(folder):
+    """A trace whose every fact is known here."""
+    events = [{"ph": "X", "cat": "kernel", "name": f"kernel {i % 7} \u00e9", "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5,
+               "args": {"stream": 7, "device": 0, "correlation": i, "ratio": i / 3, "note": f"note {i % 5}"}}
+              for i in range(1000)]
+    events += [{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 1,
+                "args": {"only here": i}} for i in range(100)]
+    path = os.path.join(folder, "made.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": events}, file)
+    return path
+
+
+def check_made(table):
+    rows = [row for row in table.to_pylist() if row["kind"] == "kernel"]
+    assert len(rows) == 1000
+    rows.sort(key=lambda row: row["start"])
+    for i, row in enumerate(rows):
+        assert row["name"] == f"kernel {i % 7} \u00e9" and row["duration"] == 5000, row
+        assert row["start"] - rows[0]["start"] == 10000 * i, row
+        assert row["live_bytes"] is None and row["args.only here"] is None, row
+        assert abs(row["args.ratio"] - i / 3) < 1e-9 and row["args.note"] == f"note {i % 5}", row
+    assert table.schema.field("duration").metadata[b"unit"] == b"ns"
+    assert sum(row["args.only here"] is not None for row in table.to_pylist()) == 100
+
+
+def main():
+    folder = sys.argv[1]
+    check_made(check(make(folder), folder))
+    for path in sys.argv[2:]:
+        check(path, folder)
+
+
+main()

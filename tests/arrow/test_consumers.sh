@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# pyarrow, polars and DuckDB read the library's Arrow streams and agree with its CSV export and its SQL. TRACESMITH_PYTHON
+# names a Python that has them (in a virtual environment, since Debian has no package of them).
+set -eu
+: "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}" "${TRACESMITH:?}"
+python=${TRACESMITH_PYTHON:-python3}
+for package in pyarrow polars duckdb; do
+    "$python" -c "import $package" 2>/dev/null || {
+        echo "skipped: no $package for $python (pip install pyarrow polars duckdb; TRACESMITH_PYTHON names the Python)"
+        exit 77
+    }
+done
+if [ -n "${TRACESMITH_SANITIZE-}" ]; then
+    echo "skipped: the library is built with a sanitizer, $python is not"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+set --
+for name in kineto_resnet50_num_workers_0_worker0.1623143089861.pt.trace.json.gz rocprof_908_results.json.gz \
+    nsysai_h100_2gpu_1s.sqlite; do
+    file=${TRACESMITH_CORPUS:-/nowhere}/$name
+    [ ! -f "$file" ] || set -- "$@" "$file"
+done
+"$python" -B "$TRACESMITH_SOURCE_DIR/tests/arrow/check_consumers.py" "$work" "$@"
