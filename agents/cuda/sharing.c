@@ -147,8 +147,10 @@ static int on_ActivityEnable(int kind) {
     atomic_store(&sharing_on, true);
     if (is_calls(kind))
         subscribe_leave_out_calls(false);
-    if (result == CUPTI_OK)
+    if (result == CUPTI_OK) {
         sharing_records_kind((uint32_t)kind, true);
+        sharing_records_open();
+    }
     return result;
 }
 
@@ -166,8 +168,10 @@ static int on_ActivityDisable(int kind) {
 static int on_ActivityEnableContext(void *context, int kind) {
     const int result = is_ours(kind) ? CUPTI_OK : real_ActivityEnableContext(context, kind);
     atomic_store(&sharing_on, true);
-    if (result == CUPTI_OK)
+    if (result == CUPTI_OK) {
         sharing_records_kind((uint32_t)kind, true);
+        sharing_records_open();
+    }
     return result;
 }
 

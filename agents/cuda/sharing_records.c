@@ -284,14 +284,6 @@ static void complete(struct buffer buffer) {
         gives(NULL, 0, buffer.at, buffer.size, buffer.used);
 }
 
-void sharing_records_flush(void) {
-    pthread_mutex_lock(&lock);
-    const struct buffer mine = open;
-    open = (struct buffer){NULL, 0, 0};
-    pthread_mutex_unlock(&lock);
-    complete(mine);
-}
-
 uint64_t sharing_records_dropped(void) {
     return atomic_exchange(&dropped, 0);
 }
@@ -317,6 +309,27 @@ static bool make_room(size_t bytes) {
     pthread_mutex_unlock(&lock);
     complete(done);
     return true;
+}
+
+// Kineto flushes, and looks at its buffers, only if CUPTI has requested one. CUPTI does that with the first record; the
+// copies come later, so theirs is requested as soon as a kind is enabled.
+void sharing_records_open(void) {
+    bool needed = false;
+    pthread_mutex_lock(&lock);
+    for (uint32_t kind = 0; kind < KIND_LIMIT && !open.at; kind++)
+        needed |= kinds[kind].on;
+    pthread_mutex_unlock(&lock);
+    if (needed)
+        (void)make_room(0);
+}
+
+void sharing_records_flush(void) {
+    pthread_mutex_lock(&lock);
+    const struct buffer mine = open;
+    open = (struct buffer){NULL, 0, 0};
+    pthread_mutex_unlock(&lock);
+    complete(mine);
+    sharing_records_open();
 }
 
 static void give(const uint8_t *record, size_t bytes) {

@@ -16,6 +16,8 @@ void sharing_records_kind(uint32_t kind, bool on);
 bool sharing_records_now_on(uint32_t kind);
 bool sharing_records_ever(uint32_t kind);
 void sharing_records_leave_out(int domain, uint32_t id, bool left_out);
+// Requests a buffer of theirs, if a kind is on and there is none.
+void sharing_records_open(void);
 // Completes the buffer that is being filled.
 void sharing_records_flush(void);
 // How many were dropped since it was asked last.

@@ -49,6 +49,7 @@ static struct {
     int ready;
 } buffers[BUFFERS];
 static int gone, unknown; // buffers that were refused, and that are not ours
+static int allocated;     // buffers that CUPTI has
 static void *subscriber;
 static int subscription = -1;
 static uint64_t contexts, launches, from, to;
@@ -79,6 +80,7 @@ static void ask(uint8_t **buffer, size_t *size, size_t *records) {
             *buffer = buffers[i].at = aligned_alloc(8, BUFFER);
             buffers[i].ready = 0;
             *size = BUFFER;
+            allocated++;
         }
     gone += !*buffer;
     pthread_mutex_unlock(&lock);
@@ -92,6 +94,7 @@ static void take(void *context, uint32_t stream, uint8_t *buffer, size_t size, s
         if (buffers[i].at == buffer && !buffers[i].ready) {
             buffers[i].valid = valid;
             buffers[i].ready = known = 1;
+            allocated--;
         }
     unknown += !known;
     pthread_mutex_unlock(&lock);
@@ -118,11 +121,20 @@ int kineto_init(const char *form) {
     return subscription;
 }
 
+// Where CUPTI has requested no buffer there is nothing to be had: Kineto does not flush then.
+static void flush(uint32_t flags) {
+    pthread_mutex_lock(&lock);
+    const int any = allocated;
+    pthread_mutex_unlock(&lock);
+    if (any)
+        cuptiActivityFlushAll(flags);
+}
+
 void kineto_start(void);
 void kineto_start(void) {
     if (subscription)
         return;
-    cuptiActivityFlushAll(0);
+    flush(0);
     cuptiActivityRegisterCallbacks(ask, take);
     for (int i = 0; i < WANTED; i++)
         cuptiActivityEnable(wanted_kinds[i]);
@@ -173,7 +185,7 @@ void kineto_stop(void) {
             cuptiActivityDisable(wanted_kinds[i]);
         if (subscriber)
             cuptiEnableDomain(0, subscriber, CUPTI_DOMAIN_DRIVER);
-        cuptiActivityFlushAll(FORCED);
+        flush(FORCED);
     }
     pthread_mutex_lock(&lock);
     for (int i = 0; i < BUFFERS; i++) {
