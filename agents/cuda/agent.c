@@ -127,7 +127,7 @@ static void inject(void) {
     describe_sharing();
     stacks_refresh(); // CUPTI is on every stack
     if (!buffers_init() || !launches_init() || !records_init()) {
-        agent_notice("CUDA work is not recorded: there is no memory for CUPTI's buffers");
+        agent_notice("CUDA work is not recorded: out of memory while creating CUPTI's buffers");
         channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
         if (taken == CUPTI_OK)
             cupti.Unsubscribe(cupti.subscriber);

@@ -36,7 +36,7 @@ cl_program record_clCreateProgramWithSource(cl_context context, cl_uint count, c
     if (text)
         note_program(program, context, RECORDING_PROGRAM_SOURCE, text, total);
     else
-        refuse("clCreateProgramWithSource", "there was no memory to keep the source", NULL, 0, NULL);
+        refuse("clCreateProgramWithSource", "out of memory while recording the source", NULL, 0, NULL);
     free(text);
     return program;
 }

@@ -141,7 +141,7 @@ static const char *start(struct snapshot *snapshot, const struct object *memory)
     snapshot->size = memory->size;
     snapshot->bytes = malloc(memory->size ? memory->size : 1);
     if (!snapshot->bytes)
-        return "there was no memory for a copy";
+        return "out of memory while copying it";
     snapshot->queue = recorder.next.clCreateCommandQueue(context, devices[0], 0, NULL);
     if (!snapshot->queue)
         return "the driver gave no queue to copy it with";
@@ -166,7 +166,7 @@ static const char *start(struct snapshot *snapshot, const struct object *memory)
 static struct snapshot *begin(const struct object *memory, enum recording_type type, uint64_t flags) {
     const uint64_t verify = write_place(memory, type, flags);
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
-    const char *why = snapshot ? start(snapshot, memory) : "there was no memory for a copy";
+    const char *why = snapshot ? start(snapshot, memory) : "out of memory while copying it";
     if (!why) {
         snapshot->verify = verify;
         snapshot->hashes = flags & RECORDING_VERIFY_COMMAND;

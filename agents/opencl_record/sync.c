@@ -128,8 +128,8 @@ cl_int record_clSetEventCallback(cl_event event, cl_int when,
     struct callback *callback = recorder_on() && function ? malloc(sizeof *callback) : NULL;
     if (!callback) {
         if (recorder_on() && function)
-            refuse("clSetEventCallback", "there was no memory to keep the order that a callback makes", NULL,
-                   0, NULL);
+            refuse("clSetEventCallback", "out of memory while recording the order that a callback makes",
+                   NULL, 0, NULL);
         return recorder.next.clSetEventCallback(event, when, function, user);
     }
     *callback = (struct callback){function, user};

@@ -130,7 +130,7 @@ void transfer_record(const struct transfer *transfer, struct touch *touch, const
         touch_after(touch);
     } else if (transfer->target) {
         refuse(shape_of(transfer) == IMAGE ? "clEnqueueWriteImage" : "clEnqueueWriteBufferRect",
-               "there was no memory to keep what was written", &transfer->target, 1, event);
+               "out of memory while recording the written data", &transfer->target, 1, event);
     }
 }
 

@@ -89,8 +89,10 @@ static cl_command_queue make_queue(struct pipeline *pipeline, cl_device_id devic
 static void *host_memory(size_t bytes) {
     void *memory = calloc(1, bytes);
     if (!memory) {
-        fprintf(stderr, "image_pipeline: no memory for a frame of %zu bytes; choose a smaller --size\n",
-                bytes);
+        fprintf(
+            stderr,
+            "image_pipeline: out of memory while allocating a frame of %zu bytes; choose a smaller --size\n",
+            bytes);
         exit(1);
     }
     return memory;

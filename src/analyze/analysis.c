@@ -52,7 +52,7 @@ static tsmith_status no_such_name(const char *name, tsmith_error *error) {
     for (size_t i = 0; i < KIND_COUNT && length < sizeof names; i++)
         length +=
             (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", KINDS[i]->name);
-    return status_set(error, TSMITH_ERROR_NOT_FOUND, "There is no analysis \"%.40s\"; there are: %s.", name,
+    return status_set(error, TSMITH_ERROR_NOT_FOUND, "Unknown analysis \"%.40s\"; available: %s.", name,
                       names);
 }
 
@@ -79,7 +79,7 @@ static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_opt
         analysis->needs_ranges |= running->kind->ranges;
         running->state = calloc(1, running->kind->state_size + 1);
         if (!running->state)
-            return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for an analysis.");
+            return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while creating an analysis.");
     }
     return TSMITH_OK;
 }
@@ -93,7 +93,7 @@ tsmith_status tsmith_analysis_create(const tsmith_analysis_options *given, tsmit
         return status;
     tsmith_analysis *analysis = calloc(1, sizeof *analysis);
     if (!analysis)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for an analysis.");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while creating an analysis.");
     status = choose(analysis, &options, error);
     analysis->skip = options.skip;
     analysis->skip_count = options.skip_count;
@@ -106,7 +106,7 @@ tsmith_status tsmith_analysis_create(const tsmith_analysis_options *given, tsmit
     if (status == TSMITH_OK) {
         status = tsmith_timeline_create(&window, &analysis->timeline);
         if (status != TSMITH_OK)
-            status_set(error, status, "The window of the analysis is none: it ends before it begins.");
+            status_set(error, status, "The window of the analysis is empty: it ends before it begins.");
     }
     if (status != TSMITH_OK) {
         tsmith_analysis_destroy(analysis);
@@ -140,7 +140,7 @@ void tsmith_analysis_destroy(tsmith_analysis *analysis) {
 }
 
 static tsmith_status no_memory(const struct running *running, tsmith_status status, tsmith_error *error) {
-    return status_set(error, status, "There is no memory for the analysis \"%s\".", running->kind->name);
+    return status_set(error, status, "Out of memory while running the analysis \"%s\".", running->kind->name);
 }
 
 tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
@@ -149,7 +149,8 @@ tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictio
     if (status != TSMITH_OK)
         return status;
     if (analysis->needs_ranges && !ranges_add(&analysis->ranges, dictionary, batch))
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the ranges of the host.");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "Out of memory while reading the ranges of the host.");
     const tsmith_timeline_options *options = &analysis->timeline->options;
     const tsmith_interval window = {options->from, options->to};
     for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -315,12 +316,14 @@ tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dic
                                      tsmith_error *error) {
     tsmith_status status = tsmith_timeline_finish(analysis->timeline, dictionary, error);
     if (status == TSMITH_OK && analysis->needs_ranges && !ranges_make(&analysis->ranges, analysis->timeline))
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the ranges of the host.");
+        status =
+            status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading the ranges of the host.");
     if (status == TSMITH_OK)
         status = make_reports(analysis, dictionary, -1, NEEDS_TIMELINE, error);
     if (status == TSMITH_OK && analysis->needs_ranges && analysis->needs >= NEEDS_STATES &&
         !gap_ranges_make(&analysis->gap_ranges, analysis->timeline, &analysis->ranges))
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the ranges of the host.");
+        status =
+            status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading the ranges of the host.");
     ranges_finish(&analysis->ranges);
     if (status == TSMITH_OK && analysis->needs >= NEEDS_GRAPH)
         status = tsmith_graph_create(analysis->timeline, dictionary, &analysis->graph, error);

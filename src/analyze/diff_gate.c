@@ -107,10 +107,10 @@ tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith
     enum diff_group group = DIFF_TIMES;
     *out = (tsmith_gate){.gate = gate};
     if (!diff->finished)
-        return status_set(error, TSMITH_ERROR_STATE, "A gate is about a diff that is finished.");
+        return status_set(error, TSMITH_ERROR_STATE, "Gates can be checked only after the diff is finished.");
     if (!read_condition(gate, &condition))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "\"%.80s\" is no gate: METRIC<LIMIT, like kernel_time<+3%%.", gate);
+                          "\"%.80s\" is not a gate; write METRIC<LIMIT, for example kernel_time<+3%%.", gate);
     for (size_t i = 0; i < diff->count; i++) { // an operator's name may have several categories
         const struct diff_entry *entry = &diff->entries[i];
         if (!matches(entry, gate, condition.metric_length))
@@ -122,12 +122,12 @@ tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith
         found = true;
         if (entry->unknown)
             return status_set(error, TSMITH_ERROR_NOT_FOUND,
-                              "\"%.*s\" is unknown: a trace has no calls of the host.",
+                              "\"%.*s\" is unknown: one of the traces has no host calls.",
                               (int)entry->first.length, entry->first.bytes);
     }
     // Memory that no trace says anything of is unknown, and passes no gate.
     if (!found || (group == DIFF_MEMORY && sum.base == 0 && sum.new == 0))
-        return status_set(error, TSMITH_ERROR_NOT_FOUND, "There is no \"%.*s\" in any of the traces.",
+        return status_set(error, TSMITH_ERROR_NOT_FOUND, "None of the traces has \"%.*s\".",
                           (int)(condition.metric_length < 80 ? condition.metric_length : 80), gate);
     judge(&condition, sum, group, out);
     // What is known only as a lower bound cannot be below a limit.

@@ -15,7 +15,8 @@ tsmith_status tsmith_ranks_create(tsmith_ranks **out, tsmith_error *error) {
     tsmith_ranks *ranks = calloc(1, sizeof *ranks);
     if (!ranks || tsmith_dictionary_create(&ranks->keys) != TSMITH_OK) {
         free(ranks);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for ranks.");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "Out of memory while creating a comparison of ranks.");
     }
     *out = ranks;
     return TSMITH_OK;
@@ -208,7 +209,7 @@ static tsmith_status read_source(struct reading *reading, tsmith_source *source,
     const tsmith_batch *batch;
     tsmith_status got, status = tsmith_timeline_create(NULL, &reading->ledger);
     if (status != TSMITH_OK)
-        return status_set(error, status, "There is no memory for a rank.");
+        return status_set(error, status, "Out of memory while reading the trace of a rank.");
     reading->ledger->ledger_only = true;
     while ((got = tsmith_source_next(source, &batch, error)) == TSMITH_OK || got == TSMITH_AGAIN) {
         if (got == TSMITH_AGAIN)
@@ -219,7 +220,7 @@ static tsmith_status read_source(struct reading *reading, tsmith_source *source,
             return status;
         if (!add_batch(reading, batch))
             return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                              "There is no memory for the collectives of a rank.");
+                              "Out of memory while reading the collectives of a rank.");
     }
     if (got < 0)
         return got;
@@ -235,9 +236,10 @@ tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_so
     void *items = ranks->items;
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (ranks->finished)
-        status = status_set(error, TSMITH_ERROR_STATE, "The ranks are finished; they take no more traces.");
+        status = status_set(error, TSMITH_ERROR_STATE,
+                            "The comparison of ranks is finished and accepts no more traces.");
     else if (!rank.label || !array_reserve(&items, &ranks->capacity, ranks->count + 1, sizeof *ranks->items))
-        status = status_set(error, status, "There is no memory for a rank.");
+        status = status_set(error, status, "Out of memory while reading the trace of a rank.");
     else
         status = read_source(&reading, source, error);
     if (!ranks->finished)
@@ -271,7 +273,8 @@ static int by_number(const void *left, const void *right) {
 
 tsmith_status tsmith_ranks_finish(tsmith_ranks *ranks, tsmith_error *error) {
     if (ranks->finished || ranks->count < 2)
-        return status_set(error, TSMITH_ERROR_STATE, "Ranks are compared once, and two traces are needed.");
+        return status_set(error, TSMITH_ERROR_STATE,
+                          "A comparison of ranks needs at least two traces and can be finished only once.");
     for (size_t i = 0; i < ranks->count; i++) {
         ranks->ordered |= ranks->items[i].number < 0;
         for (size_t k = 0; k < i; k++)
@@ -282,7 +285,7 @@ tsmith_status tsmith_ranks_finish(tsmith_ranks *ranks, tsmith_error *error) {
     qsort(ranks->items, ranks->count, sizeof *ranks->items, by_number);
     tsmith_status status = ranks_report(ranks);
     if (status != TSMITH_OK)
-        return status_set(error, status, "There is no memory for the report of the ranks.");
+        return status_set(error, status, "Out of memory while reporting the ranks.");
     ranks->finished = true;
     return TSMITH_OK;
 }

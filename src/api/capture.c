@@ -181,7 +181,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     *out = NULL;
     struct tsmith_capture *capture = calloc(1, sizeof *capture);
     if (!capture)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
     tsmith_status status = sized_take(tsmith_capture_options, options, &capture->options, error);
     if (status != TSMITH_OK) {
         free(capture);
@@ -199,7 +199,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     session_directory_describe(&capture->directory, collector_dictionary(capture->collector));
     status = tsmith_source_create(&live_ops, capture, &capture->source);
     if (status) {
-        status_set(error, status, "no memory for a capture");
+        status_set(error, status, "out of memory while creating a capture");
         goto fail_directory;
     }
     // Kept as an array: what `options` points to is the caller's.
@@ -214,12 +214,12 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     tsmith_source *losses;
     gone_look(&capture->gone, &capture->directory, true);
     if (gone_source_create(&capture->gone, &losses) || joined_add(&capture->joined, losses)) {
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
         goto fail_directory;
     }
     if (capture->options.recording &&
         (recorder_losses_create(capture->directory.path, &losses) || joined_add(&capture->joined, losses))) {
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a capture");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
         goto fail_directory;
     }
     capture->options.apis = NULL;
@@ -278,9 +278,9 @@ static void start_counters(struct tsmith_capture *capture) {
 tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, tsmith_error *error) {
     pid_t pid = 0;
     if (!argv || !argv[0])
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no program to run");
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "no program to run was given");
     if (capture->started)
-        return status_set(error, TSMITH_ERROR_STATE, "a capture starts one program");
+        return status_set(error, TSMITH_ERROR_STATE, "a capture can start only one program");
     describe_command(capture, argv);
     start_counters(capture);
     tsmith_status status = launch_start(argv, capture->environment, &capture->signals, &pid, error);

@@ -366,7 +366,8 @@ tsmith_status tsmith_instructions_run(tsmith_recording *recording, const tsmith_
                                      .message = take_message};
     memcpy(client.item, options.item, sizeof client.item);
     if (!attach(&client))
-        status = status_set(error, TSMITH_ERROR_MISSING, "%s is of another TraceSmith", plugin);
+        status =
+            status_set(error, TSMITH_ERROR_MISSING, "%s belongs to another version of TraceSmith", plugin);
     if (status == TSMITH_OK)
         status = run_attached(instructions, recording, &options, plugin, error);
     attach(NULL);

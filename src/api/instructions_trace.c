@@ -193,7 +193,7 @@ static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *er
     if (tsmith_batch_finish(maker->batch) != TSMITH_OK || maker->failed ||
         tsmith_dictionary_failed(maker->dictionary))
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                          "no memory for the trace of a kernel's instructions");
+                          "out of memory while writing a kernel's instructions");
     *out = maker->batch;
     return TSMITH_OK;
 }
@@ -220,7 +220,7 @@ tsmith_status tsmith_instructions_source(const tsmith_instructions *instructions
         if (maker)
             destroy(maker);
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                          "no memory for the trace of a kernel's instructions");
+                          "out of memory while writing a kernel's instructions");
     }
     maker->from = instructions;
     describe(maker);

@@ -84,7 +84,7 @@ static tsmith_status check_cuda(tsmith_error *error) {
     struct loaded loaded;
     if (find_loaded("libtracesmith-cuda.so", &loaded))
         return status_set(error, TSMITH_ERROR_STATE,
-                          "this process is being profiled already (the CUDA agent is loaded)");
+                          "this process is already being profiled (the CUDA agent is loaded)");
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     int (*current)(void **) = NULL;
     void *context = NULL;
@@ -106,7 +106,7 @@ static tsmith_status check_not_too_late(tsmith_error *error) {
     char driver[1024];
     if (is_loaded("libtracesmith-opencl.so"))
         return status_set(error, TSMITH_ERROR_STATE,
-                          "this process is being profiled already (the OpenCL agent is loaded)");
+                          "this process is already being profiled (the OpenCL agent is loaded)");
     tsmith_status status = check_cuda(error);
     if (status)
         return status;
@@ -139,10 +139,10 @@ static tsmith_status set_environment(tsmith_profiler *profiler, const tsmith_cap
         const char *old = getenv(*entry);
         // A library that is to be loaded before all others comes too late in a running process.
         if (strcmp(*entry, "LD_PRELOAD") == 0 && (!old || strcmp(old, equals + 1) != 0))
-            status =
-                status_set(error, TSMITH_ERROR_UNSUPPORTED,
-                           "the OpenCL loader of this machine knows no layers: only a program started by "
-                           "`tracesmith profile` can be profiled");
+            status = status_set(
+                error, TSMITH_ERROR_UNSUPPORTED,
+                "the OpenCL loader of this machine does not support layers: only a program started by "
+                "`tracesmith profile` can be profiled");
         else if ((!old || strcmp(old, equals + 1) != 0) && setenv(*entry, equals + 1, 1))
             status = status_set_errno(error, "cannot set %s", *entry);
         *equals = '=';
@@ -218,11 +218,11 @@ tsmith_status tsmith_profiler_create(const tsmith_capture_options *options, tsmi
             "a profiler cannot use the overflow policy block: the thread that waits for room may be "
             "the one that reads the events");
     if (!take_the_one())
-        return status_set(error, TSMITH_ERROR_STATE, "there is a profiler in this process already");
+        return status_set(error, TSMITH_ERROR_STATE, "this process already has a profiler");
     tsmith_profiler *profiler = calloc(1, sizeof *profiler);
     if (!profiler) {
         release_the_one();
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a profiler");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a profiler");
     }
     status = check_not_too_late(error);
     if (!status)
@@ -234,7 +234,7 @@ tsmith_status tsmith_profiler_create(const tsmith_capture_options *options, tsmi
     if (!status)
         status = collector_create(&profiler->directory, COLLECT_SESSION, &profiler->collector, error);
     if (!status && (status = tsmith_source_create(&events_ops, profiler, &profiler->source)))
-        status_set(error, status, "no memory for a profiler");
+        status_set(error, status, "out of memory while creating a profiler");
     if (status)
         goto fail;
     *out = profiler;
@@ -263,7 +263,7 @@ tsmith_status tsmith_profiler_start(tsmith_profiler *profiler, tsmith_error *err
     if (session_directory_is_of_parent(&profiler->directory))
         return refuse_child(error);
     if (profiler->recording)
-        return status_set(error, TSMITH_ERROR_STATE, "the profiler is recording already");
+        return status_set(error, TSMITH_ERROR_STATE, "the profiler is already recording");
     profiler->recording = true;
     session_directory_arm(&profiler->directory, true);
     tell_agents(1);

@@ -74,7 +74,7 @@ tsmith_status tsmith_query_open(tsmith_sbt *trace, tsmith_query **out, tsmith_er
         return status;
     struct joined *joined = calloc(1, sizeof *joined);
     if (!joined)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a query");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a query");
     joined->trace = trace;
     backend.context = joined;
     for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++)

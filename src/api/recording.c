@@ -34,7 +34,7 @@ static tsmith_status flush_frame(struct frames *frames, bool chunks, tsmith_erro
     struct output *pending = &frames->pending[chunks];
     tsmith_status status = TSMITH_OK;
     if (pending->failed)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the recording");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the recording");
     else if (pending->length)
         status = sbt_recording_write(frames->writer, chunks ? FRAME_CHUNKS : FRAME_RECORDS, frames->process,
                                      pending->bytes, pending->length, error);
@@ -62,7 +62,7 @@ enum { LEFT_STEP = 1 << 20 };
 static tsmith_status read_more(struct left *left, bool *ended, tsmith_error *error) {
     void *bytes = left->bytes;
     if (!array_reserve(&bytes, &left->capacity, left->length + LEFT_STEP, 1))
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the recording");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the recording");
     left->bytes = bytes;
     ssize_t got;
     do
@@ -186,7 +186,7 @@ tsmith_status tsmith_recording_writer_open(const char *path, const tsmith_sbt_wr
     *out = (tsmith_recording_writer){0};
     struct recording_sink *sink = calloc(1, sizeof *sink);
     if (!sink)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while writing the trace", path);
     tsmith_status status = sbt_writer_create(path, options, &sink->writer, error);
     if (status != TSMITH_OK) {
         free(sink);
@@ -195,7 +195,7 @@ tsmith_status tsmith_recording_writer_open(const char *path, const tsmith_sbt_wr
     status = tsmith_sink_create(&sink_ops, sink, &out->sink);
     if (status != TSMITH_OK) {
         sink_destroy(sink);
-        return status_set(error, status, "%s: no memory to write the trace", path);
+        return status_set(error, status, "%s: out of memory while writing the trace", path);
     }
     out->self = sink;
     return TSMITH_OK;
@@ -206,5 +206,7 @@ tsmith_status tsmith_recording_writer_take(tsmith_recording_writer *writer, cons
     struct recording_sink *sink = writer->self;
     free(sink->directory);
     sink->directory = strdup(directory);
-    return sink->directory ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a path");
+    return sink->directory ? TSMITH_OK
+                           : status_set(error, TSMITH_ERROR_NO_MEMORY,
+                                        "out of memory while opening the session directory");
 }

@@ -144,7 +144,7 @@ static tsmith_status make_place(const char *path, char **out, tsmith_error *erro
     char *place = malloc(length + sizeof ".XXXXXX");
     *out = place;
     if (!place)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to recover a session");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while recovering a session");
     memcpy(place, path, length + 1);
     if (direct)
         return TSMITH_OK;
@@ -256,7 +256,7 @@ static tsmith_status complete(struct completion *completion, const char *directo
     bool is_whole = recovery_processes(completion->recovery) == 0;
     if (!is_whole && file_is_same(path, recovery_control(completion->recovery)->output))
         return status_set(error, TSMITH_ERROR_BUSY,
-                          "the recorded program still runs: end it first, or write to another file than %s",
+                          "the recorded program still runs; end it first, or write to another file than %s",
                           path);
     open_file(completion);
     struct recovery *recovery = completion->recovery;

@@ -390,7 +390,7 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
     struct collecting *collecting = calloc(1, sizeof *collecting);
     status = TSMITH_ERROR_NO_MEMORY;
     if (!session || !collecting) {
-        status_set(error, status, "no memory for a session");
+        status_set(error, status, "out of memory while creating a session");
         goto fail;
     }
     pthread_mutex_init(&session->lock, NULL);

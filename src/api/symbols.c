@@ -251,7 +251,7 @@ tsmith_status tsmith_dictionary_symbolize(tsmith_dictionary *dictionary,
         return taken;
     struct symbolizing *work = calloc(1, sizeof *work);
     if (!work)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the names of functions");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while resolving function names");
     work->dictionary = dictionary;
     work->live = chosen.live != 0;
     work->failed = !collect(work);
@@ -268,7 +268,7 @@ tsmith_status tsmith_dictionary_symbolize(tsmith_dictionary *dictionary,
     free(work->wanted);
     free(work->known);
     free(work);
-    return failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the names of functions")
+    return failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while resolving function names")
                   : TSMITH_OK;
 }
 

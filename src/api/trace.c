@@ -73,8 +73,8 @@ static tsmith_status read_first(struct place *place, tsmith_error *error) {
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready == 0)
-            return status_set(error, TSMITH_ERROR_IO, "%s: nothing came out of it in %d seconds", place->name,
-                              FIRST_BYTES_MS / 1000);
+            return status_set(error, TSMITH_ERROR_IO, "%s: the pipe delivered no data within %d seconds",
+                              place->name, FIRST_BYTES_MS / 1000);
         ssize_t got = ready < 0 ? -1
                                 : read(place->fd, place->first + place->first_size,
                                        sizeof place->first - place->first_size);
@@ -127,7 +127,7 @@ static tsmith_status place_open(struct place *place, const char *path, const tsm
     if (place->fd < 0)
         status = status_set_errno(error, "%s cannot be opened", is_stdin ? "standard input" : path);
     else if (!place->name)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     else
         status = examine(place, error);
     if (status != TSMITH_OK)
@@ -153,7 +153,7 @@ static void show_progress(const struct place *place) {
 
 static tsmith_status no_temporary(const struct place *place, tsmith_error *error) {
     return status_set_errno(
-        error, "%s: no temporary file for its events, or no room in it (TMPDIR names another folder)",
+        error, "%s: no temporary file for its events, or no space in it (set TMPDIR to another directory)",
         place->name);
 }
 
@@ -266,7 +266,8 @@ static tsmith_status import_into_file(struct tsmith_trace *trace, struct import_
     if (status == TSMITH_OK)
         status = tsmith_sbt_open_fd(fd, trace->place.name, &trace->sbt, error);
     if (status == TSMITH_OK && !(trace->format = strdup(format_of(tsmith_source_dictionary(source)))))
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", trace->place.name);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it",
+                            trace->place.name);
     tsmith_source_destroy(source);
     if (status == TSMITH_OK && trace->ended == TSMITH_OK)
         import_cache_keep(cache, fd);
@@ -291,7 +292,8 @@ static tsmith_status open_trace(struct tsmith_trace *trace, tsmith_error *error)
     if (status == TSMITH_ERROR_FORMAT)
         return import_trace(trace, error);
     if (status == TSMITH_OK && !(trace->format = strdup("sbt")))
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", trace->place.name);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it",
+                            trace->place.name);
     return status;
 }
 
@@ -300,7 +302,7 @@ tsmith_status tsmith_trace_open(const char *path, const tsmith_trace_options *op
     *out = NULL;
     tsmith_trace *trace = calloc(1, sizeof *trace);
     if (!trace)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     tsmith_status status = place_open(&trace->place, path, options, error);
     if (status == TSMITH_OK)
         status = open_trace(trace, error);
@@ -376,7 +378,7 @@ tsmith_status tsmith_trace_stream(const char *path, const tsmith_trace_options *
     *out = NULL;
     struct stream *stream = calloc(1, sizeof *stream);
     if (!stream)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     tsmith_status status = place_open(&stream->place, path, options, error);
     if (status != TSMITH_OK)
         goto fail;
@@ -389,7 +391,7 @@ tsmith_status tsmith_trace_stream(const char *path, const tsmith_trace_options *
         (!(stream->format =
                strdup(stream->sbt ? "sbt" : format_of(tsmith_source_dictionary(stream->source)))) ||
          tsmith_source_create(&ops, stream, out) != TSMITH_OK))
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     if (status == TSMITH_OK && stream->place.options.format)
         *stream->place.options.format = stream->format;
     if (status == TSMITH_OK)

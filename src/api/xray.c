@@ -105,9 +105,9 @@ tsmith_status tsmith_xray_create(const tsmith_xray_options *given, tsmith_xray *
     if (asprintf(&xray->directory, "%s/tracesmith-xray-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
         xray->directory = NULL;
     if (xray->directory && !mkdtemp(xray->directory)) {
-        status =
-            status_set_errno(error, "no folder for what XRay logs can be made in %s (TMPDIR names another)",
-                             folder && *folder ? folder : "/tmp");
+        status = status_set_errno(
+            error, "cannot create a directory for XRay logs in %s (set TMPDIR to another directory)",
+            folder && *folder ? folder : "/tmp");
         free(xray->directory);
         free(xray);
         return status;
@@ -181,7 +181,7 @@ static tsmith_status open_log(tsmith_xray *xray, const char *log, const char *bi
         return status_set_errno(&xray->error, "%s cannot be read", path);
     if (!xray_is(&place)) {
         close(place.fd);
-        return status_set(&xray->error, TSMITH_ERROR_FORMAT, "%s is no log of XRay", path);
+        return status_set(&xray->error, TSMITH_ERROR_FORMAT, "%s is not an XRay log", path);
     }
     return xray_open(&place, binary, &session, out, &xray->error);
 }
@@ -210,7 +210,7 @@ void xray_add_logs(tsmith_xray *xray, const tsmith_dictionary *dictionary,
     DIR *folder = opendir(xray->directory);
     if (!folder || !read_clocks(xray, dictionary)) {
         xray->unreadable++;
-        (void)status_set(&xray->error, TSMITH_ERROR_IO, "what XRay logged to %s cannot be read",
+        (void)status_set(&xray->error, TSMITH_ERROR_IO, "the XRay logs in %s cannot be read",
                          xray->directory);
     }
     for (struct dirent *entry; folder && (entry = readdir(folder));)
@@ -259,10 +259,10 @@ tsmith_status tsmith_xray_join(tsmith_xray *xray, tsmith_capture *capture, tsmit
     free(xray->link);
     xray->link = link_in(tsmith_capture_directory(capture));
     if (!xray->link || symlink(xray->directory, xray->link))
-        return status_set(error, TSMITH_ERROR_IO, "the session cannot name its logs of XRay");
+        return status_set(error, TSMITH_ERROR_IO, "the session cannot store the directory of its XRay logs");
     const tsmith_status status = tsmith_capture_on_end(capture, collect, xray);
     return status == TSMITH_OK ? status
-                               : status_set(error, status, "nothing more can be joined with a capture");
+                               : status_set(error, status, "no more sources can be joined with a capture");
 }
 
 size_t tsmith_xray_logs(const tsmith_xray *xray, size_t *unreadable, tsmith_error *error) {

@@ -553,7 +553,7 @@ tsmith_status collector_create(const struct session_directory *directory, enum c
     *out = collector;
     return TSMITH_OK;
 fail:
-    status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the collector");
+    status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating the collector");
 fail_told:
     collector_destroy(collector);
     return status;

@@ -42,9 +42,9 @@ static tsmith_status take(struct joined_source *source, tsmith_dictionary *into,
         status = merge_take(source->merge, tsmith_source_dictionary(source->source));
     if (status == TSMITH_OK)
         status = merge_batch(source->merge, batch, out);
-    return status == TSMITH_OK
-               ? status
-               : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the events of another source");
+    return status == TSMITH_OK ? status
+                               : status_set(error, TSMITH_ERROR_NO_MEMORY,
+                                            "out of memory while joining the events of another source");
 }
 
 tsmith_status joined_next(struct joined *joined, tsmith_dictionary *into, const tsmith_batch **out,

@@ -396,12 +396,13 @@ tsmith_status journal_create(int directory, struct journal **out, tsmith_error *
     char name[32];
     struct journal *journal = calloc(1, sizeof *journal);
     if (!journal)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the session's journal");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "out of memory while creating the session's journal");
     journal->directory = directory;
     journal->half_bytes = FIRST_HALF;
     journal->fd = make_file(directory, FIRST_HALF, name);
     if (journal->fd < 0 || !put_in_place(directory, name)) {
-        tsmith_status status = status_set_errno(error, "cannot make the session's journal");
+        tsmith_status status = status_set_errno(error, "cannot create the session's journal");
         journal_destroy(journal);
         return status;
     }

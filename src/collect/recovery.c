@@ -32,7 +32,7 @@ tsmith_status recovery_open(const char *directory, struct recovery **out, tsmith
     *out = NULL;
     struct recovery *recovery = calloc(1, sizeof *recovery);
     if (!recovery)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to recover a session");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while recovering a session");
     tsmith_status status = session_directory_open(&recovery->directory, directory, error);
     if (status)
         free(recovery);
@@ -149,7 +149,7 @@ tsmith_status recovery_source(struct recovery *recovery, tsmith_source **out, ts
                                             recovery->directory.control->command);
         status = tsmith_source_create(&recovery_ops, recovery, out);
         if (status)
-            status_set(error, status, "no memory to recover a session");
+            status_set(error, status, "out of memory while recovering a session");
     }
     if (status)
         recovery_close(recovery);
@@ -214,7 +214,7 @@ tsmith_status tsmith_capture_remove(const char *directory, tsmith_error *error) 
     uint32_t processes = session_processes_alive(session.path, &unclear);
     if (processes > 0) {
         session_directory_close(&session);
-        return status_set(error, TSMITH_ERROR_BUSY, "%u processes still record into %s: end them first",
+        return status_set(error, TSMITH_ERROR_BUSY, "%u processes still record into %s; end them first",
                           processes, directory);
     }
     session_directory_remove(&session);

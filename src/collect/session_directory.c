@@ -78,14 +78,14 @@ static tsmith_status make_directory(struct session_directory *directory, const c
     const char *roots[] = {"/dev/shm", tmpdir && tmpdir[0] == '/' ? tmpdir : "/tmp", "/tmp"};
     if (wanted) {
         errno = make_in(directory, wanted);
-        return errno ? status_set_errno(error, "cannot make a session directory in %s", wanted) : TSMITH_OK;
+        return errno ? status_set_errno(error, "cannot create a session directory in %s", wanted) : TSMITH_OK;
     }
     // First where there is plenty of room, then anywhere.
     for (int plenty = 1; plenty >= 0; plenty--)
         for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
             if ((!plenty || has_room(roots[i])) && (errno = make_in(directory, roots[i])) == 0)
                 return TSMITH_OK;
-    return status_set_errno(error, "cannot make a session directory in /dev/shm, TMPDIR or /tmp");
+    return status_set_errno(error, "cannot create a session directory in /dev/shm, TMPDIR or /tmp");
 }
 
 static void choose_sizes(struct layout_control *control, size_t buffer_bytes) {
@@ -113,7 +113,7 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     const size_t bytes = sizeof(struct layout_control);
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a session");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a session");
     struct layout_control *control = at;
     directory->control = control;
     control->version = LAYOUT_VERSION;
@@ -133,7 +133,7 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     atomic_store(&control->state, LAYOUT_SESSION_OPEN);
     control->magic = LAYOUT_CONTROL_MAGIC;
     if (!control_file_create(&directory->file, directory->fd, control))
-        return status_set_errno(error, "cannot make the session's control file in %s", directory->path);
+        return status_set_errno(error, "cannot create the session's control file in %s", directory->path);
     return TSMITH_OK;
 }
 
@@ -147,7 +147,7 @@ tsmith_status session_directory_create(struct session_directory *directory,
     directory->fd = directory->file.fd = directory->file.kept = -1;
     directory->owner = getpid();
     if (!tsmith_overflow_name(chosen.overflow))
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no overflow policy %d",
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "unknown overflow policy %d",
                           (int)chosen.overflow);
     status = make_directory(directory, chosen.session_root, error);
     if (status)

@@ -56,7 +56,7 @@ static tsmith_status open_format(const char *name, const struct export_place *pl
             length += (size_t)added;
     }
     names[length] = '\0';
-    return status_set(error, TSMITH_ERROR_NOT_FOUND, "there is no output format '%s'; there are: %s", name,
+    return status_set(error, TSMITH_ERROR_NOT_FOUND, "unknown output format '%s'; available: %s", name,
                       names);
 }
 

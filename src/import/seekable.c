@@ -28,7 +28,7 @@ static tsmith_status copy_pipe(int to, const struct import_place *place, tsmith_
     }
     if (whole)
         return TSMITH_OK;
-    return status_set_errno(error, "%s: cannot be copied (TMPDIR chooses another folder)", place->name);
+    return status_set_errno(error, "%s: cannot be copied (set TMPDIR to another directory)", place->name);
 }
 
 tsmith_status seekable_open(struct seekable *file, const struct import_place *place, tsmith_error *error) {
@@ -37,10 +37,10 @@ tsmith_status seekable_open(struct seekable *file, const struct import_place *pl
     *file = (struct seekable){.fd = place->fd, .owned = place->owned};
     if (place->first_size) {
         int copy = file_temporary();
-        status = copy < 0
-                     ? status_set_errno(error, "%s: no temporary file for it (TMPDIR chooses another folder)",
-                                        place->name)
-                     : copy_pipe(copy, place, error);
+        status = copy < 0 ? status_set_errno(error,
+                                             "%s: no temporary file for it (set TMPDIR to another directory)",
+                                             place->name)
+                          : copy_pipe(copy, place, error);
         seekable_close(file);
         *file = (struct seekable){.fd = copy, .owned = true};
     }
@@ -59,11 +59,13 @@ static tsmith_status unpack(struct seekable *file, struct input *input, const ch
     tsmith_status status = TSMITH_OK;
     *file = (struct seekable){.fd = file_temporary(), .owned = true};
     if (file->fd < 0)
-        return status_set_errno(error, "%s: no temporary file for it (TMPDIR chooses another folder)", name);
+        return status_set_errno(error, "%s: no temporary file for it (set TMPDIR to another directory)",
+                                name);
     while (status == TSMITH_OK) {
         size_t there = input->end - input->begin;
         if (!file_write(file->fd, input->window + input->begin, there))
-            return status_set_errno(error, "%s: cannot be unpacked (TMPDIR chooses another folder)", name);
+            return status_set_errno(error, "%s: cannot be decompressed (set TMPDIR to another directory)",
+                                    name);
         input->begin = input->end;
         file->size += there;
         if (file->size > UNPACKED_MAX)

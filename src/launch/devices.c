@@ -208,7 +208,7 @@ static tsmith_status enumerate(const char *api, const char *path, tsmith_diction
         return TSMITH_OK;
     case MESSAGE_NO_LOADER:
         return strcmp(api, "opencl") != 0
-                   ? status_set(error, TSMITH_ERROR_MISSING, "the driver that %s asks is not installed", api)
+                   ? status_set(error, TSMITH_ERROR_MISSING, "the driver that %s needs is not installed", api)
                    : status_set(error, TSMITH_ERROR_MISSING,
                                 "OpenCL is not installed: libOpenCL.so.1 was not found (Debian: apt install "
                                 "ocl-icd-libopencl1, and a driver: pocl-opencl-icd runs on any processor)");
@@ -217,8 +217,8 @@ static tsmith_status enumerate(const char *api, const char *path, tsmith_diction
     default:
         return status_set(error, TSMITH_ERROR_IO,
                           WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL
-                              ? "a driver of %s crashed while it was asked for its devices"
-                              : "a driver of %s did not answer when it was asked for its devices",
+                              ? "a driver of %s crashed while listing its devices"
+                              : "a driver of %s did not respond while listing its devices",
                           api);
     }
 }
@@ -242,8 +242,9 @@ tsmith_status tsmith_devices_enumerate(const char *agent_directory, tsmith_dicti
         any = true;
     }
     if (!any)
-        return status_set(error, TSMITH_ERROR_MISSING,
-                          "no agent is installed in %s (set TRACESMITH_AGENT_DIR to where they are)",
-                          directory);
+        return status_set(
+            error, TSMITH_ERROR_MISSING,
+            "no agent is installed in %s (set TRACESMITH_AGENT_DIR to the directory of the agents)",
+            directory);
     return tsmith_dictionary_device_count(into) > 1 ? TSMITH_OK : status;
 }

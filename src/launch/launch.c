@@ -159,13 +159,12 @@ static tsmith_status check_apis(const tsmith_capture_options *options, const cha
         for (size_t j = 0; j < INJECTIONS; j++)
             known |= strcmp(options->apis[i], injections[j].api) == 0;
         if (!known)
-            return status_set(
-                error, TSMITH_ERROR_INVALID_ARGUMENT,
-                "there is no agent for an API named \"%s\"; there is one for: opencl, cuda, nvtx, nccl",
-                options->apis[i]);
+            return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                              "unknown API \"%s\"; available: opencl, cuda, nvtx, nccl", options->apis[i]);
         if (!launch_agent_path(directory, options->apis[i], path, sizeof path))
-            return status_set(error, TSMITH_ERROR_MISSING, "the agent for %s is not in %s" LAUNCH_HOW_BUILT,
-                              options->apis[i], directory);
+            return status_set(error, TSMITH_ERROR_MISSING,
+                              "the agent for %s was not found in %s" LAUNCH_HOW_BUILT, options->apis[i],
+                              directory);
     }
     return TSMITH_OK;
 }
@@ -200,24 +199,25 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
     const bool good = word && recording_range_parse(word, &range);
     free(word);
     if (!good)
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "'%s' is no range to record: there are %.*s",
-                          options->recording, (int)sizeof ranges - 3, ranges);
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "'%s' is not a capture range; available: %.*s", options->recording,
+                          (int)sizeof ranges - 3, ranges);
     if (!wanted(options, "opencl"))
         return status_set(error, TSMITH_ERROR_MISSING,
-                          "commands and data can be recorded of OpenCL only, and OpenCL is not asked for");
+                          "commands and data can be recorded of OpenCL only, and OpenCL is not selected");
     if (!launch_agent_path(directory, "opencl-record", path, sizeof path))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "the recorder of commands and data is not in %s" LAUNCH_HOW_BUILT, directory);
     if (range.form == RECORDING_RANGE_USER &&
         (!wanted(options, "nvtx") || !launch_agent_path(directory, "nvtx", path, sizeof path)))
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "capture ranges of a program need NVTX, and its agent is not selected or not in %s",
+                          directory);
+    if (!loader_reads(injections[0].loader, injections[0].variable))
         return status_set(
             error, TSMITH_ERROR_MISSING,
-            "ranges of a program are known from NVTX, and its agent is not asked for or not in %s",
-            directory);
-    if (!loader_reads(injections[0].loader, injections[0].variable))
-        return status_set(error, TSMITH_ERROR_MISSING,
-                          "commands and data are recorded by a layer, and the OpenCL loader knows none: "
-                          "install ocl-icd 2.3 or the Khronos loader");
+            "commands and data are recorded by a layer, and the OpenCL loader does not support layers: "
+            "install ocl-icd 2.3 or the Khronos loader");
     return TSMITH_OK;
 }
 
@@ -288,11 +288,13 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
            (!options->cuda || set(&list, INJECTION_CUDA_OPTIONS, options->cuda, '\0')) &&
            inject(&list, options, directory, &injected);
     if (!room)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the environment of the program");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY,
+                            "out of memory while preparing the environment of the program");
     else if (injected == 0)
-        status =
-            status_set(error, TSMITH_ERROR_MISSING,
-                       "no agent is installed in %s (set TRACESMITH_AGENT_DIR to where they are)", directory);
+        status = status_set(
+            error, TSMITH_ERROR_MISSING,
+            "no agent is installed in %s (set TRACESMITH_AGENT_DIR to the directory of the agents)",
+            directory);
     if (status)
         launch_free_environment(list.items);
     else

@@ -58,9 +58,10 @@ tsmith_status launch_agent_directory(const char *wanted, char *out, size_t size,
                 return TSMITH_OK;
         }
     }
-    return status_set(error, TSMITH_ERROR_MISSING,
-                      "the agents were not found beside the library (set TRACESMITH_AGENT_DIR to where they "
-                      "are)" LAUNCH_HOW_BUILT);
+    return status_set(
+        error, TSMITH_ERROR_MISSING,
+        "the agents were not found in the library's directory (set TRACESMITH_AGENT_DIR to where they "
+        "are)" LAUNCH_HOW_BUILT);
 }
 
 bool launch_agent_path(const char *directory, const char *api, char *out, size_t size) {

@@ -230,7 +230,9 @@ static tsmith_status load_names(tsmith_query *query, tsmith_error *error) {
     if (query->stack_names)
         return TSMITH_OK;
     tsmith_status status = tsmith_stack_names_create(query->backend.dictionary, &query->stack_names);
-    return status == TSMITH_OK ? status : status_set(error, status, "no memory for the names of call stacks");
+    return status == TSMITH_OK
+               ? status
+               : status_set(error, status, "out of memory while reading the names of call stacks");
 }
 
 // ---- aggregates

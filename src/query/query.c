@@ -155,7 +155,7 @@ tsmith_status query_create(const struct query_backend *backend, tsmith_query **o
     tsmith_query *query = calloc(1, sizeof *query);
     if (!query) {
         backend->close(backend->context);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a query");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a query");
     }
     query->backend = *backend;
     if (!schema_make_events(query) || !lists_make(query) ||
@@ -164,7 +164,7 @@ tsmith_status query_create(const struct query_backend *backend, tsmith_query **o
                         NULL) != SQLITE_OK ||
         !configure(query)) {
         tsmith_query_close(query);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a query");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a query");
     }
     *out = query;
     return TSMITH_OK;
@@ -225,13 +225,13 @@ static tsmith_status explain(tsmith_query *query, int code, uint64_t offset, tsm
         return query->failure;
     }
     if ((code & 0xff) == SQLITE_NOMEM)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for this query");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while running the query");
     if ((code & 0xff) == SQLITE_FULL || (code & 0xff) == SQLITE_IOERR)
         return status_set(error, TSMITH_ERROR_NO_SPACE,
                           "no space for the temporary file of this query (SQLITE_TMPDIR, TMPDIR or /tmp)");
     if ((code & 0xff) == SQLITE_AUTH)
         return status_set_at(error, TSMITH_ERROR_INVALID_ARGUMENT, offset, UINT64_MAX,
-                             "a trace is not changed by a query: %s is not allowed",
+                             "a query cannot change a trace: %s is not allowed",
                              query->refused[0] ? query->refused : "this statement");
     return status_set_at(error, TSMITH_ERROR_INVALID_ARGUMENT, offset, UINT64_MAX, "SQL: %s",
                          sqlite3_errmsg(query->db));

@@ -172,7 +172,7 @@ static tsmith_status run_both(struct pair *pair, size_t count) {
                        execute_opencl_device(side->execution));
     }
     if (ended == TSMITH_OK && pair->failed)
-        ended = status_set(pair->error, TSMITH_ERROR_NO_MEMORY, "no memory to compare two devices");
+        ended = status_set(pair->error, TSMITH_ERROR_NO_MEMORY, "out of memory while comparing two devices");
     return ended;
 }
 
@@ -188,7 +188,7 @@ static tsmith_status pair_begin(struct pair *pair, struct tsmith_replay *replay,
         return status;
     pair->nodes = malloc((pair->plan.order_count + 1) * sizeof *pair->nodes);
     if (!pair->nodes)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to compare two devices");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while comparing two devices");
     for (size_t i = 0; i < pair->plan.order_count; i++)
         if (pair->plan.nodes[pair->plan.order[i]].kind == PLAN_COMMAND)
             pair->nodes[pair->count++] = pair->plan.order[i];

@@ -212,6 +212,6 @@ tsmith_status culprit_find(struct execution *execution, struct tsmith_recording 
     free(search.suspects);
     plan_finish(&plan);
     return status == TSMITH_ERROR_NO_MEMORY
-               ? status_set(error, status, "no memory to find the first bad command")
+               ? status_set(error, status, "out of memory while searching for the first wrong command")
                : status;
 }

@@ -301,7 +301,7 @@ tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_option
     error = error ? error : &unasked;
     tsmith_permutation *permutation = calloc(1, sizeof *permutation);
     if (!permutation)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to try other orders");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while trying other orders");
     permutation->plan = plan;
     permutation->summary.counted = 1;
     if (plan->count)
@@ -316,7 +316,7 @@ tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_option
         permuter.error = error;
         status = permute(&permuter, options.orders ? options.orders : 1, options.seed);
         if (status == TSMITH_ERROR_NO_MEMORY)
-            status_set(error, status, "no memory to try other orders");
+            status_set(error, status, "out of memory while trying other orders");
     }
     if (shared.execution)
         execute_opencl_close(shared.execution);
@@ -400,7 +400,7 @@ tsmith_status tsmith_plan_try_hazards(tsmith_plan *plan, const tsmith_replay_opt
         permuter.process = i;
         status = try_hazards(&permuter, &plan->processes[i]);
         if (status == TSMITH_ERROR_NO_MEMORY)
-            status_set(shared.error, status, "no memory to try other orders");
+            status_set(shared.error, status, "out of memory while trying other orders");
     }
     execute_opencl_close(shared.execution);
     *replays = out.summary.replays;

@@ -530,7 +530,7 @@ tsmith_status plan_make(struct plan *plan, struct tsmith_recording *recording,
         take_record(&builder, &process->records[builder.at]);
     const bool failed = builder.failed;
     finish_builder(&builder);
-    return failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the plan of the recording")
+    return failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while planning the recording")
                   : plan_order(plan, error);
 }
 

@@ -650,6 +650,6 @@ tsmith_status plan_check(struct plan *plan, tsmith_error *error) {
         return status_set(error, TSMITH_ERROR_LIMIT,
                           "more commands of the recording can run at once than can be kept apart: their "
                           "order is not checked");
-    return check.failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to check the plan")
+    return check.failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while checking the plan")
                         : TSMITH_OK;
 }

@@ -126,12 +126,13 @@ tsmith_status tsmith_plan_needs(const tsmith_plan *plan, const tsmith_timeline *
     }
     chunk_table_finish(&finder.by_call);
     if (!done)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to find the commands of the recording");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "out of memory while searching the commands of the recording");
     if (out->count)
         qsort(out->needs, out->count, sizeof *out->needs, by_command);
     return out->recorded ? TSMITH_OK
                          : status_set(error, TSMITH_ERROR_NOT_FOUND,
-                                      "no command of the recording is in the trace: it was made without "
+                                      "the trace has times of no recorded command: it was made without "
                                       "times, or by an older version");
 }
 

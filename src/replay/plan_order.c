@@ -117,7 +117,8 @@ tsmith_status plan_order(struct plan *plan, tsmith_error *error) {
         for (size_t i = 0; i < plan->order_count; i++)
             plan->nodes[plan->order[i]].never = false;
     }
-    return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to order the recording");
+    return good ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while ordering the recording");
 }
 
 tsmith_status plan_shuffle(const struct plan *plan, const struct plan_pairs *kept, uint64_t seed,

@@ -16,9 +16,9 @@ tsmith_status tsmith_plan_create(tsmith_recording *recording, tsmith_plan **out,
     tsmith_plan *plan = calloc(1, sizeof *plan);
     if (plan)
         plan->processes = calloc(recording->process_count + 1, sizeof *plan->processes);
-    tsmith_status status = plan && plan->processes
-                               ? TSMITH_OK
-                               : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a plan");
+    tsmith_status status = plan && plan->processes ? TSMITH_OK
+                                                   : status_set(error, TSMITH_ERROR_NO_MEMORY,
+                                                                "out of memory while creating a plan");
     for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++) {
         plan->count = i + 1;
         status = plan_make(&plan->processes[i], recording, &recording->processes[i], error);

@@ -17,7 +17,7 @@ enum { PROCESSES_MOST = 4096, RECORDS_MOST = 1 << 28 };
 // ---- reading
 
 static tsmith_status no_memory(tsmith_error *error) {
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the recording");
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the recording");
 }
 
 #define GROW(owner, items, count)                                                                            \
@@ -149,9 +149,10 @@ static tsmith_status take_frame(void *context, uint32_t number, const uint8_t *r
     enum recording_result result;
     size_t offset = 0;
     if (!process)
-        return status_set_at(error, TSMITH_ERROR_LIMIT, frame_offset, number,
-                             "the recording has more than %d processes, or there is no memory for them",
-                             PROCESSES_MOST);
+        return status_set_at(
+            error, TSMITH_ERROR_LIMIT, frame_offset, number,
+            "the recording has more than %d processes, or there is not enough memory for them",
+            PROCESSES_MOST);
     if (size > recording->limit - recording->bytes)
         return status_set_at(
             error, TSMITH_ERROR_LIMIT, frame_offset, UINT64_MAX,
@@ -185,9 +186,8 @@ tsmith_status tsmith_recording_open(tsmith_sbt *trace, tsmith_recording **out, t
     recording->limit = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : (uint64_t)1 << 30;
     tsmith_status status = sbt_recording_read(trace, take_frame, recording, error);
     if (status == TSMITH_OK && recording->process_count == 0)
-        status =
-            status_set(error, TSMITH_ERROR_NOT_FOUND,
-                       "there is no recording in the trace: record one with 'tracesmith profile --capture'");
+        status = status_set(error, TSMITH_ERROR_NOT_FOUND,
+                            "the trace has no recording; make one with 'tracesmith profile --capture'");
     recording->summary.processes = recording->process_count;
     for (size_t i = 0; i < recording->process_count; i++)
         recording->summary.unfinished += recording_unfinished(&recording->processes[i]);

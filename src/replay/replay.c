@@ -27,7 +27,7 @@ static tsmith_status make_wishes(struct tsmith_replay *replay, const tsmith_repl
     *wishes = (struct execute_wishes){.speed = options->speed, .timed = options->timing ? take_timed : NULL};
     if (options->speed > 0 && !replay->process->times)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "the times of the recording were not taken: there is no pace to keep");
+                          "the times of the recording were not read, so its pace is unknown");
     wishes->pace = options->speed > 0 ? replay->process->times : NULL;
     if (!select_is_asked(options))
         return TSMITH_OK;
@@ -53,7 +53,8 @@ static tsmith_status find_culprit(struct tsmith_replay *replay, struct execution
     process = replay->gathered[process].process;
     struct culprit_result *results = calloc(replay->count, sizeof *results);
     if (!results)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to find the first bad command");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "out of memory while searching for the first wrong command");
     for (size_t i = 0; i < replay->count; i++)
         if (replay->gathered[i].process == process)
             results[count++] =
@@ -93,7 +94,7 @@ static tsmith_status run_process(struct tsmith_replay *replay, struct execution 
     }
     count_commands(replay, left_out, replay->asked - asked);
     if (!results_begin(replay))
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing the replay");
     if (recording_unfinished(replay->process))
         results_note(
             replay,
@@ -126,7 +127,7 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     options.times = options.times ? options.times : 1;
     struct tsmith_replay *replay = calloc(1, sizeof *replay);
     if (!replay)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing the replay");
     status = recording_has_source_of(recording, options.source_kernel, error);
     if (status == TSMITH_OK)
         status = execute_opencl_open(options.device, &execution, error);
@@ -146,15 +147,15 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
         status = run_process(replay, execution, &options, error);
     }
     if (status == TSMITH_OK && select_is_asked(&options) && !replay->asked)
-        status =
-            status_set(error, TSMITH_ERROR_NOT_FOUND, "no command of the recording is what was asked for");
+        status = status_set(error, TSMITH_ERROR_NOT_FOUND, "no recorded command matches the selection");
     replay->failed |= !timing_conclude(&replay->timing, recording);
     if (status == TSMITH_OK && replay->failed)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the results of the replay");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY,
+                            "out of memory while keeping the results of the replay");
     results_judge(replay);
     if (status == TSMITH_OK && execute_opencl_source_failed(execution))
         status = status_set(error, TSMITH_ERROR_FORMAT,
-                            "the source given for the kernel '%s' does not make it: the notes say why",
+                            "the source given for the kernel '%s' does not build that kernel; see the notes",
                             options.source_kernel);
     if (status == TSMITH_OK)
         status = replay->against ? against_find(replay, &options, error)

@@ -125,5 +125,6 @@ tsmith_status select_records(const struct plan *plan, const tsmith_replay_option
     free(wanted);
     free(states);
     return done ? TSMITH_OK
-                : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to choose what is replayed");
+                : status_set(error, TSMITH_ERROR_NO_MEMORY,
+                             "out of memory while selecting the commands to replay");
 }

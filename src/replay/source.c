@@ -64,7 +64,7 @@ static tsmith_status take(struct tsmith_recording *recording, const struct recor
     const uint64_t form = recording_value(record, RECORDING_KEY_FORM);
     if (form != RECORDING_PROGRAM_SOURCE)
         return status_set(error, TSMITH_ERROR_NOT_FOUND,
-                          "the program with the kernel '%s' was given as %s: it has no source", kernel,
+                          "the program with the kernel '%s' was created from %s and has no source", kernel,
                           form == RECORDING_PROGRAM_BINARY ? "a binary" : "an intermediate language");
     uint8_t *bytes = recording_payload(recording, record, &size);
     char *text = bytes ? realloc(bytes, size + 1) : NULL;

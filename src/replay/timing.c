@@ -89,7 +89,8 @@ tsmith_status tsmith_recording_take_times(tsmith_recording *recording, const tsm
             take_times(process, timeline, keys, count);
     }
     free(keys);
-    return done ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for the recorded times");
+    return done ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the recorded times");
 }
 
 // ---- what replays took

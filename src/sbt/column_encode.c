@@ -469,7 +469,7 @@ tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error) {
     const int64_t *starts = start.values;
     if (starts[0] != tsmith_batch_first_start(batch) || !loops()->ascending(starts, start.count))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "a batch is not in order of time: tsmith_batch_finish was not called");
+                          "a batch is not sorted by time: tsmith_batch_finish was not called");
     if (!fits_into_frames(batch))
         return status_set(error, TSMITH_ERROR_LIMIT,
                           "a batch of %u events has too much in one event: %u columns, or lists of millions",

@@ -176,7 +176,7 @@ tsmith_status file_create(const char *path, bool exclusive, const void *head, si
     bool exists = stat(path, &there) == 0;
     if (exists && S_ISDIR(there.st_mode))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "%s is a folder: give the name of a file to write", path);
+                          "%s is a directory; give the name of a file to write", path);
     if (exclusive && (!exists || S_ISREG(there.st_mode)))
         *out = create_exclusive(path, head, head_size);
     else if (exists && !S_ISREG(there.st_mode))
@@ -187,7 +187,7 @@ tsmith_status file_create(const char *path, bool exclusive, const void *head, si
         return TSMITH_OK;
     int code = errno;
     if (old.busy)
-        return status_set(error, TSMITH_ERROR_BUSY, "%s is being written by %s: wait until that has ended",
+        return status_set(error, TSMITH_ERROR_BUSY, "%s is being written by %s; wait until it has ended",
                           path, writer_text(old.writer, who, sizeof who));
     return status_set_errno(error, "%s cannot be written%s", path, create_hint(code));
 }
@@ -226,16 +226,16 @@ static tsmith_status copy_pipe(const char *path, int from, int to, size_t probe,
         ssize_t got = read_pipe(from, bytes + held, sizeof bytes - held,
                                 had_writer ? SILENCE_MS : FIRST_BYTES_MS, &had_writer);
         if (got < 0)
-            return status_set_errno(error, "%s: nothing more came out of this pipe", path);
+            return status_set_errno(error, "%s: the pipe delivered no further data", path);
         held += (size_t)got;
         if (!accepted && held < probe && got > 0)
             continue;
         if (!accepted && !accept(bytes, held))
             return status_set_at(error, TSMITH_ERROR_FORMAT, 0, UINT64_MAX,
-                                 "%s: what comes out of this pipe is not an SBT trace", path);
+                                 "%s: the pipe does not deliver an SBT trace", path);
         accepted = true;
         if (!file_write(to, bytes, held))
-            return status_set_errno(error, "%s: no room for a temporary copy of this pipe", path);
+            return status_set_errno(error, "%s: no space for a temporary copy of this pipe", path);
         *size += held;
         held = 0;
         if (got == 0)
@@ -286,10 +286,10 @@ tsmith_status file_share(int fd, const char *name, int *out, uint64_t *size, tsm
     if (fstat(fd, &stat) != 0)
         return status_set_errno(error, "%s cannot be examined", name);
     if (!S_ISREG(stat.st_mode))
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "%s is no regular file", name);
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "%s is not a regular file", name);
     *out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (*out < 0)
-        return status_set_errno(error, "%s cannot be opened once more", name);
+        return status_set_errno(error, "%s cannot be reopened", name);
     *size = (uint64_t)stat.st_size;
     return TSMITH_OK;
 }

@@ -63,7 +63,7 @@ enum frame_result reader_read_frame(tsmith_sbt *trace, size_t entry, struct outp
     if (!bytes) {
         buffer->failed = false;
         status_set_at(error, TSMITH_ERROR_NO_MEMORY, wanted->offset, entry,
-                      "%s: no memory for a frame of %u bytes", trace->path, wanted->length);
+                      "%s: out of memory while reading a frame of %u bytes", trace->path, wanted->length);
         return FRAME_FAILED;
     }
     int64_t got = file_read(trace->fd, wanted->offset, bytes, SBT_FRAME_HEADER_SIZE + stored);
@@ -256,7 +256,7 @@ static tsmith_status walk_frames(tsmith_sbt *trace, uint64_t offset, tsmith_erro
         }
         if (!index_add(&trace->frames, offset, &header))
             return status_set_at(error, TSMITH_ERROR_LIMIT, offset, trace->frames.count,
-                                 "%s: more frames than the limit of %d, or no memory for their list",
+                                 "%s: more frames than the limit of %d, or out of memory while listing them",
                                  trace->path, SBT_MAX_FRAMES);
         next_sequence = header.sequence + 1;
         offset += SBT_FRAME_HEADER_SIZE + stored;
@@ -299,7 +299,7 @@ static tsmith_status read_file_header(tsmith_sbt *trace, uint64_t *first_frame, 
         }
         if (!file_header_has_magic(bytes))
             return status_set_at(error, TSMITH_ERROR_FORMAT, 0, UINT64_MAX,
-                                 "%s is not an SBT trace: it does not begin like one", trace->path);
+                                 "%s is not an SBT trace: it has no SBT file header", trace->path);
         return status_set_at(
             error, TSMITH_ERROR_CORRUPT, 0, UINT64_MAX, "%s: %s, and nothing is left to read", trace->path,
             (uint64_t)got < sizeof bytes ? "the file ends within its header" : "its header is damaged");
@@ -376,13 +376,13 @@ static tsmith_status open_trace(int fd, const char *path, tsmith_sbt **out, tsmi
     *out = NULL;
     tsmith_sbt *trace = calloc(1, sizeof *trace);
     if (!trace)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     trace->fd = -1;
     trace->first_bad = trace->torn_offset = UINT64_MAX;
     trace->path = strdup(path);
     tsmith_status status;
     if (!trace->path)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to open it", path);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     else if (fd >= 0)
         status = file_share(fd, path, &trace->fd, &trace->size, error);
     else
@@ -404,7 +404,8 @@ tsmith_status tsmith_sbt_open_fd(int fd, const char *name, tsmith_sbt **out, tsm
     if (fd >= 0)
         return open_trace(fd, name, out, error);
     *out = NULL;
-    return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "%s: %d is no descriptor", name, fd);
+    return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "%s: %d is not an open file descriptor", name,
+                      fd);
 }
 
 void tsmith_sbt_close(tsmith_sbt *trace) {
@@ -438,7 +439,7 @@ static tsmith_status read_dictionary(tsmith_sbt *trace, tsmith_dictionary *dicti
         enum tables_result read = tables_read(payload, &trace->scratch, dictionary, &left);
         if (read == TABLES_NO_MEMORY)
             return status_set_at(error, TSMITH_ERROR_NO_MEMORY, entry->offset, i,
-                                 "%s: no memory for the names of the trace", trace->path);
+                                 "%s: out of memory while reading the names of the trace", trace->path);
         if (read == TABLES_DAMAGED)
             reader_note_damage(trace, i);
     }
@@ -453,8 +454,8 @@ tsmith_status tsmith_sbt_dictionary(tsmith_sbt *trace, const tsmith_dictionary *
     if (!trace->dictionary) {
         tsmith_dictionary *made;
         if (tsmith_dictionary_create(&made) != TSMITH_OK)
-            status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory for the names of the trace",
-                                trace->path);
+            status = status_set(error, TSMITH_ERROR_NO_MEMORY,
+                                "%s: out of memory while reading the names of the trace", trace->path);
         else
             status = read_dictionary(trace, made, error);
         if (status == TSMITH_OK)

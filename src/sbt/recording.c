@@ -16,7 +16,8 @@ tsmith_status sbt_recording_write(struct sbt_writer *writer, enum frame_type typ
     output_varint(&payload, process);
     blob_write(&packer, &payload, records, size);
     if (payload.failed)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory for a frame of the recording");
+        status =
+            status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading a frame of the recording");
     else
         status =
             sbt_writer_carry(writer, &(struct frame_header){.type = (uint16_t)type, .length = payload.length},

@@ -109,7 +109,8 @@ static tsmith_status write_loss(struct recovery *recovery, bool continued, tsmit
     tsmith_batch_reset(recovery->batch, add_loss_track(dictionary));
     if (!set_loss(recovery, dictionary, damaged, continued) ||
         tsmith_batch_finish(recovery->batch) != TSMITH_OK)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", trace->path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while recovering it",
+                          trace->path);
     return sbt_writer_write(recovery->writer, dictionary, recovery->batch, error);
 }
 
@@ -143,7 +144,7 @@ tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmi
                           damaged);
     tsmith_status status = tsmith_sbt_open(damaged, &recovery.trace, error);
     if (status == TSMITH_OK && tsmith_batch_create(&recovery.batch) != TSMITH_OK)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", damaged);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while recovering it", damaged);
     if (status == TSMITH_OK)
         status = create_like(&recovery, repaired, error);
     if (status == TSMITH_OK)
@@ -195,13 +196,13 @@ tsmith_status sbt_continue_open(const char *path, struct sbt_continued **out, st
     *out = NULL;
     *tail = (struct sbt_tail){.events = 0};
     if (!continued)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while recovering it", path);
     struct recovery *recovery = &continued->recovery;
     tsmith_status status = tsmith_sbt_open(path, &recovery->trace, error);
     if (status == TSMITH_OK)
         status = tsmith_sbt_dictionary(recovery->trace, &dictionary, error);
     if (status == TSMITH_OK && tsmith_batch_create(&recovery->batch) != TSMITH_OK)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", path);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while recovering it", path);
     if (status != TSMITH_OK) {
         sbt_continue_close(continued);
         return status;
@@ -244,14 +245,16 @@ static tsmith_status continue_write(void *self, const tsmith_dictionary *diction
     const tsmith_batch *merged;
     if (merge_take(continued->merge, dictionary) != TSMITH_OK ||
         merge_batch(continued->merge, batch, &merged) != TSMITH_OK)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to join the names of two traces");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "out of memory while joining the names of two traces");
     return sbt_writer_write(continued->recovery.writer, sbt_continue_dictionary(continued), merged, error);
 }
 
 static tsmith_status continue_finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
     struct sbt_continued *continued = self;
     if (merge_take(continued->merge, dictionary) != TSMITH_OK)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to join the names of two traces");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "out of memory while joining the names of two traces");
     tsmith_dictionary *joined = sbt_continue_dictionary(continued);
     tsmith_status status = TSMITH_OK;
     if (sbt_continue_damaged(continued))
@@ -278,7 +281,7 @@ tsmith_status sbt_continue_into(struct sbt_continued *continued, const char *pat
         status = sbt_writer_set_dictionary(recovery->writer, dictionary);
     continued->merge = status == TSMITH_OK ? merge_create(dictionary, MERGE_EQUAL) : NULL;
     if (status == TSMITH_OK && (!continued->merge || tsmith_sink_create(&ops, continued, out) != TSMITH_OK))
-        status =
-            status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to recover it", recovery->trace->path);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while recovering it",
+                            recovery->trace->path);
     return status;
 }

@@ -100,7 +100,8 @@ static tsmith_status fill_scan(struct scan *scan, tsmith_error *error) {
     if (!copy_numbers(scan->filter.tracks, scan->filter.track_count, &scan->tracks) ||
         !copy_numbers(scan->filter.fields, scan->filter.field_count, &scan->fields) ||
         tsmith_batch_create(&scan->batch) != TSMITH_OK)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to read it", scan->trace->path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while reading it",
+                          scan->trace->path);
     if (scan->tracks)
         qsort(scan->tracks, scan->filter.track_count, sizeof *scan->tracks, by_number);
     return TSMITH_OK;
@@ -112,13 +113,13 @@ tsmith_status tsmith_sbt_scan(tsmith_sbt *trace, const tsmith_scan *filter, tsmi
     *out = NULL;
     struct scan *scan = calloc(1, sizeof *scan);
     if (!scan)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to read it", trace->path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while reading it", trace->path);
     scan->trace = trace;
     tsmith_status status = sized_take(tsmith_scan, filter, &scan->filter, error);
     if (status == TSMITH_OK)
         status = fill_scan(scan, error);
     if (status == TSMITH_OK && tsmith_source_create(&ops, scan, out) != TSMITH_OK)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to read it", trace->path);
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while reading it", trace->path);
     if (status != TSMITH_OK)
         scan_destroy(scan);
     return status;

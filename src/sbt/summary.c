@@ -33,7 +33,7 @@ static enum frame_result read_counted(tsmith_sbt *trace, size_t at, struct count
     struct column_request request = {counted_fields, sizeof counted_fields / sizeof *counted_fields, NULL};
     uint32_t unknown = 0;
     if (!counter->batch && tsmith_batch_create(&counter->batch) != TSMITH_OK) {
-        status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to count its events", trace->path);
+        status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while counting its events", trace->path);
         return FRAME_FAILED;
     }
     enum frame_result result = reader_read_frame(trace, at, &trace->buffer, &header, &payload, error);
@@ -175,7 +175,7 @@ static tsmith_status hand_out(const tsmith_sbt *trace, const struct aggregates *
     *out = aggregates->failed ? NULL : calloc(aggregates->count + 1, sizeof **out);
     if (!*out)
         return status_set(error, TSMITH_ERROR_LIMIT,
-                          "%s: too many different names to add up, or no memory for them", trace->path);
+                          "%s: too many different names to add up, or out of memory", trace->path);
     for (size_t i = 0; i < aggregates->count; i++) {
         (*out)[i] = aggregates->entries[i].total;
         (*out)[i].timed = aggregates->entries[i].timed;

@@ -347,14 +347,15 @@ tsmith_status tables_write(struct packer *packer, struct table_state *state,
             write_section(packer, state, out, table, from, end - from,
                           table == TABLE_STRINGS ? 0 : columns_of(dictionary, table, from, end));
             if (out->failed)
-                return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to write the names of the trace");
+                return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                                  "out of memory while writing the names of the trace");
             state->written[table] = from = end;
         }
     }
     write_device_facts(packer, state, dictionary, out);
-    return out->failed
-               ? status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to write the names of the trace")
-               : TSMITH_OK;
+    return out->failed ? status_set(error, TSMITH_ERROR_NO_MEMORY,
+                                    "out of memory while writing the names of the trace")
+                       : TSMITH_OK;
 }
 
 bool tables_mark_written(struct table_state *state, const tsmith_dictionary *dictionary) {

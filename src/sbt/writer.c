@@ -95,7 +95,7 @@ static tsmith_status break_off(struct sbt_writer *writer, tsmith_error *error) {
 // Of what was pending, frames before `whole` stay in the file; the one being made is dropped.
 static tsmith_status no_memory(struct sbt_writer *writer, size_t whole, tsmith_error *error) {
     writer->pending.length = whole < writer->pending.length ? whole : writer->pending.length;
-    status_set(&writer->broken, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace any further",
+    status_set(&writer->broken, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while writing the trace",
                writer->path);
     return break_off(writer, error);
 }
@@ -126,7 +126,7 @@ static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
     else
         status_set_errno(&writer->broken, FORMAT, writer->path, events,
                          code == ENOSPC || code == EDQUOT ? "Free some space or write to another place"
-                         : code == EPIPE                  ? "Its reader went away"
+                         : code == EPIPE                  ? "The reader of the pipe has exited"
                                                           : "The system says why");
     return break_off(writer, error);
 }
@@ -135,7 +135,7 @@ static tsmith_status check_open(struct sbt_writer *writer, tsmith_error *error) 
     if (writer->broken.status != TSMITH_OK)
         return break_off(writer, error);
     if (writer->finished)
-        return status_set(error, TSMITH_ERROR_STATE, "%s: this trace is finished already", writer->path);
+        return status_set(error, TSMITH_ERROR_STATE, "%s: this trace is already finished", writer->path);
     return TSMITH_OK;
 }
 
@@ -164,7 +164,7 @@ static tsmith_status make_writer(const char *path, const tsmith_sbt_write_option
                                  struct sbt_writer **out, tsmith_error *error) {
     struct sbt_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while writing the trace", path);
     writer->to.fd = -1;
     writer->with_index = !options->no_index;
     writer->encoder.packer.level = options->compression_level ? options->compression_level : DEFAULT_LEVEL;
@@ -173,7 +173,7 @@ static tsmith_status make_writer(const char *path, const tsmith_sbt_write_option
     writer->path = strdup(path);
     if (!writer->path || !write_head(writer)) {
         sbt_writer_destroy(writer);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: no memory to write the trace", path);
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while writing the trace", path);
     }
     *out = writer;
     return TSMITH_OK;

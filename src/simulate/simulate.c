@@ -225,7 +225,7 @@ static bool find_errors(tsmith_simulation *simulation) {
 
 static tsmith_status no_memory(const tsmith_simulation *simulation, tsmith_error *error) {
     return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                      "There is no memory to simulate %" PRIu32 " commands and %" PRIu32 " calls.",
+                      "Out of memory while simulating %" PRIu32 " commands and %" PRIu32 " calls.",
                       simulation->command_count, simulation->node_count - simulation->command_count);
 }
 
@@ -267,7 +267,7 @@ tsmith_status tsmith_simulation_create(const tsmith_timeline *timeline, const ts
     tsmith_simulation *simulation = calloc(1, sizeof *simulation);
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (!simulation)
-        return status_set(error, status, "There is no memory for a simulation.");
+        return status_set(error, status, "Out of memory while creating a simulation.");
     simulation->timeline = timeline;
     simulation->graph = graph;
     simulation->dictionary = dictionary;
@@ -326,9 +326,10 @@ tsmith_status tsmith_simulation_change(tsmith_simulation *simulation, const tsmi
                           "A change needs a factor and a time of 0 or more, and fusing two names or more.");
     if (change->kind == TSMITH_CHANGE_STREAMS &&
         (!change->streams || change->streams > STREAMS_MOST || !change->shares || simulation->resource_of))
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "Commands are spread once, over 1 to %d queues, with what they need.",
-                          STREAMS_MOST);
+        return status_set(
+            error, TSMITH_ERROR_INVALID_ARGUMENT,
+            "Commands can be spread only once, over 1 to %d queues, and need their dependencies.",
+            STREAMS_MOST);
     if (sim_change(simulation, change, &count) != TSMITH_OK)
         return no_memory(simulation, error);
     if (affected)

@@ -104,7 +104,8 @@ done:
     free(builder.edges);
     if (status != TSMITH_OK) {
         tsmith_graph_destroy(graph);
-        return status_set(error, status, "There is no memory for the graph of %zu commands and %zu calls.",
+        return status_set(error, status,
+                          "Out of memory while building the graph of %zu commands and %zu calls.",
                           timeline->command_count, timeline->call_count);
     }
     *out = graph;

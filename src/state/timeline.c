@@ -466,7 +466,7 @@ tsmith_status tsmith_timeline_add(tsmith_timeline *timeline, const tsmith_dictio
                                   const tsmith_batch *batch, tsmith_error *error) {
     struct columns columns;
     if (timeline->finished)
-        return status_set(error, TSMITH_ERROR_STATE, "The timeline is finished; it takes no more batches.");
+        return status_set(error, TSMITH_ERROR_STATE, "The timeline is finished and accepts no more batches.");
     if (tsmith_dictionary_dynamic_field_count(dictionary) != timeline->dynamic_fields_seen)
         learn_fields(timeline, dictionary);
     if (!find_columns(timeline, batch, &columns) || !columns.count)
@@ -477,7 +477,8 @@ tsmith_status tsmith_timeline_add(tsmith_timeline *timeline, const tsmith_dictio
     for (uint32_t at = 0; at < columns.count; at++)
         if (!add_event(timeline, dictionary, &columns, at, queue, process))
             return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                              "There is no memory for a timeline of %zu commands.", timeline->command_count);
+                              "Out of memory while building a timeline of %zu commands.",
+                              timeline->command_count);
     if (timeline->command_count >= TSMITH_INDEX_NONE || timeline->call_count >= TSMITH_INDEX_NONE)
         return status_set(error, TSMITH_ERROR_LIMIT,
                           "A timeline holds at most 4294967294 commands and calls.");
@@ -500,7 +501,7 @@ tsmith_status tsmith_timeline_read(tsmith_source *source, const tsmith_timeline_
         return status;
     status = tsmith_timeline_create(&taken, &timeline);
     if (status != TSMITH_OK)
-        return status_set(error, status, "The options of the timeline make no sense, or there is no memory.");
+        return status_set(error, status, "The options of the timeline are invalid, or memory is exhausted.");
     for (;;) {
         got = tsmith_source_next(source, &batch, error);
         if (got == TSMITH_AGAIN)

@@ -337,7 +337,7 @@ tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline, const tsmith_dic
                                      tsmith_error *error) {
     tsmith_status status = TSMITH_ERROR_STATE;
     if (timeline->finished)
-        return status_set(error, status, "The timeline is finished already.");
+        return status_set(error, status, "The timeline is already finished.");
     timeline->finished = true;
     if (timeline->too_large)
         return memory_limit_refuse(timeline->refused_commands, timeline->refused_calls, error);
@@ -361,6 +361,6 @@ done:
     timeline->text_class = NULL;
     return status == TSMITH_OK
                ? status
-               : status_set(error, status, "There is no memory for a timeline of %zu commands.",
+               : status_set(error, status, "Out of memory while building a timeline of %zu commands.",
                             timeline->command_count);
 }

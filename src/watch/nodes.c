@@ -48,7 +48,7 @@ tsmith_status watch_nodes_find(const char *const *paths, size_t path_count,
     *count = 0;
     for (size_t i = 0; i < path_count; i++) {
         if (stat(paths[i], &status) || !S_ISCHR(status.st_mode))
-            return status_set(error, TSMITH_ERROR_NOT_FOUND, "%s is no device node", paths[i]);
+            return status_set(error, TSMITH_ERROR_NOT_FOUND, "%s is not a device node", paths[i]);
         add(nodes, count, major(status.st_rdev), minor(status.st_rdev));
     }
     add_gpus(nodes, count);

@@ -720,13 +720,14 @@ static void end(struct rows *rows) {
                     (unsigned long long)ended->lost_faults);
     if (!ended->head.type)
         ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_PROCESS_DIED, 0, true,
-                    "the recording was killed: what the kernel had not handed over by then is lost");
-    note(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "records of too many threads or calls");
+                    "the recording was killed; kernel events that had not been read by then are lost");
+    note(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "its records are of too many threads or calls");
     note(rows, rows->bad, TSMITH_REASON_CORRUPT, "records of the kernel could not be read");
     if (rows->unmatched)
-        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNMATCHED, 0, false,
-                    "%llu calls of probed functions were entered and not left, or left and not entered",
-                    (unsigned long long)rows->unmatched);
+        ledger_note(
+            &rows->ledger, rows->dictionary, TSMITH_REASON_UNMATCHED, 0, false,
+            "%llu calls of probed functions have an entry without a return or a return without an entry",
+            (unsigned long long)rows->unmatched);
     gather_flush(&rows->gather);
     rows->failed |= !ledger_write(&rows->ledger, rows->dictionary, &rows->gather);
     rows->over = true;

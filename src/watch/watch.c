@@ -48,7 +48,7 @@ static tsmith_status load_table(tsmith_watch *watch, const char *wanted, tsmith_
     watch->table = entry();
     if (watch->table->interface == AGENT_BPF_INTERFACE)
         return TSMITH_OK;
-    return status_set(error, TSMITH_ERROR_MISSING, "%s is of another TraceSmith", path);
+    return status_set(error, TSMITH_ERROR_MISSING, "%s belongs to another version of TraceSmith", path);
 }
 
 static unsigned long name_of(const char *name, char *text, unsigned long size) {
@@ -79,17 +79,16 @@ static tsmith_status open_agent(tsmith_watch *watch, const tsmith_watch_options 
                                              .probe_count = (unsigned)options->probe_count,
                                              .demangle = name_of};
     if (access("/sys/kernel/btf/vmlinux", R_OK))
-        return status_set(
-            error, TSMITH_ERROR_MISSING,
-            "this kernel does not say what its structures are (/sys/kernel/btf/vmlinux is not there): "
-            "it must be built with CONFIG_DEBUG_INFO_BTF");
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "this kernel has no type information (/sys/kernel/btf/vmlinux is missing): "
+                          "it must be built with CONFIG_DEBUG_INFO_BTF");
     watch->agent = watch->table->open(&wanted, &why, message, sizeof message);
     if (watch->agent)
         return TSMITH_OK;
     if (why == AGENT_BPF_NO_RIGHT)
         return status_set(
             error, TSMITH_ERROR_PERMISSION,
-            "only root, or a program with CAP_BPF and CAP_PERFMON, may look into the kernel: run it "
+            "only root, or a program with CAP_BPF and CAP_PERFMON, may observe the kernel: run it "
             "with sudo -E");
     return status_set(error, why == AGENT_BPF_NOT_THERE ? TSMITH_ERROR_NOT_FOUND : TSMITH_ERROR_MISSING, "%s",
                       message);
@@ -110,13 +109,16 @@ tsmith_status tsmith_watch_create(const tsmith_watch_options *given, tsmith_watc
                           AGENT_BPF_PROBES_MOST);
     tsmith_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to watch a program");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "out of memory while preparing to record kernel events");
     watch->spool = -1;
     watch->buffer = malloc(BUFFER);
     bool room = watch->buffer != NULL;
     for (; room && watch->probe_count < options.probe_count; watch->probe_count++)
         room = (watch->names[watch->probe_count] = strdup(options.probes[watch->probe_count].function));
-    status = room ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to watch a program");
+    status = room ? TSMITH_OK
+                  : status_set(error, TSMITH_ERROR_NO_MEMORY,
+                               "out of memory while preparing to record kernel events");
     if (status == TSMITH_OK)
         status = load_table(watch, options.agent_directory, error);
     if (status == TSMITH_OK)
@@ -260,7 +262,7 @@ static tsmith_status open_spool(tsmith_watch *watch, const char *directory, tsmi
     snprintf(path, sizeof path, "%s/" WATCH_SPOOL_NAME, directory);
     watch->spool = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (watch->spool < 0)
-        return status_set_errno(error, "%s cannot be made", path);
+        return status_set_errno(error, "%s cannot be created", path);
     for (size_t i = 0; i < watch->probe_count; i++) {
         struct {
             struct watch_probe probe;
@@ -291,7 +293,7 @@ static bool start_reader(tsmith_watch *watch) {
 tsmith_status tsmith_watch_join(tsmith_watch *watch, tsmith_capture *capture, tsmith_error *error) {
     char message[1024] = "";
     if (watch->started)
-        return status_set(error, TSMITH_ERROR_STATE, "a program is watched once");
+        return status_set(error, TSMITH_ERROR_STATE, "a program can be watched only once");
     if (open_spool(watch, tsmith_capture_directory(capture), error) != TSMITH_OK)
         return error ? error->status : TSMITH_ERROR_IO;
     if (watch->table->start(watch->agent, message, sizeof message))
@@ -300,8 +302,10 @@ tsmith_status tsmith_watch_join(tsmith_watch *watch, tsmith_capture *capture, ts
     tsmith_status status = tsmith_capture_on_end(capture, finish, watch);
     if (status == TSMITH_OK && !start_reader(watch))
         status = TSMITH_ERROR_NO_MEMORY;
-    return status == TSMITH_OK ? status
-                               : status_set(error, status, "no thread, or no room, to watch a program with");
+    return status == TSMITH_OK
+               ? status
+               : status_set(error, status,
+                            "cannot start the thread that reads kernel events, or no space for them");
 }
 
 // ---- afterwards

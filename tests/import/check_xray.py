@@ -176,7 +176,7 @@ def test_pipe():
 
 def test_no_map():
     path = write("log", xray.basic(3, 10**9, make(2, 3, 0)[0]))
-    for binary, why in ((path + ".nonexistent", "nonexistent"), (path, "no ELF"), ("/bin/sh", "instrumentation map")):
+    for binary, why in ((path + ".nonexistent", "nonexistent"), (path, "not a 64-bit ELF"), ("/bin/sh", "instrumentation map")):
         document, said = view(path, binary, code=None)
         check(document is None and why in said, binary, said)
 

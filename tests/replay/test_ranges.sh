@@ -115,7 +115,7 @@ for range in '' kernels kernels:0+1 kernels:1+ kernel: between:a queue:x nothing
     code=0
     "$TRACESMITH" profile --capture="$range" -o "$work/bad.sbt" -- true 2>"$work/err" || code=$?
     [ -z "$range" ] || [ "$code" -ne 0 ] || fail "'$range' is taken for a range"
-    [ -z "$range" ] || grep -q "no range" "$work/err" || fail "'$range': $(cat "$work/err")"
+    [ -z "$range" ] || grep -q "not a capture range" "$work/err" || fail "'$range': $(cat "$work/err")"
 done
 
 # Hashes only: nothing of the data is in the file, and what depends on none of it is compared all the same.

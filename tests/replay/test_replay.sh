@@ -169,7 +169,7 @@ sed 's/tick/tock/' "$work/edited.cl" >"$work/other.cl"
 replay 3 loop --source "tick=$work/other.cl"
 echo '__kernel void tick(__global uint *c) {' >"$work/broken.cl"
 replay 3 loop --source "tick=$work/broken.cl"
-grep -q "does not make it" "$work/loop.err" || fail "an edited kernel that does not compile: $(cat "$work/loop.err")"
+grep -q "does not build that kernel" "$work/loop.err" || fail "an edited kernel that does not compile: $(cat "$work/loop.err")"
 
 # No recording in it.
 "$TRACESMITH" profile -o "$work/plain.sbt" -- "$programs/cl_launch_loop" -n 1 >/dev/null 2>&1

@@ -51,8 +51,8 @@ for role in said.values():
     assert len(events) == len(ioctls) + len(maps) + len(touched)
 assert not [e for e in trace["events"] if e["kind"] == "loss" and e not in lost]
 PY
-# What is no device node is said, and nothing is run.
+# What is not a device node is said, and nothing is run.
 code=0
 "$TRACESMITH" profile --driver=/etc/passwd -o "$work/wrong.sbt" -- touch "$work/was_run" 2>"$work/err" || code=$?
-{ [ "$code" -eq 2 ] && grep -q "no device node" "$work/err" && [ ! -e "$work/was_run" ]; } ||
+{ [ "$code" -eq 2 ] && grep -q "not a device node" "$work/err" && [ ! -e "$work/was_run" ]; } ||
     fail "--driver=/etc/passwd gave $code: $(cat "$work/err")"

@@ -90,8 +90,7 @@ static tsmith_status reuse(const char *path, tsmith_error *error) {
     tsmith_status status = TSMITH_OK;
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
-        return status_set_errno(error, "%s: is there and cannot be made the directory of an OTF2 archive",
-                                path);
+        return status_set_errno(error, "%s: exists and is not a directory; an OTF2 archive needs one", path);
     bool is_archive =
         faccessat(folder, "traces.otf2", F_OK, 0) == 0 || faccessat(folder, "traces.def", F_OK, 0) == 0;
     if (!is_archive && for_parts(folder, ".", NULL) != 0)
@@ -101,7 +100,7 @@ static tsmith_status reuse(const char *path, tsmith_error *error) {
     else if (for_parts(folder, ".", remove_part) < 0 ||
              (for_parts(folder, "traces", remove_part) < 0 && errno != ENOENT) ||
              (unlinkat(folder, "traces", AT_REMOVEDIR) != 0 && errno != ENOENT) || fchmod(folder, 0700) != 0)
-        status = status_set_errno(error, "%s: the archive that is there cannot be replaced", path);
+        status = status_set_errno(error, "%s: the existing archive cannot be replaced", path);
     (void)close(folder);
     return status;
 }
@@ -160,7 +159,7 @@ tsmith_status otf2_archive_open(struct otf2 *otf2, const char *path, bool exclus
     if (mkdir(path, 0700) != 0)
         status = errno == EEXIST && !exclusive
                      ? reuse(path, error)
-                     : status_set_errno(error, "%s: the directory of the archive cannot be made", path);
+                     : status_set_errno(error, "%s: the directory of the archive cannot be created", path);
     if (status != TSMITH_OK)
         return status;
     status = begin(otf2);
@@ -196,7 +195,8 @@ void otf2_archive_close(struct otf2 *otf2) {
         otf2->archive = NULL;
         int folder = open(otf2->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (otf2->status == TSMITH_OK && !hide(folder))
-            otf2->status = status_set_errno(&otf2->error, "%s: cannot be made private", otf2->path);
+            otf2->status =
+                status_set_errno(&otf2->error, "%s: cannot be restricted to its owner", otf2->path);
         if (!otf2->finished || otf2->status != TSMITH_OK)
             (void)unlinkat(folder, "traces.otf2", 0);
         if (folder >= 0)

@@ -664,8 +664,7 @@ tsmith_status reader_begin(struct chrome *chrome, tsmith_error *error) {
         input->begin = input->end;
         if (input_more(input, error) != TSMITH_OK)
             return status_set_at(error, TSMITH_ERROR_FORMAT, input->offset + input->end, UINT64_MAX, "%s: %s",
-                                 chrome->name,
-                                 input->problem ? input->problem : "empty, or nothing but spaces");
+                                 chrome->name, input->problem ? input->problem : "empty, or only spaces");
         at = input->window + input->begin;
         end = input->window + input->end;
     }
@@ -728,9 +727,10 @@ static tsmith_status finished(struct chrome *chrome, tsmith_error *error) {
     if (chrome->reader->saw_events)
         return reader_finish(chrome, chrome->reader->events, error);
     uint64_t offset = chrome->input.offset + chrome->input.begin;
-    return status_set_at(error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
-                         "%s: JSON, but no trace: the object that ends at byte %llu has no \"traceEvents\"",
-                         chrome->name, (unsigned long long)offset);
+    return status_set_at(
+        error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
+        "%s: JSON, but not a trace: the object that ends at byte %llu has no \"traceEvents\"", chrome->name,
+        (unsigned long long)offset);
 }
 
 // One stretch: as far as the window and the state go.

@@ -141,7 +141,7 @@ static void note_missing_tables(struct nsys *nsys) {
                         but_view(nsys, rule->name), tsmith_kind_name(rule->kind));
     if (!nsys_has_table(nsys, "StringIds"))
         ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, false,
-                    "the file has no table StringIds%s: names are the numbers that stood for them",
+                    "the file has no table StringIds%s: names are shown as their numbers",
                     but_view(nsys, "StringIds"));
 }
 
@@ -221,7 +221,7 @@ static void step(struct nsys *nsys) {
     }
     if (nsys->row_count >= nsys->in.file.size / SMALLEST_ROW) {
         nsys->has_rowid = false;
-        meet_damage(nsys, "it has more rows than there is room for");
+        meet_damage(nsys, "it has more rows than fit");
         return;
     }
     int64_t rowid = nsys->has_rowid ? sqlite3_column_int64(nsys->rows, 0) : 0;

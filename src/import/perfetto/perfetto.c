@@ -303,7 +303,7 @@ static void read_packets(struct pf *pf, struct proto_in in, bool unpacked) {
 static tsmith_status cut(struct pf *pf, const char *what) {
     struct input *input = &pf->input;
     return status_set_at(&pf->stop, TSMITH_TRUNCATED, input->offset + input->begin, UINT64_MAX,
-                         "%s: %s; what comes before was read", pf->name, what);
+                         "%s: %s; everything before was read", pf->name, what);
 }
 
 // Gives up `length` bytes, which need not be in the window yet. False when the file ends before.

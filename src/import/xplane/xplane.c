@@ -253,7 +253,7 @@ static void step(struct xplane *xplane) {
         if (bad)
             xp_problem(xplane, XP_PROBLEM_MALFORMED);
         if (bad)
-            cut(xplane, xplane->line.at, "no event begins here");
+            cut(xplane, xplane->line.at, "no event begins at this byte");
         xplane->in_line = false;
         return;
     }

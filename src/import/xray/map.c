@@ -212,7 +212,7 @@ tsmith_status xray_map_read(struct xray_map *map, tsmith_dictionary *dictionary,
         return status_set_errno(error, "%s: cannot be opened", path);
     tsmith_status status = seekable_open(&elf.file, &place, error);
     if (status == TSMITH_OK && !read_sections(&elf))
-        status = status_set(error, TSMITH_ERROR_FORMAT, "%s: is no ELF program of 64 bits", path);
+        status = status_set(error, TSMITH_ERROR_FORMAT, "%s: is not a 64-bit ELF program", path);
     if (status == TSMITH_OK)
         status = read_functions(&elf, path, error);
     if (status == TSMITH_OK && !(map->names = calloc(elf.function_count + 1, sizeof *map->names)))

@@ -112,7 +112,7 @@ static void end(struct xray *xray) {
             xray->session.buffers);
     if (!xray->header.frequency && !xray->session.to_time)
         ledger_note(&xray->ledger, xray->dictionary, TSMITH_REASON_NO_TIMING, 0, false,
-                    "the log does not say how fast its clock ran: times are its ticks");
+                    "the log does not state the frequency of its clock: times are its ticks");
     if (xray->cut) {
         ledger_note(&xray->ledger, xray->dictionary, TSMITH_REASON_CORRUPT, 0, true,
                     "the log ends within a record or buffer");

@@ -30,7 +30,7 @@ static const char *set_shared(struct run *run, const struct live *kernel, cl_uin
 // The shared memory that the kernel gets at by pointers in other memory.
 static const char *set_uses(struct run *run, struct live *kernel) {
     const void **pointers = calloc(kernel->use_count, sizeof *pointers);
-    const char *why = pointers ? NULL : "there was no memory for it";
+    const char *why = pointers ? NULL : "out of memory while preparing the kernel";
     for (size_t i = 0; !why && i < kernel->use_count; i++) {
         struct live *used = &run->lives[kernel->uses[i]];
         why = memory_why(run, used);

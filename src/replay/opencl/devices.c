@@ -97,7 +97,7 @@ static tsmith_status want(struct execution *execution, const char *wanted, size_
                           "none of the %zu OpenCL devices is '%.*s': 'tracesmith devices' lists them",
                           execution->device_count, (int)length, wanted);
     if (!ARRAY_RESERVE(execution->wanted, execution->wanted_capacity, execution->wanted_count + 1))
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing the replay");
     execution->wanted[execution->wanted_count++] = found;
     return TSMITH_OK;
 }
@@ -133,11 +133,11 @@ tsmith_status execute_opencl_open(const char *device, struct execution **out, ts
     *out = NULL;
     struct execution *execution = calloc(1, sizeof *execution);
     if (!execution)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing the replay");
     const bool oclgrind = device && strcmp(device, EXECUTE_OCLGRIND) == 0;
     tsmith_status status = load(execution, oclgrind, error);
     if (status == TSMITH_OK && !list(execution))
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing the replay");
     if (status == TSMITH_OK)
         status = choose(execution, oclgrind ? NULL : device, error);
     if (status == TSMITH_OK)

@@ -78,7 +78,7 @@ void run_note(struct run *run, const char *format, ...) {
 }
 
 tsmith_status run_no_memory(struct run *run) {
-    return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "no memory to replay any further");
+    return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "out of memory while replaying");
 }
 
 // ---- waiting
@@ -112,7 +112,8 @@ bool run_wait(struct run *run, cl_event event) {
             continue;
         if (clock_trace_now() > until) {
             status_set(run->error, TSMITH_ERROR_LIMIT,
-                       "the replay came to no end: what record %zu of the recording waits for did not happen",
+                       "the replay did not finish: record %zu of the recording waits for an event that did "
+                       "not happen",
                        run->at);
             return false;
         }

@@ -71,7 +71,7 @@ static tsmith_status make_context(struct run *run, struct live *live, const stru
     count = context_devices(run, live, devices, EXECUTE_DEVICES_MOST);
     live->handle.context = run->cl->clCreateContext(properties, (cl_uint)count, devices, NULL, NULL, &status);
     if (status != CL_SUCCESS)
-        return status_set(run->error, TSMITH_ERROR_MISSING, "%s gives no context (OpenCL error %d)",
+        return status_set(run->error, TSMITH_ERROR_MISSING, "cannot create a context on %s (OpenCL error %d)",
                           first->name, status);
     return TSMITH_OK;
 }

@@ -103,7 +103,7 @@ tsmith_status execute_order_begin(struct execution *execution, const struct plan
     struct execute_order *order = calloc(1, sizeof *order);
     *out = order;
     if (!order)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "no memory to replay");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing the replay");
     order->plan = plan;
     order->run = (struct run){.execution = execution,
                               .cl = &execution->cl,
