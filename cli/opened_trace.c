@@ -214,7 +214,7 @@ const char *losses_uncounted_text(const struct losses *losses) {
 struct losses trace_uncounted_losses(const struct trace *trace) {
     static const uint32_t fields[] = {TSMITH_FIELD_LOST, TSMITH_FIELD_REASON};
     const tsmith_scan scan = {
-        .size = sizeof scan, .fields = fields, .field_count = 2, .kinds = 1u << TSMITH_KIND_LOSS};
+        .size = sizeof scan, .fields = fields, .field_count = 2, .kinds = TSMITH_KIND_BIT(TSMITH_KIND_LOSS)};
     tsmith_source *source = NULL;
     const tsmith_batch *batch;
     struct losses losses = {0};

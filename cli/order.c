@@ -107,7 +107,7 @@ static bool is_full(const struct order *order) {
 // Whether the event belongs to what was asked for, and its start to this window.
 static bool is_wanted(const struct order *order, int64_t start, int64_t end, uint8_t kind) {
     const struct order_query *query = order->query;
-    if (query->kinds && (kind >= 32 || !(query->kinds >> kind & 1)))
+    if (query->kinds && !tsmith_kinds_have(query->kinds, kind))
         return false;
     if ((start >= order->window_to && !order->is_last) || (start < order->window_from && !order->is_first))
         return false;

@@ -11,7 +11,7 @@
 
 struct order_query {
     int64_t from, to; // events that begin before `to` and have not ended before `from`, ns on the trace clock
-    uint32_t kinds;   // bit per tsmith_kind; 0: all
+    uint64_t kinds;   // TSMITH_KIND_BIT of each; 0: all
     const uint32_t *fields; // columns `collect` looks at; NULL: all
     size_t field_count;
     bool soon; // the first events are wanted quickly (they are shown), not all of them at the best rate

@@ -57,7 +57,7 @@ bool stacks_each_call(const struct trace *trace, stacks_call_taker take, void *c
     const tsmith_scan scan = {.size = sizeof scan,
                               .fields = fields,
                               .field_count = sizeof fields / sizeof fields[0],
-                              .kinds = 1u << TSMITH_KIND_API};
+                              .kinds = TSMITH_KIND_BIT(TSMITH_KIND_API)};
     tsmith_source *source = NULL;
     const tsmith_batch *batch;
     bool all = true;

@@ -16,7 +16,7 @@ static void add_kind(void *context, size_t index) {
         TSMITH_KIND_TABLE(NUMBER)
 #undef NUMBER
     };
-    *(uint32_t *)context |= 1u << numbers[index];
+    *(uint64_t *)context |= TSMITH_KIND_BIT(numbers[index]);
 }
 
 static bool read_time(const struct invocation *invocation, const char *option, int64_t *out, bool *given) {
@@ -58,7 +58,7 @@ struct filter {
     tsmith_source *inner;
     tsmith_batch *kept;
     int64_t from, to;
-    uint32_t kinds;
+    uint64_t kinds;
 };
 
 static bool is_wanted(const struct filter *filter, const tsmith_column *starts,
@@ -67,7 +67,7 @@ static bool is_wanted(const struct filter *filter, const tsmith_column *starts,
     uint8_t kind = ((const uint8_t *)kinds->values)[row];
     bool lasts = durations->values && tsmith_column_has(durations, row);
     int64_t end = order_end(start, lasts, lasts ? ((const int64_t *)durations->values)[row] : 0);
-    if (filter->kinds && (kind >= 32 || !(filter->kinds >> kind & 1)))
+    if (filter->kinds && !tsmith_kinds_have(filter->kinds, kind))
         return false;
     return start < filter->to && (start >= filter->from || end > filter->from);
 }
@@ -156,7 +156,7 @@ static void filter_destroy(void *self) {
     free(filter);
 }
 
-static tsmith_status filter(tsmith_source *inner, int64_t from, int64_t to, uint32_t kinds,
+static tsmith_status filter(tsmith_source *inner, int64_t from, int64_t to, uint64_t kinds,
                             tsmith_source **out, tsmith_error *error) {
     static const tsmith_source_ops ops = {filter_next, filter_dictionary, filter_destroy};
     struct filter *filter = calloc(1, sizeof *filter);

@@ -12,7 +12,7 @@
 struct window {
     bool has_from, has_to;
     int64_t from, to; // as given: ns since the start of the trace
-    uint32_t kinds;   // bit per tsmith_kind; 0: all
+    uint64_t kinds;   // TSMITH_KIND_BIT of each; 0: all
 };
 
 // Reads the options the command has of these; false after a complaint.

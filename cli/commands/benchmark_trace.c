@@ -95,7 +95,8 @@ static tsmith_status read_events(struct reading *reading) {
     const tsmith_scan scan = {.size = sizeof scan,
                               .fields = fields,
                               .field_count = sizeof fields / sizeof fields[0],
-                              .kinds = 1u << TSMITH_KIND_API | 1u << TSMITH_KIND_KERNEL};
+                              .kinds =
+                                  TSMITH_KIND_BIT(TSMITH_KIND_API) | TSMITH_KIND_BIT(TSMITH_KIND_KERNEL)};
     tsmith_source *source = NULL;
     tsmith_error error;
     const tsmith_batch *batch;

@@ -93,7 +93,9 @@ typedef struct tsmith_scan {
     size_t track_count;
     const uint32_t *fields; // decode only these columns (start and kind always come); NULL: all
     size_t field_count;
-    uint32_t kinds; // bit per tsmith_kind: skip batches that have none of them; 0: all
+    // TSMITH_KIND_BIT of each: skip batches that have none of them; 0: all. Bits of kinds that this version does not have ask
+    // for nothing, TSMITH_KIND_NONE's for those of a newer version.
+    uint64_t kinds;
 } tsmith_scan;
 
 // A source over the file, in the order of its frames (those of one track may overlap in time). Several may be open at once,

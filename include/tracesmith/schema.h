@@ -55,6 +55,14 @@ typedef enum tsmith_kind {
         TSMITH_KIND_LIMIT = 27 // one past the last
 } tsmith_kind;
 
+// Sets of kinds are 64 bits, a bit per kind; kinds never go beyond 63. The bit of a kind, which must be below 64, and whether
+// a set has a kind of any number.
+#define TSMITH_KIND_BIT(kind) ((uint64_t)1 << (kind))
+
+static inline int tsmith_kinds_have(uint64_t kinds, uint32_t kind) {
+    return kind < 64 && (kinds >> kind & 1);
+}
+
 // How a field's values are held in a batch column.
 // X(NAME, number, C type, "what it is")
 #define TSMITH_TYPE_TABLE(X)                                                                                 \

@@ -37,7 +37,7 @@ static tsmith_status add_totals(tsmith_analysis *analysis, const tsmith_aggregat
 
 // Losses are events of their own; a scan for them alone skips everything else.
 static tsmith_status add_losses(tsmith_analysis *analysis, tsmith_sbt *trace, tsmith_error *error) {
-    const tsmith_scan scan = {.size = sizeof scan, .kinds = 1u << TSMITH_KIND_LOSS};
+    const tsmith_scan scan = {.size = sizeof scan, .kinds = TSMITH_KIND_BIT(TSMITH_KIND_LOSS)};
     tsmith_source *source;
     const tsmith_batch *batch;
     tsmith_status status = tsmith_sbt_scan(trace, &scan, &source, error);

@@ -8,6 +8,8 @@
 #include "base/names.h"
 #include "tracesmith/dictionary.h"
 
+_Static_assert(TSMITH_KIND_LIMIT <= 64, "a set of kinds has 64 bits");
+
 static const tsmith_field_info fields[TSMITH_FIELD_LIMIT] = {
 #define ROW(NAME, number, name, type, unit, doc) [number] = {number, TSMITH_TYPE_##type, name, unit, doc},
     TSMITH_FIELD_TABLE(ROW)

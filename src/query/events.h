@@ -60,7 +60,7 @@ enum { KEY_NONE = -1, KEY_START = -2 };
 
 struct event_table {
     struct query_table base;
-    uint32_t kinds; // bit per kind; 0: all
+    uint64_t kinds; // TSMITH_KIND_BIT of each; 0: all
     uint64_t rows;
     struct event_column *columns; // those shown, then those that only `other` refers to
     bool *named;                  // by column shown: the statement being prepared names it
@@ -119,7 +119,7 @@ struct filter_equal {
 
 struct filter {
     bool never;
-    uint32_t kinds; // bit per kind; 0: all
+    uint64_t kinds; // TSMITH_KIND_BIT of each; 0: all
     bool has_start, has_end;
     int64_t start_from, start_to, end_from, end_to;
     uint32_t *tracks; // NULL: all

@@ -124,10 +124,10 @@ static bool add_equality(struct filter *filter, const tsmith_dictionary *diction
     if (column->type == TSMITH_TYPE_KIND) {
         const char *name = is_text ? (const char *)sqlite3_value_text(value) : NULL;
         uint32_t kind = name ? events_enum_find(TSMITH_TYPE_KIND, name) : 0;
-        if (kind && filter->kinds && !(filter->kinds & 1u << kind))
+        if (kind && filter->kinds && !tsmith_kinds_have(filter->kinds, kind))
             filter->never = true;
         else if (kind)
-            filter->kinds = 1u << kind;
+            filter->kinds = TSMITH_KIND_BIT(kind);
     } else if (column->type == TSMITH_TYPE_STRING && column->aspect == ASPECT_VALUE) {
         if (is_text)
             add_string(filter, dictionary, column, value);
@@ -208,10 +208,10 @@ uint32_t filter_select(const struct filter *filter, const tsmith_batch *batch, u
     const uint8_t *kinds = kind.values;
     // Most batches are all of one kind.
     bool alike = count > 0 && memcmp(kinds, kinds + 1, count - 1) == 0;
-    if (filter->kinds && alike && !(kinds[0] < 32 && (filter->kinds >> kinds[0] & 1)))
+    if (filter->kinds && alike && !tsmith_kinds_have(filter->kinds, kinds[0]))
         return 0;
     if (filter->kinds && !alike)
-        KEEP(kinds[r] < 32 && (filter->kinds >> kinds[r] & 1));
+        KEEP(tsmith_kinds_have(filter->kinds, kinds[r]) != 0);
     if (filter->has_start)
         KEEP(starts[r] >= filter->start_from && starts[r] <= filter->start_to);
     if (filter->has_end) {

@@ -262,7 +262,7 @@ static bool make_kind(tsmith_query *query, struct event_table *table, const char
     }
     *table = (struct event_table){
         .base = {query, {.name = name, .doc = doc, .columns = shown, .column_count = count}},
-        .kinds = 1u << kind,
+        .kinds = TSMITH_KIND_BIT(kind),
         .rows = query->backend.kinds[kind],
         .columns = all->columns};
     return true;

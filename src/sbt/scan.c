@@ -12,6 +12,7 @@
 struct scan {
     tsmith_sbt *trace;
     tsmith_scan filter;
+    uint32_t kinds;   // that the filter asks for, as frames have them
     uint32_t *tracks; // sorted
     uint32_t *fields;
     const tsmith_dictionary *dictionary;
@@ -26,16 +27,26 @@ static int by_number(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
+// The kinds that are asked for as a frame's header has them: 32 bits, the last for all kinds from there on. A program that
+// was built when the set had 32 bits may have anything in the others: they ask for nothing that this version has.
+static uint32_t frame_kinds(uint64_t asked) {
+    const uint64_t known = asked & (TSMITH_KIND_BIT(TSMITH_KIND_LIMIT) - 1);
+    uint32_t kinds = 0;
+    for (unsigned kind = 0; kind < TSMITH_KIND_LIMIT; kind++)
+        if (tsmith_kinds_have(known, kind))
+            kinds |= frame_kind_bit(kind);
+    if (tsmith_kinds_have(known, TSMITH_KIND_NONE)) // as which kinds unknown here are read
+        kinds |= ~(frame_kind_bit(TSMITH_KIND_LIMIT) - 1);
+    return known ? kinds : UINT32_MAX;
+}
+
 static bool is_asked_for(const struct scan *scan, const struct index_entry *entry) {
     const tsmith_scan *filter = &scan->filter;
     if (entry->type != FRAME_EVENTS || entry->version != SBT_FRAME_VERSION || entry->damaged)
         return false;
     if (filter->has_window && (entry->first_start > filter->to || entry->last_end < filter->from))
         return false;
-    uint32_t kinds = filter->kinds ? filter->kinds : UINT32_MAX;
-    if (kinds & 1u << TSMITH_KIND_NONE) // as which kinds unknown here are read
-        kinds |= UINT32_MAX << TSMITH_KIND_LIMIT;
-    if (!(entry->kinds & kinds))
+    if (!(entry->kinds & scan->kinds))
         return false;
     return !filter->tracks ||
            bsearch(&entry->track, scan->tracks, filter->track_count, sizeof *scan->tracks, by_number) != NULL;
@@ -116,6 +127,7 @@ tsmith_status tsmith_sbt_scan(tsmith_sbt *trace, const tsmith_scan *filter, tsmi
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while reading it", trace->path);
     scan->trace = trace;
     tsmith_status status = sized_take(tsmith_scan, filter, &scan->filter, error);
+    scan->kinds = frame_kinds(scan->filter.kinds);
     if (status == TSMITH_OK)
         status = fill_scan(scan, error);
     if (status == TSMITH_OK && tsmith_source_create(&ops, scan, out) != TSMITH_OK)

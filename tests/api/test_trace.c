@@ -206,7 +206,7 @@ static void progress(void **state) {
 
 static void a_scan_is_a_hint(void **state) {
     (void)state;
-    const tsmith_scan scan = {.size = sizeof scan, .kinds = 1u << TSMITH_KIND_LOSS};
+    const tsmith_scan scan = {.size = sizeof scan, .kinds = TSMITH_KIND_BIT(TSMITH_KIND_LOSS)};
     const tsmith_trace_options options = {.size = sizeof options, .scan = &scan};
     tsmith_source *source;
     tsmith_status ended;

@@ -422,7 +422,7 @@ static void unknown_columns_are_skipped(void **state) {
         struct frame_header header = {.type = FRAME_EVENTS,
                                       .flags = FRAME_CRITICAL,
                                       .version = 1,
-                                      .kinds = 1u << TSMITH_KIND_KERNEL,
+                                      .kinds = TSMITH_KIND_BIT(TSMITH_KIND_KERNEL),
                                       .length = (uint64_t)(at - payload),
                                       .track = 1,
                                       .events = 1,

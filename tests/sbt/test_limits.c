@@ -29,7 +29,7 @@ static void put_frame(struct output *file, unsigned type, uint32_t events, uint6
     struct frame_header header = {.type = (uint16_t)type,
                                   .flags = FRAME_CRITICAL,
                                   .version = 1,
-                                  .kinds = 1u << TSMITH_KIND_API,
+                                  .kinds = TSMITH_KIND_BIT(TSMITH_KIND_API),
                                   .length = payload->length,
                                   .sequence = sequence,
                                   .track = 1,

@@ -188,7 +188,7 @@ static void the_same_events_give_the_same_bytes(void **state) {
 
 // ---- asking for less
 
-static bool batch_has_kind(const tsmith_batch *batch, uint32_t kinds) {
+static bool batch_has_kind(const tsmith_batch *batch, uint64_t kinds) {
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
         uint64_t kind;
         assert_true(tsmith_batch_get(batch, TSMITH_FIELD_KIND, row, &kind));
@@ -242,7 +242,8 @@ static void filters_leave_nothing_out(void **state) {
             scan.track_count = 1 + random_below(&random, 2);
         }
         if (round % 5 == 0)
-            scan.kinds = 1u << TSMITH_KIND_KERNEL | 1u << random_below(&random, TSMITH_KIND_LIMIT);
+            scan.kinds = TSMITH_KIND_BIT(TSMITH_KIND_KERNEL) |
+                         TSMITH_KIND_BIT(random_below(&random, TSMITH_KIND_LIMIT));
         uint64_t expected = 0, got = 0;
         for (size_t i = 0; i < BATCHES; i++)
             expected += count_matching(trace.batches[i], &scan);
