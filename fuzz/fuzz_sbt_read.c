@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an SBT file: opened, summed up, read whole and in part, its names looked up, and recovered into another
+// Any bytes as an SBT file: opened, summed up, read whole, in part and as Arrow, its names looked up, and recovered into another
 // file that must then be complete. Checksums would keep everything interesting out, so those of whatever looks like a
 // frame are put right first, unless the last byte of the input is odd.
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "sbt/format.h"
+#include "tracesmith/arrow.h"
 #include "tracesmith/sbt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -86,6 +87,79 @@ static void read_all(tsmith_sbt *trace, const tsmith_scan *scan) {
     tsmith_source_destroy(source);
 }
 
+// ---- as Arrow
+
+static uint64_t touch_texts(const struct ArrowArray *array) {
+    const int64_t *offsets = array->buffers[1];
+    const char *bytes = array->buffers[2];
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < array->length; i++)
+        if (offsets[i] > offsets[i + 1])
+            abort();
+    for (int64_t at = 0; at < offsets[array->length]; at++)
+        sum += (unsigned char)bytes[at];
+    return sum;
+}
+
+static uint64_t number_at(const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t row) {
+    switch (*schema->format) {
+    case 'b':
+        return ((const uint8_t *)array->buffers[1])[row / 8] >> (row % 8) & 1;
+    case 'C':
+        return ((const uint8_t *)array->buffers[1])[row];
+    case 'I':
+        return ((const uint32_t *)array->buffers[1])[row];
+    default:
+        return ((const uint64_t *)array->buffers[1])[row];
+    }
+}
+
+// Touches every value, known or not, and every entry of a dictionary.
+static uint64_t touch_array(const struct ArrowSchema *schema, const struct ArrowArray *array) {
+    uint64_t sum = array->dictionary ? touch_texts(array->dictionary) : 0;
+    int64_t nulls = 0;
+    for (int64_t row = 0; array->buffers[0] && row < array->length; row++)
+        nulls += !(((const uint8_t *)array->buffers[0])[row / 8] >> (row % 8) & 1);
+    if (nulls != array->null_count)
+        abort();
+    for (int64_t i = 0; i < array->n_children; i++)
+        sum += touch_array(schema->children[i], array->children[i]);
+    for (int64_t row = 0; *schema->format != '+' && row < array->length; row++) {
+        const uint64_t value = number_at(schema, array, row);
+        if (array->dictionary && value >= (uint64_t)array->dictionary->length)
+            abort();
+        sum += value;
+    }
+    if (strcmp(schema->format, "+l") == 0)
+        for (int64_t row = 0; row < array->length; row++)
+            if (((const int32_t *)array->buffers[1])[row] > ((const int32_t *)array->buffers[1])[row + 1] ||
+                ((const int32_t *)array->buffers[1])[row + 1] > array->children[0]->length)
+                abort();
+    return sum;
+}
+
+static void read_arrow(tsmith_sbt *trace) {
+    tsmith_source *source;
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    volatile uint64_t sum = 0;
+    if (tsmith_sbt_scan(trace, NULL, &source, NULL) != TSMITH_OK)
+        return;
+    if (tsmith_arrow_source(source, NULL, &stream, NULL) != TSMITH_OK) {
+        tsmith_source_destroy(source);
+        return;
+    }
+    if (stream.get_schema(&stream, &schema) == 0) {
+        while (stream.get_next(&stream, &array) == 0 && array.release) {
+            sum = sum + touch_array(&schema, &array);
+            array.release(&array);
+        }
+        schema.release(&schema);
+    }
+    stream.release(&stream);
+}
+
 static void read_trace(const char *path) {
     tsmith_sbt *trace;
     tsmith_sbt_summary summary;
@@ -99,6 +173,7 @@ static void read_trace(const char *path) {
     (void)tsmith_sbt_summarize(trace, &summary, NULL);
     read_all(trace, &part);
     read_all(trace, NULL);
+    read_arrow(trace);
     if (tsmith_sbt_aggregates(trace, &totals, &count, NULL) == TSMITH_OK)
         tsmith_free(totals);
     (void)tsmith_sbt_verify(trace, NULL);
