@@ -8,7 +8,7 @@
 #                   (then a CUDA toolkit is needed: CUDA_HOME, nvcc in PATH, or under /usr/local)
 #   --built DIR     use the build of TraceSmith in DIR (bin/tracesmith, lib/) instead of building it
 #   --out DIR       where results.md, run.log and raw.tar.gz go; $OUT or gpu-results when not given
-#   STAGE           only these, in this order: probes facts costs torch million samples ends replay kineto others
+#   STAGE           only these, in this order: probes facts costs torch million samples metrics ends replay kineto others
 #
 # The first stage takes a minute at most: which libraries are where, whether CUPTI works, its clock. Each one after it takes two
 # minutes at most and is useful alone; results.md and raw.tar.gz are written anew after each, so whatever ends this leaves
@@ -19,7 +19,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-all_stages='probes facts costs torch million samples ends replay kineto others'
+all_stages='probes facts costs torch million samples metrics ends replay kineto others'
 built='' pack='' wanted=''
 out=${OUT:-gpu-results}
 
@@ -222,6 +222,7 @@ describe() {
     torch) say "a PyTorch training step, alone, with Kineto, with ours, with both" ;;
     million) say "1,000,000 launches" ;;
     samples) say "PC samples, counters of the device" ;;
+    metrics) say "GPU metrics over time" ;;
     ends) say "programs that are killed" ;;
     replay) say "what CUDA replay depends on" ;;
     kineto) say "launches in PyTorch's process" ;;

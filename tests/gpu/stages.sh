@@ -231,6 +231,24 @@ samples() {
     limited 30 "$tracesmith" analyze --only stalls "$work/matrix-samples.sbt" >"$work/stalls.txt" 2>&1
 }
 
+# Metrics over time, beside 200,000 launches.
+metrics() {
+    [ -n "$have" ] || return 0
+    but="WHERE reason NOT IN ('vendor_dropped', 'corrupt')" options=--gpu-metrics as=launches-metrics prove launches 200000
+    as='' options='' but=
+    [ -s "$work/launches-metrics.sbt" ] || return 0
+    of="FROM counter WHERE track IN (SELECT id FROM tracks WHERE name = 'GPU metrics')"
+    count=$(ask "$work/launches-metrics.sbt" "SELECT count(*) $of")
+    # What is not allowed, or not there, is not measured.
+    refused=$(grep -m 1 'no metrics of the GPU' "$work/launches-metrics.err") && count=- && verdict "GPU metrics" "$refused"
+    row "GPU metrics beside launches, every 100 us: values, metrics, ns from first to last; lost" "$count, $(ask "$work/launches-metrics.sbt" \
+        "SELECT count(DISTINCT name) || ', ' || coalesce(max(start) - min(start), 0) $of"); $(ask "$work/launches-metrics.sbt" \
+        "SELECT coalesce(sum(lost), 0) FROM loss")" "some" "$(met 'a > 0' "$count")"
+    row "GPU metrics: highest of each" "$(limited 30 "$tracesmith" query --csv "$work/launches-metrics.sbt" \
+        "SELECT name || ' ' || max(value) $of GROUP BY name" 2>/dev/null | tail -n +2 | tr -d '"\r' | tr '\n' ';')" ""
+    row "a launch, ns of host time: bare; with GPU metrics" "$(value bare.ns); $(figure "$work/launches-metrics.txt" launch_ns)" ""
+}
+
 # Metrics over time, by CUPTI alone.
 pm_sampling() {
     if [ ! -x "$programs/pm_sampling" ]; then

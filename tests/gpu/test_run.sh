@@ -92,7 +92,7 @@ grep -q '^| devices in a trace with CUDA and counters | [0-9]' "$results" || fai
 grep -q '^# On a GPU (simulated)$' "$results" || fail "the results do not say that they are simulated"
 grep -q '^GPU 0: simulated' "$results" || fail "the table does not say where"
 grep -q "^with the toolkit's own libcuda, $work/cuda/compat" "$results" || fail "it does not say by which driver"
-for stage in probes facts costs torch million samples ends replay kineto others; do
+for stage in probes facts costs torch million samples metrics ends replay kineto others; do
     grep -q "^| $stage | .* | done | [0-9]* |\$" "$results" || fail "stage $stage is not done"
 done
 

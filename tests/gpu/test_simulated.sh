@@ -105,6 +105,11 @@ awk -F'|' '/^\| [0-9]* launches, then / { split($3, counts, "; "); rows++; if (c
 # The mock's values: 100 us from one sample to the next, metric 0 below 100 and metric 1 between 1000 and 1099.
 grep -q '^| PM sampling by CUPTI alone.* [1-9][0-9]* 100000 [0-9]* [0-9]* sm__cycles_active.avg=[0-9]\{1,2\} gpc__cycles_elapsed.max=10[0-9]\{2\}; DOUBLE100 | some | yes |$' \
     "$results" || fail "PM sampling: $(grep 'PM sampling' "$results")"
+# The mock has ten metrics; their values are 0 to 99 plus 1000 for each metric before.
+grep -q '^| launches-metrics | as the program counted |$' "$results" || fail "launches with GPU metrics were not compared"
+grep -q '^| GPU metrics beside launches, .* | [1-9][0-9]*0, 10, [1-9][0-9]*; 0 | some | yes |$' "$results" ||
+    fail "GPU metrics: $(grep 'GPU metrics' "$results")"
+grep -q '^| GPU metrics: highest of each | .* 9099.0;' "$results" || fail "GPU metrics: $(grep 'GPU metrics: highest' "$results")"
 # NVIDIA's own library makes the configuration of Hopper's metrics without a GPU.
 if [ -e "$real/lib64/libnvperf_host.so" ]; then
     CUPTI_LIBRARY=$real/lib64/libcupti.so.13 LD_LIBRARY_PATH=$real/lib64 "$work/pack/programs/pm_sampling" GH100 >"$work/out" 2>&1 ||
@@ -155,11 +160,13 @@ PY
 done
 
 # Every seventh record is dropped, and CUPTI says how many; and the GPU's counters are forbidden.
-export DOUBLE_CUPTI=drop=7,pcdenied=35
-run facts samples
+export DOUBLE_CUPTI=drop=7,pcdenied=35,pmdenied=35
+run facts samples metrics
 [ "$code" -eq 1 ] || fail "with dropped records the exit code is $code"
 grep -q '^| vector_add | NOT TRUE: vector_add: kernel vector_add: the trace has .*, the program .100' "$results" ||
     fail "dropped kernels are not found"
 grep -q '^\*\*[0-9]* facts are not true' "$results" || fail "the conclusion does not say it"
 grep -q "^| the GPU's counters | not allowed: .*ERR_NVGPUCTRPERM" "$results" || fail "that counters are forbidden is not said"
+grep -q '^| GPU metrics | .*ERR_NVGPUCTRPERM' "$results" || fail "that GPU metrics are forbidden is not said: $(grep 'GPU metrics' "$work/out")"
+grep -q '^| GPU metrics beside launches, .* | not measured |$' "$results" || fail "GPU metrics that are forbidden count as measured"
 grep -q '^| PC samples of matrix: .* | not measured |$' "$results" || fail "samples that are forbidden count as measured"
