@@ -143,8 +143,10 @@ static void inject(void) {
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
         return;
     }
-    sharing_start();
-    metrics_start();
+    if (!subscribe_alone()) {
+        sharing_start();
+        metrics_start();
+    }
     control_start();
 }
 

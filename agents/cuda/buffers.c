@@ -26,7 +26,7 @@ static uint8_t *pool;
 static _Atomic uint64_t given[WORDS];     // a bit per buffer of the pool
 static bool zeroed;                       // CUPTI takes buffers for zeroed
 static uint8_t *_Atomic extra[EXTRA_OLD]; // given beyond the pool
-static _Atomic uint64_t refused;
+static _Atomic uint64_t refused, requested;
 static atomic_bool may_wait;
 static _Atomic uint64_t waiting[WORDS]; // a bit per buffer of the pool; its length is in waiting_bytes
 static _Atomic uint32_t waiting_count;
@@ -79,6 +79,7 @@ static uint8_t *make_extra(void) {
 
 void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
     uint8_t *at = take();
+    atomic_fetch_add_explicit(&requested, 1, memory_order_relaxed);
     *size = at ? POOL_BYTES : EXTRA_BYTES;
     *records = 0; // as many as fit
     if (!at)
@@ -188,6 +189,19 @@ void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info) {
     (void)info;
     (void)size;
     handed_back(NULL, 0, buffer, valid);
+}
+
+uint64_t buffers_requested(void) {
+    return atomic_load_explicit(&requested, memory_order_relaxed);
+}
+
+uint64_t buffers_out_bytes(void) {
+    uint64_t bytes = 0;
+    for (size_t word = 0; word < WORDS; word++)
+        bytes += POOL_BYTES * (uint64_t)__builtin_popcountll(atomic_load(&given[word]));
+    for (size_t i = 0; i < EXTRA_OLD; i++)
+        bytes += atomic_load_explicit(&extra[i], memory_order_relaxed) ? EXTRA_BYTES : 0;
+    return bytes;
 }
 
 uint64_t buffers_refused(void) {

@@ -34,5 +34,8 @@ bool buffers_any_wait(void);
 void buffers_flushed(void);
 // How many were refused.
 uint64_t buffers_refused(void);
+// How often CUPTI has requested a buffer, and how much room those have that it has not handed back.
+uint64_t buffers_requested(void);
+uint64_t buffers_out_bytes(void);
 
 #endif

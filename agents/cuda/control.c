@@ -13,6 +13,7 @@
 #include "agentkit/control.h"
 #include "agentkit/stacks.h"
 #include "buffers.h"
+#include "holder.h"
 #include "launches.h"
 #include "library.h"
 #include "metrics.h"
@@ -35,6 +36,34 @@ static void flush(void) {
         pc_sampling_look();
 }
 
+static bool buffers_taken; // of the control thread
+
+// The record of a launch is in a buffer of ours, or in one of somebody who registered callbacks for buffers past sharing.c
+// (by dlsym, or with a static CUPTI). The latter is certain once more launches were made than ours have room for.
+static void look_for_other_buffers(void) {
+    enum { LEAST_RECORD = sizeof(struct cupti_api), UNDER_WAY = 1000 };
+    static uint64_t requested, made_then;
+    const uint64_t now = buffers_requested(), made = launches_made();
+    char who[512], text[1000];
+    if (now != requested) {
+        requested = now;
+        made_then = made;
+        buffers_taken = false;
+    }
+    if (!requested || buffers_taken || made - made_then <= UNDER_WAY + buffers_out_bytes() / LEAST_RECORD)
+        return;
+    buffers_taken = true;
+    holder_find(false, who, sizeof who);
+    snprintf(text, sizeof text,
+             "CUPTI gives its records to another tool in the program: %s; what the program does from then on "
+             "is not "
+             "recorded. A tool that finds CUPTI by dlsym, or has it linked statically, cannot share it: run "
+             "without it",
+             who);
+    agent_notice(text);
+    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+}
+
 static bool look(void) {
     static int64_t next;
     if (!channel_live(agent.channel)) {
@@ -44,9 +73,11 @@ static bool look(void) {
     }
     stacks_refresh();
     sharing_look();
+    subscribe_look();
     if (clock_trace_now() >= next || buffers_any_wait()) {
         next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
         flush();
+        look_for_other_buffers();
     }
     thinning_look(false);
     return true;
@@ -58,7 +89,8 @@ static void sum_up(void) {
     const uint64_t open = launches_open(), made = launches_made();
     snprintf(text, sizeof text, "%lld", (long long)timebase_error());
     channel_attribute(agent.channel, "cuda.clock_error_ns", text);
-    if (open && open >= made / 2) {
+    look_for_other_buffers();
+    if (open && open >= made / 2 && !buffers_taken) {
         snprintf(
             text, sizeof text,
             "CUPTI gave no record of %llu of %llu launches: see that %s is not older than the driver (set "

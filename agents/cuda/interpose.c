@@ -84,6 +84,11 @@ static bool read_module(const struct dl_phdr_info *info, struct module *out) {
     return dynamic && out->names && out->symbols && needs_cupti(out, dynamic);
 }
 
+bool interpose_needs_cupti(const struct dl_phdr_info *info) {
+    struct module module;
+    return read_module(info, &module);
+}
+
 static bool within(const struct module *module, const void *address) {
     for (size_t i = 0; i < module->info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &module->info->dlpi_phdr[i];

@@ -19,4 +19,8 @@ size_t interpose(const struct interpose_function *functions, size_t count);
 // How many entries of any library lead to these functions.
 size_t interpose_count(const struct interpose_function *functions, size_t count);
 
+// Whether a library, or the program, names libcupti as one it needs.
+struct dl_phdr_info;
+bool interpose_needs_cupti(const struct dl_phdr_info *info);
+
 #endif

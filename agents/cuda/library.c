@@ -95,6 +95,7 @@ static enum outcome try(const struct candidate *candidate, int (*take)(void), in
     }
     cupti.simulated = dlsym(library, "tracesmith_simulated") != NULL;
     cupti.where = candidate->where;
+    cupti.was_loaded = candidate->mapped;
     return TAKEN;
 }
 

@@ -17,6 +17,7 @@
 #include "agentkit/stacks.h"
 #include "buffers.h"
 #include "graph_nodes.h"
+#include "holder.h"
 #include "kinds.h"
 #include "launches.h"
 #include "library.h"
@@ -180,7 +181,8 @@ static bool may_share(void) {
            cupti.ActivityGetNextRecord_v2;
 }
 
-static char holder[64]; // who has CUPTI, where it says so
+static char holder[64];   // who has CUPTI, where it says so
+static bool unsubscribed; // only the activity interface is used
 
 int subscribe_take(void) {
     struct cupti_subscriber_params params = {.size = sizeof params,
@@ -371,7 +373,7 @@ static int enable_all(void) {
         enable_events();
     if (result == CUPTI_OK)
         subscribe_leave_out_calls(true);
-    return result == CUPTI_OK ? enable_callbacks() : result;
+    return result == CUPTI_OK && !unsubscribed ? enable_callbacks() : result;
 }
 
 // ---- what is in the way
@@ -405,25 +407,65 @@ static const char *advice(int result) {
     }
 }
 
+// CUPTI refuses a second subscriber. Records need none, but they go to one pair of callbacks per process. So that pair is
+// taken only if nobody is found who could have registered one. `who` holds CUPTI, in words.
+static bool may_do_without(int taken, char *who, size_t size) {
+    if (taken != CUPTI_MULTIPLE_SUBSCRIBERS)
+        return false;
+    holder[sizeof holder - 1] = '\0';
+    const bool found = holder_find(cupti.was_loaded, who, size);
+    // Without callbacks nobody says when a range begins.
+    return !found && !holder[0] && !agent_option("range");
+}
+
+static void withdraw(void) {
+    for (size_t i = 0; unsubscribed && i < KINDS; i++)
+        cupti.ActivityDisable((int)kinds[i].kind);
+    if (!unsubscribed)
+        cupti.Unsubscribe(cupti.subscriber);
+    unsubscribed = false;
+}
+
+static void say_alone(int taken, const char *who, char *text, size_t size) {
+    snprintf(
+        text, size,
+        "CUPTI refuses to be subscribed to: %s (%d), held by %s; kernels, copies, calls and waits are "
+        "recorded "
+        "without; contexts, streams, call stacks, samples, metrics, migrations of unified memory and the "
+        "number of missing launches are not",
+        library_error(taken), taken, who);
+    agent_notice(text);
+    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+}
+
 bool subscribe(int taken, char *why, size_t size) {
     const char *step = "subscribing";
+    char who[512] = "";
     int result = taken;
-    if (result == CUPTI_OK) {
+    unsubscribed = may_do_without(taken, who, sizeof who);
+    if (result == CUPTI_OK || unsubscribed) {
         step = "switching on";
-        if (!timebase_compare())
-            result = CUPTI_UNKNOWN;
+        result = timebase_compare() ? enable_all() : CUPTI_UNKNOWN;
+        if (result == CUPTI_OK && unsubscribed)
+            say_alone(taken, who, why, size);
         if (result == CUPTI_OK)
-            result = enable_all();
-        if (result != CUPTI_OK)
-            cupti.Unsubscribe(cupti.subscriber);
+            return true;
+        withdraw();
     }
-    if (result == CUPTI_OK)
-        return true;
-    holder[sizeof holder - 1] = '\0';
+    const char *by = holder[0] ? holder : who;
     snprintf(why, size, "CUDA work is not recorded: CUPTI (%s) says %s (%d) at %s%s%s%s: %s", cupti.path,
-             library_error(result), result, step, holder[0] ? ", held by \"" : "", holder,
-             holder[0] ? "\"" : "", advice(result));
+             library_error(result), result, step, by[0] ? ", held by \"" : "", by, by[0] ? "\"" : "",
+             advice(result));
     return false;
+}
+
+bool subscribe_alone(void) {
+    return unsubscribed;
+}
+
+void subscribe_look(void) {
+    if (unsubscribed)
+        enable_refused();
 }
 
 void subscribe_end(void) {
@@ -440,5 +482,6 @@ void subscribe_end(void) {
     if (atomic_load(&sharing_on))
         return;
     sharing_released();
-    cupti.Unsubscribe(cupti.subscriber);
+    if (!unsubscribed)
+        cupti.Unsubscribe(cupti.subscriber);
 }

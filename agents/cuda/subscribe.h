@@ -10,6 +10,10 @@ int subscribe_take(void);
 // Switches on what is to be recorded; `taken` is what subscribing said. False: nothing is recorded and nothing is left switched
 // on; `why` says what is in the way and what to do, in one line.
 bool subscribe(int taken, char *why, size_t size);
+// CUPTI has no callbacks for the agent: somebody else is subscribed, and only records are to be had.
+bool subscribe_alone(void);
+// On the control thread: requests again what CUPTI refused within cuInit, where no callback does.
+void subscribe_look(void);
 // Switches everything off again: the session is over, the program goes on.
 void subscribe_end(void);
 

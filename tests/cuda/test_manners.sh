@@ -22,6 +22,8 @@ lacking() {
     record "$1" -- "$programs/cu_work" launches=1000
     [ "$status" -eq 0 ] || fail "$1: exit status $status"
 }
+DOUBLE_CUPTI=takeover record long-takeover -- "$programs/cu_contexts" long
+record long -- "$programs/cu_contexts" long
 for how in drop=10 zero=7 wrong=9 silent torn strange takeover; do
     lacking "$how"
 done
@@ -93,6 +95,14 @@ run = Run(folder, "takeover")
 kernels = len(run.of("kernel"))
 run.expect(kernels < 500 and run.lost == {"no_completion": 1000 - kernels}, f"{kernels} kernels, lost {run.lost}")
 run.expect(f"no record of {1000 - kernels} of 1000 launches" in run.said and "other tool" in run.said, run.said)
+
+# Where the agent's buffers have no room for what was launched since, that is certain, and said when it is found.
+run = Run(folder, "long-takeover")
+kernels = len(run.of("kernel"))
+run.expect(kernels < 500 and run.lost == {"no_completion": 10500 - kernels, "untraced": 1}, f"{kernels} kernels, lost {run.lost}")
+run.expect("CUPTI gives its records to another tool in the program: nobody that is found" in run.said, run.said)
+run = Run(folder, "long")
+run.expect(len(run.of("kernel")) == 10500 and not run.lost and "another tool" not in run.said, f"lost {run.lost}")
 
 run = Run(folder, "torn")
 run.expect(set(run.lost) == {"corrupt"}, f"lost {run.lost}")

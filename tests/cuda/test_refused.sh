@@ -49,8 +49,8 @@ refused wrong 'libcuda.so.1: not whole, or too old; CUPTI of CUDA 11.0 or newer 
 unset TRACESMITH_CUPTI
 export DOUBLE_CUPTI=version=12
 refused old 'too old; (.*; )?CUPTI of CUDA 11.0 or newer'
-export DOUBLE_CUPTI=held
-refused held 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*another tool has CUPTI in this process.*keeps it'
+export DOUBLE_CUPTI=held,exclusive
+refused held 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*held by "nobody that is found in this process".*another tool has CUPTI in this process.*keeps it'
 export DOUBLE_CUPTI=held,version=130300
 refused held_by 'held by "the double.s other tool": another tool'
 export DOUBLE_CUPTI=denied=35
@@ -61,9 +61,48 @@ export DOUBLE_CUPTI=denied=999
 refused unknown 'nvidia-smi'
 unset DOUBLE_CUPTI
 export CUDA_INJECTION64_PATH="$work/other.so"
-refused chained 'another tool has CUPTI'
+refused chained "held by \"$work/other.so \(injected before TraceSmith\)\".*another tool has CUPTI"
 grep -q 'the other tool has 0' "$work/chained.err" || fail "the other tool was not called, or not first"
 unset CUDA_INJECTION64_PATH
+
+# Where nobody is found who holds CUPTI, what needs no subscriber is recorded.
+"$programs/cu_work" launches=400 threads=2 graphs=3 | sed 's/ pid .*//' >"$work/bare.counts"
+for how in held held,late,unordered,version=18; do
+    DOUBLE_CUPTI=$how record "alone-$how" -- "$programs/cu_work" launches=400 threads=2 graphs=3
+    [ "$status" -eq 0 ] || fail "$how: exit status $status"
+    sed 's/ pid .*//' "$work/alone-$how.out" | cmp -s - "$work/bare.counts" || fail "$how: the program says otherwise"
+    grep -q 'CUPTI refuses to be subscribed to: .*(39), held by nobody that is found in this process; kernels,' "$work/alone-$how.err" ||
+        fail "$how: $(cat "$work/alone-$how.err")"
+done
+# Within cuInit no kind can be enabled: what is launched after the first looks of the agent is recorded.
+DOUBLE_CUPTI=held,early record early -- "$programs/cu_contexts" long
+# With --cuda range nothing tells when to record.
+options='--cuda range'
+export DOUBLE_CUPTI=held
+refused range 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED'
+options=
+unset DOUBLE_CUPTI
+# A program that is linked with libcupti may have callbacks for buffers of its own.
+printf 'int cuptiGetVersion(unsigned *); int cuInit(unsigned); int main(void) { unsigned v; cuptiGetVersion(&v); return cuInit(0); }\n' >"$work/linked.c"
+${CC:-cc} -w -o "$work/linked" "$work/linked.c" -L"$doubles" -l:libcupti.so.13 -l:libcuda.so.1
+DOUBLE_CUPTI=held record linked -- "$work/linked"
+grep -q 'CUDA work is not recorded: .*held by "the program": another tool has CUPTI' "$work/linked.err" || fail "linked: $(cat "$work/linked.err")"
+python3 - "$work" <<'PY'
+import sys
+from trace import Run
+for how in "held", "held,late,unordered,version=18":
+    run = Run(sys.argv[1], f"alone-{how}")
+    truth = run.truth
+    kernels = run.of("kernel")
+    run.expect(all("duration" in k for k in kernels), "times")
+    run.expect(not run.of("object"), "contexts and streams")
+    # Each kernel's launch was not seen; the rest of what is missing has no number.
+    run.expect(run.lost == {"untraced": 1, "unmatched": len(kernels)}, f"lost {run.lost}")
+    run.expect(len(kernels) == truth["launches"] + 5 * truth["graphs"], f"{len(kernels)} kernels of {truth}")
+    run.expect(len(run.calls("cuLaunchKernel")) == truth["launches"] and len(run.of("memcpy")) == truth["copies"], "calls and copies")
+run = Run(sys.argv[1], "early")
+run.expect(len(run.of("kernel")) >= 10000 and set(run.lost) == {"untraced", "unmatched"}, f"{len(run.of('kernel'))} kernels, lost {run.lost}")
+PY
 
 # A client of MPS is recorded, and it is said that it is not alone; without the daemon nothing is.
 mkdir "$work/mps"

@@ -2,11 +2,12 @@
 // A CUDA program of the driver API with events, primary and green contexts and managed memory; it opens libcuda itself.
 // Its own counts go to standard output, as one line of words and numbers.
 //
-//     cu_contexts events|green|reset|managed|second
+//     cu_contexts events|green|reset|managed|second|long
 //
 // events: each call that records or waits for an event, once. green: kernels in the primary context and in two green
 // ones. reset: kernels in a primary context, which is reset and made again. managed: a managed allocation on the first
-// device, then a context on a second one, with an allocation too. second: the contexts first.
+// device, then a context on a second one, with an allocation too. second: the contexts first. long: launches before and
+// after somebody has flushed CUPTI a few times.
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
 #include <stdint.h>
@@ -129,6 +130,19 @@ static void managed(int contexts_first) {
     printf("launches %ld\n", launches);
 }
 
+static void wait_for_flushes(void) {
+    ((void (*)(uint64_t))(uintptr_t)find("double_await_flushes"))(3);
+}
+
+static void long_run(void) {
+    primary(0);
+    launch(make_stream(), 500);
+    wait_for_flushes();
+    launch(make_stream(), 10000);
+    wait_for_flushes();
+    printf("launches %ld\n", launches);
+}
+
 int main(int count, char **words) {
     const char *what = count > 1 ? words[1] : "";
     driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
@@ -141,6 +155,8 @@ int main(int count, char **words) {
         reset();
     else if (strcmp(what, "managed") == 0 || strcmp(what, "second") == 0)
         managed(what[0] == 's');
+    else if (strcmp(what, "long") == 0)
+        long_run();
     else
         return 2;
     return 0;

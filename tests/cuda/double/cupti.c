@@ -12,7 +12,7 @@
 //     zero=N        every Nth kernel has no times
 //     wrong=N       every Nth kernel has times from before its launch
 //     silent        kernels are not recorded (a library that is older than the device)
-//     held          somebody else is subscribed already
+//     held          somebody else is subscribed already; exclusive: and no kind can be enabled
 //     denied=N      subscribing gives error N
 //     unshared, alone, timeless   the second interface is there and does not work (an old driver): subscribing is not
 //                   supported, or refused as if somebody held it, or nothing works once one is subscribed
@@ -29,14 +29,13 @@
 //     fatal=N       at the Nth kernel it meets an error, says so, and finalises itself
 //     nodes         somebody who shares CUPTI wants graphs node by node
 //     compute=N     the devices' compute capability (90)
-//     unmanageable  unified memory is not supported
+//     unmanageable  no counters of unified memory
 //     resets        records that were not handed over when a primary context is reset are lost, without a word
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
 #include "cupti_double.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -539,13 +538,14 @@ static uint64_t count_flushes(void) {
 
 // What was not handed over goes with the context.
 static void on_reset(void) {
+    if (!double_has("resets"))
+        return;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; double_has("resets") && i < done_count; i++)
+    for (size_t i = 0; i < done_count; i++)
         done[i].used = 0;
-    for (size_t i = 0; double_has("resets") && i < 256; i++)
+    for (size_t i = 0; i < 256; i++)
         owns[i].used = 0;
-    if (double_has("resets"))
-        shared.used = 0;
+    shared.used = 0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -590,6 +590,7 @@ API(GetResultString, int result, const char **text) {
 }
 
 int double_subscribe(void **handle, cupti_callback *callback, void *context) {
+    double_hook(&ours); // of whoever is subscribed
     if (double_has("held") || subscribed)
         return CUPTI_MULTIPLE_SUBSCRIBERS;
     if (double_has("denied"))
@@ -598,7 +599,6 @@ int double_subscribe(void **handle, cupti_callback *callback, void *context) {
     subscriber = callback;
     subscriber_context = context;
     *handle = &subscribed;
-    double_hook(&ours);
     return CUPTI_OK;
 }
 
@@ -674,8 +674,8 @@ static uint8_t double_board(uint32_t device) {
 
 int double_enable(uint32_t kind) {
     static const char name[] = "Double GPU";
-    if (double_has("early") && !double_is_ready())
-        return CUPTI_NOT_INITIALIZED;
+    if (double_has("exclusive") || (double_has("early") && !double_is_ready()))
+        return double_has("exclusive") ? CUPTI_MULTIPLE_SUBSCRIBERS : CUPTI_NOT_INITIALIZED;
     if (kind >= KIND_LIMIT || !double_bytes_of(kind))
         return CUPTI_INVALID_KIND;
     double_asked("kind", (int)kind, 1);
