@@ -359,7 +359,7 @@ tsmith_status batch_copy(tsmith_batch *to, const tsmith_batch *from) {
     tsmith_status status = batch_begin_columns(to, from->track, from->count);
     for (uint32_t i = 0; i < from->column_count && status == TSMITH_OK; i++) {
         tsmith_column column = tsmith_batch_column_at(from, i);
-        uint32_t total = column.offsets ? column.offsets[column.count] : 0, *offsets;
+        uint32_t total = column.offsets ? column.offsets[column.count] : 0, *offsets = NULL;
         uint64_t *valid, **has = column.valid ? &valid : NULL;
         void *values = column.type == TSMITH_TYPE_LIST
                            ? batch_add_list_column(to, column.field, total, &offsets, has)

@@ -132,7 +132,8 @@ static void add(tsmith_batch *batch, int64_t start, uint64_t seed) {
     if (seed % 3 == 0)
         assert_int_equal(tsmith_batch_set(batch, TSMITH_FIELD_DURATION, seed * 7), TSMITH_OK);
     if (seed % 2)
-        assert_int_equal(tsmith_batch_set_list(batch, TSMITH_FIELD_WAITS, list, 1 + seed % 3), TSMITH_OK);
+        assert_int_equal(tsmith_batch_set_list(batch, TSMITH_FIELD_WAITS, list, (uint32_t)(1 + seed % 3)),
+                         TSMITH_OK);
 }
 
 static tsmith_batch *build(int rows) {
