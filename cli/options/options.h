@@ -38,8 +38,8 @@
 #define HIDE_INTERPRETER_OPTION(where)                                                                       \
     {                                                                                                        \
         .name = "hide-interpreter",                                                                          \
-        .doc = where ": leave out the C functions of the Python interpreter (python3, libpython3), if "      \
-                     "the trace has the Python functions"                                                    \
+        .doc = where ": leave out the C functions of the Python interpreter (python3, libpython3) in "       \
+                     "stacks that have Python functions"                                                     \
     }
 #define END_OF_OPTIONS                                                                                       \
     { .name = NULL }

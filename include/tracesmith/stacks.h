@@ -77,9 +77,9 @@ typedef struct tsmith_stack_names tsmith_stack_names;
 TSMITH_API tsmith_status tsmith_stack_names_create(const tsmith_dictionary *dictionary,
                                                    tsmith_stack_names **out);
 TSMITH_API void tsmith_stack_names_destroy(tsmith_stack_names *names);
-// Whether tsmith_frame_lines and all that follow leave out the functions of the Python interpreter itself (1) or give them (0,
-// as at first): frames in python3.N or libpython3.N that are no Python functions and have no mark (GUESSED, TRUNCATED).
-// Nothing is left out of a trace without Python functions.
+// Whether tsmith_stack_lines and tsmith_stack_path leave out the functions of the Python interpreter itself (1) or give them
+// (0, as at first): frames in python3.N or libpython3.N that are no Python functions and have no mark (GUESSED, TRUNCATED).
+// Nothing is left out of a stack without Python functions.
 TSMITH_API void tsmith_stack_names_hide_interpreter(tsmith_stack_names *names, int hide);
 
 // The functions of a stack, innermost first, of its innermost 32768 frames. Returns how many there are; at most `limit` are
@@ -87,7 +87,7 @@ TSMITH_API void tsmith_stack_names_hide_interpreter(tsmith_stack_names *names, i
 // TSMITH_FRAME_TRUNCATED.
 TSMITH_API size_t tsmith_stack_lines(tsmith_stack_names *names, uint32_t stack, tsmith_stack_line *lines,
                                      size_t limit);
-// Those of one frame; 0 for one that is hidden.
+// Those of one frame, whatever is hidden in stacks; 0 for one that is not there.
 TSMITH_API size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stack_line *lines,
                                      size_t limit);
 // What a line is called: its function, or `libm.so.6[+1a2f0]`, the module and where in it, or `[7f12a4c0]`. Written

@@ -14,6 +14,7 @@
 #include "analyze/tally.h"
 #include "base/array.h"
 #include "event/fold.h"
+#include "event/stacks.h"
 #include "tracesmith/stacks.h"
 
 enum {
@@ -62,6 +63,7 @@ struct site {
 // known, or else the innermost that has a name.
 struct way {
     uint32_t node, site;
+    uint32_t function, file, line; // the innermost that is shown
     bool has_line, folded, guessed, truncated;
 };
 
@@ -69,7 +71,7 @@ struct callsites {
     struct seen *seen;
     size_t count, capacity;
     struct amount *by_stack;
-    struct way *ways; // by stack
+    struct way *ways; // by stack: as it is, then without the interpreter
     uint32_t stack_count;
     tsmith_stack_names *names;
     struct tally function_numbers, node_numbers, file_numbers, site_numbers;
@@ -297,12 +299,12 @@ static bool is_no_place(struct callsites *sites, const tsmith_dictionary *dictio
 }
 
 // Descends from the path of the stack's parent by what its frame is, the outermost function of it first. What is within
-// the place that launches is a library's.
-static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictionary, uint32_t id) {
+// the place that launches is a library's. `hide`: without the interpreter.
+static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictionary, uint32_t id, bool hide) {
     tsmith_stack_line lines[INLINED_MAX];
     const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
-    size_t count = tsmith_frame_lines(sites->names, stack->frame, lines, INLINED_MAX);
-    struct way way = sites->ways[stack->parent];
+    size_t count = stacks_frame_lines(sites->names, stack->frame, hide, lines, INLINED_MAX);
+    struct way way = sites->ways[2 * (size_t)stack->parent + hide];
     const uint32_t flags = count ? lines[0].flags : 0, mark = flags & TSMITH_FRAME_GUESSED ? IS_GUESSED : 0;
     uint32_t function = 0;
     way.guessed |= mark != 0;
@@ -318,18 +320,22 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
         way.node = function == UINT32_MAX ? function : folded_child(sites, &way, function | mark);
         if (way.node == UINT32_MAX)
             return false;
+        way.function = function;
+        way.file = lines[i].file;
+        way.line = lines[i].line;
         if (is_no_place(sites, dictionary, &lines[i]) ||
             (!lines[i].line && (way.has_line || !lines[i].function)))
             continue;
         way.site = site_of(sites, &lines[i], function);
         way.has_line = lines[i].line != 0;
     }
-    sites->ways[id] = way;
+    sites->ways[2 * (size_t)id + hide] = way;
     const struct amount self = sites->by_stack[id];
-    if (!self.count || !count)
+    // What a hidden function launched counts for its caller.
+    if (!self.count || hide != stacks_hide(sites->names, id) || !way.node)
         return true;
     add(&sites->nodes[way.node].self, self);
-    add(&sites->functions[function].self, self);
+    add(&sites->functions[way.function].self, self);
     if (way.truncated)
         sites->truncated = sweep_add(sites->truncated, self.time);
     if (way.guessed)
@@ -337,7 +343,8 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
     sites->folded += way.folded ? self.count : 0;
     if (way.site == UINT32_MAX)
         sites->unnamed = sweep_add(sites->unnamed, self.time);
-    uint32_t site = way.site == UINT32_MAX ? site_of(sites, &lines[0], function) : way.site;
+    const tsmith_stack_line innermost = {.file = way.file, .line = way.line};
+    uint32_t site = way.site == UINT32_MAX ? site_of(sites, &innermost, way.function) : way.site;
     if (site == UINT32_MAX)
         return false;
     add(&sites->sites[site].self, self);
@@ -345,8 +352,9 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
 }
 
 static bool build(struct callsites *sites, const tsmith_dictionary *dictionary) {
+    enum { SHOWING = 1, HIDING = 2 };
     uint8_t *needed = calloc(sites->stack_count + (size_t)1, 1);
-    sites->ways = calloc(sites->stack_count + (size_t)1, sizeof *sites->ways);
+    sites->ways = calloc(sites->stack_count + (size_t)1, 2 * sizeof *sites->ways);
     sites->nodes = calloc(1, sizeof *sites->nodes);
     sites->node_capacity = 1;
     bool ok = needed && sites->ways && sites->nodes &&
@@ -354,14 +362,16 @@ static bool build(struct callsites *sites, const tsmith_dictionary *dictionary) 
     if (ok)
         tsmith_stack_names_hide_interpreter(sites->names, sites->hide_interpreter);
     if (ok)
-        sites->ways[0].site = UINT32_MAX;
+        sites->ways[0].site = sites->ways[1].site = UINT32_MAX;
     for (uint32_t id = sites->stack_count; ok && id-- > 1;) { // a parent is before its stacks
-        needed[id] |= sites->by_stack[id].count != 0;
+        if (sites->by_stack[id].count)
+            needed[id] |= stacks_hide(sites->names, id) ? HIDING : SHOWING;
         if (needed[id])
-            needed[tsmith_dictionary_stack(dictionary, id)->parent] = 1;
+            needed[tsmith_dictionary_stack(dictionary, id)->parent] |= needed[id];
     }
     for (uint32_t id = 1; ok && id < sites->stack_count; id++)
-        ok = !needed[id] || add_stack(sites, dictionary, id);
+        ok = (!(needed[id] & SHOWING) || add_stack(sites, dictionary, id, false)) &&
+             (!(needed[id] & HIDING) || add_stack(sites, dictionary, id, true));
     free(needed);
     return ok;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invariant: `first` has, for every frame that a symbol below `seen` names, the first of its rows; rows of a frame follow
-// one another.
-#include "tracesmith/stacks.h"
+// one another. `python` has a byte for each of the first `looked_at` stacks.
+#include "event/stacks.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -22,8 +22,9 @@ struct tsmith_stack_names {
     tsmith_stack_line *lines; // of the stack whose path was asked for last
     size_t line_capacity;
     bool hides_interpreter;
-    bool has_python;    // a frame below `looked_at` is of a Python function
-    uint32_t looked_at; // frames
+    uint8_t *python; // by stack: whether it has a Python function
+    size_t python_capacity;
+    uint32_t looked_at; // stacks
 };
 
 tsmith_status tsmith_stack_names_create(const tsmith_dictionary *dictionary, tsmith_stack_names **out) {
@@ -40,6 +41,7 @@ void tsmith_stack_names_destroy(tsmith_stack_names *names) {
         return;
     free(names->first);
     free(names->lines);
+    free(names->python);
     free(names);
 }
 
@@ -64,25 +66,31 @@ static bool is_interpreter_file(tsmith_string path) {
     return name == end || *name == '.';
 }
 
-static bool has_python(tsmith_stack_names *names) {
-    const uint32_t count = tsmith_dictionary_frame_count(names->dictionary);
-    for (; !names->has_python && names->looked_at < count; names->looked_at++) {
-        const tsmith_frame *frame = tsmith_dictionary_frame(names->dictionary, names->looked_at);
-        names->has_python = frame && frame->flags & TSMITH_FRAME_PYTHON;
+bool stacks_hide(tsmith_stack_names *names, uint32_t stack) {
+    const uint32_t count = tsmith_dictionary_stack_count(names->dictionary);
+    if (!names->hides_interpreter || stack >= count ||
+        !ARRAY_RESERVE(names->python, names->python_capacity, count))
+        return false; // without memory nothing is hidden
+    for (; names->looked_at < count; names->looked_at++) {
+        const tsmith_stack *entry = tsmith_dictionary_stack(names->dictionary, names->looked_at);
+        const tsmith_frame *frame = entry ? tsmith_dictionary_frame(names->dictionary, entry->frame) : NULL;
+        // A parent is an earlier stack.
+        names->python[names->looked_at] =
+            (frame && frame->flags & TSMITH_FRAME_PYTHON) ||
+            (entry && entry->parent < names->looked_at && names->python[entry->parent]);
     }
-    return names->has_python;
+    return names->python[stack];
 }
 
-static bool is_hidden(tsmith_stack_names *names, const tsmith_frame *frame) {
+static bool is_interpreter(const tsmith_stack_names *names, const tsmith_frame *frame) {
     enum {
         STAYS = TSMITH_FRAME_PYTHON | TSMITH_FRAME_KERNEL | TSMITH_FRAME_GUESSED | TSMITH_FRAME_TRUNCATED
     };
-    if (!names->hides_interpreter || frame->flags & STAYS)
+    if (frame->flags & STAYS)
         return false;
     const tsmith_module *module = tsmith_dictionary_module(names->dictionary, frame->module);
     return module && module->path &&
-           is_interpreter_file(tsmith_dictionary_string(names->dictionary, module->path)) &&
-           has_python(names);
+           is_interpreter_file(tsmith_dictionary_string(names->dictionary, module->path));
 }
 
 // ---- names
@@ -106,10 +114,11 @@ static void catch_up(tsmith_stack_names *names) {
     }
 }
 
-size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stack_line *lines, size_t limit) {
+size_t stacks_frame_lines(tsmith_stack_names *names, uint32_t frame, bool hide, tsmith_stack_line *lines,
+                          size_t limit) {
     const tsmith_frame *entry = tsmith_dictionary_frame(names->dictionary, frame);
     size_t count = 0;
-    if (!entry || is_hidden(names, entry))
+    if (!entry || (hide && is_interpreter(names, entry)))
         return 0;
     catch_up(names);
     tsmith_stack_line line = {
@@ -135,13 +144,18 @@ size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stac
     return 1;
 }
 
+size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stack_line *lines, size_t limit) {
+    return stacks_frame_lines(names, frame, false, lines, limit);
+}
+
 size_t tsmith_stack_lines(tsmith_stack_names *names, uint32_t stack, tsmith_stack_line *lines, size_t limit) {
+    const bool hide = stacks_hide(names, stack);
     size_t count = 0;
     const tsmith_stack *entry;
     // A parent is an earlier stack, so that this ends.
     for (int i = 0; i < FRAMES_MAX && (entry = tsmith_dictionary_stack(names->dictionary, stack)); i++) {
         size_t room = count < limit ? limit - count : 0;
-        count += tsmith_frame_lines(names, entry->frame, room ? lines + count : NULL, room);
+        count += stacks_frame_lines(names, entry->frame, hide, room ? lines + count : NULL, room);
         stack = entry->parent;
     }
     return count;

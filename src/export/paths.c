@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "event/fold.h"
+#include "event/stacks.h"
 #include "tracesmith/batch.h"
 
 enum { WAITING_MAX = 4 << 20, FIRST_SLOTS = 1024, NODES_MAX = 1 << 26, INLINED_MAX = 256 };
@@ -333,10 +334,10 @@ static uint32_t folded_child(struct paths *paths, uint32_t node, uint64_t name) 
     return node;
 }
 
-// One frame further down: its functions, outermost first.
-static uint32_t step(struct paths *paths, uint32_t node, uint32_t frame) {
+// One frame further down: its functions, outermost first. `hide`: without the interpreter's.
+static uint32_t step(struct paths *paths, uint32_t node, uint32_t frame, bool hide) {
     tsmith_stack_line lines[INLINED_MAX];
-    size_t count = tsmith_frame_lines(paths->names, frame, lines, INLINED_MAX);
+    size_t count = stacks_frame_lines(paths->names, frame, hide, lines, INLINED_MAX);
     const uint32_t flags = count ? lines[0].flags : 0;
     const uint64_t mark = flags & TSMITH_FRAME_GUESSED ? IS_GUESSED : 0;
     if (flags & TSMITH_FRAME_TRUNCATED)
@@ -350,11 +351,14 @@ static uint32_t step(struct paths *paths, uint32_t node, uint32_t frame) {
     return node;
 }
 
-// Climbs to where a path is known, or its outermost frame, and descends from there: each stack is gone once.
+// Climbs to where a path is known, or its outermost frame, and descends from there: each stack is gone once, and once
+// more if the interpreter's functions are hidden on one path through it and not on another.
 static uint32_t descend(struct paths *paths, struct paths_end *ends, uint32_t process, uint32_t stack) {
+    const bool hide = stacks_hide(paths->names, stack);
     size_t depth = 0;
     const tsmith_stack *entry;
     uint32_t at = stack, node = process;
+    ends += hide ? tsmith_dictionary_stack_count(paths->dictionary) : 0;
     for (; (entry = tsmith_dictionary_stack(paths->dictionary, at)) && ends[at].process != process;
          at = entry->parent) {
         if (!ARRAY_RESERVE(paths->way, paths->way_capacity, depth + 1)) {
@@ -367,7 +371,7 @@ static uint32_t descend(struct paths *paths, struct paths_end *ends, uint32_t pr
         node = ends[at].node;
     while (depth-- > 0 && node) {
         at = paths->way[depth];
-        node = step(paths, node, tsmith_dictionary_stack(paths->dictionary, at)->frame);
+        node = step(paths, node, tsmith_dictionary_stack(paths->dictionary, at)->frame, hide);
         ends[at] = (struct paths_end){process, node};
     }
     return node;
@@ -400,7 +404,8 @@ static void count_work(struct paths *paths) {
     struct paths_work *commands = paths->work + calls;
     size_t count = paths->work_count - calls;
     uint32_t path = 0;
-    struct paths_end *ends = calloc(tsmith_dictionary_stack_count(paths->dictionary), sizeof *ends);
+    // Of each stack, first as it is and then without the interpreter.
+    struct paths_end *ends = calloc(tsmith_dictionary_stack_count(paths->dictionary), 2 * sizeof *ends);
     if (!ends)
         paths->failed = true;
     if (count)

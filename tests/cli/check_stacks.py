@@ -9,7 +9,7 @@ import random
 import tempfile
 import xml.etree.ElementTree
 
-from made_stacks import GUESSED, PYTHON, TRUNCATED, Made
+from made_stacks import GUESSED, PYTHON, TRUNCATED, Made, MadeOfPython
 from support import check, run
 
 BEGINNINGS = ("start_thread",)  # of made_stacks.NAMES: what begins a program or thread launches nothing
@@ -19,13 +19,14 @@ def stack_shown(made, event):
     """That of the event; of a command that has none that of its call, if the calls of its number have one stack."""
     kind, correlation, stack = event[0], event[4], event[5]
     of_calls = {e[5] for e in made.events if e[0] == "api" and e[4] == correlation and e[5]}
-    if stack or kind not in ("kernel", "memcpy", "memset") or len(of_calls) != 1:
+    if stack or not correlation or kind not in ("kernel", "memcpy", "memset") or len(of_calls) != 1:
         return stack
     return of_calls.pop()
 
 
-def check_view(made, path):
-    shown = {(e["kind"], e["start"]): e for e in json.loads(run("view", "-f", "json", "--stacks", path).stdout)["events"]}
+def check_view(made, path, *options):
+    answer = json.loads(run("view", "-f", "json", "--stacks", *options, path).stdout)
+    shown = {(e["kind"], e["start"]): e for e in answer["events"]}
     check(len(shown) == len(made.events), "events")
     for event in made.events:
         frames = shown[event[0], event[2]].get("frames")
@@ -41,7 +42,7 @@ def check_view(made, path):
             check(frame.get("guessed", False) == bool(made.flags[at] & GUESSED), frame)
             check(frame.get("truncated", False) == bool(made.flags[at] & TRUNCATED), frame)
     check('"frames":' not in run("view", "-f", "json", path).stdout.decode(), "stacks that nobody asked for")
-    rows = csv.DictReader(io.StringIO(run("view", "-f", "csv", "--stacks", path).stdout.decode(), newline=""))
+    rows = csv.DictReader(io.StringIO(run("view", "-f", "csv", "--stacks", *options, path).stdout.decode(), newline=""))
     paths = {(row["kind"], int(row["start"])): row["call_path"] for row in rows}
     for event in made.events:
         wanted = made.marked(stack_shown(made, event))
@@ -103,8 +104,8 @@ def callsites(made, skip=()):
     return total, self_time, count, tree, own, sites
 
 
-def check_callsites(made, path):
-    answer = json.loads(run("analyze", path, "callsites", "--json").stdout)["traces"][0]["reports"][0]
+def check_callsites(made, path, *options):
+    answer = json.loads(run("analyze", path, "callsites", *options, "--json").stdout)["traces"][0]["reports"][0]
     total, self_time, count, tree, own, sites = callsites(made)
     text, of_function = {}, {}
     for stack in range(1, len(made.stacks)):
@@ -133,7 +134,7 @@ def check_callsites(made, path):
     check(not without or any("%d of %d commands" % (without, len(made.work())) in note for note in answer["notes"]), answer["notes"])
     skip = ("main", "launch")
     answer_without = json.loads(run("analyze", path, "callsites", "--skip", "main", "--skip", "launch", "--skip", "no_such",
-                                    "--json").stdout)["traces"][0]["reports"][0]
+                                    *options, "--json").stdout)["traces"][0]["reports"][0]
     rows = [((r["function"], r["file"], r["line"] or 0), r["total_ns"]) for r in answer_without["tables"]["sites"]]
     check(sorted(rows) == sorted(callsites(made, skip)[5].items()), "sites without two functions")
     check(sum("is on these paths" in note and "no_such" in note for note in answer_without["notes"]) == 1, answer_without["notes"])
@@ -197,8 +198,8 @@ def folded(made):
     return wanted
 
 
-def check_folded(made, path, to):
-    run("export", path, "-f", "folded", "-o", to)
+def check_folded(made, path, to, *options):
+    run("export", path, "-f", "folded", *options, "-o", to)
     got = collections.Counter()
     with open(to, encoding="utf-8") as file:
         for line in file.read().splitlines():
@@ -216,9 +217,9 @@ def tree_of(paths):
     return tree
 
 
-def check_flamegraph(made, path, to):
+def check_flamegraph(made, path, to, *options):
     """Frames lie above what called them, as wide as their time; names are those of the trace."""
-    run("export", path, "-o", to)
+    run("export", path, *options, "-o", to)
     root = xml.etree.ElementTree.parse(to).getroot()
     space = "{http://www.w3.org/2000/svg}"
     frames = []
@@ -310,6 +311,21 @@ def check_tall(path, to):
         check("drawn" not in file.read(), "a whole picture says that it is cut")
 
 
+def check_interpreter(rng, folder):
+    """--hide-interpreter hides the interpreter's functions in the stacks that have Python functions, and in no other of the trace."""
+    path, both, innermost = os.path.join(folder, "python.sbt"), 0, 0
+    for stacks, events in ((6, 30), (60, 200), (400, 600)):
+        made = MadeOfPython(rng, stacks, events)
+        made.write(path)
+        check_view(made, path, "--hide-interpreter")
+        check_callsites(made, path, "--hide-interpreter")
+        check_folded(made, path, os.path.join(folder, "python.folded"), "--hide-interpreter")
+        check_flamegraph(made, path, os.path.join(folder, "python.svg"), "--hide-interpreter")
+        both += made.has_both()
+        innermost += made.is_innermost_hidden()
+    check(both and innermost, "no frame is hidden in one stack and shown in another")
+
+
 def main():
     rng = random.Random(11)
     with tempfile.TemporaryDirectory() as folder:
@@ -328,6 +344,7 @@ def main():
             check_perfetto(made, path, os.path.join(folder, "made.pftrace"))
             check_flamegraph(made, path, os.path.join(folder, "made.svg"))
         check(passed, "no function shares a row")
+        check_interpreter(rng, folder)
         check_tall(path, os.path.join(folder, "tall.svg"))
         none = Made(rng, 1, 5)
         none.events = [event[:5] + (0,) for event in none.events]

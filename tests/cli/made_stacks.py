@@ -15,9 +15,11 @@ PERIOD_MAX = 16  # of docs/stacks.md: recursion through so many functions is fol
 class Made:
     """frames: per frame the functions, innermost first, as (name or None, file, line); stacks: per stack (parent, frame)."""
 
+    MODULES = [("/usr/lib/libwork.so.1", "ab" * 20), ("/opt/app", ""), ("/tmp/perf-1.map", "")]
+
     def __init__(self, rng, stacks, events):
         self.rng = rng
-        self.modules = [("/usr/lib/libwork.so.1", "ab" * 20), ("/opt/app", ""), ("/tmp/perf-1.map", "")]
+        self.modules = self.MODULES
         self.frames, self.flags, self.modules_of, self.addresses = [None], [0], [0], [0]
         for _ in range(max(stacks // 4, 8)):
             self.add_frame()
@@ -136,3 +138,38 @@ class Made:
                 " correlation=%d" % correlation if correlation else "", " stack=%d" % stack if stack else ""))
         done = subprocess.run([SBT_MAKE, path], input="\n".join(lines).encode() + b"\n", stderr=subprocess.PIPE)
         check(done.returncode == 0, done.stderr)
+
+
+class MadeOfPython(Made):
+    """Stacks with and without Python functions that share frames of the interpreter, as --hide-interpreter shows them."""
+    MODULES = [("/usr/bin/python3.11", ""), ("/usr/lib/libpython3.11.so.1.0", "ab" * 20), ("/usr/lib/libpythonish.so", ""),
+               ("/opt/python3-config", ""), ("/opt/app", "")]
+    INTERPRETER = (1, 2)
+
+    def has_python(self, stack):
+        while stack:
+            stack, frame = self.stacks[stack]
+            if self.flags[frame] & PYTHON:
+                return True
+        return False
+
+    def is_hidden(self, frame):
+        return self.modules_of[frame] in self.INTERPRETER and not self.flags[frame] & (PYTHON | GUESSED | TRUNCATED)
+
+    def lines(self, stack):
+        lines = super().lines(stack)
+        return [line for line in lines if not self.is_hidden(line[3])] if self.has_python(stack) else lines
+
+    def has_both(self):
+        """Whether some frame of the interpreter is hidden in the stack of one command and shown in that of another."""
+        hidden, shown = set(), set()
+        for event in self.work():
+            stack = self.stack_of(event)
+            frames = {line[3] for line in super(MadeOfPython, self).lines(stack) if self.is_hidden(line[3])}
+            (hidden if self.has_python(stack) else shown).update(frames)
+        return bool(hidden & shown)
+
+    def is_innermost_hidden(self):
+        """Whether the innermost function of some command is hidden: its time is then its caller's."""
+        return any(self.has_python(stack) and self.is_hidden(self.stacks[stack][1])
+                   for stack in map(self.stack_of, self.work()) if stack)

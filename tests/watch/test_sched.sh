@@ -100,6 +100,43 @@ assert sum(map(len, calls.values())) == sum(role["calls"] for role in said.value
 assert not [e for e in trace["events"] if e["kind"] == "loss"]
 PY
 
+# Viewers of other programs show the same names: a Perfetto and a Chrome trace carry those of each process and thread.
+"$TRACESMITH" export "$work/run.sbt" -f chrome -o "$work/run.chrome.json" || fail "no Chrome trace was written"
+python3 - "$work/run.chrome.json" "$work/said.json" <<'PY' || fail "the Chrome trace does not have the names"
+import json, sys
+events, said = json.load(open(sys.argv[1]))["traceEvents"], json.load(open(sys.argv[2]))
+threads, processes = {}, {}
+for event in events:
+    if event["ph"] == "M" and event["name"] == "thread_name":
+        threads[event["pid"], event["tid"]] = event["args"]["name"]
+    elif event["ph"] == "M" and event["name"] == "process_name":
+        processes[event["pid"]] = event["args"]["name"]
+for role in said.values():
+    assert processes.get(role["pid"]) == "waits", (role, processes)
+    assert threads.get((role["pid"], role["tid"])) == "waits", (role, threads)
+    assert threads.get((role["pid"], role["waker_tid"])) == "waker", (role, threads)
+PY
+if command -v protoc >/dev/null; then
+    "$TRACESMITH" export "$work/run.sbt" -f perfetto -o "$work/run.pftrace" || fail "no Perfetto trace was written"
+    python3 - "$work/run.pftrace" "$work/said.json" "$TRACESMITH_SOURCE_DIR/tests/export" <<'PY' ||
+import json, sys
+sys.path.insert(0, sys.argv[3])
+import check_perfetto
+said, threads, processes = json.load(open(sys.argv[2])), {}, {}
+for packet in check_perfetto.packets(sys.argv[1]):
+    for track in packet.get("track", []):
+        for thread in track.get("thread", []):
+            threads[thread["pid"][0], thread["tid"][0]] = thread.get("name")
+        for process in track.get("process", []):
+            processes[process["pid"][0]] = process.get("name")
+for role in said.values():
+    assert processes.get(role["pid"]) == [b"waits"], (role, processes)
+    assert threads.get((role["pid"], role["tid"])) == [b"waits"], (role, threads)
+    assert threads.get((role["pid"], role["waker_tid"])) == [b"waker"], (role, threads)
+PY
+        fail "the Perfetto trace does not have the names"
+fi
+
 # With --stacks, where in the kernel a thread waited: a sleep of the clock in its sleep, a read in that of a pipe. Nothing of
 # ours is in a stack.
 if grep -q " T do_nanosleep$\| t do_nanosleep$" /proc/kallsyms; then
