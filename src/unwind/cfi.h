@@ -55,6 +55,7 @@ struct cfi_row {
     uint16_t cfa_register; // UINT16_MAX: not said
     uint16_t return_register;
     bool is_signal_frame; // the caller was interrupted: its program counter is not behind a call
+    bool go_calls_c;      // Go has left its own stack here to call C (go_table.h); then nothing else holds
     struct cfi_rule registers[CFI_REGISTERS];
 };
 

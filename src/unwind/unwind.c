@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "unwind/go_table.h"
 #include "unwind/unwind_debug.h"
 #include "unwind/unwind_table.h"
 
@@ -103,7 +104,7 @@ static struct unwind_rule compress(const struct cfi_section *section, const stru
     const struct cfi_rule *frame_pointer = &row->registers[CFI_FRAME_POINTER];
     const struct cfi_rule *back = &row->registers[CFI_RETURN];
     struct unwind_rule rule = {.action = NEEDS_FULL};
-    if (row->is_signal_frame || row->return_register != CFI_RETURN)
+    if (row->is_signal_frame || row->go_calls_c || row->return_register != CFI_RETURN)
         return rule;
     if (back->how == CFI_UNDEFINED) {
         rule.action = OUTERMOST;
@@ -547,6 +548,67 @@ static bool go_on(struct walk *walk, struct full *full, const struct cfi_frame *
     return frame->registers[CFI_PC] != 0 || end(walk, UNWIND_OUTERMOST);
 }
 
+// What can be read from the stack pointer upwards: a stack that the program made itself ends somewhere in it. The kernel
+// is asked for a byte of each page, and stops at the first that is not there.
+static bool probe_stack(uint64_t stack_pointer, struct span *stack) {
+    enum { PAGE = 4096, PAGES = 64 };
+    struct iovec remote[PAGES];
+    char bytes[PAGES];
+    int saved = errno;
+    stack->low = stack_pointer & ~(uint64_t)(PAGE - 1);
+    for (uint64_t i = 0; i < PAGES; i++)
+        remote[i] = (struct iovec){(void *)(uintptr_t)(stack->low + i * PAGE), 1};
+    ssize_t pages = process_vm_readv(getpid(), &(struct iovec){bytes, PAGES}, 1, remote, PAGES, 0);
+    errno = saved;
+    stack->high = stack->low + (pages > 0 ? (uint64_t)pages * PAGE : 0);
+    return pages > 0;
+}
+
+// Copies memory that need not be there.
+static bool peek(uint64_t address, void *into, size_t size) {
+    const int saved = errno;
+    const ssize_t got = process_vm_readv(getpid(), &(struct iovec){into, size}, 1,
+                                         &(struct iovec){(void *)(uintptr_t)address, size}, 1, 0);
+    errno = saved;
+    return got == (ssize_t)size;
+}
+
+// Where Go's stack pointer was when it called C; the walk is on that stack then. False: that is not to be had.
+static bool enter_go_stack(struct full *full, uint64_t at, uint64_t *stack_pointer) {
+    enum { GO_STACK_MAX = 1 << 30 };
+    struct cfi_frame *frame = &full->frame;
+    uint64_t goroutine, depth, bounds[2];
+    struct span readable;
+    if (!cfi_read(frame, at + GO_CALL_GOROUTINE, &goroutine) || !cfi_read(frame, at + GO_CALL_DEPTH, &depth))
+        return false;
+    *stack_pointer = depth;
+    if (!goroutine) // the same stack
+        return depth > at && depth < full->current.high && depth % WORD == 0;
+    if (goroutine % WORD || !peek(goroutine, bounds, sizeof bounds) || bounds[0] >= bounds[1] ||
+        bounds[1] - bounds[0] > GO_STACK_MAX || depth > bounds[1] - bounds[0] || depth % WORD ||
+        bounds[1] % WORD || !probe_stack(bounds[1] - depth, &readable))
+        return false;
+    *stack_pointer = bounds[1] - depth;
+    frame->low = *stack_pointer;
+    frame->high = readable.high < bounds[1] ? readable.high : bounds[1];
+    full->current = (struct span){frame->low, frame->high};
+    return true;
+}
+
+static bool step_to_go(struct walk *walk, struct full *full) {
+    struct cfi_frame *frame = &full->frame;
+    uint64_t stack_pointer, pc;
+    if (!enter_go_stack(full, frame->registers[CFI_STACK_POINTER], &stack_pointer) ||
+        !cfi_read(frame, stack_pointer, &pc))
+        return end(walk, UNWIND_LOST);
+    frame->registers[CFI_PC] = pc;
+    frame->registers[CFI_STACK_POINTER] = stack_pointer + WORD;
+    frame->known &= UINT64_C(1) << CFI_FRAME_POINTER;
+    frame->known |= UINT64_C(1) << CFI_STACK_POINTER | UINT64_C(1) << CFI_PC;
+    full->is_exact = false;
+    return pc != 0 || end(walk, UNWIND_OUTERMOST);
+}
+
 static bool step_full(struct walk *walk, struct full *full) {
     struct cfi_section section;
     struct cfi_row row;
@@ -559,6 +621,8 @@ static bool step_full(struct walk *walk, struct full *full) {
             return go_on(walk, full, &caller, old, true);
         return guess_full(walk, full);
     }
+    if (row.go_calls_c)
+        return step_to_go(walk, full);
     if (row.registers[row.return_register].how == CFI_UNDEFINED)
         return end(walk, UNWIND_OUTERMOST);
     if (!cfi_cfa(&section, &row, frame, &cfa))
@@ -608,22 +672,6 @@ bool unwind_thread_init(struct unwind_thread *thread) {
         thread->high = (thread->low + size) & ~(uint64_t)(WORD - 1);
     }
     return known;
-}
-
-// What can be read from the stack pointer upwards: a stack that the program made itself ends somewhere in it. The kernel
-// is asked for a byte of each page, and stops at the first that is not there.
-static bool probe_stack(uint64_t stack_pointer, struct span *stack) {
-    enum { PAGE = 4096, PAGES = 64 };
-    struct iovec remote[PAGES];
-    char bytes[PAGES];
-    int saved = errno;
-    stack->low = stack_pointer & ~(uint64_t)(PAGE - 1);
-    for (uint64_t i = 0; i < PAGES; i++)
-        remote[i] = (struct iovec){(void *)(uintptr_t)(stack->low + i * PAGE), 1};
-    ssize_t pages = process_vm_readv(getpid(), &(struct iovec){bytes, PAGES}, 1, remote, PAGES, 0);
-    errno = saved;
-    stack->high = stack->low + (pages > 0 ? (uint64_t)pages * PAGE : 0);
-    return pages > 0;
 }
 
 // The stack that the walk begins on: the thread's, the alternate one, or one of the program's own.

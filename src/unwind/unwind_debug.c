@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unwind/go_table.h"
 #include "unwind/unwind_table.h"
 
 enum { ENTRIES_MAX = 64, PATH_SIZE = 4096, HEADERS_MAX = 64, NOTES_MAX = 2048 };
@@ -22,6 +23,7 @@ static const uint64_t SECTION_MAX = UINT64_C(64) << 20;
 struct entry {
     struct unwind_module module;
     struct cfi_section section; // no entries: the file has none, or is not the module's
+    struct go_table go;         // of a Go program
 };
 
 static struct {
@@ -48,6 +50,8 @@ enum unwind_debug_found unwind_debug_find(const struct unwind_module *module, ui
         if (!is_same(&files.entries[i].module, module))
             continue;
         *section = files.entries[i].section;
+        if (files.entries[i].go.bytes && go_table_find(&files.entries[i].go, pc, row))
+            return UNWIND_DEBUG_ROW;
         return section->entries && cfi_find(section, pc, row) ? UNWIND_DEBUG_ROW : UNWIND_DEBUG_NONE;
     }
     uint64_t nothing = 0;
@@ -191,14 +195,15 @@ static bool is_file_of(int fd, const struct loaded *loaded) {
 }
 
 // A compressed section is not read.
-static bool is_debug_frame(const ElfW(Shdr) * section, const char *names, uint64_t name_bytes) {
-    static const char NAME[] = ".debug_frame";
+static bool is_called(const ElfW(Shdr) * section, const char *names, uint64_t name_bytes, const char *name) {
+    const size_t length = strlen(name) + 1;
     return section->sh_type == SHT_PROGBITS && !(section->sh_flags & SHF_COMPRESSED) &&
-           section->sh_name < name_bytes && name_bytes - section->sh_name >= sizeof NAME &&
-           memcmp(names + section->sh_name, NAME, sizeof NAME) == 0;
+           section->sh_name < name_bytes && name_bytes - section->sh_name >= length &&
+           memcmp(names + section->sh_name, name, length) == 0;
 }
 
-static bool find_section(int fd, const ElfW(Ehdr) * header, ElfW(Shdr) * found) {
+// The first section of that name.
+static bool find_section(int fd, const ElfW(Ehdr) * header, const char *name, ElfW(Shdr) * found) {
     const uint64_t bytes = (uint64_t)header->e_shnum * sizeof *found;
     ElfW(Shdr) *sections = read_part(fd, header->e_shoff, bytes);
     const bool named = sections && header->e_shstrndx < header->e_shnum;
@@ -207,7 +212,7 @@ static bool find_section(int fd, const ElfW(Ehdr) * header, ElfW(Shdr) * found) 
     bool is_there = false;
     *found = (ElfW(Shdr)){0};
     for (uint32_t i = 0; names && i < header->e_shnum && !is_there; i++) {
-        is_there = is_debug_frame(&sections[i], names, name_bytes);
+        is_there = is_called(&sections[i], names, name_bytes, name);
         *found = sections[i];
     }
     drop_memory(names, name_bytes);
@@ -215,9 +220,42 @@ static bool find_section(int fd, const ElfW(Ehdr) * header, ElfW(Shdr) * found) 
     return is_there;
 }
 
+// Where a section is in memory; NULL: not all of it is loaded.
+static const uint8_t *section_in_memory(const struct loaded *loaded, const ElfW(Shdr) * section) {
+    for (uint32_t i = 0; i < loaded->header_count; i++) {
+        const ElfW(Phdr) *segment = &loaded->headers[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_R && section->sh_addr >= segment->p_vaddr &&
+            section->sh_addr - segment->p_vaddr <= segment->p_filesz &&
+            section->sh_size <= segment->p_filesz - (section->sh_addr - segment->p_vaddr))
+            return (const uint8_t *)(uintptr_t)(loaded->bias + section->sh_addr);
+    }
+    return NULL;
+}
+
+// Go's table is read in memory, where the linker has moved its addresses: a Go program or library is never closed. In a
+// program whose addresses are moved the table is somewhere in .data.rel.ro.
+static void find_go(int fd, const struct loaded *loaded, const struct unwind_module *module,
+                    struct go_table *table) {
+    enum { ALIGNMENT = 8 };
+    ElfW(Shdr) found;
+    const bool own = find_section(fd, &loaded->header, ".gopclntab", &found);
+    if (!own && (!find_section(fd, &loaded->header, ".go.buildinfo", &found) ||
+                 !find_section(fd, &loaded->header, ".data.rel.ro", &found)))
+        return;
+    const uint8_t *bytes = section_in_memory(loaded, &found);
+    for (uint64_t at = 0; bytes && at < found.sh_size; at += ALIGNMENT) {
+        if (go_table_open(table, bytes + at, found.sh_size - at) && table->text >= module->begin &&
+            table->text < module->end)
+            return;
+        *table = (struct go_table){0};
+        if (own)
+            return;
+    }
+}
+
 static void read_section(int fd, const struct loaded *loaded, struct cfi_section *section) {
     ElfW(Shdr) found;
-    if (!is_file_of(fd, loaded) || !find_section(fd, &loaded->header, &found))
+    if (!find_section(fd, &loaded->header, ".debug_frame", &found))
         return;
     uint8_t *bytes = read_part(fd, found.sh_offset, found.sh_size);
     if (!bytes)
@@ -249,11 +287,14 @@ bool unwind_debug_load(void) {
     int saved = errno;
     int fd = loaded.found ? open(loaded.path[0] ? loaded.path : "/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0) {
-        read_section(fd, &loaded, &entry->section);
+        if (is_file_of(fd, &loaded)) {
+            find_go(fd, &loaded, &entry->module, &entry->go);
+            read_section(fd, &loaded, &entry->section);
+        }
         close(fd);
     }
     errno = saved;
     atomic_store_explicit(&files.count, count + 1, memory_order_release);
     atomic_store_explicit(&files.wanted, 0, memory_order_release);
-    return entry->section.entries != NULL;
+    return entry->section.entries != NULL || entry->go.bytes != NULL;
 }

@@ -24,25 +24,7 @@ def frames_of(directory, name):
         yield [(frame.get("function"), frame.get("guessed", False)) for frame in frames[begin:end + 1]]
 
 
-def check_go(directory):
-    with open(os.path.join(directory, "cgo.json"), encoding="utf-8") as file:
-        events = json.load(file)["events"]
-    kernels = [event["frames"] for event in events if event["kind"] == "kernel"]
-    assert len(kernels) == 5, len(kernels)
-    for frames in kernels:
-        functions = [frame.get("function", "") for frame in frames]
-        assert "launch" in functions and not any(frame.get("guessed") for frame in frames), functions
-        # It ends at Go's side, and says whether more is outside of that; main.work is missing only with the mark.
-        assert "main.work" in functions or frames[-1].get("truncated"), functions
-        assert not any(frame.get("truncated") for frame in frames[:-1]), functions
-    cut = sum(bool(event["frames"][-1].get("truncated")) for event in events if event["kind"] == "api" and "frames" in event)
-    lost = sum(event["lost"] for event in events if event["kind"] == "loss" and event["reason"] == "partial_stack")
-    assert cut == lost, (cut, lost)
-
-
 def main(directory, name=None):
-    if name == "cgo":
-        return check_go(directory)
     exact = [[(function, False) for function in path] for path in TRUTH]
     if name:
         assert list(frames_of(directory, name)) == exact, list(frames_of(directory, name))

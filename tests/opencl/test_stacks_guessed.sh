@@ -41,15 +41,3 @@ python3 "$here/check_stacks_guessed.py" "$work"
     fail "with a library: $?: $(cat "$work/library.err")"
 "$TRACESMITH" view -f json --stacks -t kernel "$work/library.sbt" >"$work/library.json"
 python3 "$here/check_stacks_guessed.py" "$work" library
-
-# Go calls C on a stack of its own kind: what is on the other side of the switch is not walked, which the stack and the ledger say.
-export GOCACHE="$work/go" GOFLAGS=-mod=mod GO111MODULE=off GOPROXY=off
-if command -v go >/dev/null && go build -o "$work/cgo" "$here/stacks/cgo.go" 2>"$work/go.err"; then
-    "$TRACESMITH" profile --stacks -o "$work/cgo.sbt" -- "$work/cgo" 2>"$work/cgo.err" ||
-        fail "the Go program ended with $?: $(cat "$work/cgo.err")"
-    ! grep -q 'nothing lost' "$work/cgo.err" || fail "stacks were cut, and the summary says: $(cat "$work/cgo.err")"
-    "$TRACESMITH" view -f json --stacks "$work/cgo.sbt" >"$work/cgo.json"
-    python3 "$here/check_stacks_guessed.py" "$work" cgo
-else
-    echo "no Go that can compile this: its calls are not looked at"
-fi

@@ -22,7 +22,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 includes="-I$here -I$source/tests -I$source/include -I$source/src"
 walker="$source/src/unwind/cfi.c $source/src/unwind/cfi_apply.c $source/src/unwind/unwind.c
-    $source/src/unwind/unwind_table.c $source/src/unwind/unwind_debug.c $source/src/wire/stack_table.c"
+    $source/src/unwind/unwind_table.c $source/src/unwind/unwind_debug.c $source/src/unwind/go_table.c $source/src/wire/stack_table.c"
 
 # shellcheck disable=SC2086 # lists of words
 "$CC" -O2 -D_GNU_SOURCE -DCFI_OF_AARCH64 $includes -o "$work/rows" "$here/rows.c" "$source/src/unwind/cfi.c"

@@ -15,7 +15,7 @@ source=$TRACESMITH_SOURCE_DIR here=$TRACESMITH_SOURCE_DIR/tests/unwind
 # Without sanitizers, whose runtime the interpreters do not have.
 "$CC" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -shared -I"$source/include" -I"$source/src" -o "$work/probe.so" \
     "$here/python_probe.c" "$source"/src/unwind/python*.c "$source"/src/unwind/cfi*.c \
-    "$source/src/unwind/unwind.c" "$source/src/unwind/unwind_table.c" "$source/src/unwind/unwind_debug.c"
+    "$source/src/unwind/unwind.c" "$source/src/unwind/unwind_table.c" "$source/src/unwind/unwind_debug.c" "$source/src/unwind/go_table.c"
 
 pythons=
 for name in python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13; do
@@ -43,7 +43,7 @@ if platform.python_implementation() == "CPython" and (3, 8) <= sys.version_info[
         "$CC" -w -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -shared -I"$include" -I"$source/include" -I"$source/src" \
             -o "$work/inside/probe_inside.so" "$here/python_probe_module.c" "$here/python_probe.c" \
             "$source"/src/unwind/python*.c "$source"/src/unwind/cfi*.c "$source/src/unwind/unwind.c" \
-            "$source/src/unwind/unwind_table.c" "$source/src/unwind/unwind_debug.c"
+            "$source/src/unwind/unwind_table.c" "$source/src/unwind/unwind_debug.c" "$source/src/unwind/go_table.c"
         "$python" "$here/check_python_interpreters.py" "$work/inside"
         rm -r "$work/inside"
     else

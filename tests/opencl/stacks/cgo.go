@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches a kernel from Go: main.work calls launch(), which is C.
+// Launches kernels from Go: main.work calls launch(), which is C. Before each launch it prints what Go's runtime says of who
+// called it, as PC NAME pairs, innermost first, in the order of the launches: at several depths, from goroutines that run on
+// threads of their own, and from a function that C has called back.
 package main
 
 /*
@@ -32,20 +34,57 @@ static __attribute__((noinline)) int launch(void) {
     const size_t size = 64;
     return clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL) || clFinish(queue);
 }
+extern void goBack(int depth);
+static void call_back(int depth) { goBack(depth); }
 */
 import "C"
-import "os"
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
 
 //go:noinline
-func work(n int) {
+func work() {
+	pcs := make([]uintptr, 256)
+	pcs = pcs[:runtime.Callers(1, pcs)]
+	for _, pc := range pcs {
+		fmt.Printf("%d %s ", pc, runtime.FuncForPC(pc-1).Name())
+	}
+	fmt.Println()
 	if C.launch() != 0 {
 		os.Exit(1)
 	}
 }
 
+//go:noinline
+func deeper(depth int) int {
+	if depth == 0 {
+		work()
+		return 0
+	}
+	return deeper(depth-1) + 1
+}
+
+//go:noinline
+//export goBack
+func goBack(depth C.int) {
+	deeper(int(depth))
+}
+
 func main() {
 	C.prepare()
-	for i := 0; i < 5; i++ {
-		work(i)
+	for depth := 0; depth < 100; depth += 33 {
+		deeper(depth)
 	}
+	done := make(chan bool)
+	for i := 0; i < 4; i++ {
+		go func() {
+			runtime.LockOSThread()
+			deeper(5)
+			done <- true
+		}()
+		<-done
+	}
+	C.call_back(2)
 }
