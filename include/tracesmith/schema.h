@@ -22,30 +22,30 @@ extern "C" {
     X(MEMCPY, 2, "memcpy", "bytes were moved: read, write, copy, map, unmap, migrate")                       \
     X(MEMSET, 3, "memset", "memory was filled with a pattern")                                               \
     X(ALLOC, 4, "alloc", "a memory object was created")                                                      \
-    X(FREE, 5, "free", "a memory object was given back")                                                     \
+    X(FREE, 5, "free", "a memory object was released")                                                       \
     X(API, 6, "api", "a call of the GPU API by the program")                                                 \
-    X(SYNC, 7, "sync", "somebody waited: a host thread for device work, or a queue for other commands")      \
+    X(SYNC, 7, "sync", "a wait: of a host thread for device work, or of a queue for other commands")         \
     X(EVENT_RECORD, 8, "event_record", "an event or marker was recorded in a queue")                         \
-    X(MARKER, 9, "marker", "an instant the program marked")                                                  \
-    X(RANGE, 10, "range", "a stretch of a host thread the program named")                                    \
+    X(MARKER, 9, "marker", "an instant that the program marked")                                             \
+    X(RANGE, 10, "range", "a time range of a host thread that the program named")                            \
     X(COLLECTIVE, 11, "collective", "a collective communication operation")                                  \
     X(COUNTER, 12, "counter", "a value of a counter at an instant")                                          \
     X(COMPILE, 13, "compile", "a program or kernel was compiled")                                            \
     X(GRAPH_LAUNCH, 14, "graph_launch", "a captured graph was launched as a whole")                          \
     X(FRAME, 15, "frame", "a frame was presented")                                                           \
-    X(OVERHEAD, 16, "overhead", "time taken by the profiling itself")                                        \
+    X(OVERHEAD, 16, "overhead", "time that profiling itself took")                                           \
     X(HOST_FUNCTION, 17, "host_function",                                                                    \
       "a host function ran: a native kernel, or an instrumented function")                                   \
-    X(SAMPLE, 18, "sample", "a periodic sample of where code was")                                           \
-    X(LOSS, 19, "loss", "something was not recorded: how many, from when to when, and why")                  \
+    X(SAMPLE, 18, "sample", "a periodic sample of the executed code")                                        \
+    X(LOSS, 19, "loss", "events that were not recorded: how many, in which time range, and why")             \
     X(OBJECT, 20, "object", "a context, queue or program was created or destroyed")                          \
     X(PROCESS, 21, "process", "a process started or ended")                                                  \
-    X(FLOW, 22, "flow", "one end of an arrow between two events of a trace that was imported")               \
-    X(INSTRUCTION, 23, "instruction", "a work-item ran an instruction, on a device that interprets")         \
+    X(FLOW, 22, "flow", "one end of an arrow between two events of an imported trace")                       \
+    X(INSTRUCTION, 23, "instruction", "a work-item ran an instruction, on an interpreting device")           \
     X(INSTRUCTION_COUNT, 24, "instruction_count",                                                            \
-      "how often a launch ran an instruction of its kernel, on a device that interprets")                    \
-    X(OFF_CPU, 25, "off_cpu", "a host thread did not run: what it was in, and who woke it")                  \
-    X(DRIVER, 26, "driver", "the system's kernel, for a GPU: fences, calls of the driver, faults, jobs")
+      "how often a launch ran an instruction of its kernel, on an interpreting device")                      \
+    X(OFF_CPU, 25, "off_cpu", "off-CPU time of a host thread: why it did not run, and its waker")            \
+    X(DRIVER, 26, "driver", "GPU work in the operating system's kernel: fences, driver calls, faults, jobs")
 
 typedef enum tsmith_kind {
     TSMITH_KIND_NONE = 0,
@@ -90,19 +90,19 @@ typedef enum tsmith_type {
 
 // X(NAME, number, "name", TYPE, "unit", "one line of documentation")
 #define TSMITH_FIELD_TABLE(X)                                                                                \
-    X(START, 1, "start", TIME, "ns", "when it began, or the instant it happened; every event has one")       \
-    X(DURATION, 2, "duration", I64, "ns", "how long it lasted; an instant has none")                         \
-    X(KIND, 3, "kind", KIND, "", "what kind of event it is; every event has one")                            \
+    X(START, 1, "start", TIME, "ns", "begin of the event, or its instant; every event has one")              \
+    X(DURATION, 2, "duration", I64, "ns", "length of the event; an instant has none")                        \
+    X(KIND, 3, "kind", KIND, "", "kind of the event; every event has one")                                   \
     X(NAME, 4, "name", STRING, "", "kernel, function, range or counter name")                                \
-    X(CORRELATION, 5, "correlation", U64, "", "same number on an API call and the device work it made")      \
-    X(QUEUED, 6, "queued", TIME, "ns", "when the command was put into its queue")                            \
-    X(SUBMITTED, 7, "submitted", TIME, "ns", "when the driver handed the command to the device")             \
-    X(COMPLETED, 8, "completed", TIME, "ns", "when the command and its children were complete")              \
+    X(CORRELATION, 5, "correlation", U64, "",                                                                \
+      "the same number on an API call and the device work it enqueued")                                      \
+    X(QUEUED, 6, "queued", TIME, "ns", "time when the command was put into its queue")                       \
+    X(SUBMITTED, 7, "submitted", TIME, "ns", "time when the driver submitted the command to the device")     \
+    X(COMPLETED, 8, "completed", TIME, "ns", "time when the command and its children were complete")         \
     X(HOST_TRACK, 9, "host_track", TRACK, "", "the host thread that made the call")                          \
-    X(QUEUE_TRACK, 10, "queue_track", TRACK, "", "the queue a call or wait is about")                        \
-    X(OPERATION, 11, "operation", OPERATION, "",                                                             \
-      "which operation exactly (read, copy_rect, finish, create...)")                                        \
-    X(DIRECTION, 12, "direction", DIRECTION, "", "from where to where bytes moved")                          \
+    X(QUEUE_TRACK, 10, "queue_track", TRACK, "", "the queue of a call or wait")                              \
+    X(OPERATION, 11, "operation", OPERATION, "", "the exact operation (read, copy_rect, finish, create...)") \
+    X(DIRECTION, 12, "direction", DIRECTION, "", "source and destination of moved bytes")                    \
     X(BYTES, 13, "bytes", U64, "bytes", "bytes moved, filled, allocated or freed")                           \
     X(GLOBAL_X, 14, "global_x", U64, "work-items", "global size, first dimension")                           \
     X(GLOBAL_Y, 15, "global_y", U64, "work-items", "global size, second dimension; none for 1-D")            \
@@ -113,34 +113,34 @@ typedef enum tsmith_type {
     X(OFFSET_X, 20, "offset_x", U64, "work-items", "global offset; none when the program gave none")         \
     X(OFFSET_Y, 21, "offset_y", U64, "work-items", "global offset, second dimension")                        \
     X(OFFSET_Z, 22, "offset_z", U64, "work-items", "global offset, third dimension")                         \
-    X(WAITS, 23, "waits", LIST, "", "correlation ids of the commands this one was told to wait for")         \
-    X(OBJECT, 24, "object", U64, "", "the memory object, context, queue or program it is about")             \
+    X(WAITS, 23, "waits", LIST, "", "correlation ids of the commands in its wait list")                      \
+    X(OBJECT, 24, "object", U64, "", "the memory object, context, queue or program of the event")            \
     X(SOURCE, 25, "source", U64, "", "memory object read from")                                              \
     X(DESTINATION, 26, "destination", U64, "", "memory object written to")                                   \
-    X(PARENT, 27, "parent", U64, "", "object this one is a part of (sub-buffer) or belongs to (program)")    \
+    X(PARENT, 27, "parent", U64, "", "object that contains this one (sub-buffer) or owns it (program)")      \
     X(FLAGS, 28, "flags", U64, "", "the API's own flags, as the program gave them")                          \
     X(LIVE_BYTES, 29, "live_bytes", U64, "bytes",                                                            \
       "bytes alive in the process after this allocation or free")                                            \
-    X(RESULT, 30, "result", I64, "", "what the call returned, or the exit status of a process")              \
+    X(RESULT, 30, "result", I64, "", "return value of the call, or exit status of a process")                \
     X(BLOCKING, 31, "blocking", BOOL, "", "the call waited for the command to complete")                     \
     X(VALUE, 32, "value", F64, "", "value of a counter")                                                     \
     X(CATEGORY, 33, "category", STRING, "", "category or domain")                                            \
-    X(TEXT, 34, "text", STRING, "", "a message: build options, why something was lost")                      \
+    X(TEXT, 34, "text", STRING, "", "a message, such as build options or the cause of a loss")               \
     X(LOST, 35, "lost", U64, "events", "how many events were not recorded")                                  \
     X(REASON, 36, "reason", REASON, "", "why they were not recorded")                                        \
-    X(INFERRED, 37, "inferred", BOOL, "", "derived from other times and not seen directly")                  \
+    X(INFERRED, 37, "inferred", BOOL, "", "derived from other times, not measured")                          \
     X(STACK, 38, "stack", U32, "", "id of the host call stack")                                              \
     X(SAMPLER_PERIOD, 39, "sampler_period", U64, "ns", "period of the sampler")                              \
     X(PRIORITY, 40, "priority", I64, "", "priority of a queue or stream")                                    \
     X(FILE, 41, "file", STRING, "", "source file")                                                           \
     X(LINE, 42, "line", U32, "", "line of the source file")                                                  \
-    X(ADDRESS, 43, "address", U64, "", "address in the memory that it is about")                             \
+    X(ADDRESS, 43, "address", U64, "", "memory address")                                                     \
     X(COUNT, 44, "count", U64, "", "how often it happened")                                                  \
     X(TAKEN, 45, "taken", U64, "", "how often the condition of a branch was true")                           \
-    X(WOKEN, 46, "woken", TIME, "ns", "when a thread that did not run was ready to run again")               \
-    X(WAKER, 47, "waker", STRING, "", "who woke it: the name of a thread, or interrupt")                     \
-    X(WAKER_TID, 48, "waker_tid", U64, "", "number of the thread that woke it")                              \
-    X(WAKER_STACK, 49, "waker_stack", U32, "", "id of the call stack that it was woken from")
+    X(WOKEN, 46, "woken", TIME, "ns", "time when a waiting thread was ready to run again")                   \
+    X(WAKER, 47, "waker", STRING, "", "name of the thread that woke this one, or interrupt")                 \
+    X(WAKER_TID, 48, "waker_tid", U64, "", "id of the thread that woke this one")                            \
+    X(WAKER_STACK, 49, "waker_stack", U32, "", "id of the call stack of the waking thread")
 
 typedef enum tsmith_field {
     TSMITH_FIELD_NONE = 0,
@@ -160,7 +160,7 @@ typedef enum tsmith_field {
     X(COPY, 3, "copy", "memory object to memory object")                                                     \
     X(FILL, 4, "fill", "pattern to memory object")                                                           \
     X(MAP, 5, "map", "made visible to the host")                                                             \
-    X(UNMAP, 6, "unmap", "given back from the host")                                                         \
+    X(UNMAP, 6, "unmap", "returned from the host")                                                           \
     X(MIGRATE, 7, "migrate", "moved to another device")                                                      \
     X(READ_RECT, 8, "read_rect", "rectangular read")                                                         \
     X(WRITE_RECT, 9, "write_rect", "rectangular write")                                                      \
@@ -175,13 +175,13 @@ typedef enum tsmith_field {
     X(SVM_COPY, 18, "svm_copy", "shared virtual memory copy")                                                \
     X(SVM_FILL, 19, "svm_fill", "shared virtual memory fill")                                                \
     X(SVM_MAP, 20, "svm_map", "shared virtual memory made visible to the host")                              \
-    X(SVM_UNMAP, 21, "svm_unmap", "shared virtual memory given back from the host")                          \
+    X(SVM_UNMAP, 21, "svm_unmap", "shared virtual memory returned from the host")                            \
     X(SVM_MIGRATE, 22, "svm_migrate", "shared virtual memory moved to another device")                       \
     X(SVM_FREE, 23, "svm_free", "shared virtual memory freed in queue order")                                \
     X(NDRANGE, 32, "ndrange", "kernel over a range of work-items")                                           \
     X(TASK, 33, "task", "kernel with one work-item")                                                         \
     X(NATIVE, 34, "native", "host function run by the queue")                                                \
-    X(MARKER, 48, "marker", "completes when what it waits for has")                                          \
+    X(MARKER, 48, "marker", "completes when the commands it waits for have completed")                       \
     X(BARRIER, 49, "barrier", "later commands wait until it completes")                                      \
     X(FINISH, 50, "finish", "host waited for a whole queue (stream)")                                        \
     X(WAIT, 51, "wait", "host waited for events")                                                            \
@@ -207,19 +207,19 @@ typedef enum tsmith_field {
     X(PROCESS_START, 112, "process_start", "process started, or was first seen")                             \
     X(PROCESS_EXIT, 113, "process_exit", "process ended by itself")                                          \
     X(PROCESS_KILLED, 114, "process_killed", "process was ended by a signal")                                \
-    X(PREEMPTED, 128, "preempted", "ready to run; the processor was given to another")                       \
-    X(SLEEPING, 129, "sleeping", "waiting for something that a signal may end")                              \
-    X(BLOCKED, 130, "blocked", "waiting for something that no signal ends: a disk, a lock of the kernel")    \
+    X(PREEMPTED, 128, "preempted", "ready to run, but another thread had the processor")                     \
+    X(SLEEPING, 129, "sleeping", "waiting; a signal can end the wait")                                       \
+    X(BLOCKED, 130, "blocked", "waiting; no signal can end the wait: a disk, a lock of the kernel")          \
     X(STOPPED, 131, "stopped", "stopped by a signal or a debugger")                                          \
-    X(FENCE_EMIT, 136, "fence_emit", "a fence was handed to the device")                                     \
+    X(FENCE_EMIT, 136, "fence_emit", "a fence was submitted to the device")                                  \
     X(FENCE_SIGNALED, 137, "fence_signaled", "a fence was reached by the device")                            \
     X(FENCE_WAIT, 138, "fence_wait", "a host thread waited for a fence, in the kernel")                      \
     X(IOCTL, 139, "ioctl", "a host thread called a driver by its device node")                               \
     X(DEVICE_MMAP, 140, "device_mmap", "a host thread mapped memory of a device, or of its driver")          \
-    X(DEVICE_FAULT, 141, "device_fault", "a host thread touched such memory where it was not there yet")     \
-    X(JOB_QUEUED, 142, "job_queued", "a job was given to the kernel's GPU scheduler")                        \
-    X(JOB_RUN, 143, "job_run", "the scheduler handed a job to the device")                                   \
-    X(JOB_DONE, 144, "job_done", "a job of the scheduler was done")
+    X(DEVICE_FAULT, 141, "device_fault", "a page fault of a host thread in such memory")                     \
+    X(JOB_QUEUED, 142, "job_queued", "a job was queued in the kernel's GPU scheduler")                       \
+    X(JOB_RUN, 143, "job_run", "the scheduler submitted a job to the device")                                \
+    X(JOB_DONE, 144, "job_done", "a job of the scheduler completed")
 
 typedef enum tsmith_operation {
     TSMITH_OPERATION_NONE = 0,
@@ -247,33 +247,33 @@ typedef enum tsmith_direction {
 #define TSMITH_REASON_TABLE(X)                                                                               \
     X(RING_FULL, 1, "ring_full", "the ring was full and the newest events were dropped")                     \
     X(OVERWRITTEN, 2, "overwritten", "the ring was full and the oldest events were dropped")                 \
-    X(NO_TIMING, 3, "no_timing", "the driver gave no times for a command")                                   \
-    X(NO_COMPLETION, 4, "no_completion", "a command was launched and its completion was never seen")         \
-    X(PROCESS_DIED, 5, "process_died", "the process ended while recording; its last record may be missing")  \
+    X(NO_TIMING, 3, "no_timing", "the driver reported no times, or impossible times, for a command")         \
+    X(NO_COMPLETION, 4, "no_completion", "a command was launched and its completion was not observed")       \
+    X(PROCESS_DIED, 5, "process_died", "the process ended during recording; its last record may be missing") \
     X(NO_MEMORY, 6, "no_memory",                                                                             \
-      "no memory, no space or (of a process that became another user) no access for a ring")                 \
+      "no memory, no space or (in a process that changed its user) no access for a ring")                    \
     X(CORRUPT, 7, "corrupt", "recorded bytes were damaged")                                                  \
     X(TABLE_FULL, 8, "table_full", "a table of names, tracks or pending commands was full")                  \
     X(UNTRACED, 9, "untraced", "a command of a kind that cannot be traced")                                  \
     X(VENDOR_DROPPED, 10, "vendor_dropped", "the vendor's own tracing dropped records")                      \
     X(STILL_RUNNING, 11, "still_running", "the process was still running when the recording ended")          \
-    X(DISK_FULL, 12, "disk_full", "the trace could not be written any further")                              \
-    X(UNMATCHED, 13, "unmatched", "a range was begun and not ended, or ended and not begun")                 \
+    X(DISK_FULL, 12, "disk_full", "the trace could not be written further")                                  \
+    X(UNMATCHED, 13, "unmatched", "a range has a begin without an end, or an end without a begin")           \
     X(NO_STACK, 14, "no_stack",                                                                              \
-      "recorded without its call stack: there was no room for it, or it could not be read")                  \
+      "an event without its call stack: there was no space for it, or it could not be read")                 \
     X(PARTIAL_STACK, 15, "partial_stack",                                                                    \
-      "a call stack does not reach the outermost function: code that nothing describes, or another stack")   \
-    X(THINNED, 16, "thinned", "passed over so that recording costs no more than was allowed")                \
+      "a call stack does not reach the outermost function: code without unwind data, or another stack")      \
+    X(THINNED, 16, "thinned", "left out by throttling (--max-overhead)")                                     \
     X(INTERRUPTED, 17, "interrupted",                                                                        \
       "emitted by a signal handler while its thread was inside another emission")                            \
     X(BLOCK_TIMEOUT, 18, "block_timeout",                                                                    \
-      "under the policy block, the collector made no room within the time allowed")                          \
+      "with the policy block, the collector freed no space within the time limit")                           \
     X(FILES_DAMAGED, 19, "files_damaged",                                                                    \
       "the shared files of a process were truncated or overwritten while it was recorded")                   \
     X(DEEP_STACK, 20, "deep_stack",                                                                          \
-      "a call stack has more frames than are recorded: its outermost ones are missing (--stack-frames)")     \
+      "a call stack has more frames than the limit; its outermost frames are missing (--stack-frames)")      \
     X(PYTHON_STACK, 21, "python_stack",                                                                      \
-      "a call stack lacks Python functions: of another interpreter of the process, or unreadable")
+      "a call stack lacks Python functions: they are of another interpreter, or unreadable")
 
 typedef enum tsmith_reason {
     TSMITH_REASON_NONE = 0,
