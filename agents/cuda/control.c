@@ -24,7 +24,7 @@
 #include "thinning.h"
 #include "timebase.h"
 
-enum { FLUSH_MS = 100, STACKS_MS = 20, MEASURE_MS = 50, LAST_PASS_MS = 3000, FORCED = 1 };
+enum { FLUSH_MS = 100, STACKS_MS = 20, MEASURE_MS = 50, LAST_PASS_MS = 5000, FORCED = 1 };
 
 static void flush(void) {
     if (!atomic_load(&library_gone)) {

@@ -28,7 +28,7 @@
 enum {
     DEVICES = 16,
     LOOK_MS = 20,
-    WAIT_MS = 2000,
+    WAIT_MS = 1000,
     READS_MAX = 64,
     DEFAULT_US = 100,
     US_MIN = 10,
