@@ -441,10 +441,23 @@ def counts(made):
     says("processes", out, ["... and 3 more without tracks"], [])
 
 
+def clocks(made):
+    """The worst comparison of a clock is named where it is twice as bad as the best, and each clock has its own."""
+    def fill(trace, thread, queue, _, errors):
+        trace.lines.append("clock other 0 0")
+        trace.lines.extend("pair 1 %d %d %d" % (at, at, error) for at, error in enumerate(errors, 1))
+        trace.event(queue, "kernel", 0, duration=1, name="k")
+    for errors, yes, no in (((10, 10), ["compared 2 times, known within 10 ns"], ["at worst"]), ((10, 19), ["within 10 ns"], ["at worst"]),
+                            ((30, 10, 25), ["compared 3 times, known within 10 ns, at worst 30 ns"], []),
+                            ((), ["compared 0 times"], ["known within", "at worst"])):
+        out, _ = text("info", stored(made, fill, errors))
+        says("clock of %s" % (errors,), out, yes, no)
+
+
 def main():
     tests = (window, startup, path_of_window, no_duration, unnamed, always_busy, at_once, unsized, waits, queues, together,
              both_sides, cut_sequences, autograd, sizes, no_calls, untimed_graphs,
-             file_state, losses, counts)
+             file_state, losses, counts, clocks)
     for test in tests:
         with tempfile.TemporaryDirectory() as folder:
             test(Made(folder))

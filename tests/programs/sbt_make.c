@@ -10,6 +10,8 @@
 //   process PID NAME                              ids count from 1 for each kind of entry
 //   device NAME API TYPE
 //   track KIND-NUMBER NAME PROCESS DEVICE
+//   clock NAME PROCESS DEVICE
+//   pair CLOCK CLOCK-TIME TRACE-TIME ERROR        one calibration of a clock
 //   field NAME TYPE-NUMBER UNIT                   a field of the trace's own
 //   module PATH BUILD-ID PROCESS FLAGS
 //   frame MODULE FLAGS ADDRESS
@@ -149,6 +151,22 @@ static bool add_stack_entry(char **words, int count) {
     return true;
 }
 
+static bool add_clock_entry(char **words, int count) {
+    if (strcmp(words[0], "clock") == 0 && count == 4)
+        tsmith_dictionary_add_clock(dictionary, &(tsmith_clock){.name = string(words[1]),
+                                                                .process = number(words[2]),
+                                                                .device = number(words[3])});
+    else if (strcmp(words[0], "pair") == 0 && count == 5)
+        tsmith_dictionary_add_clock_pair(dictionary,
+                                         &(tsmith_clock_pair){.clock = number(words[1]),
+                                                              .clock_time = strtoll(words[2], NULL, 10),
+                                                              .trace_time = strtoll(words[3], NULL, 10),
+                                                              .error = strtoll(words[4], NULL, 10)});
+    else
+        return false;
+    return true;
+}
+
 static void add_entry(char **words, int count) {
     if (strcmp(words[0], "event") == 0 && count >= 4) {
         add_event(words, count);
@@ -172,7 +190,7 @@ static void add_entry(char **words, int count) {
                                                                 .device = number(words[4])});
     } else if (strcmp(words[0], "field") == 0 && count == 4) {
         tsmith_dictionary_field(dictionary, words[1], (tsmith_type)number(words[2]), words[3]);
-    } else if (!add_stack_entry(words, count)) {
+    } else if (!add_stack_entry(words, count) && !add_clock_entry(words, count)) {
         fail(words[0]);
     }
 }

@@ -20,6 +20,21 @@ a = json.load(open(sys.argv[1])); v = a["verdicts"]; r = a["results"]; n = a["re
 sys.exit(0 if eval(sys.argv[2]) else "not so: %s: %s" % (sys.argv[2], json.dumps([v, n, r[:3]])))' \
         "$work/answer.json" "$2" || fail "$1"
 }
+# `info` says as many commands and results as `replay` lists, and nothing of a recording where none is.
+says_what_it_has() {
+    "$TRACESMITH" info "$1" >"$work/info.txt" || return 1
+    python3 -c 'import json, re, sys
+line = re.search(r"^recording +(\d+) (commands?) with (.*) of data, (\d+) (results?) to compare", open(sys.argv[1]).read(), re.M)
+answer = json.load(open(sys.argv[2]))
+commands, results, data = answer["recording"]["commands"], len(answer["results"]), answer["recording"]["chunk_bytes"]
+if not line:
+    sys.exit(commands > 0)
+unit = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+size, name = line.group(3).split()
+right = (int(line.group(1)), int(line.group(4))) == (commands, results) and abs(float(size) * unit[name] - data) <= 0.01 * data + 1
+right = right and (line.group(2) == "command") == (commands == 1) and (line.group(5) == "result") == (results == 1)
+sys.exit(not right)' "$work/info.txt" "$2"
+}
 bytes_of() {
     python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["recording"]["chunk_bytes"])' "$work/answer.json"
 }
@@ -36,6 +51,7 @@ while read -r range kernels results; do
         grep -q 'for a replay: [1-9]' "$work/err" || fail "$range: not said what there is to replay"
     fi
     judge "$work/range.sbt" "n['kernels'] == $kernels and v['exact'] == len(r) == n['checks'] >= $results"
+    says_what_it_has "$work/range.sbt" "$work/answer.json" || fail "$range: $("$TRACESMITH" info "$work/range.sbt")"
     size=$(bytes_of)
     [ "$range" = all ] && whole=$size
     # A launch more or less is one more version of the megabyte, in the whole too.
