@@ -19,7 +19,8 @@ const struct help_exit_code help_exit_codes[] = {
     {EXIT_NO, "the answer is \"no\": a launch is missing, there is nothing to draw"},
     {EXIT_USAGE, "the command line makes no sense"},
     {EXIT_DAMAGED, "the input is unreadable or damaged; what is readable was shown"},
-    {EXIT_LACKING, "the machine lacks something: a device, an agent, memory, room or permission to write"},
+    {EXIT_LACKING, "the machine lacks something: a device, an agent, memory (or its limit is too low), room "
+                   "or permission to write"},
     {0, NULL}};
 
 void help_add_synopsis(struct text *text, const struct command *command) {

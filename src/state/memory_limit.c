@@ -44,7 +44,7 @@ tsmith_status memory_limit_refuse(size_t commands, size_t calls, tsmith_error *e
         whose = size_of(text) ? "TRACESMITH_MEMORY_LIMIT"
                               : "half of this machine's memory; TRACESMITH_MEMORY_LIMIT is not a size";
     return status_set(
-        error, TSMITH_ERROR_LIMIT,
+        error, TSMITH_ERROR_NO_MEMORY,
         "%zu commands and %zu calls need up to %llu MiB of memory; the limit is %llu MiB (%s). Allow it with "
         "the environment variable %s=%lluMiB.",
         commands, calls, needed_mib, limit_mib, whose, VARIABLE, needed_mib);

@@ -56,7 +56,7 @@ def needs_what_is_counted(folder):
             check(code == 0, question, "at its limit gave", code, said)
             check(peak <= needed + BASE or not MEASURES, question, "took", peak, "bytes, and counts", needed)
             code, said, _ = run(str(needed - PER_COMMAND - PER_CALL), *question)
-            check(code == 3 and "%d commands and %d calls" % (commands, calls) in said, question, "beyond it gave", code, said)
+            check(code == 4 and "%d commands and %d calls" % (commands, calls) in said, question, "beyond it gave", code, said)
 
 
 def refuses(folder):
@@ -64,7 +64,7 @@ def refuses(folder):
     check(os.path.getsize(path) < 200000, "the file is small:", os.path.getsize(path))
     for question in questions(path):
         code, said, peak = run("64MiB", *question, most=1 << 30)
-        check(code == 3, question, "gave", code, said)
+        check(code == 4, question, "gave", code, said)
         for word in ("9000000 commands and 0 calls", "2747 MiB", "64 MiB", "TRACESMITH_MEMORY_LIMIT=2747MiB"):
             check(word in said, question, "does not tell", word, "in", said)
         check(peak <= (64 << 20) + BASE or not MEASURES, question, "took", peak)
@@ -80,7 +80,7 @@ def units(folder):
                         ("1t", True), ("18446744073709551615", True), ("99999999999G", True), ("0", True), ("-1", True),
                         ("3 apples", True), ("", True)):
         code, said, _ = run(limit, "analyze", path)
-        check(code == (0 if fits else 3), limit, "gave", code, said)
+        check(code == (0 if fits else 4), limit, "gave", code, said)
 
 
 def main():
