@@ -435,9 +435,12 @@ static void add_json_track(struct text *text, const struct trace *trace, uint32_
     const char *kind = tsmith_track_kind_name((tsmith_track_kind)track->kind);
     text_add_format(text, "{\"id\":%u,\"kind\":\"%s\",\"name\":", id, kind ? kind : "unknown");
     trace_add_track_json(text, trace->dictionary, id);
-    text_add_format(text,
-                    ",\"process\":%u,\"device\":%u,\"parent\":%u,\"tid\":%" PRId64 ",\"queue\":%" PRIu64,
-                    track->process, track->device, track->parent, (int64_t)track->tid, track->queue);
+    text_add_format(text, ",\"process\":%u,\"device\":%u,\"parent\":%u,\"tid\":%" PRId64 ",\"queue\":",
+                    track->process, track->device, track->parent, (int64_t)track->tid);
+    if (track->flags & TSMITH_TRACK_UNNUMBERED)
+        text_add_cstr(text, "null");
+    else
+        text_add_u64(text, track->queue);
     text_add_format(text, ",\"context\":%" PRIu64, track->context);
     text_add_format(text, ",\"out_of_order\":%s,\"program_profiled\":%s,\"simulated\":%s}",
                     track->flags & TSMITH_TRACK_OUT_OF_ORDER ? "true" : "false",

@@ -48,7 +48,8 @@ tsmith_string tsmith_track_name(const tsmith_dictionary *dictionary, uint32_t tr
     tsmith_string name = without_spaces_behind(tsmith_dictionary_string(dictionary, entry ? entry->name : 0));
     if (name.length)
         return name;
-    if (entry && entry->kind == TSMITH_TRACK_QUEUE && (entry->queue || entry->device))
+    if (entry && entry->kind == TSMITH_TRACK_QUEUE && !(entry->flags & TSMITH_TRACK_UNNUMBERED) &&
+        (entry->queue || entry->device))
         return made_up(room, is_opencl(dictionary, entry) ? "queue" : "stream", entry->queue);
     if (entry && entry->kind == TSMITH_TRACK_THREAD && entry->tid)
         return made_up(room, "thread", entry->tid);

@@ -2,6 +2,7 @@
 // SQL tables of what is in memory: tracks, strings, processes, devices, stacks and totals. query.c registers them.
 #include "query/lists.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +27,10 @@ static tsmith_string string_of(const tsmith_query *query, uint32_t id) {
     X(parent, "INTEGER", "", "the track it is shown under: tracks.id", list_give_id(context, track->parent)) \
     X(tid, "INTEGER", "", "number of a host thread", list_give_id(context, is_thread ? track->tid : 0))      \
     X(context, "INTEGER", "", "of a queue: the API's context",                                               \
-      if (is_queue) sqlite3_result_int64(context, (int64_t)track->context))                                  \
-    X(queue, "INTEGER", "", "of a queue: the API's number for it",                                           \
-      if (is_queue) sqlite3_result_int64(context, (int64_t)track->queue))                                    \
+      list_give_id(context, is_queue ? track->context : 0))                                                  \
+    X(queue, "INTEGER", "", "of a queue: the API's number for it, where the source has one",                 \
+      if (is_queue && !(track->flags & TSMITH_TRACK_UNNUMBERED))                                             \
+          sqlite3_result_int64(context, (int64_t)track->queue))                                              \
     X(out_of_order, "INTEGER", "", "1: commands of this queue may run in any order and side by side",        \
       sqlite3_result_int(context, (track->flags & TSMITH_TRACK_OUT_OF_ORDER) != 0))                          \
     X(program_profiled, "INTEGER", "", "1: the program itself had asked for profiling of this queue",        \
@@ -72,9 +74,18 @@ static void string_cell(const tsmith_query *query, uint64_t row, int column, sql
 
 // ---- processes
 
+// An importer writes the attribute for a pid that is not a number of the system: a text, a fraction, none at all.
+static void give_pid(sqlite3_context *context, const tsmith_query *query, uint32_t id,
+                     const tsmith_process *process) {
+    char key[48];
+    (void)snprintf(key, sizeof key, "import.process.%u.pid", id);
+    if (process->pid || !tsmith_dictionary_find_attribute(query->backend.dictionary, key).bytes)
+        sqlite3_result_int64(context, (int64_t)process->pid);
+}
+
 #define PROCESS_COLUMNS(X)                                                                                   \
     X(id, "INTEGER", "", "its number: tracks.process", list_give_id(context, id))                            \
-    X(pid, "INTEGER", "", "number the system gave it", sqlite3_result_int64(context, (int64_t)process->pid)) \
+    X(pid, "INTEGER", "", "number the system gave it", give_pid(context, query, id, process))                \
     X(parent_pid, "INTEGER", "", "of the process that started it",                                           \
       list_give_id(context, process->parent_pid))                                                            \
     X(name, "TEXT", "", "executable", list_give_text(context, string_of(query, process->name)))              \

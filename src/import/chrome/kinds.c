@@ -114,7 +114,7 @@ static void learn_mctracer(struct chrome *chrome, struct row_track *track, const
         return;
     track->device_id = mctracer_device(chrome, number->bits);
     track->device = track->device_id != 0;
-    track->queue = track->tid.form == FORM_I64 ? track->tid.bits : 0;
+    track->unnumbered = !tracks_number(chrome, track->tid, &track->queue);
 }
 
 // Whether mcTracer wrote the file is told by its first slice: nanoseconds, and the number that it gives each call.
@@ -156,7 +156,7 @@ void kinds_learn(struct chrome *chrome, struct row_track *track, const struct ev
         process->device = tsmith_dictionary_add_device(dictionary, &device);
     track->device = true;
     track->device_id = process->device;
-    track->queue = track->tid.form == FORM_I64 ? track->tid.bits : 0;
+    track->unnumbered = !tracks_number(chrome, track->tid, &track->queue);
 }
 
 static tsmith_direction direction_of(struct chrome *chrome, const struct event *event) {

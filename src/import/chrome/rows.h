@@ -41,6 +41,7 @@ struct row_track {
     bool is_runtime;    // its events are calls of a GPU API
     uint32_t device_id; // which, when the format says so (0: its pid does)
     uint64_t queue;
+    bool unnumbered; // with device_id: the source has no number for the queue
     struct group *groups;
     struct open_range *open;
     struct around_track *around; // NULL: nothing of a call stack was seen here
@@ -151,6 +152,8 @@ void tracks_write(struct chrome *chrome);
 void tracks_metadata(struct chrome *chrome, const struct event *event, const char *text, size_t length);
 // Where the id of the device of that number is, 0 when it has none yet; NULL when there are too many.
 uint32_t *tracks_device(struct rows *rows, uint64_t number);
+// The number of a queue: a tid that is a number, or "stream 7". False, and 0, when the tid has none.
+bool tracks_number(const struct chrome *chrome, struct ident tid, uint64_t *out);
 void tracks_finish(struct rows *rows);
 
 #endif

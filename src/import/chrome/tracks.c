@@ -201,6 +201,25 @@ static bool is_stream(const struct chrome *chrome, struct ident tid) {
     return name.length >= sizeof prefix && memcmp(name.bytes, prefix, sizeof prefix - 1) == 0;
 }
 
+bool tracks_number(const struct chrome *chrome, struct ident tid, uint64_t *out) {
+    bool is_number = tid.form == FORM_I64 || tid.form == FORM_U64;
+    *out = ident_number(tid);
+    if (is_number || tid.form != FORM_STRING || !is_stream(chrome, tid))
+        return is_number;
+    tsmith_string text = tsmith_dictionary_string(chrome->dictionary, (uint32_t)tid.bits);
+    uint64_t number = 0;
+    enum { PREFIX = sizeof "stream " - 1, DIGITS_MOST = 19 };
+    if (text.length > PREFIX + DIGITS_MOST)
+        return false;
+    for (size_t i = PREFIX; i < text.length; i++) {
+        if (text.bytes[i] < '0' || text.bytes[i] > '9')
+            return false;
+        number = number * 10 + (uint64_t)(text.bytes[i] - '0');
+    }
+    *out = number;
+    return true;
+}
+
 uint32_t *tracks_device(struct rows *rows, uint64_t number) {
     void *devices = rows->devices;
     size_t had = rows->device_capacity;
@@ -248,6 +267,12 @@ static void write_track(struct chrome *chrome, size_t index) {
     uint32_t name = track->name                      ? track->name
                     : track->tid.form == FORM_STRING ? (uint32_t)track->tid.bits
                                                      : 0;
+    uint64_t number;
+    bool numbered = tracks_number(chrome, track->tid, &number);
+    if (track->device_id) {
+        number = track->queue;
+        numbered = !track->unnumbered;
+    }
     tsmith_track entry = {.kind = track->device                                    ? TSMITH_TRACK_QUEUE
                                   : track->tid.form == FORM_I64 && track->tid.bits ? TSMITH_TRACK_THREAD
                                                                                    : TSMITH_TRACK_CUSTOM,
@@ -255,9 +280,8 @@ static void write_track(struct chrome *chrome, size_t index) {
                           .process = track->process + 1,
                           .device = track->device_id ? track->device_id : device_of(chrome, track),
                           .tid = ident_number(track->tid),
-                          .queue = track->device_id ? track->queue
-                                   : track->device  ? ident_number(track->tid)
-                                                    : 0};
+                          .queue = track->device ? number : 0,
+                          .flags = track->device && !numbered ? TSMITH_TRACK_UNNUMBERED : 0};
     uint32_t id = tsmith_dictionary_add_track(chrome->dictionary, &entry);
     note_ident(chrome, "track", id, "tid", track->tid);
 }

@@ -17,7 +17,7 @@ struct stage {
     int64_t duration;
     bool has_duration, has_event;
     uint64_t gpu, queue, context;
-    bool queue_is_iid;
+    bool queue_is_iid, has_number;
     uint32_t queue_name, stage_name, name, kernel;
     uint64_t grid[3], block[3];
     bool has_launch;
@@ -111,6 +111,7 @@ static void read_number(struct pf *pf, struct pf_sequence *sequence, struct stag
         return;
     case 3:
         stage->queue = field->value;
+        stage->has_number = true;
         stage->queue_name = described(pf, SPACE_OLD_QUEUE, field->value);
         return;
     case 4:
@@ -172,7 +173,9 @@ static uint32_t queue_track(struct pf *pf, struct pf_sequence *sequence, const s
         return 0;
     pf->tracks[track].entry.kind = TSMITH_TRACK_QUEUE;
     pf->tracks[track].entry.device = device;
-    pf->tracks[track].entry.queue = stage->queue;
+    pf->tracks[track].entry.queue = stage->has_number ? stage->queue : 0;
+    if (!stage->has_number)
+        pf->tracks[track].entry.flags |= TSMITH_TRACK_UNNUMBERED;
     if (!pf->tracks[track].name)
         pf->tracks[track].name = stage->queue_name;
     if (stage->context && !pf->tracks[track].process &&

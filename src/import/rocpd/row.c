@@ -58,6 +58,7 @@ struct row {
     tsmith_batch *batch;
     tsmith_kind kind;
     int64_t start, duration;
+    bool has_duration;
     uint32_t name, category; // strings
     uint64_t told;           // roles that need no field
 };
@@ -217,6 +218,13 @@ static uint32_t process_track(struct row *row, int64_t pid) {
     return track_of(row->rocpd, key, &track);
 }
 
+static void name_queue(char *name, size_t size, const int64_t *queue, const int64_t *stream, bool copies) {
+    if (queue || stream)
+        (void)snprintf(name, size, "%s %" PRId64, queue ? "queue" : "stream", queue ? *queue : *stream);
+    else
+        (void)snprintf(name, size, "%s", copies ? "copies" : "queue");
+}
+
 // A queue of the hardware as one stream of the program uses it.
 static uint32_t queue_track(struct row *row, int64_t pid, const struct rocpd_info *agent) {
     int64_t queue = 0, stream = 0;
@@ -232,11 +240,12 @@ static uint32_t queue_track(struct row *row, int64_t pid, const struct rocpd_inf
                *two = stream_info ? string_of(row, stream_info->name) : "";
     (void)snprintf(name, sizeof name, "%.100s%s%.100s", one, *one && *two ? ", " : "", two);
     if (!*name)
-        (void)snprintf(name, sizeof name, copies ? "copies" : "queue %" PRId64, queue);
+        name_queue(name, sizeof name, has_queue ? &queue : NULL, has_stream ? &stream : NULL, copies);
     const tsmith_track track = {.kind = copies ? TSMITH_TRACK_COPY_ENGINE : TSMITH_TRACK_QUEUE,
                                 .process = process ? process->entry : 0,
                                 .device = agent ? agent->entry : 0,
                                 .name = tsmith_dictionary_intern_cstr(row->rocpd->dictionary, name),
+                                .flags = copies || has_queue || has_stream ? 0 : TSMITH_TRACK_UNNUMBERED,
                                 .queue = (uint64_t)(has_stream ? stream : queue)};
     row->told |= 1u << ROCPD_QUEUE | 1u << ROCPD_STREAM | 1u << ROCPD_AGENT;
     if (queue_info == NULL || stream_info == NULL || !*one || !*two) // not all of it is in the name
@@ -251,7 +260,7 @@ static tsmith_kind kind_of_region(const struct row *row) {
     size_t length = strlen(category);
     bool marker = strstr(category, "MARKER") || strstr(category, "ROCTX") || strstr(category, "roctx");
     if (marker)
-        return row->duration ? TSMITH_KIND_RANGE : TSMITH_KIND_MARKER;
+        return row->duration || !row->has_duration ? TSMITH_KIND_RANGE : TSMITH_KIND_MARKER;
     // HIP_RUNTIME_API, HIP_COMPILER_API_EXT, HSA_CORE_API, RCCL_API, ...; rocprof-sys: rocm_hip_api
     bool api = strstr(category, "_API") || (length > 4 && strcmp(category + length - 4, "_api") == 0);
     return api ? TSMITH_KIND_API : TSMITH_KIND_RANGE;
@@ -399,6 +408,7 @@ static bool place(struct row *row) {
         return true;
     if (__builtin_sub_overflow(end, row->start, &row->duration))
         return false;
+    row->has_duration = true;
     row->rocpd->problems[ROCPD_PROBLEM_BACKWARDS] += row->duration < 0;
     if (row->duration < 0) {
         row->duration = 0;
@@ -475,7 +485,7 @@ static void add_event(struct row *row) {
     }
     if (!begin_row(row, find_track(row, from, to)))
         return;
-    if (row->kind != TSMITH_KIND_MARKER)
+    if (row->kind != TSMITH_KIND_MARKER && row->has_duration)
         set(row, TSMITH_FIELD_DURATION, (uint64_t)row->duration);
     if (number_of(row, ROCPD_CORRELATION, &correlation) && correlation > 0) {
         set(row, TSMITH_FIELD_CORRELATION, (uint64_t)correlation);
