@@ -6,6 +6,7 @@
 #define RECORDED_CALLS(X)                                                                                    \
     X(clCreateContext)                                                                                       \
     X(clCreateContextFromType)                                                                               \
+    X(clRetainContext)                                                                                       \
     X(clReleaseContext)                                                                                      \
     X(clGetContextInfo)                                                                                      \
     X(clCreateCommandQueue)                                                                                  \

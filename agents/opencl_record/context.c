@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices, contexts, queues, samplers. Rules: recorder.h.
 #include <stdlib.h>
+#include <string.h>
 
 #include "recorder.h"
 
@@ -42,16 +43,22 @@ static void note_context(cl_context context) {
     file_after_fork();
     if (!recorder_on() || !context)
         return;
-    register_exit();
     if (recorder.next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes))
         bytes = 0;
     const size_t count = bytes / sizeof *devices;
     for (size_t i = 0; i < count; i++)
         ids[i] = device_id(devices[i]);
+    struct copy_queue *copies = count ? copy_queue_make(context, devices[0]) : NULL;
+    register_exit();
     struct recording_writer *writer = record_open(RECORDING_CONTEXT);
-    recording_put(writer, RECORDING_KEY_OBJECT, object_add(context, OBJECT_CONTEXT)->id);
+    struct object *object = object_add(context, OBJECT_CONTEXT);
+    const bool keeps = recorder_on(); // where there was no memory for it, it is no object of its own
+    object->copy_queues = keeps ? copies : NULL;
+    recording_put(writer, RECORDING_KEY_OBJECT, object->id);
     recording_put_list(writer, RECORDING_KEY_DEVICES, ids, count);
     record_close();
+    if (!keeps)
+        copy_queue_drop(copies);
 }
 
 cl_context record_clCreateContext(const cl_context_properties *properties, cl_uint count,
@@ -82,7 +89,7 @@ static void note_queue(cl_command_queue queue, cl_context context, cl_device_id 
     struct object *object = object_add(queue, OBJECT_QUEUE);
     object->number = ++queues;
     object->flags = flags;
-    object->context = object_name(object_find(context, OBJECT_CONTEXT));
+    object_enter(object, object_find(context, OBJECT_CONTEXT));
     recording_put(writer, RECORDING_KEY_OBJECT, object->id);
     recording_put(writer, RECORDING_KEY_CONTEXT, object_id(context, OBJECT_CONTEXT));
     recording_put(writer, RECORDING_KEY_DEVICE, device_object);
@@ -123,21 +130,43 @@ cl_int record_clRetainCommandQueue(cl_command_queue queue) {
 cl_int record_clReleaseCommandQueue(cl_command_queue queue) {
     if (recorder_on() && object_release(queue, OBJECT_QUEUE))
         snapshot_queue_goes(queue);
+    copy_queues_release();
     return recorder.next.clReleaseCommandQueue(queue);
 }
 
+cl_int record_clRetainContext(cl_context context) {
+    const cl_int status = recorder.next.clRetainContext(context);
+    if (recorder_on() && status == CL_SUCCESS)
+        object_retain(context, OBJECT_CONTEXT);
+    return status;
+}
+
 cl_int record_clReleaseContext(cl_context context) {
-    if (recorder_on())
+    if (recorder_on()) {
+        object_release(context, OBJECT_CONTEXT);
         snapshot_reap();
+    }
+    copy_queues_release();
     return recorder.next.clReleaseContext(context);
 }
 
-// Before a program counts references, ours go, as far as what they are for has come.
+// Before a program counts references, those of our copies go, as far as they have arrived. Those of our queues are not counted.
 cl_int record_clGetContextInfo(cl_context context, cl_context_info what, size_t size, void *value,
                                size_t *size_ret) {
-    if (recorder_on() && what == CL_CONTEXT_REFERENCE_COUNT)
+    if (what != CL_CONTEXT_REFERENCE_COUNT)
+        return recorder.next.clGetContextInfo(context, what, size, value, size_ret);
+    if (recorder_on())
         snapshot_reap();
-    return recorder.next.clGetContextInfo(context, what, size, value, size_ret);
+    copy_queues_release();
+    const cl_uint ours = copy_queue_references(context);
+    const cl_int status = recorder.next.clGetContextInfo(context, what, size, value, size_ret);
+    cl_uint count;
+    if (status == CL_SUCCESS && value && ours) {
+        memcpy(&count, value, sizeof count);
+        count -= ours;
+        memcpy(value, &count, sizeof count);
+    }
+    return status;
 }
 
 static void note_sampler(cl_sampler sampler, cl_context context, uint64_t normalized, uint64_t addressing,

@@ -85,7 +85,7 @@ static void note_image(cl_mem memory, cl_context context, cl_mem_flags flags, co
     struct recording_writer *writer = record_open(RECORDING_IMAGE);
     struct object *object = object_add(memory, OBJECT_IMAGE);
     object->image = image;
-    object->context = object_name(object_find(context, OBJECT_CONTEXT));
+    object_enter(object, object_find(context, OBJECT_CONTEXT));
     object->parent = desc->buffer ? object_name(object_find_memory(desc->buffer)) : NULL;
     if (object->parent)
         object->parent->references++;

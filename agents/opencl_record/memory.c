@@ -39,7 +39,7 @@ static void note_buffer(cl_mem buffer, cl_context context, cl_mem_flags flags, s
         payload_take(&payload, host, size);
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_add(buffer, OBJECT_BUFFER);
-    object->context = object_name(object_find(context, OBJECT_CONTEXT));
+    object_enter(object, object_find(context, OBJECT_CONTEXT));
     object->flags = flags;
     object->size = size;
     object->known = object->told = known;
@@ -88,7 +88,7 @@ cl_mem record_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_cre
     object->size = region->size;
     object->flags = flags;
     if (object->parent) {
-        object->context = object_name(object->parent->context);
+        object_enter(object, object->parent->context);
         object->parent->references++; // its content is of use as long as the part of it is
     }
     if (recorder_begun())
@@ -158,5 +158,6 @@ cl_int record_clReleaseMemObject(cl_mem memory) {
         if (hold)
             recorder.next.clReleaseEvent(hold);
     }
+    copy_queues_release();
     return recorder.next.clReleaseMemObject(memory);
 }

@@ -90,6 +90,25 @@ static void finish_kernel(struct kernel *kernel) {
     free(kernel);
 }
 
+void object_enter(struct object *object, struct object *context) {
+    object->context = object_name(context);
+    object->inside = context != NULL;
+    if (context)
+        context->insiders++;
+}
+
+// The program has released it.
+static void leave(struct object *object) {
+    struct object *context = object->kind == OBJECT_CONTEXT ? object : NULL;
+    if (object->inside) {
+        context = object->context;
+        context->insiders--;
+        object->inside = false;
+    }
+    if (context && context->references <= 0 && !context->insiders)
+        copy_queues_leave(context);
+}
+
 // Nobody can find it, and nobody names it.
 static void put_away(struct object *object) {
     object_drop(object->parent);
@@ -118,6 +137,9 @@ void object_end(struct object *object) {
     *place = object->next;
     object_count--;
     object->ended = true;
+    leave(object);
+    if (object->kind == OBJECT_CONTEXT)
+        copy_queues_leave(object);
     if (!object->named)
         put_away(object);
 }
@@ -184,6 +206,8 @@ bool object_release(const void *handle, enum object_kind kind) {
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find(handle, kind);
     const bool last = object && object->references > 0 && --object->references == 0;
+    if (last)
+        leave(object);
     pthread_mutex_unlock(&recorder.lock);
     return last;
 }

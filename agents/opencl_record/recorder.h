@@ -8,11 +8,12 @@
 //   2. It may allocate, lock and write its file; never while the driver is called with `recorder.lock` held (a driver
 //      may run the program's callbacks there, which call us again).
 //   3. What is sent to the driver that the program did not send is in this list, and nothing else. A buffer is read through a
-//      queue of ours. Into a queue of the program's goes a marker, only where commands that may still be writing the memory
-//      are in it, and no clFlush but in the two cases that markers.c names; where the program has waited for its commands,
-//      its queue gets nothing. References are taken of a context and its queues while a copy is on its way. A command that
+//      queue of ours, which its context gets when it is made (copy_queue.c). Into a queue of the program's goes a marker,
+//      only where commands that may still be writing the memory are in it, and no clFlush but in the two cases that markers.c names; where the program has waited for its commands,
+//      its queue gets nothing. References are taken of the program's queues while a copy is on its way. A command that
 //      writes what is being copied waits for the copy by its wait list. What is asked: the state of our own copies and
-//      markers, and what objects are when they are made (devices, images, kernels).
+//      markers, what objects are when they are made (devices, images, kernels), and what our queue adds to the count of its
+//      context's references.
 //   4. The program's threads are blocked by a copy only where nothing of the program's is left to run that could have
 //      written the memory, and in the exit handler, and that for a limited time.
 //   5. What cannot be recorded is written down as such (REFUSED), with its reason. When the file cannot be written any
@@ -26,7 +27,7 @@
 // commands wrote is copied as well (VERIFY): that is what a replay is compared with.
 //
 // Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c what a
-// command does to memory; snapshot.c copies it; markers.c says when that may be done. headers.c finds what sources
+// command does to memory; snapshot.c copies it, through the queues of copy_queue.c; markers.c says when that may be done. headers.c finds what sources
 // include. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c, transfer.c, image.c, shared.c, mapping.c, inflight.c, sync.c, extension.c and refused.c.
 #ifndef OPENCL_RECORD_RECORDER_H
 #define OPENCL_RECORD_RECORDER_H
@@ -106,9 +107,11 @@ struct object {
     size_t origin;         // in the parent
     uint64_t flags;
     size_t size;
-    long references; // the program's own, and those of what lies in it
-    uint32_t number; // of a queue: from 1, as they were made
-    bool waiting;    // of a queue: something recorded is in it that nobody has waited for
+    long references;   // the program's own, and those of what lies in it
+    bool inside;       // of memory and a queue: it is counted in its context
+    uint32_t insiders; // of a context: memory and queues in it that the program has not released
+    uint32_t number;   // of a queue: from 1, as they were made
+    bool waiting;      // of a queue: something recorded is in it that nobody has waited for
     uint64_t enqueued,
         finished; // of a queue: commands, and how many of them the program has waited for
     // Of memory that lies in no other:
@@ -122,6 +125,7 @@ struct object {
     union {
         struct kernel *kernel;
         struct image *image;
+        struct copy_queue *copy_queues; // of a context: a list; copy_queue.c
     };
 };
 
@@ -204,7 +208,9 @@ struct object *object_add(const void *handle, enum object_kind kind);
 // Of an object that a pointer is kept to: may be NULL, and is returned. And when the pointer is kept no longer.
 struct object *object_name(struct object *object);
 void object_drop(struct object *object);
-void object_end(struct object *object);                        // it cannot be found any more
+void object_end(struct object *object); // it cannot be found any more
+// Memory or a queue lies in this context, which may be NULL, until the program's last reference to it goes.
+void object_enter(struct object *object, struct object *context);
 uint64_t object_id(const void *handle, enum object_kind kind); // 0 when it is not known
 void object_each(enum object_kind kind, void (*each)(struct object *object, void *context), void *context);
 // One of the program's references is gone; true when it was the last. Takes the lock itself.
@@ -297,6 +303,23 @@ void snapshot_at_exit(void);
 void snapshot_too_late(void); // a command comes that is not recorded, since recording is over: says so, once
 // Before the last reference to a queue goes: what is in it is still waited for.
 void snapshot_queue_goes(cl_command_queue queue);
+
+// ---- copy_queue.c
+
+struct copy_queue;
+// For a new context, which gets it; NULL when the driver gives none. Without the lock, as the next ones.
+struct copy_queue *copy_queue_make(cl_context context, cl_device_id device);
+// One for a copy, until copy_queue_drop; NULL when there is none.
+struct copy_queue *copy_queue_take(struct object *context, cl_command_queue *queue);
+void copy_queue_drop(struct copy_queue *queue); // may be NULL
+// With the lock held: the program has let go of the context.
+void copy_queues_leave(struct object *context);
+// Before the driver gets what the program releases: gives back those of contexts that the program has let go of, and all when
+// recording is over.
+void copy_queues_release(void);
+// How many of CL_CONTEXT_REFERENCE_COUNT are ours.
+cl_uint copy_queue_references(cl_context context);
+void copy_queues_after_fork(void);
 
 // ---- markers.c
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory holds after all that was enqueued: read through a queue of ours that waits for a marker in each of the
+// What memory holds after all that was enqueued: read through a queue of ours (copy_queue.c) that waits for a marker in each of the
 // program's queues that may still be writing it (markers.c). Nobody is blocked by it: commands that write the memory wait for the copy on
 // the device (touch.c), and it is written down by a later call, or at exit.
 // Rules: recorder.h.
@@ -16,7 +16,8 @@ struct snapshot {
     struct snapshot *next;
     uint64_t verify;
     bool hashes; // are enough
-    cl_command_queue queue;
+    struct copy_queue *through;
+    cl_command_queue queue; // the same
     cl_event done;
     cl_mem staging; // of what the host may not read
     size_t size;
@@ -31,15 +32,15 @@ void snapshot_after_fork(void) {
     pending = NULL;
     atomic_store(&outstanding, false);
     markers_after_fork();
+    copy_queues_after_fork();
 }
 
 static void forget(struct snapshot *snapshot) {
     if (snapshot->done)
         recorder.next.clReleaseEvent(snapshot->done);
-    if (snapshot->queue)
-        recorder.next.clReleaseCommandQueue(snapshot->queue);
     if (snapshot->staging)
         recorder.next.clReleaseMemObject(snapshot->staging);
+    copy_queue_drop(snapshot->through);
     free(snapshot->bytes);
     free(snapshot);
 }
@@ -130,21 +131,18 @@ static cl_int read_memory(struct snapshot *snapshot, const struct object *memory
 // NULL, or why there is no copy.
 static const char *start(struct snapshot *snapshot, const struct object *memory) {
     struct markers markers = {.memory = memory};
-    cl_device_id devices[64];
     if (!memory->context)
         return "its context was not seen being created";
     if (memory->kind == OBJECT_IMAGE && (memory->flags & (CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY)))
         return "the program created it so that the host may not read it";
-    cl_context context = (cl_context)(uintptr_t)memory->context->handle;
-    if (recorder.next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL))
-        return "its context does not say which devices it has";
     snapshot->size = memory->size;
     snapshot->bytes = malloc(memory->size ? memory->size : 1);
     if (!snapshot->bytes)
         return "out of memory while copying it";
-    snapshot->queue = recorder.next.clCreateCommandQueue(context, devices[0], 0, NULL);
-    if (!snapshot->queue)
-        return "the driver gave no queue to copy it with";
+    snapshot->through = copy_queue_take(memory->context, &snapshot->queue);
+    if (!snapshot->through)
+        return memory->context->references > 0 ? "the driver gave no queue to copy it with"
+                                               : "the program had released its context";
     markers_make(&markers);
     if (markers.event_count) {
         pthread_mutex_lock(&recorder.lock);

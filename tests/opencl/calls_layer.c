@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer that writes down what a driver is asked to do: each command, flush, wait, and each queue that is made or given
-// back, as a line of $CALLS_LAYER_LOG, with the number of its queue. Put below ours it shows what ours adds.
+// A layer that writes down what a driver is asked to do: each command, flush, wait, each new context, and each queue that is made or given
+// back, as a line of $CALLS_LAYER_LOG, with the number of its queue (0: none). Put below ours it shows what ours adds.
 #include "layer.h"
 
 #include <pthread.h>
@@ -45,6 +45,14 @@ static void add(cl_command_queue queue) {
 
 #define TELL(queue, more) say(__func__ + sizeof "log_" - 1, queue, more)
 #define WAITS cl_uint count, const cl_event *waits, cl_event *event
+
+static cl_context log_clCreateContext(const cl_context_properties *properties, cl_uint count,
+                                      const cl_device_id *devices,
+                                      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                                      void *user, cl_int *error) {
+    TELL(NULL, "");
+    return next->clCreateContext(properties, count, devices, notify, user, error);
+}
 
 static cl_command_queue log_clCreateCommandQueue(cl_context context, cl_device_id device,
                                                  cl_command_queue_properties properties, cl_int *error) {
@@ -161,6 +169,7 @@ static void layer_begin(void) {
     const char *path = getenv("CALLS_LAYER_LOG");
     file = path ? fopen(path, "w") : NULL;
 #define SET(name) layer.name = log_##name;
+    SET(clCreateContext)
     SET(clCreateCommandQueue)
     SET(clCreateCommandQueueWithProperties)
     SET(clReleaseCommandQueue)
