@@ -317,7 +317,36 @@ bool results_begin(struct tsmith_replay *replay) {
     return replay->commands != NULL;
 }
 
+struct kept {
+    tsmith_replay_result result;
+    struct gathered gathered;
+};
+
+static int by_record(const void *a, const void *b) {
+    const struct kept *left = a, *right = b;
+    if (left->gathered.record != right->gathered.record)
+        return left->gathered.record < right->gathered.record ? -1 : 1;
+    return (left->result.buffer > right->result.buffer) - (left->result.buffer < right->result.buffer);
+}
+
+// Copies of memory arrive in any order; an answer has them in the order of the recording. Without memory they stay.
+static void sort_results(struct tsmith_replay *replay) {
+    const size_t count = replay->count - replay->first;
+    struct kept *kept = count > 1 ? calloc(count, sizeof *kept) : NULL;
+    if (!kept)
+        return;
+    for (size_t i = 0; i < count; i++)
+        kept[i] = (struct kept){replay->results[replay->first + i], replay->gathered[replay->first + i]};
+    qsort(kept, count, sizeof *kept, by_record);
+    for (size_t i = 0; i < count; i++) {
+        replay->results[replay->first + i] = kept[i].result;
+        replay->gathered[replay->first + i] = kept[i].gathered;
+    }
+    free(kept);
+}
+
 void results_end(struct tsmith_replay *replay) {
+    sort_results(replay);
     free(replay->commands);
     replay->commands = NULL;
     chunk_table_finish(&replay->states);
