@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# pyarrow, polars and DuckDB read the library's Arrow streams and agree with its CSV export and its SQL. TRACESMITH_PYTHON
-# names a Python that has them (in a virtual environment, since Debian has no package of them).
+# pyarrow, polars and DuckDB read the library's Arrow streams and agree with its CSV export and its SQL. Debian has no
+# package of them; `./dev python --install` installs them.
 set -eu
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}" "${TRACESMITH:?}"
-python=${TRACESMITH_PYTHON:-python3}
+# shellcheck source=tests/support/python.sh
+. "$TRACESMITH_SOURCE_DIR/tests/support/python.sh"
 for package in pyarrow polars duckdb; do
     "$python" -c "import $package" 2>/dev/null || {
-        echo "skipped: no $package for $python (pip install pyarrow polars duckdb; TRACESMITH_PYTHON names the Python)"
+        echo "skipped: no $package for $python (./dev python --install; TRACESMITH_PYTHON names another Python)"
         exit 77
     }
 done
