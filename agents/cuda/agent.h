@@ -39,7 +39,7 @@ struct agent {
     uint64_t correlation_base; // added to CUPTI's correlation ids, so that they are nobody else's
     atomic_bool silent;        // in a forked child, or when the session is over
 };
-extern struct agent agent;
+extern struct agent agent __attribute__((visibility("hidden")));
 
 // Attaches to the session that the environment names, at the first call; later ones only say whether it did. For
 // everything that brings this library into a process: CUDA, NVTX, NCCL. Any thread.

@@ -11,6 +11,7 @@
 #include "metrics.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,19 +177,11 @@ static void add_device(uint32_t number) {
 // ---- reading
 
 static void write_values(const struct device *device, int64_t start, const double *values) {
-    enum { WORDS = 5 };
     struct ring *ring = channel_armed(agent.channel) ? channel_ring(agent.channel) : NULL;
-    for (size_t i = 0; ring && i < device->config.count; i++) {
-        uint64_t *at = values[i] == values[i] ? ring_reserve(ring, WORDS) : NULL; // NaN: not known
-        if (!at)
-            continue;
-        at[0] = record_head(shapes.counter, WORDS, device->track);
-        at[1] = (uint64_t)start;
-        at[2] = device->names[i];
-        memcpy(&at[3], &values[i], sizeof values[i]);
-        at[4] = 0;
-        ring_commit(ring, WORDS);
-    }
+    for (size_t i = 0; ring && i < device->config.count; i++)
+        if (!isnan(values[i])) // not known
+            SHAPES_WRITE(ring, counter, device->track, .start = (uint64_t)start, .name = device->names[i],
+                         .value = record_double(values[i]));
 }
 
 static void count_missing(struct device *device, uint64_t start, uint64_t end) {

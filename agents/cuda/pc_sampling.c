@@ -27,6 +27,7 @@
 #include "cupti_sampling.h"
 #include "library.h"
 #include "pc_source.h"
+#include "shapes.h"
 #include "tracks.h"
 
 enum { CONTEXTS = 16, PCS = 2048, REASONS_MAX = 256, READS_MAX = 64, WAIT_MS = 500 };
@@ -67,7 +68,6 @@ static struct sampled contexts[CONTEXTS];
 static pthread_mutex_t reasons_lock = PTHREAD_MUTEX_INITIALIZER; // while the first context is configured
 static uint32_t reason_index[REASONS_MAX], reason_name[REASONS_MAX];
 static _Atomic size_t reason_count;
-static uint16_t shape;
 
 static void notice(const char *text) {
     channel_attribute(agent.channel, "notice.cuda-samples", text);
@@ -90,27 +90,6 @@ static bool find_functions(void) {
     return all && pc_source_init();
 }
 
-static void register_shape(void) {
-    static const struct {
-        uint16_t field;
-        uint8_t encoding;
-    } fields[] = {{TSMITH_FIELD_START, RECORD_VALUE},
-                  {TSMITH_FIELD_DURATION, RECORD_VALUE},
-                  {TSMITH_FIELD_NAME, RECORD_STRING | RECORD_ZERO_IS_NONE},
-                  {TSMITH_FIELD_CATEGORY, RECORD_STRING | RECORD_ZERO_IS_NONE},
-                  {TSMITH_FIELD_COUNT, RECORD_VALUE},
-                  {TSMITH_FIELD_ADDRESS, RECORD_VALUE},
-                  {TSMITH_FIELD_OBJECT, RECORD_VALUE},
-                  {TSMITH_FIELD_FILE, RECORD_STRING | RECORD_ZERO_IS_NONE},
-                  {TSMITH_FIELD_LINE, RECORD_VALUE | RECORD_ZERO_IS_NONE}};
-    struct record_shape made = {
-        .kind = TSMITH_KIND_SAMPLE, .role = RECORD_EVENT, .subject = RECORD_SUBJECT_TRACK};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        made.fields[made.field_count++] =
-            (struct record_field){.field = fields[i].field, .encoding = fields[i].encoding};
-    shape = channel_shape(agent.channel, &made);
-}
-
 void pc_sampling_init(void) {
     const char *asked = agent_option("pc-samples");
     if (!asked)
@@ -125,7 +104,6 @@ void pc_sampling_init(void) {
         notice("no PC samples: the period is an exponent from 5 to 31");
         return;
     }
-    register_shape();
     on = true;
 }
 
@@ -279,28 +257,16 @@ static uint32_t name_of_reason(uint32_t index) {
 }
 
 static void write_pc(const struct sampled *sampled, const struct cupti_pc *pc, int64_t now) {
-    enum { WORDS = 10 };
     struct ring *ring = channel_ring(agent.channel);
     const uint32_t name = pc->function ? channel_function(agent.channel, pc->function) : 0;
     const struct pc_source source = pc_source_find(pc);
-    for (size_t i = 0; i < pc->stall_count && i < reason_count; i++) {
-        if (!pc->stalls[i].samples)
-            continue;
-        uint64_t *at = ring ? ring_reserve(ring, WORDS) : NULL;
-        if (!at)
-            return;
-        at[0] = record_head(shape, WORDS, sampled->track);
-        at[1] = (uint64_t)sampled->since;
-        at[2] = (uint64_t)(now - sampled->since);
-        at[3] = name;
-        at[4] = name_of_reason(pc->stalls[i].reason);
-        at[5] = pc->stalls[i].samples;
-        at[6] = pc->offset;
-        at[7] = pc->cubin_crc;
-        at[8] = source.file;
-        at[9] = source.line;
-        ring_commit(ring, WORDS);
-    }
+    for (size_t i = 0; i < pc->stall_count && i < reason_count; i++)
+        if (pc->stalls[i].samples)
+            SHAPES_WRITE(ring, sample, sampled->track, .start = (uint64_t)sampled->since,
+                         .duration = (uint64_t)(now - sampled->since), .name = name,
+                         .reason = name_of_reason(pc->stalls[i].reason), .count = pc->stalls[i].samples,
+                         .offset = pc->offset, .cubin_crc = pc->cubin_crc, .file = source.file,
+                         .line = source.line);
 }
 
 static uint64_t samples_in(const struct cupti_pc_data *data) {

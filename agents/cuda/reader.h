@@ -5,6 +5,7 @@
 
 #include "cupti.h"
 #include "launches.h"
+#include "shapes.h"
 #include "timebase.h"
 
 enum { READER_NAMES = 2048 };
@@ -65,24 +66,11 @@ static inline uint64_t reader_correlation(uint32_t correlation) {
     return correlation ? agent.correlation_base + correlation : 0;
 }
 
-// Room for a record on a track; NULL when it is dropped, which is counted.
-static inline uint64_t *reader_reserve(struct reader *reader, uint16_t shape, uint32_t words,
-                                       uint32_t track) {
-    uint64_t *at = reader->ring && track ? ring_reserve(reader->ring, words) : NULL;
-    if (at)
-        at[0] = record_head(shape, words, track);
-    return at;
-}
-
-// The words CORRELATION NAME HOST_TRACK STACK; where the next one goes.
-static inline uint64_t *reader_launched(uint64_t *at, uint32_t correlation, uint32_t name,
-                                        const struct launch *launch) {
-    at[0] = reader_correlation(correlation);
-    at[1] = name;
-    at[2] = launch->track;
-    at[3] = launch->stack;
-    return at + 4;
-}
+// Values of SPAN_WORDS and of LAUNCHED_WORDS (record_parts.h).
+#define READER_SPAN(span) .start = (uint64_t)(span)->start, .duration = (span)->duration
+#define READER_LAUNCHED(id, text, launch)                                                                    \
+    .correlation = reader_correlation(id), .name = (text), .host_track = (launch)->track,                    \
+    .stack = (launch)->stack
 
 // records_device.c
 void record_kernel(struct reader *reader, const struct cupti_kernel *record);

@@ -3,7 +3,6 @@
 #include "graph_nodes.h"
 #include "library.h"
 #include "reader.h"
-#include "shapes.h"
 #include "thinning.h"
 #include "tracks.h"
 
@@ -19,15 +18,10 @@ static bool plausible(struct reader *reader, const struct launch *launch, uint64
 // It ran, and nothing says when: an event at its launch, as far as that is known.
 static void untimed(struct reader *reader, uint32_t queue, uint32_t correlation, uint32_t name,
                     const struct launch *launch) {
-    enum { WORDS = 7 };
     reader->untimed++;
-    uint64_t *at = reader_reserve(reader, shapes.untimed, WORDS, queue);
-    if (!at)
-        return;
-    at[1] = (uint64_t)(launch->time ? launch->time : clock_trace_now());
-    at[2] = 1;
-    reader_launched(at + 3, correlation, name, launch);
-    ring_commit(reader->ring, WORDS);
+    SHAPES_WRITE(reader->ring, untimed, queue,
+                 .start = (uint64_t)(launch->time ? launch->time : clock_trace_now()), .inferred = true,
+                 READER_LAUNCHED(correlation, name, launch));
 }
 
 // ---- kernels
@@ -36,24 +30,46 @@ struct graph_node {
     uint64_t graph, node;
 };
 
-// What registers were spilled to, and how it was launched where that is not as most are.
-static uint64_t *write_local(uint64_t *at, const struct cupti_kernel *record) {
+// How it was launched where that is not as most are.
+static uint32_t launch_type_name(uint8_t type) {
     static const char *const names[] = {NULL, "cooperative", "cooperative, several devices"};
     enum { TYPES = sizeof names / sizeof *names };
     static _Atomic uint32_t ids[TYPES];
-    const uint8_t type = record->launch_type < TYPES ? record->launch_type : 0;
-    at[0] = record->local_per_thread;
-    at[1] = cupti_has(CUPTI_11_8) ? record->local_total_v2 : record->local_total;
-    at[2] = type ? reader_constant(&ids[type], names[type]) : 0;
-    return at + 3;
+    return type && type < TYPES ? reader_constant(&ids[type], names[type]) : 0;
 }
 
-// When it was written into the command buffer, and when that went to the device; 0 is unknown to CUPTI too.
-static void write_latency(struct reader *reader, uint64_t *at, const struct cupti_kernel *record) {
-    if (!reader_time(reader, record->queued, &at[0]))
-        at[0] = 0;
-    if (!reader_time(reader, record->submitted, &at[1]))
-        at[1] = 0;
+// 0 is unknown to CUPTI too.
+static uint64_t time_or_none(struct reader *reader, uint64_t time) {
+    uint64_t at;
+    return reader_time(reader, time, &at) ? at : 0;
+}
+
+static void put_kernel_parts(struct reader *reader, uint64_t *at, uint32_t parts,
+                             const struct cupti_kernel *record, const struct launch *launch,
+                             const struct graph_node *graph, uint64_t cluster) {
+    const int32_t *grid = record->grid, *block = record->block;
+    if (parts & KERNEL_HOST)
+        RECORD_PUT(at, kernel_host_words, launch->track);
+    if (parts & KERNEL_STACK)
+        RECORD_PUT(at, kernel_stack_words, launch->stack);
+    if (parts & KERNEL_3D)
+        RECORD_PUT(at, kernel_3d_words, .global_y = (uint64_t)(uint32_t)grid[1] * (uint32_t)block[1],
+                   .global_z = (uint64_t)(uint32_t)grid[2] * (uint32_t)block[2],
+                   .local_y = (uint32_t)block[1], .local_z = (uint32_t)block[2]);
+    if (parts & KERNEL_SHARED)
+        RECORD_PUT(at, kernel_shared_words, .static_shared = (uint32_t)record->static_shared,
+                   .dynamic_shared = (uint32_t)record->dynamic_shared,
+                   .executed_shared = record->shared_executed);
+    if (parts & KERNEL_MORE)
+        RECORD_PUT(at, kernel_more_words, .graph = graph->graph, .graph_node = graph->node,
+                   .cluster = cluster);
+    if (parts & KERNEL_LOCAL)
+        RECORD_PUT(at, kernel_local_words, .local = record->local_per_thread,
+                   .local_total = cupti_has(CUPTI_11_8) ? record->local_total_v2 : record->local_total,
+                   .launch_type = launch_type_name(record->launch_type));
+    if (parts & KERNEL_LATENCY)
+        RECORD_PUT(at, kernel_latency_words, .queued = time_or_none(reader, record->queued),
+                   .submitted = time_or_none(reader, record->submitted));
 }
 
 static void write_kernel(struct reader *reader, const struct cupti_kernel *record, uint32_t queue,
@@ -62,51 +78,21 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
     const int32_t *grid = record->grid, *block = record->block;
     const uint64_t cluster =
         cupti_has(CUPTI_11_8) ? (uint64_t)record->cluster[0] * record->cluster[1] * record->cluster[2] : 0;
-    const bool host = launch->track != 0, stack = launch->stack != 0;
     const bool is_3d = (grid[1] | grid[2] | block[1] | block[2]) != 1;
     const bool shared = (record->static_shared | record->dynamic_shared) != 0;
     const bool local = record->local_per_thread || record->launch_type;
     const bool more = (graph->graph | graph->node | cluster) != 0;
-    const uint32_t shape = (host ? KERNEL_HOST : 0u) | (stack ? KERNEL_STACK : 0u) |
+    const uint32_t parts = (launch->track ? KERNEL_HOST : 0u) | (launch->stack ? KERNEL_STACK : 0u) |
                            (is_3d ? KERNEL_3D : 0u) | (shared ? KERNEL_SHARED : 0u) |
-                           (more ? KERNEL_MORE : 0u) | (local ? KERNEL_LOCAL : 0u);
-    const uint32_t words = 8u + host + stack + (is_3d ? 4u : 0) + (shared ? 3u : 0) + (more ? 3u : 0) +
-                           (local ? 3u : 0) + (shapes.latency ? 2u : 0);
-    uint64_t *at = reader_reserve(reader, shapes.kernel[shape], words, queue);
+                           (more ? KERNEL_MORE : 0u) | (local ? KERNEL_LOCAL : 0u) | shapes.latency;
+    const uint32_t words = shapes.kernel[parts].words;
+    uint64_t *at = queue ? record_begin(reader->ring, shapes.kernel[parts].shape, words, queue) : NULL;
     if (!at)
         return;
-    at[1] = (uint64_t)span->start;
-    at[2] = span->duration;
-    at[3] = reader_correlation(record->correlation);
-    at[4] = name;
-    at[5] = (uint64_t)(uint32_t)grid[0] * (uint32_t)block[0];
-    at[6] = (uint32_t)block[0];
-    at[7] = record->registers;
-    at += 8;
-    if (host)
-        *at++ = launch->track;
-    if (stack)
-        *at++ = launch->stack;
-    if (is_3d) {
-        *at++ = (uint64_t)(uint32_t)grid[1] * (uint32_t)block[1];
-        *at++ = (uint64_t)(uint32_t)grid[2] * (uint32_t)block[2];
-        *at++ = (uint32_t)block[1];
-        *at++ = (uint32_t)block[2];
-    }
-    if (shared) {
-        *at++ = (uint32_t)record->static_shared;
-        *at++ = (uint32_t)record->dynamic_shared;
-        *at++ = record->shared_executed;
-    }
-    if (more) {
-        *at++ = graph->graph;
-        *at++ = graph->node;
-        *at++ = cluster;
-    }
-    if (local)
-        at = write_local(at, record);
-    if (shapes.latency)
-        write_latency(reader, at, record);
+    RECORD_PUT(at, kernel_words, READER_SPAN(span), .correlation = reader_correlation(record->correlation),
+               .name = name, .global_x = (uint64_t)(uint32_t)grid[0] * (uint32_t)block[0],
+               .local_x = (uint32_t)block[0], .registers = record->registers);
+    put_kernel_parts(reader, at, parts, record, launch, graph, cluster);
     ring_commit(reader->ring, words);
 }
 
@@ -134,7 +120,6 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
 }
 
 void record_graph(struct reader *reader, const struct cupti_graph_trace *record) {
-    enum { WORDS = 8 };
     static _Atomic uint32_t name;
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
@@ -146,34 +131,22 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
         untimed(reader, queue, record->correlation, reader_constant(&name, "graph"), &launch);
         return;
     }
-    uint64_t *at = reader_reserve(reader, shapes.graph, WORDS, queue);
-    if (!at)
-        return;
-    at[1] = (uint64_t)span.start;
-    at[2] = span.duration;
-    *reader_launched(at + 3, record->correlation, reader_constant(&name, "graph"), &launch) = record->graph;
-    ring_commit(reader->ring, WORDS);
+    const uint32_t text = reader_constant(&name, "graph");
+    SHAPES_WRITE(reader->ring, graph, queue, READER_SPAN(&span),
+                 READER_LAUNCHED(record->correlation, text, &launch), .graph = record->graph);
 }
 
 void record_device_graph(struct reader *reader, const struct cupti_device_graph *record) {
-    enum { WORDS = 8 };
     static _Atomic uint32_t name;
     struct span span;
     if (!reader_span(reader, record->start, record->end, &span)) {
         reader->untimed++;
         return;
     }
-    uint64_t *at =
-        reader_reserve(reader, shapes.graph, WORDS,
-                       reader_queue(reader, record->device, record->context, (uint32_t)record->stream));
-    if (!at)
-        return;
-    at[1] = (uint64_t)span.start;
-    at[2] = span.duration;
-    at[3] = at[5] = at[6] = 0;
-    at[4] = reader_constant(&name, "graph launched by the device");
-    at[7] = record->graph;
-    ring_commit(reader->ring, WORDS);
+    SHAPES_WRITE(reader->ring, graph,
+                 reader_queue(reader, record->device, record->context, (uint32_t)record->stream),
+                 READER_SPAN(&span), .name = reader_constant(&name, "graph launched by the device"),
+                 .graph = record->graph);
 }
 
 // ---- copies and sets
@@ -209,7 +182,6 @@ static uint32_t direction_name(tsmith_direction direction) {
 }
 
 static void write_transfer(struct reader *reader, const struct transfer *transfer) {
-    enum { WORDS = 16 };
     struct launch launch;
     struct span span;
     const uint32_t name = direction_name(transfer->direction);
@@ -221,22 +193,13 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
         reader->untimed++;
         return;
     }
-    uint64_t *at = reader_reserve(reader, shapes.copy, WORDS, transfer->queue);
-    if (!at)
-        return;
-    at[1] = (uint64_t)span.start;
-    at[2] = span.duration;
-    at = reader_launched(at + 3, transfer->correlation, name, &launch);
-    at[0] = transfer->operation;
-    at[1] = transfer->direction;
-    at[2] = transfer->bytes;
-    at[3] = transfer->flags;
-    at[4] = memory_name(transfer->kinds[0]);
-    at[5] = memory_name(transfer->kinds[1]);
-    at[6] = transfer->peer;
-    at[7] = transfer->graph.graph;
-    at[8] = transfer->graph.node;
-    ring_commit(reader->ring, WORDS);
+    const uint32_t source_kind = memory_name(transfer->kinds[0]);
+    const uint32_t destination_kind = memory_name(transfer->kinds[1]);
+    SHAPES_WRITE(reader->ring, copy, transfer->queue, READER_SPAN(&span),
+                 READER_LAUNCHED(transfer->correlation, name, &launch), .operation = transfer->operation,
+                 .direction = transfer->direction, .bytes = transfer->bytes, .flags = transfer->flags,
+                 .source_kind = source_kind, .destination_kind = destination_kind, .peer = transfer->peer,
+                 .graph = transfer->graph.graph, .graph_node = transfer->graph.node);
 }
 
 static void direction_of(uint8_t copy_kind, struct transfer *transfer) {
@@ -292,7 +255,6 @@ void record_peer_copy(struct reader *reader, const struct cupti_peer_copy *recor
 }
 
 void record_memset(struct reader *reader, const struct cupti_memset *record) {
-    enum { WORDS = 13 };
     static _Atomic uint32_t name;
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
@@ -304,19 +266,12 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
         reader->untimed++;
         return;
     }
-    uint64_t *at = reader_reserve(reader, shapes.fill, WORDS, queue);
-    if (!at)
-        return;
-    at[1] = (uint64_t)span.start;
-    at[2] = span.duration;
-    at = reader_launched(at + 3, record->correlation, reader_constant(&name, "[CUDA memset]"), &launch);
-    at[0] = TSMITH_OPERATION_FILL;
-    at[1] = record->bytes;
-    at[2] = record->value;
-    at[3] = memory_name(record->memory_kind);
-    at[4] = graph;
-    at[5] = record->graph_node;
-    ring_commit(reader->ring, WORDS);
+    const uint32_t text = reader_constant(&name, "[CUDA memset]");
+    const uint32_t memory_kind = memory_name(record->memory_kind);
+    SHAPES_WRITE(reader->ring, fill, queue, READER_SPAN(&span),
+                 READER_LAUNCHED(record->correlation, text, &launch), .operation = TSMITH_OPERATION_FILL,
+                 .bytes = record->bytes, .value = record->value, .memory_kind = memory_kind, .graph = graph,
+                 .graph_node = record->graph_node);
 }
 
 void record_decompress(struct reader *reader, const struct cupti_decompress *record) {
@@ -333,7 +288,6 @@ void record_decompress(struct reader *reader, const struct cupti_decompress *rec
 }
 
 void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *record) {
-    enum { WORDS = 7 };
     static _Atomic uint32_t name;
     struct launch launch;
     // Older forms have no time, and an event without a time is no event.
@@ -345,11 +299,8 @@ void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *rec
         return;
     }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
-    uint64_t *at = reader_reserve(reader, shapes.event, WORDS,
-                                  reader_queue(reader, record->device, record->context, record->stream));
-    if (!at)
-        return;
-    at[1] = time;
-    *reader_launched(at + 2, record->correlation, reader_constant(&name, "event"), &launch) = record->event;
-    ring_commit(reader->ring, WORDS);
+    SHAPES_WRITE(reader->ring, event, reader_queue(reader, record->device, record->context, record->stream),
+                 .start = time,
+                 READER_LAUNCHED(record->correlation, reader_constant(&name, "event"), &launch),
+                 .event = record->event);
 }

@@ -4,7 +4,6 @@
 
 #include "library.h"
 #include "reader.h"
-#include "shapes.h"
 #include "thinning.h"
 #include "tracks.h"
 
@@ -51,26 +50,23 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
         return;
     }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
-    const uint32_t words = launch.stack ? 7 : 6;
-    uint64_t *at = reader_reserve(reader, launch.stack ? shapes.call_stack : shapes.call, words,
-                                  reader_thread(reader, record->thread, launch.track));
-    if (!at)
-        return;
-    at[1] = (uint64_t)span.start;
-    at[2] = span.duration;
-    at[3] = reader_correlation(record->correlation);
-    at[4] = call_name(domain, record->cbid);
-    at[5] = record->result;
+    const uint32_t track = reader_thread(reader, record->thread, launch.track);
+    const uint32_t name = call_name(domain, record->cbid);
+#define CALL                                                                                                 \
+    READER_SPAN(&span), .correlation = reader_correlation(record->correlation), .name = name,                \
+                        .result = record->result
     if (launch.stack)
-        at[6] = launch.stack;
-    ring_commit(reader->ring, words);
+        SHAPES_WRITE(reader->ring, call_stack, track, CALL, .stack = launch.stack);
+    else
+        SHAPES_WRITE(reader->ring, call, track, CALL);
+#undef CALL
 }
 
 // ---- waits
 
 // On the thread that waited, where its call was seen; a stream that waits for an event waits on its own track.
 void record_synchronization(struct reader *reader, const struct cupti_synchronization *record) {
-    enum { WORDS = 10, EVENT = 1, STREAM_WAITS = 2, STREAM = 3, CONTEXT = 4, TYPES = 5 };
+    enum { STREAM_WAITS = 2, TYPES = 5 };
     static const char *const names[TYPES] = {"wait", "event wait", "stream waits for event", "stream wait",
                                              "context wait"};
     static const uint8_t operations[TYPES] = {TSMITH_OPERATION_WAIT, TSMITH_OPERATION_WAIT,
@@ -90,19 +86,12 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     uint32_t track = type == STREAM_WAITS ? queue : launch.track;
     if (!track)
         track = queue ? queue : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "waits of unknown threads");
-    uint64_t *at = reader_reserve(reader, shapes.sync, WORDS, track);
-    if (!at)
-        return;
-    at[1] = (uint64_t)span.start;
-    at[2] = span.duration;
-    at[3] = reader_correlation(record->correlation);
-    at[4] = reader_constant(&ids[type], names[type]);
-    at[5] = operations[type];
-    at[6] = queue;
-    at[7] = launch.track;
-    at[8] = record->event == CUPTI_NONE ? 0 : record->event;
-    at[9] = cupti_has(CUPTI_12_8) ? record->result : 0;
-    ring_commit(reader->ring, WORDS);
+    const uint32_t name = reader_constant(&ids[type], names[type]);
+    SHAPES_WRITE(reader->ring, sync, track, READER_SPAN(&span),
+                 .correlation = reader_correlation(record->correlation), .name = name,
+                 .operation = operations[type], .queue_track = queue, .host_track = launch.track,
+                 .event = record->event == CUPTI_NONE ? 0 : record->event,
+                 .result = cupti_has(CUPTI_12_8) ? record->result : 0);
 }
 
 // ---- the rest
@@ -125,7 +114,7 @@ static uint32_t overhead_name(uint32_t kind) {
 }
 
 void record_overhead(struct reader *reader, const struct cupti_overhead *record) {
-    enum { WORDS = 5, PROCESS = 1, THREAD = 2, DEVICE = 3, CONTEXT = 4, STREAM = 5 };
+    enum { THREAD = 2, DEVICE = 3, STREAM = 5 };
     uint32_t track;
     struct span span;
     if (!reader_span(reader, record->start, record->end, &span)) {
@@ -140,18 +129,13 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     else
         track = tracks_stream(record->object_kind >= DEVICE ? record->object.device.device : 0, CUPTI_NONE,
                               CUPTI_NONE, "CUPTI overhead");
-    uint64_t *at = reader_reserve(reader, shapes.overhead, WORDS, track);
-    if (!at)
-        return;
-    at[1] = (uint64_t)span.start;
-    at[2] = span.duration;
-    at[3] = overhead_name(record->overhead_kind);
-    at[4] = cupti_has(CUPTI_12_3) ? reader_correlation(record->correlation) : 0;
-    ring_commit(reader->ring, WORDS);
+    SHAPES_WRITE(reader->ring, overhead, track, READER_SPAN(&span),
+                 .name = overhead_name(record->overhead_kind),
+                 .correlation = cupti_has(CUPTI_12_3) ? reader_correlation(record->correlation) : 0);
 }
 
 void record_jit(struct reader *reader, const struct cupti_jit *record) {
-    enum { WORDS = 8, ENTRIES = 3, OPERATIONS = 4 };
+    enum { ENTRIES = 3, OPERATIONS = 4 };
     static const char *const names[ENTRIES][OPERATIONS] = {
         {"JIT", "JIT cache load", "JIT cache store", "JIT compile"},
         {"PTX to cubin", "PTX to cubin, cache load", "PTX to cubin, cache store", "PTX to cubin, compile"},
@@ -169,22 +153,18 @@ void record_jit(struct reader *reader, const struct cupti_jit *record) {
     const uint32_t track = cupti_has(CUPTI_12_4) && record->thread
                                ? reader_thread(reader, record->thread, 0)
                                : tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "JIT compiler");
-    uint64_t *at = reader_reserve(reader, shapes.compile, WORDS, track);
-    if (!at)
-        return;
-    at[1] = (uint64_t)span.start;
-    at[2] = span.duration;
-    at[3] = reader_constant(&ids[entry][operation], names[entry][operation]);
-    at[4] = operation == COMPILES ? TSMITH_OPERATION_COMPILE : 0;
-    at[5] = reader_correlation(record->correlation);
-    at[6] = record->cache_path ? channel_string_cstr(agent.channel, record->cache_path) : 0;
-    at[7] = record->cache_bytes;
-    ring_commit(reader->ring, WORDS);
+    SHAPES_WRITE(reader->ring, compile, track, READER_SPAN(&span),
+                 .name = reader_constant(&ids[entry][operation], names[entry][operation]),
+                 .operation = operation == COMPILES ? TSMITH_OPERATION_COMPILE : 0,
+                 .correlation = reader_correlation(record->correlation),
+                 .cache_path =
+                     record->cache_path ? channel_string_cstr(agent.channel, record->cache_path) : 0,
+                 .cache_bytes = record->cache_bytes);
 }
 
 // What the program (or a framework in it) calls the work of a call: at the call's time, where that was seen.
 void record_external(struct reader *reader, const struct cupti_external *record) {
-    enum { WORDS = 6, KINDS = 6 };
+    enum { KINDS = 6 };
     static const char *const names[KINDS] = {
         "external id",           "external id",           "OpenACC",
         "external id, custom 0", "external id, custom 1", "external id, custom 2"};
@@ -194,13 +174,10 @@ void record_external(struct reader *reader, const struct cupti_external *record)
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track =
         launch.track ? launch.track : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "external correlation");
-    uint64_t *at = reader_reserve(reader, shapes.external, WORDS, track);
-    if (!at)
-        return;
-    at[1] = (uint64_t)(launch.time ? launch.time : clock_trace_now());
-    at[2] = reader_constant(&ids[kind], names[kind]);
-    at[3] = reader_correlation(record->correlation);
-    at[4] = record->external_id;
-    at[5] = 1; // the record has no time of its own
-    ring_commit(reader->ring, WORDS);
+    // `inferred`: the record has no time of its own.
+    SHAPES_WRITE(reader->ring, external, track,
+                 .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
+                 .name = reader_constant(&ids[kind], names[kind]),
+                 .correlation = reader_correlation(record->correlation), .external = record->external_id,
+                 .inferred = true);
 }

@@ -1,51 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of the agent's records: which word of a record is which field. Rules: agent.h.
-//
-// All lie on a track (RECORD_SUBJECT_TRACK) and begin with START and DURATION in ns of the trace clock.
+// The shapes of the agent's records: one per line of CUDA_RECORDS (record_parts.h), and one per set of parts that a
+// kernel's record may have. Rules: agent.h.
 #ifndef CUDA_SHAPES_H
 #define CUDA_SHAPES_H
 
 #include "agent.h"
+#include "record_parts.h"
 
-// There are more kernels than anything else, so the record of one has only words that say something. Bits of the index
-// of its shape: what follows the others, in this order.
-enum kernel_words {
-    KERNEL_HOST = 1,   // HOST_TRACK
-    KERNEL_STACK = 2,  // STACK
-    KERNEL_3D = 4,     // GLOBAL_Y GLOBAL_Z LOCAL_Y LOCAL_Z
-    KERNEL_SHARED = 8, // static, dynamic and executed shared memory
-    KERNEL_MORE = 16,  // graph, graph node, blocks of a cluster
-    KERNEL_LOCAL = 32, // local memory of a thread and in all, launch type
-    KERNEL_SHAPES = 64
-};
-// Every kernel's last words where the user asked for them: QUEUED SUBMITTED.
+#define KERNEL_BIT(bit, part, LIST) KERNEL_BIT_##bit,
+#define KERNEL_MASK(bit, part, LIST) KERNEL_##bit = 1 << KERNEL_BIT_##bit,
+enum { CUDA_KERNEL_PARTS(KERNEL_BIT) KERNEL_BITS };
+// Which parts follow KERNEL_WORDS.
+enum kernel_parts { CUDA_KERNEL_PARTS(KERNEL_MASK) KERNEL_SHAPES = 1 << KERNEL_BITS };
+#undef KERNEL_BIT
+#undef KERNEL_MASK
 
-// The fields after START and DURATION (LAUNCHED: CORRELATION NAME HOST_TRACK STACK); an instant has no DURATION.
-// Upper-case words are of the schema
-// (tracesmith/schema.h), others are fields of our own.
+#define SHAPE_MEMBER(shape, part, LIST, kind) uint16_t shape;
 struct shapes {
-    bool latency;
-    uint16_t
-        kernel[KERNEL_SHAPES]; // CORRELATION NAME GLOBAL_X LOCAL_X registers, and by the bits of the index
-    uint16_t untimed;          // instant: INFERRED LAUNCHED
-    // LAUNCHED OPERATION DIRECTION BYTES FLAGS source and destination kind, peer, graph, graph node
-    uint16_t copy;
-    uint16_t fill;       // LAUNCHED OPERATION BYTES value, memory kind, graph, graph node
-    uint16_t call;       // CORRELATION NAME RESULT
-    uint16_t call_stack; // the same and STACK
-    uint16_t sync;       // CORRELATION NAME OPERATION QUEUE_TRACK HOST_TRACK event RESULT
-    uint16_t graph;      // LAUNCHED graph
-    uint16_t memory[2];  // instant: LAUNCHED OPERATION OBJECT BYTES QUEUE_TRACK pc, pool; ALLOC, FREE
-    uint16_t pool;       // instant: LAUNCHED OBJECT BYTES utilized
-    uint16_t event;      // instant: LAUNCHED OBJECT
-    uint16_t overhead;   // NAME CORRELATION
-    uint16_t compile;    // NAME OPERATION CORRELATION TEXT BYTES
-    uint16_t counter;    // instant: NAME VALUE OBJECT
-    uint16_t external;   // instant: NAME CORRELATION external id, INFERRED
-    uint16_t object;     // instant: OPERATION OBJECT PARENT BYTES
+    uint32_t latency; // KERNEL_LATENCY, where the user asked for it: every kernel has that part then, or none
+    struct {
+        uint16_t shape, words; // words: of the record, its head included
+    } kernel[KERNEL_SHAPES];   // by enum kernel_parts
+    CUDA_RECORDS(SHAPE_MEMBER)
 };
-extern struct shapes shapes;
+#undef SHAPE_MEMBER
+extern struct shapes shapes __attribute__((visibility("hidden")));
 
 void shapes_register(struct channel *channel);
+
+// Writes a record of CUDA_RECORDS on a track, if there is a ring, a track and room; the ring counts what has no room:
+//     SHAPES_WRITE(ring, overhead, track, .start = start, .duration = duration);
+#define SHAPES_WRITE(to, record, track, ...)                                                                 \
+    do {                                                                                                     \
+        enum { SHAPES_WORDS = 1 + RECORD_PART_WORDS(record##_words) };                                       \
+        struct ring *const ring_ = (to);                                                                     \
+        const uint32_t track_ = (track);                                                                     \
+        uint64_t *const at_ = track_ ? record_begin(ring_, shapes.record, SHAPES_WORDS, track_) : NULL;      \
+        if (at_) {                                                                                           \
+            RECORD_SET(at_, record##_words, __VA_ARGS__);                                                    \
+            ring_commit(ring_, SHAPES_WORDS);                                                                \
+        }                                                                                                    \
+    } while (0)
 
 #endif

@@ -57,18 +57,9 @@ static uint32_t stream_of(void *context, void *stream) {
 }
 
 static void object(tsmith_operation operation, uint64_t number, uint64_t parent, uint64_t bytes) {
-    enum { WORDS = 6 };
     struct ring *ring = channel_armed(agent.channel) ? channel_ring(agent.channel) : NULL;
-    uint64_t *at = ring ? ring_reserve(ring, WORDS) : NULL;
-    if (!at)
-        return;
-    at[0] = record_head(shapes.object, WORDS, ring->owner->thread_track);
-    at[1] = (uint64_t)clock_trace_now();
-    at[2] = operation;
-    at[3] = number;
-    at[4] = parent;
-    at[5] = bytes;
-    ring_commit(ring, WORDS);
+    SHAPES_WRITE(ring, object, ring ? ring->owner->thread_track : 0, .start = (uint64_t)clock_trace_now(),
+                 .operation = operation, .object = number, .parent = parent, .bytes = bytes);
 }
 
 // The driver may have registered exit handlers of its own after ours, within cuInit.

@@ -62,7 +62,7 @@ struct sampler {
 #define COUNTER_WORDS(WORD)                                                                                  \
     WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
     WORD(name, TSMITH_FIELD_NAME, RECORD_STRING)                                                             \
-    WORD(value, TSMITH_FIELD_VALUE, RECORD_VALUE) // bits of a double
+    WORD(value, TSMITH_FIELD_VALUE, RECORD_VALUE) // record_double
 RECORD_PART(counter_words, COUNTER_WORDS)
 RECORD_PART_SHAPE(counter_words, COUNTER_WORDS)
 
@@ -71,11 +71,10 @@ static void put(struct sampler *sampler, struct sampled *device, enum counter co
     enum { WORDS = 1 + RECORD_PART_WORDS(counter_words) };
     struct ring *ring = channel_armed(sampler->channel) ? channel_ring(sampler->channel) : NULL;
     uint64_t *at = record_begin(ring, sampler->shape, WORDS, device->tracks[counter]);
-    uint64_t bits;
     if (!at)
         return;
-    memcpy(&bits, &value, sizeof bits);
-    RECORD_PUT(at, counter_words, .start = tick, .name = sampler->names[counter], .value = bits);
+    RECORD_PUT(at, counter_words, .start = tick, .name = sampler->names[counter],
+               .value = record_double(value));
     ring_commit(ring, WORDS);
 }
 

@@ -50,6 +50,13 @@ static inline struct record_shape record_shape_begin(tsmith_kind kind, enum reco
     return (struct record_shape){.kind = (uint8_t)kind, .role = RECORD_EVENT, .subject = (uint8_t)subject};
 }
 
+// The word of a number with a fraction.
+static inline uint64_t record_double(double value) {
+    uint64_t word;
+    __builtin_memcpy(&word, &value, sizeof word);
+    return word;
+}
+
 // Room for a record of so many words, head included, with its head: the place of the first word behind that. NULL: no
 // room, or no ring; the ring has counted the event.
 static inline uint64_t *record_begin(struct ring *ring, uint16_t shape, uint32_t words, uint32_t subject) {

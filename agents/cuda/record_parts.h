@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of the agent's records, each described once (src/wire/record_part.h), and the fields that are this agent's own.
+// Every record is on a track; times are ns of the trace clock.
+#ifndef CUDA_RECORD_PARTS_H
+#define CUDA_RECORD_PARTS_H
+
+#include "wire/record_part.h"
+
+#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+
+// Fields that are not in the schema have the names that Nsight Systems gives them in its exports.
+// OWN(member of cuda_fields, name in the trace, type, unit)
+#define CUDA_FIELDS(OWN)                                                                                     \
+    OWN(registers, "registersPerThread", U64, "")                                                            \
+    OWN(static_shared, "staticSharedMemory", U64, "bytes")                                                   \
+    OWN(dynamic_shared, "dynamicSharedMemory", U64, "bytes")                                                 \
+    OWN(executed_shared, "sharedMemoryExecuted", U64, "bytes")                                               \
+    OWN(local, "localMemoryPerThread", U64, "bytes")                                                         \
+    OWN(local_total, "localMemoryTotal", U64, "bytes")                                                       \
+    OWN(launch_type, "launchType", STRING, "")                                                               \
+    OWN(graph, "graphId", U64, "")                                                                           \
+    OWN(graph_node, "graphNodeId", U64, "")                                                                  \
+    OWN(cluster, "clusterBlocks", U64, "blocks")                                                             \
+    OWN(source_kind, "srcKind", STRING, "")                                                                  \
+    OWN(destination_kind, "dstKind", STRING, "")                                                             \
+    OWN(peer, "dstDeviceTrack", TRACK, "")                                                                   \
+    OWN(value, "value", U64, "")                                                                             \
+    OWN(event, "eventId", U64, "")                                                                           \
+    OWN(pc, "PC", U64, "")                                                                                   \
+    OWN(pool, "localMemoryPoolAddress", U64, "")                                                             \
+    OWN(utilized, "localMemoryPoolUtilizedSize", U64, "bytes")                                               \
+    OWN(external, "externalId", U64, "")
+
+#define CUDA_FIELD(member, name, type, unit) uint16_t member;
+struct cuda_fields {
+    CUDA_FIELDS(CUDA_FIELD)
+};
+#undef CUDA_FIELD
+
+// ---- what records begin with
+
+#define SPAN_WORDS(WORD)                                                                                     \
+    WORD(start, TSMITH_FIELD_START, RECORD_VALUE)                                                            \
+    WORD(duration, TSMITH_FIELD_DURATION, RECORD_VALUE)
+#define INSTANT_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_VALUE)
+// Of the call that caused it.
+#define LAUNCHED_WORDS(WORD)                                                                                 \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
+    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
+#define GRAPH_NODE_WORDS(WORD)                                                                               \
+    WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))                                                      \
+    WORD(graph_node, fields.graph_node, OPTIONAL(RECORD_DYNAMIC))
+
+// ---- kernels: there are more of them than of anything else, so a record has only the parts that say something
+
+#define KERNEL_WORDS(WORD)                                                                                   \
+    SPAN_WORDS(WORD)                                                                                         \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(global_x, TSMITH_FIELD_GLOBAL_X, RECORD_VALUE)                                                      \
+    WORD(local_x, TSMITH_FIELD_LOCAL_X, RECORD_VALUE)                                                        \
+    WORD(registers, fields.registers, OPTIONAL(RECORD_DYNAMIC))
+#define KERNEL_HOST_WORDS(WORD) WORD(host_track, TSMITH_FIELD_HOST_TRACK, RECORD_TRACK)
+#define KERNEL_STACK_WORDS(WORD) WORD(stack, TSMITH_FIELD_STACK, RECORD_STACK)
+#define KERNEL_3D_WORDS(WORD)                                                                                \
+    WORD(global_y, TSMITH_FIELD_GLOBAL_Y, RECORD_VALUE)                                                      \
+    WORD(global_z, TSMITH_FIELD_GLOBAL_Z, RECORD_VALUE)                                                      \
+    WORD(local_y, TSMITH_FIELD_LOCAL_Y, RECORD_VALUE)                                                        \
+    WORD(local_z, TSMITH_FIELD_LOCAL_Z, RECORD_VALUE)
+#define KERNEL_SHARED_WORDS(WORD)                                                                            \
+    WORD(static_shared, fields.static_shared, OPTIONAL(RECORD_DYNAMIC))                                      \
+    WORD(dynamic_shared, fields.dynamic_shared, OPTIONAL(RECORD_DYNAMIC))                                    \
+    WORD(executed_shared, fields.executed_shared, OPTIONAL(RECORD_DYNAMIC))
+#define KERNEL_MORE_WORDS(WORD)                                                                              \
+    GRAPH_NODE_WORDS(WORD)                                                                                   \
+    WORD(cluster, fields.cluster, OPTIONAL(RECORD_DYNAMIC))
+#define KERNEL_LOCAL_WORDS(WORD)                                                                             \
+    WORD(local, fields.local, OPTIONAL(RECORD_DYNAMIC))                                                      \
+    WORD(local_total, fields.local_total, OPTIONAL(RECORD_DYNAMIC))                                          \
+    WORD(launch_type, fields.launch_type, OPTIONAL(RECORD_DYNAMIC))
+#define KERNEL_LATENCY_WORDS(WORD)                                                                           \
+    WORD(queued, TSMITH_FIELD_QUEUED, OPTIONAL(RECORD_VALUE))                                                \
+    WORD(submitted, TSMITH_FIELD_SUBMITTED, OPTIONAL(RECORD_VALUE))
+
+// The parts that may follow KERNEL_WORDS, in the order in which they do. PART(NAME of the bit, part, its words)
+#define CUDA_KERNEL_PARTS(PART)                                                                              \
+    PART(HOST, kernel_host_words, KERNEL_HOST_WORDS)                                                         \
+    PART(STACK, kernel_stack_words, KERNEL_STACK_WORDS)                                                      \
+    PART(3D, kernel_3d_words, KERNEL_3D_WORDS)                                                               \
+    PART(SHARED, kernel_shared_words, KERNEL_SHARED_WORDS)                                                   \
+    PART(MORE, kernel_more_words, KERNEL_MORE_WORDS)                                                         \
+    PART(LOCAL, kernel_local_words, KERNEL_LOCAL_WORDS)                                                      \
+    PART(LATENCY, kernel_latency_words, KERNEL_LATENCY_WORDS)
+
+// ---- other work of the device
+
+#define UNTIMED_WORDS(WORD)                                                                                  \
+    INSTANT_WORDS(WORD)                                                                                      \
+    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)                                                      \
+    LAUNCHED_WORDS(WORD)
+
+#define COPY_WORDS(WORD)                                                                                     \
+    SPAN_WORDS(WORD)                                                                                         \
+    LAUNCHED_WORDS(WORD)                                                                                     \
+    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
+    WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))                                          \
+    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
+    WORD(flags, TSMITH_FIELD_FLAGS, OPTIONAL(RECORD_VALUE))                                                  \
+    WORD(source_kind, fields.source_kind, OPTIONAL(RECORD_DYNAMIC))                                          \
+    WORD(destination_kind, fields.destination_kind, OPTIONAL(RECORD_DYNAMIC))                                \
+    WORD(peer, fields.peer, OPTIONAL(RECORD_DYNAMIC))                                                        \
+    GRAPH_NODE_WORDS(WORD)
+
+#define FILL_WORDS(WORD)                                                                                     \
+    SPAN_WORDS(WORD)                                                                                         \
+    LAUNCHED_WORDS(WORD)                                                                                     \
+    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
+    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
+    WORD(value, fields.value, RECORD_DYNAMIC)                                                                \
+    WORD(memory_kind, fields.destination_kind, OPTIONAL(RECORD_DYNAMIC))                                     \
+    GRAPH_NODE_WORDS(WORD)
+
+#define GRAPH_WORDS(WORD)                                                                                    \
+    SPAN_WORDS(WORD)                                                                                         \
+    LAUNCHED_WORDS(WORD)                                                                                     \
+    WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))
+
+#define EVENT_WORDS(WORD)                                                                                    \
+    INSTANT_WORDS(WORD)                                                                                      \
+    LAUNCHED_WORDS(WORD)                                                                                     \
+    WORD(event, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
+
+// ---- the host
+
+#define CALL_WORDS(WORD)                                                                                     \
+    SPAN_WORDS(WORD)                                                                                         \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
+#define CALL_STACK_WORDS(WORD)                                                                               \
+    CALL_WORDS(WORD)                                                                                         \
+    WORD(stack, TSMITH_FIELD_STACK, RECORD_STACK)
+
+#define SYNC_WORDS(WORD)                                                                                     \
+    SPAN_WORDS(WORD)                                                                                         \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
+    WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
+    WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
+    WORD(event, fields.event, OPTIONAL(RECORD_DYNAMIC))                                                      \
+    WORD(result, TSMITH_FIELD_RESULT, OPTIONAL(RECORD_VALUE))
+
+#define OVERHEAD_WORDS(WORD)                                                                                 \
+    SPAN_WORDS(WORD)                                                                                         \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))
+
+#define COMPILE_WORDS(WORD)                                                                                  \
+    SPAN_WORDS(WORD)                                                                                         \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(cache_path, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))                                             \
+    WORD(cache_bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
+
+#define EXTERNAL_WORDS(WORD)                                                                                 \
+    INSTANT_WORDS(WORD)                                                                                      \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(external, fields.external, OPTIONAL(RECORD_DYNAMIC))                                                \
+    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)
+
+// ---- memory, objects, counters, samples
+
+#define MEMORY_WORDS(WORD)                                                                                   \
+    INSTANT_WORDS(WORD)                                                                                      \
+    LAUNCHED_WORDS(WORD)                                                                                     \
+    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
+    WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
+    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
+    WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
+    WORD(pc, fields.pc, OPTIONAL(RECORD_DYNAMIC))                                                            \
+    WORD(pool, fields.pool, OPTIONAL(RECORD_DYNAMIC))
+
+#define POOL_WORDS(WORD)                                                                                     \
+    INSTANT_WORDS(WORD)                                                                                      \
+    LAUNCHED_WORDS(WORD)                                                                                     \
+    WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
+    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
+    WORD(utilized, fields.utilized, OPTIONAL(RECORD_DYNAMIC))
+
+#define OBJECT_WORDS(WORD)                                                                                   \
+    INSTANT_WORDS(WORD)                                                                                      \
+    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
+    WORD(object, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                                \
+    WORD(parent, TSMITH_FIELD_PARENT, OPTIONAL(RECORD_VALUE))                                                \
+    WORD(bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
+
+#define COUNTER_WORDS(WORD)                                                                                  \
+    INSTANT_WORDS(WORD)                                                                                      \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(value, TSMITH_FIELD_VALUE, RECORD_VALUE) /* record_double */                                        \
+    WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
+
+#define SAMPLE_WORDS(WORD)                                                                                   \
+    SPAN_WORDS(WORD)                                                                                         \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(reason, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))                                             \
+    WORD(count, TSMITH_FIELD_COUNT, RECORD_VALUE)                                                            \
+    WORD(offset, TSMITH_FIELD_ADDRESS, RECORD_VALUE)                                                         \
+    WORD(cubin_crc, TSMITH_FIELD_OBJECT, RECORD_VALUE)                                                       \
+    WORD(file, TSMITH_FIELD_FILE, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(line, TSMITH_FIELD_LINE, OPTIONAL(RECORD_VALUE))
+
+// RECORD(name of the shape, part, its words, kind of the event)
+#define CUDA_RECORDS(RECORD)                                                                                 \
+    RECORD(untimed, untimed_words, UNTIMED_WORDS, KERNEL)                                                    \
+    RECORD(copy, copy_words, COPY_WORDS, MEMCPY)                                                             \
+    RECORD(fill, fill_words, FILL_WORDS, MEMSET)                                                             \
+    RECORD(graph, graph_words, GRAPH_WORDS, GRAPH_LAUNCH)                                                    \
+    RECORD(event, event_words, EVENT_WORDS, EVENT_RECORD)                                                    \
+    RECORD(call, call_words, CALL_WORDS, API)                                                                \
+    RECORD(call_stack, call_stack_words, CALL_STACK_WORDS, API)                                              \
+    RECORD(sync, sync_words, SYNC_WORDS, SYNC)                                                               \
+    RECORD(overhead, overhead_words, OVERHEAD_WORDS, OVERHEAD)                                               \
+    RECORD(compile, compile_words, COMPILE_WORDS, COMPILE)                                                   \
+    RECORD(external, external_words, EXTERNAL_WORDS, MARKER)                                                 \
+    RECORD(alloc, alloc_words, MEMORY_WORDS, ALLOC)                                                          \
+    RECORD(release, release_words, MEMORY_WORDS, FREE)                                                       \
+    RECORD(pool, pool_words, POOL_WORDS, OBJECT)                                                             \
+    RECORD(object, object_words, OBJECT_WORDS, OBJECT)                                                       \
+    RECORD(counter, counter_words, COUNTER_WORDS, COUNTER)                                                   \
+    RECORD(sample, sample_words, SAMPLE_WORDS, SAMPLE)
+
+#define CUDA_RECORD_PART(shape, part, LIST, kind) RECORD_PART(part, LIST)
+#define CUDA_KERNEL_PART(bit, part, LIST) RECORD_PART(part, LIST)
+RECORD_PART(kernel_words, KERNEL_WORDS)
+CUDA_KERNEL_PARTS(CUDA_KERNEL_PART)
+CUDA_RECORDS(CUDA_RECORD_PART)
+#undef CUDA_RECORD_PART
+#undef CUDA_KERNEL_PART
+
+#endif
