@@ -70,7 +70,7 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     static const char *const names[TYPES] = {"wait", "event wait", "stream waits for event", "stream wait",
                                              "context wait"};
     static const uint8_t operations[TYPES] = {TSMITH_OPERATION_WAIT, TSMITH_OPERATION_WAIT,
-                                              TSMITH_OPERATION_WAIT, TSMITH_OPERATION_FINISH,
+                                              TSMITH_OPERATION_STREAM_WAIT, TSMITH_OPERATION_FINISH,
                                               TSMITH_OPERATION_DEVICE_SYNC};
     static _Atomic uint32_t ids[TYPES];
     struct launch launch;

@@ -184,9 +184,10 @@ typedef enum tsmith_field {
     X(MARKER, 48, "marker", "completes when the commands it waits for have completed")                       \
     X(BARRIER, 49, "barrier", "later commands wait until it completes")                                      \
     X(FINISH, 50, "finish", "host waited for a whole queue (stream)")                                        \
-    X(WAIT, 51, "wait", "host waited for events")                                                            \
+    X(WAIT, 51, "wait", "host waited for events; CUPTI also records it when the host asks for an event")     \
     X(BLOCKING_CALL, 52, "blocking_call", "host waited inside a blocking transfer")                          \
     X(DEVICE_SYNC, 53, "device_sync", "host waited for a whole device")                                      \
+    X(STREAM_WAIT, 54, "stream_wait", "later work of a queue (stream) waits for an event; no host waits")    \
     X(CREATE_CONTEXT, 64, "create_context", "context created")                                               \
     X(DESTROY_CONTEXT, 65, "destroy_context", "context destroyed")                                           \
     X(CREATE_QUEUE, 66, "create_queue", "queue (stream) created")                                            \

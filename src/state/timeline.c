@@ -284,13 +284,11 @@ static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dict
 }
 
 static uint8_t role_of(uint8_t kind, uint8_t operation, uint16_t class) {
+    uint8_t role;
     switch (kind) {
     case TSMITH_KIND_SYNC:
-        return operation == TSMITH_OPERATION_FINISH        ? TSMITH_CALL_SYNC_QUEUE
-               : operation == TSMITH_OPERATION_DEVICE_SYNC ? TSMITH_CALL_SYNC_DEVICE
-               : operation == TSMITH_OPERATION_WAIT || operation == TSMITH_OPERATION_BLOCKING_CALL
-                   ? TSMITH_CALL_SYNC_EVENT
-                   : names_role(class);
+        role = timeline_wait_role(operation);
+        return role != TSMITH_CALL_OTHER ? role : names_role(class);
     case TSMITH_KIND_COMPILE:
         return TSMITH_CALL_COMPILE;
     case TSMITH_KIND_ALLOC:
@@ -359,7 +357,19 @@ static bool add_hole(tsmith_timeline *timeline, const struct columns *columns, u
 // What an event is to a timeline, by its kind and where it happened.
 enum what { WHAT_NOTHING, WHAT_COMMAND, WHAT_CALL, WHAT_NOTE, WHAT_HOLE };
 
-static enum what what_is(const struct columns *columns, uint32_t at, bool queue) {
+// A wait with the number of a call is a record of what that call did, unless it is on the track of the thread that waited.
+// So is one without an operation, wherever it is: files of before 2026-12 have these. Markers and barriers are commands.
+static enum what what_wait_is(const struct columns *columns, uint32_t at, const tsmith_track *track,
+                              bool queue) {
+    const uint8_t operation = get_u8(&columns->operation, at);
+    const bool host_waits = timeline_wait_role(operation) != TSMITH_CALL_OTHER;
+    if (has(&columns->correlation, at) && (!operation || operation == TSMITH_OPERATION_STREAM_WAIT ||
+                                           (host_waits && track && track->kind != TSMITH_TRACK_THREAD)))
+        return WHAT_NOTE;
+    return queue ? WHAT_COMMAND : WHAT_CALL;
+}
+
+static enum what what_is(const struct columns *columns, uint32_t at, const tsmith_track *track, bool queue) {
     switch (columns->kind[at]) {
     case TSMITH_KIND_KERNEL:
     case TSMITH_KIND_MEMCPY:
@@ -375,10 +385,7 @@ static enum what what_is(const struct columns *columns, uint32_t at, bool queue)
     case TSMITH_KIND_FREE:
         return queue ? WHAT_COMMAND : WHAT_CALL;
     case TSMITH_KIND_SYNC:
-        // Without an operation but with the number of a call: a record of what the call did, wherever it is shown.
-        if (!has(&columns->operation, at) && has(&columns->correlation, at))
-            return WHAT_NOTE;
-        return queue ? WHAT_COMMAND : WHAT_CALL;
+        return what_wait_is(columns, at, track, queue);
     case TSMITH_KIND_API:
     case TSMITH_KIND_ALLOC:
         return queue ? WHAT_NOTHING : WHAT_CALL;
@@ -428,9 +435,9 @@ static bool is_too_large(tsmith_timeline *timeline) {
 }
 
 static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
-                      const struct columns *columns, uint32_t at, bool queue, uint32_t process) {
+                      const struct columns *columns, uint32_t at, const tsmith_track *entry, bool queue) {
     uint32_t track = tsmith_batch_track(columns->batch), place;
-    enum what what = what_is(columns, at, queue);
+    enum what what = what_is(columns, at, entry, queue);
     if (what == WHAT_COMMAND) {
         const uint8_t kind = columns->kind[at];
         const bool works =
@@ -456,7 +463,7 @@ static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictio
         place = find_row(timeline, dictionary, track);
         return place != TSMITH_INDEX_NONE && add_note(timeline, columns, at, place);
     case WHAT_HOLE:
-        return add_hole(timeline, columns, at, process);
+        return add_hole(timeline, columns, at, entry ? entry->process : 0);
     default:
         return true;
     }
@@ -473,9 +480,8 @@ tsmith_status tsmith_timeline_add(tsmith_timeline *timeline, const tsmith_dictio
         return TSMITH_OK;
     const tsmith_track *track = tsmith_dictionary_track(dictionary, tsmith_batch_track(batch));
     bool queue = track && (track->kind == TSMITH_TRACK_QUEUE || track->kind == TSMITH_TRACK_COPY_ENGINE);
-    uint32_t process = track ? track->process : 0;
     for (uint32_t at = 0; at < columns.count; at++)
-        if (!add_event(timeline, dictionary, &columns, at, queue, process))
+        if (!add_event(timeline, dictionary, &columns, at, track, queue))
             return status_set(error, TSMITH_ERROR_NO_MEMORY,
                               "Out of memory while building a timeline of %zu commands.",
                               timeline->command_count);

@@ -15,7 +15,8 @@
 
 #include "tracesmith/timeline.h"
 
-// What a queue-side record of a host's wait says (CUPTI's synchronization records, as Kineto shows them).
+// What a record of a wait says that is not on the track of the thread that waited (CUPTI's synchronization records, as
+// Kineto and nsys show them). The call itself is another event with the same correlation number.
 struct sync_note {
     uint64_t correlation; // of the API call
     uint64_t record;      // correlation of the call that recorded the event waited for; 0: unknown
@@ -105,6 +106,12 @@ tsmith_status timeline_measure(tsmith_timeline *timeline);
 
 // Turns correlation numbers into indices, once all is sorted (timeline_pair.c).
 tsmith_status timeline_pair(tsmith_timeline *timeline, const tsmith_dictionary *dictionary);
+
+// Merges events that describe one wait, once the calls are sorted, and counts the calls of each thread (timeline_waits.c).
+void timeline_merge_waits(tsmith_timeline *timeline);
+
+// The role of a wait by its operation; TSMITH_CALL_OTHER if it is no operation of a host's wait.
+uint8_t timeline_wait_role(uint8_t operation);
 
 // ns of the holes that lie in the window and concern `process` (0: any), each ns counted once.
 int64_t timeline_hole_time(const tsmith_timeline *timeline, uint32_t process, tsmith_interval window);

@@ -273,39 +273,7 @@ static tsmith_status make_devices(tsmith_timeline *timeline) {
     return TSMITH_OK;
 }
 
-// ---- calls and waits
-
-// A wait that an API event describes as well: the same thread, start and end. The call keeps both.
-static bool same_moment(const tsmith_call *call, const tsmith_call *sync) {
-    return sync->kind == TSMITH_KIND_SYNC && call->kind == TSMITH_KIND_API && call->thread == sync->thread &&
-           call->start == sync->start && call->end == sync->end;
-}
-
-static void merge_waits(tsmith_timeline *timeline) {
-    tsmith_call *calls = timeline->calls;
-    size_t kept = 0;
-    for (size_t i = 0; i < timeline->call_count; i++) {
-        tsmith_call *call = kept ? &calls[kept - 1] : NULL;
-        if (!call || !same_moment(call, &calls[i])) {
-            calls[kept++] = calls[i];
-            continue;
-        }
-        const tsmith_call *sync = &calls[i];
-        call->role = sync->role ? sync->role : call->role;
-        call->operation = sync->operation;
-        call->row = sync->row != TSMITH_INDEX_NONE ? sync->row : call->row;
-        call->blocking |= sync->operation == TSMITH_OPERATION_BLOCKING_CALL;
-        call->wait_first = sync->wait_first;
-        call->wait_count = sync->wait_count;
-        call->correlation = call->correlation ? call->correlation : sync->correlation;
-    }
-    timeline->call_count = kept;
-    for (size_t i = 0; i < kept; i++) {
-        tsmith_thread *thread = &timeline->threads[calls[i].thread];
-        if (!thread->call_count++)
-            thread->first_call = (uint32_t)i;
-    }
-}
+// ---- holes
 
 static int order_holes(const void *left, const void *right) {
     const tsmith_hole *a = left, *b = right;
@@ -347,7 +315,7 @@ tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline, const tsmith_dic
         (status = sort_threads(timeline)) != TSMITH_OK || (status = sort_commands(timeline)) != TSMITH_OK ||
         (status = sort_calls(timeline)) != TSMITH_OK || (status = make_devices(timeline)) != TSMITH_OK)
         goto done;
-    merge_waits(timeline);
+    timeline_merge_waits(timeline);
     if (timeline->hole_count)
         qsort(timeline->holes, timeline->hole_count, sizeof *timeline->holes, order_holes);
     status = timeline_pair(timeline, dictionary);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A trace of cu_work, and what the program itself says that it did.
 import json
+import os
+import subprocess
 import sys
 from collections import Counter
 
@@ -16,6 +18,7 @@ class Run:
 
     def __init__(self, folder, name):
         self.name = name
+        self.folder = folder
         with open(f"{folder}/{name}.json", encoding="utf-8", errors="surrogateescape") as file:
             whole = json.load(file)
         with open(f"{folder}/{name}.info", encoding="utf-8", errors="surrogateescape") as file:
@@ -54,6 +57,14 @@ class Run:
         self.expect("test double" in self.attributes.get("simulated", ""), "the trace does not say that it is simulated")
         for event in self.of("kernel"):
             self.expect(self.tracks[event["track"]]["simulated"], "a track does not say that it is simulated")
+
+    # The host's waits as `analyze` counts them, blocking copies left out, against the program's own count.
+    def check_waits(self):
+        answer = subprocess.run([os.environ["TRACESMITH"], "analyze", "--only", "sync", "--json", f"{self.folder}/{self.name}.sbt"],
+                                check=True, capture_output=True, text=True).stdout
+        waits = json.loads(answer)["traces"][0]["reports"][0]["tables"]["waits"]
+        counted = sum(row["count"] for row in waits if row["role"] != "blocking_call")
+        self.expect(counted == self.truth["waits"], f"{counted} waits of {self.truth['waits']}: {waits}")
 
     # Every kernel that has times: after its call began, on a queue, after the one before it in the same stream.
     # Of a process that was killed the record of the last call may be missing.

@@ -27,6 +27,12 @@ KERNELS = {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)": True,
            "void block_all_reduce_sum<float>(float*)": False,
            "softmax_warp_forward": False}
 
+# Name of a record, the call it belongs to, the stream it is on (-1: none), and its operation.
+WAITS = [("Event Sync", "cudaEventSynchronize", -1, "wait"), ("Event Sync", "cudaEventQuery", -1, "wait"),
+         ("Stream Wait Event", "cudaStreamWaitEvent", 7, "stream_wait"),
+         ("Stream Sync", "cudaStreamSynchronize", 7, "finish"), ("Context Sync", "cudaDeviceSynchronize", -1, "device_sync"),
+         ("Unknown Sync", "cudaStreamSynchronize", 7, None)]
+
 
 def write(path, events):
     with open(path, "w", encoding="utf-8") as file:
@@ -59,6 +65,24 @@ def kineto(folder):
     got = [(row["name"], row["direction"]) for row in rows(path, "SELECT name, direction FROM memcpy ORDER BY start")]
     check(got == list(COPIES.items()) + [("copy", None)], "directions of copies: %s" % got)
     comes_back(folder, path, events)
+
+
+def waits(folder):
+    """What waits for what, by the names of CUPTI's records in Kineto; a record is no second wait of the host."""
+    path, again = [os.path.join(folder, name) for name in ("waits.json", "waits.pftrace")]
+    events = [event("kernel", "k", 0, 7, 10, 500, correlation=1, stream=7, device=0)]
+    for i, (name, call, tid, _) in enumerate(WAITS):
+        events += [event("cuda_runtime", call, 5, 5, 100 * i + 100, 50, correlation=i + 2),
+                   event("cuda_sync", name, 0, tid, 100 * i + 110, 30, correlation=i + 2, stream=tid, device=0)]
+    write(path, events)
+    run("export", path, "-f", "perfetto", "-o", again)
+    for one in (path, again):
+        got = [(row["name"], row["operation"]) for row in rows(one, "SELECT name, operation FROM sync ORDER BY start")]
+        check(got == [(name, want) for name, _, _, want in WAITS], "%s: operations of waits: %s" % (one, got))
+    comes_back(folder, path, events)
+    report = json.loads(run("analyze", "--only", "sync", "--json", path).stdout)["traces"][0]["reports"][0]
+    want = "Host threads waited %d times" % len([call for _, call, _, _ in WAITS if call.endswith("Synchronize")])
+    check(report["finding"].startswith(want), "%s, not: %s" % (want, report["finding"]))
 
 
 def kernels(folder):
@@ -159,6 +183,7 @@ def two_processes(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         kineto(folder)
+        waits(folder)
         kernels(folder)
         mtia(folder)
         two_processes(folder)

@@ -28,6 +28,7 @@ NAMES = {"demangledName": 1, "shortName": 2, "mangledName": 3, "nameId": 1, "tex
          "syncType": 4, "overheadType": 4}
 BY_ID = {"demangledName", "shortName", "mangledName", "nameId", "textId", "jsonTextId"}
 DIRECTION = {1: "h2d", 2: "d2h", 8: "d2d", 9: "h2h", 10: "p2p", 11: "h2d", 12: "d2h", 13: "d2d"}
+WAIT = {1: "wait", 2: "stream_wait", 3: "finish", 4: "device_sync"}
 WORD = {1: "HtoD", 2: "DtoH", 3: "HtoA", 4: "AtoH", 5: "AtoA", 6: "AtoD", 7: "DtoA", 8: "DtoD", 9: "HtoH",
         10: "PtoP", 11: "HtoD", 12: "DtoH", 13: "DtoD"}
 MEMORY = ["Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown"]
@@ -196,6 +197,8 @@ def event_of(reader, table, row):
             left["eventType"] = reader.label("ENUM_NSYS_EVENT_TYPE", left["eventType"]) or left["eventType"]
         if isinstance(left.get("text"), str) and "eventType" in row:
             split_name(left, event)
+    if kind == "sync" and row.get("syncType") in WAIT:
+        event["operation"] = WAIT[row["syncType"]]
     if kind == "kernel":
         take_sizes(left, event)
     if kind == "memcpy":

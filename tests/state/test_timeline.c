@@ -216,6 +216,51 @@ static void a_wait_and_its_call_are_one(void **state) {
     made_trace_finish(&trace);
 }
 
+// CUPTI's record of a wait lies within its call and has its number: one wait. For a call that only asks, it is none.
+static void a_record_within_a_call_is_no_second_wait(void **state) {
+    (void)state;
+    struct made_trace trace;
+    made_trace_init(&trace);
+    uint32_t process = made_process(&trace, 1), device = made_device(&trace, "d");
+    uint32_t thread = made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "main");
+    uint32_t queue = made_track(&trace, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
+    static const struct {
+        const char *call;
+        uint8_t operation, role;
+    } waits[] = {{"cudaStreamSynchronize", TSMITH_OPERATION_FINISH, TSMITH_CALL_SYNC_QUEUE},
+                 {"cudaEventQuery", TSMITH_OPERATION_WAIT, TSMITH_CALL_OTHER},
+                 {"cudaDeviceSynchronize", TSMITH_OPERATION_DEVICE_SYNC, TSMITH_CALL_SYNC_DEVICE}};
+    for (unsigned i = 0; i < 3; i++) {
+        struct made_event *call = made_event(&trace, TSMITH_KIND_API, thread, 100 * i, 50);
+        call->name = waits[i].call;
+        call->correlation = i + 1;
+        made_event(&trace, TSMITH_KIND_API, thread, 100 * i + 1, 48)->name =
+            "cuSomething"; // that the call makes
+        struct made_event *sync = made_event(&trace, TSMITH_KIND_SYNC, thread, 100 * i + 2, 40);
+        sync->operation = waits[i].operation;
+        sync->correlation = i + 1;
+        sync->queue_track = queue;
+    }
+    // Another number: a wait of its own.
+    struct made_event *other = made_event(&trace, TSMITH_KIND_SYNC, thread, 210, 5);
+    other->operation = TSMITH_OPERATION_WAIT;
+    other->correlation = 9;
+    tsmith_timeline *timeline = read_trace(&trace, 2, 5, NULL);
+    size_t count;
+    const tsmith_call *calls = tsmith_timeline_calls(timeline, &count);
+    assert_int_equal(count, 7);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(calls[2 * i].start, 100 * i);
+        assert_int_equal(calls[2 * i].end, 100 * i + 50);
+        assert_int_equal(calls[2 * i].role, waits[i].role);
+        assert_int_equal(calls[2 * i + 1].start, 100 * i + 1);
+    }
+    assert_int_equal(calls[6].start, 210);
+    assert_int_equal(calls[6].role, TSMITH_CALL_SYNC_EVENT);
+    tsmith_timeline_destroy(timeline);
+    made_trace_finish(&trace);
+}
+
 // Times that cannot be true must not make one that is: nothing overflows, busy stays within the window.
 static void hostile_times_stay_within_the_window(void **state) {
     (void)state;
@@ -244,6 +289,7 @@ int main(void) {
         cmocka_unit_test(the_order_of_batches_does_not_matter),
         cmocka_unit_test(a_number_that_only_one_process_has_pairs),
         cmocka_unit_test(a_wait_and_its_call_are_one),
+        cmocka_unit_test(a_record_within_a_call_is_no_second_wait),
         cmocka_unit_test(hostile_times_stay_within_the_window),
     };
     return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);

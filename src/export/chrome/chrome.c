@@ -96,7 +96,8 @@ static bool plan_column(struct chrome *chrome, tsmith_column column) {
             (column.field == TSMITH_FIELD_STACK && (chrome->stacks || chrome->origin.chrome)))
             place = PLACE_NOWHERE; // of a Chrome trace it was made from what the file has
         const bool derived = column.field == TSMITH_FIELD_DIRECTION || column.field == TSMITH_FIELD_FILE ||
-                             column.field == TSMITH_FIELD_LINE || column.field == TSMITH_FIELD_PRIORITY;
+                             column.field == TSMITH_FIELD_LINE || column.field == TSMITH_FIELD_PRIORITY ||
+                             column.field == TSMITH_FIELD_OPERATION;
         if (derived && chrome->origin.chrome && !chrome->producer)
             place = PLACE_NOWHERE; // so were these, from a name or an argument
     } else {

@@ -6,6 +6,7 @@
 #include "event/category.h"
 #include "event/copy_name.h"
 #include "event/python_name.h"
+#include "event/wait_name.h"
 #include "import/chrome/rows.h"
 
 // What the hardware of an Ascend NPU did, by the name of the task; what is none of these is an operator.
@@ -205,6 +206,12 @@ void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, 
     const tsmith_direction direction = kind == TSMITH_KIND_MEMCPY ? direction_of(chrome, event) : 0;
     if (direction)
         set(chrome->rows, batch, TSMITH_FIELD_DIRECTION, direction);
+    const tsmith_operation operation =
+        kind == TSMITH_KIND_SYNC && event->has_name
+            ? wait_operation(tsmith_dictionary_string(chrome->dictionary, event->name))
+            : TSMITH_OPERATION_NONE;
+    if (operation)
+        set(chrome->rows, batch, TSMITH_FIELD_OPERATION, operation);
     if (kind == TSMITH_KIND_RANGE && event->has_category)
         set_python_place(chrome, batch, event);
     if (kind != TSMITH_KIND_KERNEL && kind != TSMITH_KIND_MEMCPY && kind != TSMITH_KIND_MEMSET)

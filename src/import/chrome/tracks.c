@@ -273,9 +273,11 @@ static void write_track(struct chrome *chrome, size_t index) {
         number = track->queue;
         numbered = !track->unnumbered;
     }
-    tsmith_track entry = {.kind = track->device                                    ? TSMITH_TRACK_QUEUE
-                                  : track->tid.form == FORM_I64 && track->tid.bits ? TSMITH_TRACK_THREAD
-                                                                                   : TSMITH_TRACK_CUSTOM,
+    // A thread has a number; Kineto writes -1 for the records of waits that are on no stream.
+    const bool thread = track->tid.form == FORM_I64 && track->tid.bits && (int64_t)track->tid.bits != -1;
+    tsmith_track entry = {.kind = track->device ? TSMITH_TRACK_QUEUE
+                                  : thread      ? TSMITH_TRACK_THREAD
+                                                : TSMITH_TRACK_CUSTOM,
                           .name = name,
                           .process = track->process + 1,
                           .device = track->device_id ? track->device_id : device_of(chrome, track),

@@ -48,6 +48,7 @@ enum nsys_role {
     NSYS_DOMAIN,
     NSYS_CATEGORY,
     NSYS_EVENT_SYNC,
+    NSYS_SYNC_TYPE,
     NSYS_SAMPLE,
     NSYS_CALLCHAIN,
     NSYS_ROLES

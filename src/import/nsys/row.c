@@ -328,9 +328,16 @@ static void set_callchain(struct row *row) {
 
 // The record of the event that is waited for, in the fields that Kineto has for it.
 static void set_wait(struct row *row) {
+    // CUpti_ActivitySynchronizationType
+    static const uint8_t OPERATIONS[] = {[1] = TSMITH_OPERATION_WAIT,
+                                         [2] = TSMITH_OPERATION_STREAM_WAIT,
+                                         [3] = TSMITH_OPERATION_FINISH,
+                                         [4] = TSMITH_OPERATION_DEVICE_SYNC};
     static const char *const NAMES[2] = {"wait_on_cuda_event_record_corr_id", "wait_on_stream"};
     struct nsys *nsys = row->nsys;
-    int64_t sync;
+    int64_t sync, type;
+    if (number_of(row, NSYS_SYNC_TYPE, &type) && type > 0 && type < (int64_t)sizeof OPERATIONS)
+        set(row, TSMITH_FIELD_OPERATION, OPERATIONS[type]);
     const struct nsys_pair *pair = number_of(row, NSYS_EVENT_SYNC, &sync)
                                        ? nsys_find_pair(&nsys->places.event_records, row->where.pid, sync, 0)
                                        : NULL;

@@ -6,6 +6,7 @@
 #include "event/category.h"
 #include "event/copy_name.h"
 #include "event/python_name.h"
+#include "event/wait_name.h"
 #include "import/perfetto/perfetto.h"
 
 enum {
@@ -96,10 +97,14 @@ static void derive(struct pf *pf, tsmith_batch *batch, tsmith_kind kind, const s
                   category = tsmith_dictionary_string(pf->dictionary, event->category);
     const tsmith_direction direction =
         kind == TSMITH_KIND_MEMCPY ? direction_of(pf, event) : TSMITH_DIRECTION_NONE;
+    const tsmith_operation operation =
+        kind == TSMITH_KIND_SYNC ? wait_operation(name) : TSMITH_OPERATION_NONE;
     size_t length;
     uint32_t line;
     if (direction)
         set(pf, batch, TSMITH_FIELD_DIRECTION, direction);
+    if (operation)
+        set(pf, batch, TSMITH_FIELD_OPERATION, operation);
     if (kind == TSMITH_KIND_RANGE && event->has_category && strcmp(category.bytes, "python_function") == 0 &&
         python_name_place(name, &length, &line)) {
         set(pf, batch, TSMITH_FIELD_FILE, tsmith_dictionary_intern(pf->dictionary, name.bytes, length));
