@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every answer on real traces, compared with what independent scripts (tests/reference) compute from the original file.
-# TRACESMITH_CORPUS names a folder of traces.
+# TRACESMITH_CORPUS names a folder of traces. A build with a sanitizer only answers: its answers are those of the plain build.
 set -eu
 [ -n "${TRACESMITH_CORPUS:-}" ] || { echo "skipped: TRACESMITH_CORPUS names no folder of traces"; exit 77; }
 command -v python3 >/dev/null || { echo "skipped: there is no python3"; exit 77; }
@@ -12,6 +12,7 @@ for trace in "$TRACESMITH_CORPUS"/*.json.gz "$TRACESMITH_CORPUS"/*.sqlite; do
     [ -e "$trace" ] || continue
     traces=$((traces + 1))
     "$TRACESMITH" analyze --json --all "$trace" >"$reports"
+    [ -z "${TRACESMITH_SANITIZE-}" ] || continue
     python3 -B "$TRACESMITH_SOURCE_DIR/tests/reference/check.py" "$trace" "$reports" || failures=$((failures + 1))
 done
 echo "$traces traces, $failures with differences"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every JSON trace of the corpus: imported, written as SBT, read back and exported, says the same as the
-// original, as tests/import/compare_*.py (which share no code with us) see it.
+// original, as tests/import/compare_*.py (which share no code with us) see it. A build with a sanitizer does the same and
+// leaves the comparison to the plain build.
 #include "support/test.h"
 
 #include <dirent.h>
@@ -72,7 +73,9 @@ static void export_from_sbt(const char *from, const char *to, int gzip) {
 }
 
 static void assert_same(const char *original, const char *exported, const char *comparer) {
-    const char *source = getenv("TRACESMITH_SOURCE_DIR");
+    const char *source = getenv("TRACESMITH_SOURCE_DIR"), *sanitizer = getenv("TRACESMITH_SANITIZE");
+    if (sanitizer && *sanitizer)
+        return;
     char script[4096], one[4096], two[4096], python[] = "python3";
     (void)snprintf(script, sizeof script, "%s/tests/import/%s", source ? source : ".", comparer);
     (void)snprintf(one, sizeof one, "%s", original);

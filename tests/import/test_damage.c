@@ -96,8 +96,10 @@ static void check_flips(const char *format, size_t container) {
     assert_int_equal(whole.status, TSMITH_OK);
     assert_int_equal(plain.status, TSMITH_OK);
     assert_string_equal(whole.json, plain.json);
-    size_t told = 0, silent = 0;
-    for (size_t bit = 0; bit < packed.length * 8; bit++) {
+    // With a sanitizer every fifth bit, of which all bytes and all places in a byte have some.
+    const char *sanitizer = getenv("TRACESMITH_SANITIZE");
+    size_t told = 0, silent = 0, step = sanitizer && *sanitizer ? 5 : 1;
+    for (size_t bit = 0; bit < packed.length * 8; bit += step) {
         packed.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
         struct trip trip = trip_bytes(packed.bytes, packed.length);
         packed.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);

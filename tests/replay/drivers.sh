@@ -6,7 +6,9 @@ export RUSTICL_ENABLE=llvmpipe
 
 # The folders, one a line, of drivers that run a kernel; the others are said to be left out.
 drivers() {
-    for driver in pocl rusticl intel; do
+    # Builds with a sanitizer use one, as in tests/support/drivers.sh.
+    for driver in pocl ${TRACESMITH_SANITIZE:+-} rusticl intel; do
+        [ "$driver" != - ] || break
         folder=$TRACESMITH_BUILD_DIR/tests/drivers/$driver
         if OCL_ICD_VENDORS=$folder "${programs:?}/cl_launch_loop" -n 1 >/dev/null 2>&1; then
             echo "$folder"

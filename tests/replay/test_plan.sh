@@ -31,6 +31,11 @@ for program in cl_hazards cl_hazards_memory cl_hazards_order; do
     "$programs/$program" list | sed "s/^/$program /"
 done >"$work/list"
 [ "$(wc -l <"$work/list")" -ge 46 ] || fail "there are fewer than 46 programs"
+# With a sanitizer every third program: the others run the same code.
+every=1
+[ -z "${TRACESMITH_SANITIZE-}" ] || every=3
+awk -v every="$every" 'NR % every == 0 || $2 ~ /^(halves|parts-unknown|atomics-one-awaited|two-queues-raw|double-buffer|skipped-link|image-write-after-write|shared-by-pointer|boxes-overlap)/' \
+    "$work/list" >"$work/taken"
 found=0
 silent=0
 while read -r program planted where; do
@@ -58,8 +63,8 @@ pairs = [{(h["first"]["command"], h["second"]["command"]) for h in found}
          for found in (hazards["hazards"], permuted["missing"])]
 sys.exit(0 if pairs[1] <= pairs[0] else "other commands: %s" % pairs)' \
         "$work/$planted.json" "$work/$planted.permuted" || fail "$planted"
-done <"$work/list"
-echo "$found of $(wc -l <"$work/list") planted mistakes found, $(($(wc -l <"$work/list") - silent)) false alarms in as many correct programs"
+done <"$work/taken"
+echo "$found of $(wc -l <"$work/taken") planted mistakes found, $(($(wc -l <"$work/taken") - silent)) false alarms in as many correct programs"
 
 # Parts of a buffer that begin where the value of an argument says: those that share bytes are found, the others are not.
 program=cl_hazards_memory
