@@ -82,8 +82,9 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t queue =
-        record->stream == CUPTI_NONE ? 0 : tracks_known_stream(record->context, record->stream);
-    uint32_t track = type == STREAM_WAITS ? queue : launch.track;
+        record->stream == CUPTI_NONE ? 0 : tracks_stream_of_context(record->context, record->stream);
+    // All streams of a context that waits (cuCtxWaitEvent) have no track together: the wait is on the thread that asked for it.
+    uint32_t track = type == STREAM_WAITS && queue ? queue : launch.track;
     if (!track)
         track = queue ? queue : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "waits of unknown threads");
     const uint32_t name = reader_constant(&ids[type], names[type]);

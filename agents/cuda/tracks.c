@@ -27,7 +27,7 @@ static uint32_t used;
 static _Atomic uint32_t devices[DEVICES];
 static _Atomic uint64_t described; // by CUPTI: a bit per device
 static struct {
-    uint32_t context, stream;
+    uint32_t context, stream, device;
     bool green;
     uint32_t processors; // of a green context; 0: unknown
 } contexts[CONTEXTS];    // the newest, round and round
@@ -175,6 +175,7 @@ void tracks_context(const struct cupti_context *record) {
     const uint32_t at = context_count++ % CONTEXTS;
     contexts[at].context = record->context;
     contexts[at].stream = record->null_stream;
+    contexts[at].device = record->device;
     contexts[at].green = green;
     contexts[at].processors = processors;
     pthread_mutex_unlock(&lock);
@@ -243,7 +244,18 @@ uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const
     return find_or_add(&key, what);
 }
 
-uint32_t tracks_known_stream(uint32_t context, uint32_t stream) {
+// CUPTI_NONE: not known.
+static uint32_t device_of_context(uint32_t context) {
+    uint32_t device = CUPTI_NONE;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < CONTEXTS && i < context_count; i++)
+        if (contexts[i].context == context)
+            device = contexts[i].device;
+    pthread_mutex_unlock(&lock);
+    return device;
+}
+
+uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream) {
     for (uint32_t device = 0; device < DEVICES; device++) {
         const struct key key = {device, context, stream, 0};
         const uint32_t track =
@@ -251,7 +263,8 @@ uint32_t tracks_known_stream(uint32_t context, uint32_t stream) {
         if (track)
             return track;
     }
-    return 0;
+    const uint32_t device = device_of_context(context);
+    return device == CUPTI_NONE ? 0 : tracks_stream(device, context, stream, NULL);
 }
 
 uint32_t tracks_thread(uint32_t tid) {

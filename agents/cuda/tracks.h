@@ -13,15 +13,15 @@ struct cupti_device;
 void tracks_device(const struct cupti_device *record);
 // Whether CUPTI has described any: it describes all at once. Any thread, cheap.
 bool tracks_described(void);
-// A context: which its default stream is, and of a green one how many multiprocessors it has. Streams whose tracks exist
+// A context: its device, which its default stream is, and of a green one how many multiprocessors it has. Streams whose tracks exist
 // keep their names.
 void tracks_context(const struct cupti_context *record);
 
 // The track of a stream. CUPTI_NONE as the stream: of the device as a whole ("unified memory", ...), told apart by
 // `what`, which is NULL otherwise. 0 when the table is full.
 uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const char *what);
-// A stream of a context whose device is not said in the record; 0 when it was never heard of.
-uint32_t tracks_known_stream(uint32_t context, uint32_t stream);
+// A stream of a context, for a record that does not say the device; 0 where the context's device is not known either.
+uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream);
 uint32_t tracks_thread(uint32_t tid);
 
 #endif

@@ -54,6 +54,9 @@ run.expect(sorted(waits) == [("cuCtxSynchronize", "context wait"), ("cuCtxWaitEv
                              ("cuStreamWaitEvent", "stream waits for event")], f"{waits}")
 for event in run.of("sync"):
     run.expect({event["host_track"]} == thread, f"the thread of {event}")
+    # A stream waits on its own track; a context has none.
+    stream_waits = calls[event["correlation"]] == "cuStreamWaitEvent"
+    run.expect(event["track"] == event["queue_track"] if stream_waits else {event["track"]} == thread, f"the track of {event}")
 records = {calls[e["correlation"]]: e for e in run.of("event_record")}
 run.expect(sorted(records) == ["cuCtxRecordEvent", "cuEventRecord"], f"{records}")
 for event in records.values():
