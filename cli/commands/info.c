@@ -423,7 +423,7 @@ static void write_timed(const struct trace *trace) {
     text_add_count(&line, timed);
     text_add_cstr(&line, " of ");
     text_add_count(&line, all);
-    text_add_format(&line, " kernels and transfers (%.1f %%)", 100 * (double)timed / (double)all);
+    text_add_format(&line, " kernels and transfers (%.1f%%)", 100 * (double)timed / (double)all);
     end_line(&line);
     text_finish(&line);
 }

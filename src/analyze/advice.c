@@ -101,7 +101,7 @@ static void write_finding(const struct advice *advice, const struct advice_item 
         size_t problem = (size_t)(ranked[i] - advice->items);
         char time[REPORT_TEXT];
         int got = snprintf(
-            text + length, sizeof text - length, "%s%zu. %s, up to %s (%.1f %%): %s", i ? "\n" : "", i + 1,
+            text + length, sizeof text - length, "%s%zu. %s, up to %s (%.1f%%): %s", i ? "\n" : "", i + 1,
             PROBLEMS[problem].name, report_duration(time, ranked[i]->saves),
             report_percent(ranked[i]->saves, context->window.to - context->window.from), ranked[i]->evidence);
         length += got > 0 && (size_t)got < sizeof text - length ? (size_t)got : 0;
@@ -109,7 +109,7 @@ static void write_finding(const struct advice *advice, const struct advice_item 
     if (count)
         report_finding(report, "%s", text);
     else if (small)
-        report_finding(report, "Nothing is known that could save 1 %% of the time or more.");
+        report_finding(report, "Nothing is known that could save 1%% of the time or more.");
     else
         report_finding(report,
                        "Nothing is known that could be won: no command of a device takes time in the %s.",
@@ -144,8 +144,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     write_texts(advice, ranked, count, report);
     write_finding(advice, ranked, count, small, context, report);
     if (small)
-        report_note(report, "%zu problem%s could save less than 1 %% of the time each and %s left out.",
-                    small, small == 1 ? "" : "s", small == 1 ? "is" : "are");
+        report_note(report, "%zu problem%s could save less than 1%% of the time each and %s left out.", small,
+                    small == 1 ? "" : "s", small == 1 ? "is" : "are");
     if (advice->unknown) {
         char time[REPORT_TEXT];
         report_note(report, "For %s a device is idle and the trace does not tell why; that is in no row.",

@@ -251,11 +251,11 @@ static void say_what_is_timed(const struct analysis_context *context, const stru
                        (unsigned long long)timed, (unsigned long long)work,
                        advises ? "what to fix first" : "what the devices did when");
     else
-        report_finding(report, "%s Times are known of %llu of %llu kernels and transfers (%.1f %%).", finding,
+        report_finding(report, "%s Times are known of %llu of %llu kernels and transfers (%.1f%%).", finding,
                        (unsigned long long)timed, (unsigned long long)work,
                        100 * (double)timed / (double)work);
     report_note(report,
-                "Times are known of %llu of %llu kernels and transfers (%.1f %%); whatever is said of time "
+                "Times are known of %llu of %llu kernels and transfers (%.1f%%); whatever is said of time "
                 "rests on those. The ledger says why (no_timing).",
                 (unsigned long long)timed, (unsigned long long)work, 100 * (double)timed / (double)work);
 }

@@ -69,8 +69,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     else
         report_finding(
             report,
-            "Between their first and last command the devices compute %.1f %% of the time, are idle %.1f %%, "
-            "and only communicate or copy %.1f %%.",
+            "Between their first and last command the devices compute %.1f%% of the time, are idle %.1f%%, "
+            "and only communicate or copy %.1f%%.",
             report_percent(sum.compute, sum.span), report_percent(sum.idle, sum.span),
             report_percent(sum.communication + sum.copy, sum.span));
     return TSMITH_OK;

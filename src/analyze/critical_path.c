@@ -224,7 +224,7 @@ static void advise(const struct state *state, const struct analysis_context *con
     advice_add(context->advice, ADVICE_KERNEL, kernel->on_path, where, name);
     advice_evidence(
         context->advice, ADVICE_KERNEL,
-        "%.*s%s ran %llu time%s, %s in all; %s of it are on the critical path (%.1f %% of the path).",
+        "%.*s%s ran %llu time%s, %s in all; %s of it are on the critical path (%.1f%% of the path).",
         ANALYSIS_NAMED(name), (unsigned long long)kernel->count, analysis_plural(kernel->count),
         report_duration(total, kernel->total), report_duration(time, kernel->on_path),
         report_percent(kernel->on_path, length));
@@ -257,7 +257,7 @@ static void write_classes(const struct state *state, const struct analysis_conte
     else
         report_finding(
             report,
-            "Of the %s of the critical path %.1f %% are work of a device; the largest part is %s (%.1f %%).",
+            "Of the %s of the critical path %.1f%% are work of a device; the largest part is %s (%.1f%%).",
             report_duration(text, length), report_percent(device, length), class_name(worst),
             report_percent(times[worst], length));
 }
@@ -273,7 +273,7 @@ static void note_inferred(const struct state *state, const struct analysis_conte
     report_note(
         report,
         "The path goes through %llu dependencies that the trace does not record but that are inferred "
-        "(docs/analyses.md); the %.1f %% of the path before the last of them rest on that.",
+        "(docs/analyses.md); the %.1f%% of the path before the last of them rest on that.",
         (unsigned long long)path->inferred, report_percent(until > from ? until - from : 0, length));
 }
 

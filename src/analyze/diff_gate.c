@@ -93,7 +93,7 @@ static void judge(const struct condition *condition, struct diff_change sum, enu
     out->passed = condition->or_equal && measured == condition->limit;
     out->passed |= condition->less ? measured < condition->limit : measured > condition->limit;
     if (sum.base != 0)
-        (void)snprintf(share, sizeof share, "%+.2f %%", 100 * (sum.new - sum.base) / sum.base);
+        (void)snprintf(share, sizeof share, "%+.2f%%", 100 * (sum.new - sum.base) / sum.base);
     write_quantity(base, sum.base, group);
     write_quantity(new, sum.new, group);
     (void)snprintf(out->message, sizeof out->message, "%s, was %s (%s)", new, base, share);

@@ -150,7 +150,7 @@ static void write_change(char *out, size_t size, const struct diff_change *chang
     report_duration(base, diff_integer(change->base));
     report_duration(new, diff_integer(change->new));
     if (change->base != 0)
-        (void)snprintf(out, size, "%s instead of %s (%+.1f %%%s)", new, base,
+        (void)snprintf(out, size, "%s instead of %s (%+.1f%%%s)", new, base,
                        100 * (change->new - change->base) / change->base,
                        strcmp(verdict(change), "unsure") == 0 ? ", within the noise" : "");
     else if (change->new != 0)

@@ -387,8 +387,8 @@ static void write_finding(const int64_t sums[CAUSE_LIMIT], const char *scope, st
     else
         report_finding(
             report,
-            "From their first to their last command the devices neither compute nor communicate %.1f %% of "
-            "the time; the largest cause is %s (%.1f %%): %s.",
+            "From their first to their last command the devices neither compute nor communicate %.1f%% of "
+            "the time; the largest cause is %s (%.1f%%): %s.",
             report_percent(active - sums[CAUSE_RUNNING], active), CAUSE_NAMES[worst],
             report_percent(sums[worst], active), CAUSE_DOCS[worst]);
 }

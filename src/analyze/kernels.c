@@ -316,7 +316,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     } else {
         char time[REPORT_TEXT];
         tsmith_string name = tsmith_dictionary_string(context->dictionary, kernels->entries[0].name);
-        report_finding(report, "%zu kernel%s ran %llu time%s, %s in all; %.1f %% of it is %.*s%s.",
+        report_finding(report, "%zu kernel%s ran %llu time%s, %s in all; %.1f%% of it is %.*s%s.",
                        kernels->count, kernels->count == 1 ? "" : "s", (unsigned long long)count,
                        count == 1 ? "" : "s", report_duration(time, total),
                        total ? report_percent(kernels->entries[0].durations.total, total) : 100,
@@ -329,7 +329,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         report_note(report, "From the totals of the file: median, p99 and shapes need its events.");
     if (!exact)
         report_note(report,
-                    "median and p99 of kernels that ran more than %d times are rounded down by up to 1.6 %%.",
+                    "median and p99 of kernels that ran more than %d times are rounded down by up to 1.6%%.",
                     SAMPLES_EXACT);
     return TSMITH_OK;
 }

@@ -209,7 +209,7 @@ static void write_finding(const struct launches *launches, const struct analysis
     else
         report_finding(
             report,
-            "The host spends %s in launching calls; %llu of %llu commands (%.1f %%) are kernels that run "
+            "The host spends %s in launching calls; %llu of %llu commands (%.1f%%) are kernels that run "
             "shorter than the call that launched them.",
             report_duration(calls, total), (unsigned long long)shorter, (unsigned long long)paired,
             report_percent((int64_t)shorter, (int64_t)paired));

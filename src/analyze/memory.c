@@ -634,7 +634,7 @@ static void write_finding(const struct memory *memory, const struct totals *tota
                     "Events were lost: an allocation between two frees of one object may be among them.");
     if (totals->worst > 0)
         report_note(report,
-                    "When most was alive, %.1f %% of the free memory between blocks was outside of its "
+                    "When most was alive, %.1f%% of the free memory between blocks was outside of its "
                     "largest piece.",
                     100 * totals->worst);
 }

@@ -170,14 +170,14 @@ static void write_finding(const struct operators *operators, const struct analys
     char time[REPORT_TEXT];
     tsmith_string name =
         tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
-    report_finding(report, "%.*s%s launches most itself: %s of device time (%.1f %%) by %llu command%s.",
+    report_finding(report, "%.*s%s launches most itself: %s of device time (%.1f%%) by %llu command%s.",
                    ANALYSIS_NAMED(name), report_duration(time, first->self),
                    report_percent(first->self, operators->time), (unsigned long long)first->self_count,
                    analysis_plural(first->self_count));
     if (operators->outside)
         report_note(
             report,
-            "%llu of %llu commands (%.1f %% of the device time) were launched outside of any range, or "
+            "%llu of %llu commands (%.1f%% of the device time) were launched outside of any range, or "
             "nobody is seen to launch them.",
             (unsigned long long)operators->outside, (unsigned long long)operators->commands,
             report_percent(operators->outside_time, operators->time));

@@ -101,12 +101,11 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     }
     char text[REPORT_TEXT];
     if (time[0])
-        report_finding(report,
-                       "%.1f %% of the time of communication is beside computation; %s of it are not.",
+        report_finding(report, "%.1f%% of the time of communication is beside computation; %s of it are not.",
                        report_percent(hidden[0], time[0]), report_duration(text, time[0] - hidden[0]));
     else if (time[1])
         report_finding(report,
-                       "No communication is in the %s. %.1f %% of the time of copies is beside computation; "
+                       "No communication is in the %s. %.1f%% of the time of copies is beside computation; "
                        "%s of it are not.",
                        context->scope, report_percent(hidden[1], time[1]),
                        report_duration(text, time[1] - hidden[1]));

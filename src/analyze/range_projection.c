@@ -168,7 +168,7 @@ static void write_finding(const struct projection *projection, const struct anal
         report_finding(
             report,
             "%.*s%s takes longest on the devices: %s in all; the commands that were launched in it, by its "
-            "own thread, cover %.1f %% of that.",
+            "own thread, cover %.1f%% of that.",
             ANALYSIS_NAMED(name), report_duration(span, first->span),
             report_percent(first->busy, first->span));
         if (first->backward_commands)

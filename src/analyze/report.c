@@ -146,10 +146,10 @@ const char *report_bytes(char out[REPORT_TEXT], double bytes) {
 }
 
 const char *report_rate(char out[REPORT_TEXT], double bytes_per_s) {
-    static const char *const UNITS[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+    static const char *const UNITS[] = {"B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"};
     size_t unit = 0;
-    for (; bytes_per_s >= 1000 && unit + 1 < sizeof UNITS / sizeof *UNITS; unit++)
-        bytes_per_s /= 1000;
+    for (; bytes_per_s >= 1024 && unit + 1 < sizeof UNITS / sizeof *UNITS; unit++)
+        bytes_per_s /= 1024;
     (void)snprintf(out, REPORT_TEXT, unit == 0 ? "%.0f %s" : "%.2f %s", bytes_per_s, UNITS[unit]);
     return out;
 }

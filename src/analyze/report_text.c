@@ -27,7 +27,7 @@ static void format_number(char text[CELL], const tsmith_cell *cell, tsmith_cell_
         (void)snprintf(text, CELL, "%s", report_duration(part, cell->value.integer));
         break;
     case TSMITH_CELL_SHARE:
-        (void)snprintf(text, CELL, "%.1f %%", 100 * cell->value.number);
+        (void)snprintf(text, CELL, "%.1f%%", 100 * cell->value.number);
         break;
     case TSMITH_CELL_BYTES:
         (void)snprintf(text, CELL, "%s", report_bytes(part, (double)cell->value.integer));
@@ -372,7 +372,7 @@ tsmith_status tsmith_report_write_text(const tsmith_report *report, size_t max_r
         write_wrapped(out, line, end ? (size_t)(end - line) : strlen(line), width, 2);
         fputs(end ? "\n  " : "", out);
     }
-    fprintf(out, "\n  Covers %.1f %% of %s", report_percent(window - report->missing, window ? window : 1),
+    fprintf(out, "\n  Covers %.1f%% of %s", report_percent(window - report->missing, window ? window : 1),
             report_duration(length, window));
     if (report->missing || report->lost)
         fprintf(out, "; %s are incomplete, %" PRIu64 " event%s lost",

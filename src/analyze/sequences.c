@@ -232,9 +232,9 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         tsmith_dictionary_string(context->dictionary, range_key_name(context->ranges, first->key));
     char time[REPORT_TEXT];
     report_finding(report,
-                   "The most frequent sequence, %u commands of %.*s%s, ran %llu times (%s of device time).",
+                   "The most frequent sequence, %u commands of %.*s%s, ran %llu time%s (%s of device time).",
                    first->length, ANALYSIS_NAMED(name), (unsigned long long)first->count,
-                   report_duration(time, first->time));
+                   analysis_plural(first->count), report_duration(time, first->time));
     if (count > SHOWN)
         report_note(report, "The %d most frequent of %zu sequences are shown.", SHOWN, count);
     return TSMITH_OK;

@@ -73,7 +73,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     if (timeline->device_count)
         report_finding(
             report,
-            "%zu queue%s on %zu device%s; a device is busy %.1f %% of the %s on average, and at most %u "
+            "%zu queue%s on %zu device%s; a device is busy %.1f%% of the %s on average, and at most %u "
             "command%s at once.",
             timeline->row_count, analysis_plural(timeline->row_count), timeline->device_count,
             analysis_plural(timeline->device_count),

@@ -112,7 +112,7 @@ static void write_finding(const struct group *all, const struct analysis_context
     if (all->inferred)
         report_note(
             report,
-            "%llu of the waits, %s (%.1f %% of the time of all waits), are inferred: from the call's own "
+            "%llu of the waits, %s (%.1f%% of the time of all waits), are inferred: from the call's own "
             "times, or from what its thread launched last.",
             (unsigned long long)all->inferred, report_duration(time, all->inferred_total),
             report_percent(all->inferred_total, all->total));

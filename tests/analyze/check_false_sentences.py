@@ -77,8 +77,8 @@ def no_duration(made):
     path = made.trace([kernel("a", 5, 0)])
     for name in ("advice", "breakdown", "idle", "critical_path", "launches", "callsites"):
         expect("0 ns: " + name, report(path, name), ["takes time"], ["Nothing ran", "no work", "has no commands"])
-    expect("0 ns: kernels", report(path, "kernels"), ["1 kernel ran 1 time, 0 ns in all; 100.0 % of it is a."], ["; 0.0 % of it"])
-    expect("0 ns: streams", report(path, "streams"), ["1 queue on 1 device; a device is busy 0.0 % of the trace"], ["No command"])
+    expect("0 ns: kernels", report(path, "kernels"), ["1 kernel ran 1 time, 0 ns in all; 100.0% of it is a."], ["; 0.0% of it"])
+    expect("0 ns: streams", report(path, "streams"), ["1 queue on 1 device; a device is busy 0.0% of the trace"], ["No command"])
     path = made.trace([wait(0, 5)])
     for name, words in (("kernels", "No kernel with times"), ("streams", "No command of a device is in the trace."),
                         ("breakdown", "takes time"), ("overlap", "No communication and no copy")):
@@ -102,15 +102,15 @@ def always_busy(made):
     expect("communicates", report(made.trace([kernel("ncclDevKernel_AllReduce_Sum_f32", 0, 100)]), "idle"), [none],
            [words, "do not compute"])
     expect("copies", report(made.trace([kernel("a", 0, 50), copy(50, 50, bytes=1)]), "idle"),
-           ["neither compute nor communicate 50.0 %", "the largest cause is copy (50.0 %)"], [none])
+           ["neither compute nor communicate 50.0%", "the largest cause is copy (50.0%)"], [none])
     expect("gap", report(made.trace([*launch("a", 0, 10, 40, 1), *launch("b", 90, 100, 50, 2)]), "idle"),
-           ["neither compute nor communicate 35.7 %", "the largest cause is host_bound"], [none])
+           ["neither compute nor communicate 35.7%", "the largest cause is host_bound"], [none])
 
 
 def at_once(made):
     """Two copies at once move more per second of the trace than each: the figure is said to be each one's."""
-    both = report(made.trace([copy(0, 1000, 7, bytes=10 ** 6), copy(0, 1000, 8, bytes=10 ** 6)]), "bandwidth")
-    expect("at once", both, ["at 1.00 GB/s on average (the times of all copies and fills added up)"], ["while copies ran"])
+    both = report(made.trace([copy(0, 1000, 7, bytes=1024 * 1000), copy(0, 1000, 8, bytes=1024 * 1000)]), "bandwidth")
+    expect("at once", both, ["at 976.56 MiB/s on average (the times of all copies and fills added up)"], ["while copies ran"])
 
 
 def unsized(made):

@@ -75,7 +75,7 @@ def memory(folder):
 
 
 def advice(folder):
-    """Of 10 ms the device copies a while that no kernel hides: 2 % are advice, half a percent is none."""
+    """Of 10 ms the device copies a while that no kernel hides: 2% are advice, half a percent is none."""
     for share, named in ((200, True), (50, False)):
         path = kineto(os.path.join(folder, "advice.json"), [
             event("kernel", "main", 0, 7, 0, 10000 - share, device=0, stream=7),
@@ -83,8 +83,8 @@ def advice(folder):
         found = report(path, "advice")
         problems = [row["problem"] for row in found["tables"]["advice"]]
         check(("copy" in problems) == named, "%d us of 10 ms: %s" % (share, problems))
-        expect("left out", found, [] if named else ["could save less than 1 % of the time"],
-               ["could save less than 1 %"] if named else [])
+        expect("left out", found, [] if named else ["could save less than 1% of the time"],
+               ["could save less than 1%"] if named else [])
 
 
 def causes(path):
@@ -110,7 +110,7 @@ def ranges(folder):
         event("user_annotation", "step", 1, 1, 0, 1000), *launch("mine", 10, 100, 100, 1), *launch("mine", 20, 300, 100, 2),
         event("cuda_runtime", "cudaLaunchKernel", 1, 2, 30, 2, correlation=3),
         event("kernel", "autograd's", 0, 7, 200, 100, correlation=3, device=0, stream=7)])
-    expect("ranges", report(path, "ranges"), ["launched in it, by its own thread, cover 66.7 %"], ["busy"])
+    expect("ranges", report(path, "ranges"), ["launched in it, by its own thread, cover 66.7%"], ["busy"])
 
 
 def names(folder):

@@ -534,7 +534,7 @@ static void text_fits_its_width_and_hides_controls(void **state) {
     (void)fclose(out);
     assert_null(strchr(text, '\x1b'));
     assert_non_null(strstr(text, "... and 1 more"));
-    assert_non_null(strstr(text, "Covers 100.0 %"));
+    assert_non_null(strstr(text, "Covers 100.0%"));
     bool table = false, begun = false, ended = false;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         assert_true(strlen(line) <= 100);
