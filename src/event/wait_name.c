@@ -12,7 +12,10 @@ tsmith_operation wait_operation(tsmith_string name) {
                  {"Stream Wait Event", TSMITH_OPERATION_STREAM_WAIT},
                  {"Stream Sync", TSMITH_OPERATION_FINISH},
                  {"Context Sync", TSMITH_OPERATION_DEVICE_SYNC},
-                 {"Device Sync", TSMITH_OPERATION_DEVICE_SYNC}};
+                 {"Device Sync", TSMITH_OPERATION_DEVICE_SYNC},
+                 {"EVENT_WAIT", TSMITH_OPERATION_STREAM_WAIT}, // tasks of Ascend's hardware
+                 {"NOTIFY_WAIT", TSMITH_OPERATION_STREAM_WAIT},
+                 {"event_wait", TSMITH_OPERATION_STREAM_WAIT}}; // and of MTIA's
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (strlen(waits[i].name) == name.length && memcmp(waits[i].name, name.bytes, name.length) == 0)
             return waits[i].operation;

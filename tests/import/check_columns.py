@@ -105,11 +105,11 @@ def mtia(folder):
               event(hardware, "event_record", 17, 101, 170, 1, seq_num=4),
               event(hardware, "fc-dtype_Float", 17, 102, 130, 100, correlation=6)]
     write(path, events)
-    got = rows(path, "SELECT kind, name, direction, bytes FROM events WHERE category = '%s' ORDER BY start" % hardware)
+    got = rows(path, "SELECT kind, name, direction, operation, bytes FROM events WHERE category = '%s' ORDER BY start" % hardware)
     check([tuple(row.values()) for row in got] ==
-          [("memcpy", "dma_request", "h2d", 1024), ("kernel", "fc-dtype_Float", None, None),
-           ("memcpy", "dma_request", "d2h", 16), ("sync", "event_wait", None, None),
-           ("event_record", "event_record", None, None)], "MTIA's work: %s" % got)
+          [("memcpy", "dma_request", "h2d", None, 1024), ("kernel", "fc-dtype_Float", None, None, None),
+           ("memcpy", "dma_request", "d2h", None, 16), ("sync", "event_wait", None, "stream_wait", None),
+           ("event_record", "event_record", None, None, None)], "MTIA's work: %s" % got)
     got = {row["name"]: row["call"] for row in rows(path, "SELECT name, call FROM lives WHERE call IS NOT NULL")}
     check(got == {"dma_request": "enqueueCommand memcpyHtoDAsync", "fc-dtype_Float": "runFunction"},
           "who launched MTIA's work: %s" % got)

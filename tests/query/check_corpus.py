@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The questions of docs/query.md on real traces: kernels, copies by direction and launches as a reader of the original file
-(tests/reference/trace.py) has them, and rows with a value in every column wherever the source has the data."""
+"""The questions of docs/query.md on real traces: kernels, copies by direction, waits by operation and launches as a reader of the
+original file (tests/reference/trace.py, json, sqlite3) has them, and rows with a value in every column wherever the source has the data."""
 import collections
+import gzip
 import json
 import os
 import re
+import sqlite3
 import sys
 import tempfile
 
@@ -15,6 +17,9 @@ from trace import read_trace  # noqa: E402
 
 DIRECTIONS = {"HtoD": "h2d", "DtoH": "d2h", "DtoD": "d2d", "HtoH": "h2h", "PtoP": "p2p", "HostToDevice": "h2d",
               "DeviceToHost": "d2h", "DeviceToDevice": "d2d"}
+# Records of waits: what Kineto calls them, and CUPTI's CUpti_ActivitySynchronizationType.
+WAITS = {"Event Sync": "wait", "Stream Wait Event": "stream_wait", "Stream Sync": "finish", "Context Sync": "device_sync",
+         1: "wait", 2: "stream_wait", 3: "finish", 4: "device_sync"}
 
 
 def ask(path, sql):
@@ -52,6 +57,30 @@ def copies_agree(path, questions, copies, by_name):
         check({key: row["copies"] for key, row in rows.items()} == wanted, "%s: directions %s, not %s" % (path, rows, wanted))
     else:
         check(None not in rows, "%s: every copy has a direction: %s" % (path, rows))
+
+
+def recorded_waits(original):
+    """(operation, ns) of every record of a wait in a file."""
+    if original.endswith(".sqlite"):
+        base = sqlite3.connect("file:%s?immutable=1" % original, uri=True)
+        for what, start, end in base.execute("SELECT syncType, start, end FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"):
+            yield WAITS[what], end - start
+        return
+    with gzip.open(original) as file:
+        whole = json.load(file)
+    for event in whole if isinstance(whole, list) else whole.get("traceEvents", ()):
+        if event.get("cat") == "cuda_sync":
+            yield WAITS[event["name"]], round(event["dur"] * 1000)
+
+
+def waits_agree(original, path):
+    wanted = collections.defaultdict(lambda: [0, 0])
+    for operation, time in recorded_waits(original):
+        wanted[operation][0] += 1
+        wanted[operation][1] += time
+    rows = ask(path, "SELECT operation, count(*) AS n, sum(duration) AS time FROM sync GROUP BY operation")
+    check({row["operation"]: [row["n"], row["time"]] for row in rows} == wanted, "%s: waits %s, not %s" % (original, rows, dict(wanted)))
+    return len(wanted)
 
 
 def gaps(kernels):
@@ -95,6 +124,7 @@ def main():
     corpus = os.environ["TRACESMITH_CORPUS"]
     names = sorted(name for name in os.listdir(corpus) if name.endswith((".json.gz", ".sqlite")))
     check(names, "there are traces")
+    operations = 0
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "trace.sbt")
         for name in names:
@@ -102,7 +132,9 @@ def main():
                 os.unlink(path)
             run("import", os.path.join(corpus, name), "-o", path)
             check_trace(os.path.join(corpus, name), path, questions)
+            operations += waits_agree(os.path.join(corpus, name), path)
             print(name, flush=True)
+    check(operations >= 8, "there are waits of every operation: %d" % operations)
 
 
 main()
