@@ -35,8 +35,12 @@ struct state {
 static uint32_t class_of(const struct analysis_context *context, const struct path_step *step) {
     if (step->kind != PATH_RUN)
         return OWN_LIMIT + step->kind;
-    return step->node < context->graph->command_count ? context->timeline->commands[step->node].work
-                                                      : OWN_CALL;
+    const uint32_t commands = context->graph->command_count;
+    if (step->node >= commands)
+        return context->timeline->calls[step->node - commands].role == TSMITH_CALL_COMPILE ? OWN_COMPILE
+                                                                                           : OWN_CALL;
+    const tsmith_command *command = &context->timeline->commands[step->node];
+    return command->kind == TSMITH_KIND_COMPILE ? OWN_COMPILE : command->work;
 }
 
 static const char *class_name(uint32_t class) {
@@ -60,7 +64,9 @@ static const char *class_name(uint32_t class) {
         [PATH_UNEXPLAINED] = "unexplained gap",
     };
     if (class < OWN_LIMIT) // of the node itself
-        return class == OWN_CALL ? "host in a call" : tsmith_work_name((tsmith_work) class);
+        return class == OWN_CALL      ? "host in a call"
+               : class == OWN_COMPILE ? "compile"
+                                      : tsmith_work_name((tsmith_work) class);
     return EDGES[class - OWN_LIMIT];
 }
 
@@ -243,7 +249,7 @@ static void write_classes(const struct state *state, const struct analysis_conte
         REPORT_TABLE(report, "path", "the critical path by kind; the times add up to its length", COLUMNS);
     for (uint32_t class = 0; class < CLASSES; class ++) {
         worst = times[class] > times[worst] ? class : worst;
-        device += class < OWN_CALL ? times[class] : 0;
+        device += class < OWN_CALL && class != TSMITH_WORK_CONTROL ? times[class] : 0;
         if (!times[class])
             continue;
         report_text(report, table, analysis_text(class_name(class)));

@@ -68,6 +68,16 @@ for wait in trace.of("sync"):
                 end = begin  # not alone
         alone += max(0, end - begin)
 expect(named >= alone, f"compile is named for {named} ns of waits, {alone} ns of them had nothing else")
+# On the critical path a compilation is called so, and is no work of a device.
+answer = json.loads(subprocess.run([os.environ["TRACESMITH"], "analyze", "--only", "critical_path", "--json",
+                                    sys.argv[1].removesuffix(".json") + ".sbt"], stdout=subprocess.PIPE, check=True).stdout)
+report = answer["traces"][0]["reports"][0]
+parts = {row["what"]: row["share"] for row in report["tables"]["path"]}
+ran = sum(parts.get(what, 0) for what in ("compute", "communication", "copy"))
+said = float(report["finding"].split(" critical path ")[1].split("%")[0])
+expect(abs(said - 100 * ran) < 0.06, f"{ran} of {report['finding']}")
+waits = {row["name"] for row in report["tables"]["names"] if row["what"] == "control"}
+expect(not waits & set(compiled), f"control: {waits}")
 trace.check_order()
 print(f"{named} ns of waits were compiling; {alone} ns had nothing else; {sys.argv[3]}: {len(first)} first launches, {len(compiled)} kernels in the cache")
 PY
