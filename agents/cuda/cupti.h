@@ -27,7 +27,10 @@ enum {
     CUPTI_12_8 = 26,
     CUPTI_12_9 = 27,
     CUPTI_13_0 = 130000,
+    CUPTI_13_1 = 130100,
     CUPTI_13_3 = 130300,
+    CUPTI_13_4 = 130400,
+    CUPTI_13_5 = 130500,
 };
 
 enum cupti_result {
@@ -72,6 +75,8 @@ enum cupti_kind {
     CUPTI_KIND_JIT = 52,
     CUPTI_KIND_DEVICE_GRAPH_TRACE = 53,
     CUPTI_KIND_MEM_DECOMPRESS = 54,
+    CUPTI_KIND_GRAPH_HOST_NODE = 56,
+    CUPTI_KIND_HOST_LAUNCH = 58,
 };
 
 #define CUPTI_RECORD __attribute__((packed, aligned(8)))
@@ -118,6 +123,13 @@ struct cupti_kernel {
     uint32_t cluster_potential, cluster_active; // 13.0
     uint8_t device_launched;                    // 13.0
     uint8_t padding3[7];
+    int32_t priority; // 13.1
+    uint32_t padding4;
+    uint32_t execution_model; // 13.3: 1 SIMT, 2 tile, 3 hybrid
+    uint32_t padding5;
+    uint32_t source_graph; // 13.4: what the node was instantiated from
+    uint32_t padding6;
+    uint64_t source_node; // 13.4
 } CUPTI_RECORD;
 
 struct cupti_memcpy {
@@ -135,6 +147,9 @@ struct cupti_memcpy {
     uint8_t device_launched;        // 12.8
     uint8_t padding2[3];
     uint64_t copy_count;
+    uint32_t source_graph; // 13.4
+    uint32_t padding3;
+    uint64_t source_node; // 13.4
 } CUPTI_RECORD;
 
 struct cupti_peer_copy {
@@ -167,6 +182,9 @@ struct cupti_memset {
     uint32_t channel, channel_type;
     uint8_t device_launched;
     uint8_t padding2[3];
+    uint32_t source_graph; // 13.4
+    uint32_t padding3;
+    uint64_t source_node; // 13.4
 } CUPTI_RECORD;
 
 // What follows `is_async` moved in later forms and is not read.
@@ -215,6 +233,10 @@ struct cupti_cuda_event {
     void *reserved0;
     uint64_t timestamp;
     uint64_t event_sync;
+    uint64_t graph_node; // 13.5, as what follows
+    uint32_t graph;
+    uint32_t source_graph;
+    uint64_t source_node;
 } CUPTI_RECORD;
 
 struct cupti_graph_trace {
@@ -333,6 +355,27 @@ struct cupti_decompress {
     uint32_t operations;
     uint64_t bytes;
     void *reserved0;
+    uint64_t start, end;
+} CUPTI_RECORD;
+
+// 13.1
+struct cupti_graph_host_node {
+    uint32_t kind;
+    uint32_t stream, context, device;
+    uint32_t correlation;
+    uint32_t graph;
+    uint64_t graph_node;
+    uint32_t process, thread;
+    uint64_t start, end;
+} CUPTI_RECORD;
+
+// 13.1
+struct cupti_host_launch {
+    uint32_t kind;
+    uint32_t stream, context, device;
+    uint32_t correlation;
+    uint32_t process, thread;
+    uint32_t padding;
     uint64_t start, end;
 } CUPTI_RECORD;
 

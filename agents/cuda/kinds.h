@@ -25,7 +25,9 @@
     X(MEMORY2, 49, 14, 0)                                                                                    \
     X(MEMORY_POOL, 50, 14, 0)                                                                                \
     X(JIT, 52, 18, 0)                                                                                        \
-    X(MEM_DECOMPRESS, 54, 26, 0)
+    X(MEM_DECOMPRESS, 54, 26, 0)                                                                             \
+    X(GRAPH_HOST_NODE, 56, 130100, 0)                                                                        \
+    X(HOST_LAUNCH, 58, 130100, 0)
 
 // X(name without its version)
 #define CUDA_LAUNCH_CALLS(X)                                                                                 \
@@ -44,7 +46,7 @@
     X("cudaGraphLaunch")
 
 // A launch on several devices has several kernels, so only its thread and time are noted, as for waits. CUPTI reports
-// synchronization for queries too.
+// synchronization for queries too. A host function runs later, on a thread of the driver.
 #define CUDA_WAIT_CALLS(X)                                                                                   \
     X("cuCtxSynchronize")                                                                                    \
     X("cuStreamSynchronize")                                                                                 \
@@ -64,7 +66,9 @@
     X("cuEventQuery")                                                                                        \
     X("cuStreamQuery")                                                                                       \
     X("cudaEventQuery")                                                                                      \
-    X("cudaStreamQuery")
+    X("cudaStreamQuery")                                                                                     \
+    X("cuLaunchHostFunc")                                                                                    \
+    X("cudaLaunchHostFunc")
 
 // The length of a call's name without the version that it ends in ("_v7000", "_v2", "_ptsz").
 static inline size_t cuda_call_length(const char *name) {

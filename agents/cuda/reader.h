@@ -87,6 +87,8 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
 void record_overhead(struct reader *reader, const struct cupti_overhead *record);
 void record_jit(struct reader *reader, const struct cupti_jit *record);
 void record_external(struct reader *reader, const struct cupti_external *record);
+void record_graph_host_node(struct reader *reader, const struct cupti_graph_host_node *record);
+void record_host_launch(struct reader *reader, const struct cupti_host_launch *record);
 // records_memory.c
 void record_memory(struct reader *reader, const struct cupti_memory *record);
 void record_pool(struct reader *reader, const struct cupti_memory_pool *record);

@@ -20,6 +20,9 @@
     OWN(launch_type, "launchType", STRING, "")                                                               \
     OWN(graph, "graphId", U64, "")                                                                           \
     OWN(graph_node, "graphNodeId", U64, "")                                                                  \
+    OWN(source_graph, "sourceGraphId", U64, "")                                                              \
+    OWN(source_node, "sourceGraphNodeId", U64, "")                                                           \
+    OWN(execution_model, "executionModel", STRING, "")                                                       \
     OWN(cluster, "clusterBlocks", U64, "blocks")                                                             \
     OWN(source_kind, "srcKind", STRING, "")                                                                  \
     OWN(destination_kind, "dstKind", STRING, "")                                                             \
@@ -52,6 +55,10 @@ struct cuda_fields {
 #define GRAPH_NODE_WORDS(WORD)                                                                               \
     WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))                                                      \
     WORD(graph_node, fields.graph_node, OPTIONAL(RECORD_DYNAMIC))
+// The node of a graph that a node was instantiated from.
+#define SOURCE_WORDS(WORD)                                                                                   \
+    WORD(source_graph, fields.source_graph, OPTIONAL(RECORD_DYNAMIC))                                        \
+    WORD(source_node, fields.source_node, OPTIONAL(RECORD_DYNAMIC))
 
 // ---- kernels: there are more of them than of anything else, so a record has only the parts that say something
 
@@ -76,10 +83,13 @@ struct cuda_fields {
 #define KERNEL_MORE_WORDS(WORD)                                                                              \
     GRAPH_NODE_WORDS(WORD)                                                                                   \
     WORD(cluster, fields.cluster, OPTIONAL(RECORD_DYNAMIC))
-#define KERNEL_LOCAL_WORDS(WORD)                                                                             \
+// What few kernels have.
+#define KERNEL_RARE_WORDS(WORD)                                                                              \
     WORD(local, fields.local, OPTIONAL(RECORD_DYNAMIC))                                                      \
     WORD(local_total, fields.local_total, OPTIONAL(RECORD_DYNAMIC))                                          \
-    WORD(launch_type, fields.launch_type, OPTIONAL(RECORD_DYNAMIC))
+    WORD(launch_type, fields.launch_type, OPTIONAL(RECORD_DYNAMIC))                                          \
+    WORD(priority, TSMITH_FIELD_PRIORITY, OPTIONAL(RECORD_VALUE))                                            \
+    WORD(execution_model, fields.execution_model, OPTIONAL(RECORD_DYNAMIC))
 #define KERNEL_LATENCY_WORDS(WORD)                                                                           \
     WORD(queued, TSMITH_FIELD_QUEUED, OPTIONAL(RECORD_VALUE))                                                \
     WORD(submitted, TSMITH_FIELD_SUBMITTED, OPTIONAL(RECORD_VALUE))
@@ -91,7 +101,8 @@ struct cuda_fields {
     PART(3D, kernel_3d_words, KERNEL_3D_WORDS)                                                               \
     PART(SHARED, kernel_shared_words, KERNEL_SHARED_WORDS)                                                   \
     PART(MORE, kernel_more_words, KERNEL_MORE_WORDS)                                                         \
-    PART(LOCAL, kernel_local_words, KERNEL_LOCAL_WORDS)                                                      \
+    PART(SOURCE, kernel_source_words, SOURCE_WORDS)                                                          \
+    PART(RARE, kernel_rare_words, KERNEL_RARE_WORDS)                                                         \
     PART(LATENCY, kernel_latency_words, KERNEL_LATENCY_WORDS)
 
 // ---- other work of the device
@@ -113,6 +124,10 @@ struct cuda_fields {
     WORD(peer, fields.peer, OPTIONAL(RECORD_DYNAMIC))                                                        \
     GRAPH_NODE_WORDS(WORD)
 
+#define COPY_NODE_WORDS(WORD)                                                                                \
+    COPY_WORDS(WORD)                                                                                         \
+    SOURCE_WORDS(WORD)
+
 #define FILL_WORDS(WORD)                                                                                     \
     SPAN_WORDS(WORD)                                                                                         \
     LAUNCHED_WORDS(WORD)                                                                                     \
@@ -121,6 +136,10 @@ struct cuda_fields {
     WORD(value, fields.value, RECORD_DYNAMIC)                                                                \
     WORD(memory_kind, fields.destination_kind, OPTIONAL(RECORD_DYNAMIC))                                     \
     GRAPH_NODE_WORDS(WORD)
+
+#define FILL_NODE_WORDS(WORD)                                                                                \
+    FILL_WORDS(WORD)                                                                                         \
+    SOURCE_WORDS(WORD)
 
 #define GRAPH_WORDS(WORD)                                                                                    \
     SPAN_WORDS(WORD)                                                                                         \
@@ -131,6 +150,11 @@ struct cuda_fields {
     INSTANT_WORDS(WORD)                                                                                      \
     LAUNCHED_WORDS(WORD)                                                                                     \
     WORD(event, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
+
+#define EVENT_NODE_WORDS(WORD)                                                                               \
+    EVENT_WORDS(WORD)                                                                                        \
+    GRAPH_NODE_WORDS(WORD)                                                                                   \
+    SOURCE_WORDS(WORD)
 
 // ---- the host
 
@@ -152,6 +176,14 @@ struct cuda_fields {
     WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
     WORD(event, fields.event, OPTIONAL(RECORD_DYNAMIC))                                                      \
     WORD(result, TSMITH_FIELD_RESULT, OPTIONAL(RECORD_VALUE))
+
+// On the thread that ran it.
+#define HOST_FUNCTION_WORDS(WORD)                                                                            \
+    SPAN_WORDS(WORD)                                                                                         \
+    LAUNCHED_WORDS(WORD)                                                                                     \
+    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
+    WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
+    GRAPH_NODE_WORDS(WORD)
 
 #define OVERHEAD_WORDS(WORD)                                                                                 \
     SPAN_WORDS(WORD)                                                                                         \
@@ -219,9 +251,13 @@ struct cuda_fields {
 #define CUDA_RECORDS(RECORD)                                                                                 \
     RECORD(untimed, untimed_words, UNTIMED_WORDS, KERNEL)                                                    \
     RECORD(copy, copy_words, COPY_WORDS, MEMCPY)                                                             \
+    RECORD(copy_node, copy_node_words, COPY_NODE_WORDS, MEMCPY)                                              \
     RECORD(fill, fill_words, FILL_WORDS, MEMSET)                                                             \
+    RECORD(fill_node, fill_node_words, FILL_NODE_WORDS, MEMSET)                                              \
     RECORD(graph, graph_words, GRAPH_WORDS, GRAPH_LAUNCH)                                                    \
     RECORD(event, event_words, EVENT_WORDS, EVENT_RECORD)                                                    \
+    RECORD(event_node, event_node_words, EVENT_NODE_WORDS, EVENT_RECORD)                                     \
+    RECORD(host_function, host_function_words, HOST_FUNCTION_WORDS, HOST_FUNCTION)                           \
     RECORD(call, call_words, CALL_WORDS, API)                                                                \
     RECORD(call_stack, call_stack_words, CALL_STACK_WORDS, API)                                              \
     RECORD(sync, sync_words, SYNC_WORDS, SYNC)                                                               \

@@ -166,6 +166,12 @@ static void translate_rare(struct reader *reader, const void *record) {
     case CUPTI_KIND_MEM_DECOMPRESS:
         record_decompress(reader, record);
         break;
+    case CUPTI_KIND_GRAPH_HOST_NODE:
+        record_graph_host_node(reader, record);
+        break;
+    case CUPTI_KIND_HOST_LAUNCH:
+        record_host_launch(reader, record);
+        break;
     default:
         reader->unknown++;
     }

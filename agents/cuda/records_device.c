@@ -28,6 +28,7 @@ static void untimed(struct reader *reader, uint32_t queue, uint32_t correlation,
 
 struct graph_node {
     uint64_t graph, node;
+    uint64_t source_graph, source_node;
 };
 
 // How it was launched where that is not as most are.
@@ -36,6 +37,22 @@ static uint32_t launch_type_name(uint8_t type) {
     enum { TYPES = sizeof names / sizeof *names };
     static _Atomic uint32_t ids[TYPES];
     return type && type < TYPES ? reader_constant(&ids[type], names[type]) : 0;
+}
+
+// NULL: as nearly all kernels are, or unknown.
+static uint32_t model_name(uint32_t model) {
+    static const char *const names[] = {NULL, NULL, "tile", "hybrid"};
+    static _Atomic uint32_t ids[sizeof names / sizeof *names];
+    return model < sizeof names / sizeof *names && names[model] ? reader_constant(&ids[model], names[model])
+                                                                : 0;
+}
+
+static int32_t priority_of(const struct cupti_kernel *record) {
+    return cupti_has(CUPTI_13_1) ? record->priority : 0;
+}
+
+static uint32_t model_of(const struct cupti_kernel *record) {
+    return cupti_has(CUPTI_13_3) ? record->execution_model : 0;
 }
 
 // 0 is unknown to CUPTI too.
@@ -63,10 +80,15 @@ static void put_kernel_parts(struct reader *reader, uint64_t *at, uint32_t parts
     if (parts & KERNEL_MORE)
         RECORD_PUT(at, kernel_more_words, .graph = graph->graph, .graph_node = graph->node,
                    .cluster = cluster);
-    if (parts & KERNEL_LOCAL)
-        RECORD_PUT(at, kernel_local_words, .local = record->local_per_thread,
+    if (parts & KERNEL_SOURCE)
+        RECORD_PUT(at, kernel_source_words, .source_graph = graph->source_graph,
+                   .source_node = graph->source_node);
+    if (parts & KERNEL_RARE)
+        RECORD_PUT(at, kernel_rare_words, .local = record->local_per_thread,
                    .local_total = cupti_has(CUPTI_11_8) ? record->local_total_v2 : record->local_total,
-                   .launch_type = launch_type_name(record->launch_type));
+                   .launch_type = launch_type_name(record->launch_type),
+                   .priority = (uint64_t)(int64_t)priority_of(record),
+                   .execution_model = model_name(model_of(record)));
     if (parts & KERNEL_LATENCY)
         RECORD_PUT(at, kernel_latency_words, .queued = time_or_none(reader, record->queued),
                    .submitted = time_or_none(reader, record->submitted));
@@ -80,11 +102,13 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
         cupti_has(CUPTI_11_8) ? (uint64_t)record->cluster[0] * record->cluster[1] * record->cluster[2] : 0;
     const bool is_3d = (grid[1] | grid[2] | block[1] | block[2]) != 1;
     const bool shared = (record->static_shared | record->dynamic_shared) != 0;
-    const bool local = record->local_per_thread || record->launch_type;
+    const bool rare = record->local_per_thread || record->launch_type || priority_of(record) ||
+                      model_name(model_of(record));
     const bool more = (graph->graph | graph->node | cluster) != 0;
     const uint32_t parts = (launch->track ? KERNEL_HOST : 0u) | (launch->stack ? KERNEL_STACK : 0u) |
                            (is_3d ? KERNEL_3D : 0u) | (shared ? KERNEL_SHARED : 0u) |
-                           (more ? KERNEL_MORE : 0u) | (local ? KERNEL_LOCAL : 0u) | shapes.latency;
+                           (more ? KERNEL_MORE : 0u) | (graph->source_graph ? KERNEL_SOURCE : 0u) |
+                           (rare ? KERNEL_RARE : 0u) | shapes.latency;
     const uint32_t words = shapes.kernel[parts].words;
     uint64_t *at = queue ? record_begin(reader->ring, shapes.kernel[parts].shape, words, queue) : NULL;
     if (!at)
@@ -103,8 +127,11 @@ static bool from_host(const struct cupti_kernel *record) {
 
 void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
     struct launch launch;
+    const bool source = cupti_has(CUPTI_13_4);
     const struct graph_node graph = {.graph = cupti_has(CUPTI_11_1) ? record->graph : 0,
-                                     .node = record->graph_node};
+                                     .node = record->graph_node,
+                                     .source_graph = source ? record->source_graph : 0,
+                                     .source_node = source ? record->source_node : 0};
     const uint32_t name = reader_kernel_name(reader, record->name);
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     struct span span;
@@ -195,11 +222,18 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
     }
     const uint32_t source_kind = memory_name(transfer->kinds[0]);
     const uint32_t destination_kind = memory_name(transfer->kinds[1]);
-    SHAPES_WRITE(reader->ring, copy, transfer->queue, READER_SPAN(&span),
-                 READER_LAUNCHED(transfer->correlation, name, &launch), .operation = transfer->operation,
-                 .direction = transfer->direction, .bytes = transfer->bytes, .flags = transfer->flags,
-                 .source_kind = source_kind, .destination_kind = destination_kind, .peer = transfer->peer,
-                 .graph = transfer->graph.graph, .graph_node = transfer->graph.node);
+#define COPY                                                                                                 \
+    READER_SPAN(&span), READER_LAUNCHED(transfer->correlation, name, &launch),                               \
+        .operation = transfer->operation, .direction = transfer->direction, .bytes = transfer->bytes,        \
+        .flags = transfer->flags, .source_kind = source_kind, .destination_kind = destination_kind,          \
+        .peer = transfer->peer, .graph = transfer->graph.graph, .graph_node = transfer->graph.node
+    if (transfer->graph.source_graph)
+        SHAPES_WRITE(reader->ring, copy_node, transfer->queue, COPY,
+                     .source_graph = transfer->graph.source_graph,
+                     .source_node = transfer->graph.source_node);
+    else
+        SHAPES_WRITE(reader->ring, copy, transfer->queue, COPY);
+#undef COPY
 }
 
 static void direction_of(uint8_t copy_kind, struct transfer *transfer) {
@@ -231,7 +265,10 @@ void record_memcpy(struct reader *reader, const struct cupti_memcpy *record) {
         .queue = reader_queue(reader, record->device, record->context, record->stream),
         .correlation = record->correlation,
         .kinds = {record->source_kind, record->destination_kind},
-        .graph = {.graph = cupti_has(CUPTI_11_1) ? record->graph : 0, .node = record->graph_node},
+        .graph = {.graph = cupti_has(CUPTI_11_1) ? record->graph : 0,
+                  .node = record->graph_node,
+                  .source_graph = cupti_has(CUPTI_13_4) ? record->source_graph : 0,
+                  .source_node = cupti_has(CUPTI_13_4) ? record->source_node : 0},
     };
     direction_of(record->copy_kind, &transfer);
     write_transfer(reader, &transfer);
@@ -268,10 +305,17 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
     }
     const uint32_t text = reader_constant(&name, "[CUDA memset]");
     const uint32_t memory_kind = memory_name(record->memory_kind);
-    SHAPES_WRITE(reader->ring, fill, queue, READER_SPAN(&span),
-                 READER_LAUNCHED(record->correlation, text, &launch), .operation = TSMITH_OPERATION_FILL,
-                 .bytes = record->bytes, .value = record->value, .memory_kind = memory_kind, .graph = graph,
-                 .graph_node = record->graph_node);
+    const uint32_t source_graph = cupti_has(CUPTI_13_4) ? record->source_graph : 0;
+#define FILL                                                                                                 \
+    READER_SPAN(&span), READER_LAUNCHED(record->correlation, text, &launch),                                 \
+        .operation = TSMITH_OPERATION_FILL, .bytes = record->bytes, .value = record->value,                  \
+        .memory_kind = memory_kind, .graph = graph, .graph_node = record->graph_node
+    if (source_graph)
+        SHAPES_WRITE(reader->ring, fill_node, queue, FILL, .source_graph = source_graph,
+                     .source_node = record->source_node);
+    else
+        SHAPES_WRITE(reader->ring, fill, queue, FILL);
+#undef FILL
 }
 
 void record_decompress(struct reader *reader, const struct cupti_decompress *record) {
@@ -299,8 +343,14 @@ void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *rec
         return;
     }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
-    SHAPES_WRITE(reader->ring, event, reader_queue(reader, record->device, record->context, record->stream),
-                 .start = time,
-                 READER_LAUNCHED(record->correlation, reader_constant(&name, "event"), &launch),
-                 .event = record->event);
+    const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
+    const uint32_t text = reader_constant(&name, "event");
+#define EVENT .start = time, READER_LAUNCHED(record->correlation, text, &launch), .event = record->event
+    if (cupti_has(CUPTI_13_5) && record->graph)
+        SHAPES_WRITE(reader->ring, event_node, queue, EVENT, .graph = record->graph,
+                     .graph_node = record->graph_node, .source_graph = record->source_graph,
+                     .source_node = record->source_node);
+    else
+        SHAPES_WRITE(reader->ring, event, queue, EVENT);
+#undef EVENT
 }

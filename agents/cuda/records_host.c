@@ -2,6 +2,7 @@
 // What the host did: calls, waits, compilation, what CUPTI itself cost. Rules: agent.h.
 #include <string.h>
 
+#include "graph_nodes.h"
 #include "library.h"
 #include "reader.h"
 #include "thinning.h"
@@ -112,6 +113,61 @@ static uint32_t overhead_name(uint32_t kind) {
         return reader_constant(&compiler, "driver compiler");
     kind >>= 16;
     return kind < sizeof high / sizeof *high ? reader_constant(&ids[kind], high[kind]) : 0;
+}
+
+struct host_function {
+    uint64_t start, end;
+    uint32_t queue, thread;
+    uint32_t correlation, graph;
+    uint64_t graph_node;
+};
+
+// On the thread that ran it, since it keeps no device busy.
+static void write_host_function(struct reader *reader, const struct host_function *function,
+                                const struct launch *launch) {
+    static _Atomic uint32_t name;
+    struct span span;
+    if (!reader_span(reader, function->start, function->end, &span)) {
+        reader->untimed++;
+        return;
+    }
+    const uint32_t track = cupti.system_threads && function->thread
+                               ? reader_thread(reader, function->thread, 0)
+                               : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "host functions");
+    SHAPES_WRITE(reader->ring, host_function, track, READER_SPAN(&span),
+                 READER_LAUNCHED(function->correlation, reader_constant(&name, "host function"), launch),
+                 .operation = TSMITH_OPERATION_NATIVE, .queue_track = function->queue,
+                 .graph = function->graph, .graph_node = function->graph_node);
+}
+
+void record_graph_host_node(struct reader *reader, const struct cupti_graph_host_node *record) {
+    const struct host_function function = {
+        .start = record->start,
+        .end = record->end,
+        .queue = reader_queue(reader, record->device, record->context, record->stream),
+        .thread = record->thread,
+        .correlation = record->correlation,
+        .graph = record->graph,
+        .graph_node = record->graph_node,
+    };
+    struct launch launch;
+    // A graph of nothing else has no other record: its launch is not missing.
+    launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended);
+    graph_nodes_look_up(record->graph_node, &launch);
+    write_host_function(reader, &function, &launch);
+}
+
+void record_host_launch(struct reader *reader, const struct cupti_host_launch *record) {
+    const struct host_function function = {
+        .start = record->start,
+        .end = record->end,
+        .queue = reader_queue(reader, record->device, record->context, record->stream),
+        .thread = record->thread,
+        .correlation = record->correlation,
+    };
+    struct launch launch;
+    launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
+    write_host_function(reader, &function, &launch);
 }
 
 void record_overhead(struct reader *reader, const struct cupti_overhead *record) {

@@ -202,6 +202,16 @@ static const struct {
     {CUPTI_KIND_MEMORY_POOL, {AT(memory_pool, timestamp)}, 0, 0, false},
     {CUPTI_KIND_JIT, {AT(jit, start), AT(jit, end)}, 0, AT(jit, thread), false},
     {CUPTI_KIND_UNIFIED_MEMORY, {AT(unified_memory, start), AT(unified_memory, end)}, 0, 0, false},
+    {CUPTI_KIND_GRAPH_HOST_NODE,
+     {AT(graph_host_node, start), AT(graph_host_node, end)},
+     AT(graph_host_node, correlation),
+     AT(graph_host_node, thread),
+     true},
+    {CUPTI_KIND_HOST_LAUNCH,
+     {AT(host_launch, start), AT(host_launch, end)},
+     AT(host_launch, correlation),
+     AT(host_launch, thread),
+     true},
     {CUPTI_KIND_CUDA_EVENT, {AT(cuda_event, timestamp)}, AT(cuda_event, correlation), 0, false},
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };

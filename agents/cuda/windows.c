@@ -57,6 +57,8 @@ bool windows_contain(struct reader *reader, const void *record) {
         const struct cupti_synchronization *wait;
         const struct cupti_memory *memory;
         const struct cupti_graph_trace *graph;
+        const struct cupti_graph_host_node *host_node;
+        const struct cupti_host_launch *host_launch;
     } is = {.any = record};
     struct launch launch;
     uint64_t start, time, unused = 0;
@@ -84,6 +86,12 @@ bool windows_contain(struct reader *reader, const void *record) {
         break;
     case CUPTI_KIND_GRAPH_TRACE:
         start = is.graph->start, correlation = is.graph->correlation;
+        break;
+    case CUPTI_KIND_GRAPH_HOST_NODE:
+        start = is.host_node->start, correlation = is.host_node->correlation;
+        break;
+    case CUPTI_KIND_HOST_LAUNCH:
+        start = is.host_launch->start, correlation = is.host_launch->correlation;
         break;
     default:
         return true; // what a device or a context is like is always wanted, and the rest is little

@@ -11,6 +11,9 @@ options='--cuda events,faults'
 DOUBLE_CUPTI=version=130001 record rare -- "$programs/cu_work" launches=2 rare
 DOUBLE_CUPTI=version=130200,larger record newer -- "$programs/cu_work" launches=2 rare
 DOUBLE_CUPTI=version=130200,larger,late,unordered record work -- "$programs/cu_work" launches=4000 threads=2 streams=3
+for version in 130100 130300 130400 130500; do
+    DOUBLE_CUPTI=version=$version record "newest$version" -- "$programs/cu_work" launches=2 rare
+done
 DOUBLE_CUPTI=version=20 record older -- "$programs/cu_work" launches=2 rare
 options=
 DOUBLE_CUPTI=version=130001 record usual -- "$programs/cu_work" launches=2 rare
@@ -93,6 +96,34 @@ for name in "rare", "newer":
 run = Run(sys.argv[1], "work")
 run.check_everything()
 run.expect(not run.lost, f"lost {run.lost}")
+
+# What each version of CUDA 13 added, from that version on.
+def args(event, *names):
+    return tuple(event.get("args", {}).get(name) for name in names)
+
+SOURCE = "sourceGraphId", "sourceGraphNodeId"
+for version in 130001, 130100, 130300, 130400, 130500:
+    run = Run(sys.argv[1], "rare" if version == 130001 else f"newest{version}")
+    run.expect(not run.lost, f"{version}: lost {run.lost}")
+    kernel, track = one(run, "kernel", "spills")
+    run.expect(kernel.get("priority") == (-5 if version >= 130100 else None), f"{version}: {kernel}")
+    run.expect(args(kernel, "executionModel") == ("tile" if version >= 130300 else None,), f"{version}: {kernel}")
+    known = version >= 130400
+    run.expect(args(kernel, *SOURCE) == ((5, 55) if known else (None, None)), f"{version}: {kernel}")
+    (copy,) = (e for e in run.of("memcpy") if e["bytes"] == 777)
+    run.expect(args(copy, *SOURCE) == ((7, 77) if known else (None, None)), f"{version}: {copy}")
+    (fill,) = (e for e in run.of("memset") if e["bytes"] == 321)
+    run.expect(args(fill, *SOURCE) == ((6, 66) if known else (None, None)), f"{version}: {fill}")
+    event, track = one(run, "event_record", "event")
+    expected = (9, 99, 8, 88) if version >= 130500 else (None,) * 4
+    run.expect(args(event, "graphId", "graphNodeId", *SOURCE) == expected, f"{version}: {event}")
+    # Functions that the host ran, on the threads that ran them.
+    functions = sorted((e["duration"], *args(e, "graphId", "graphNodeId")) for e in run.of("host_function"))
+    run.expect(functions == ([(1001, 3, 31), (4000, None, None)] if version >= 130100 else []), f"{version}: {functions}")
+    thread = {c["track"] for c in run.calls("cuCtxSynchronize")}
+    for function in run.of("host_function"):
+        run.expect({function["track"]} == thread == {function["host_track"]} and function["operation"] == "native", f"{function}")
+        run.expect(run.tracks[function["queue_track"]]["queue"] == 7, f"{function}")
 
 # What a version of CUDA does not have is not read from its records.
 run = Run(sys.argv[1], "older")

@@ -53,6 +53,8 @@ UNIFIED_MEMORY UnifiedMemoryCounter
 MEMORY_POOL MemoryPool
 CUDA_EVENT CudaEvent
 MEM_DECOMPRESS MemDecompress
+GRAPH_HOST_NODE GraphHostNode
+HOST_LAUNCH HostLaunch
 TABLE
 }
 # What the double writes of a kind in a version: the last line of its table that the version has reached.

@@ -40,6 +40,32 @@ static void write_rare_of_host(uint32_t correlation) {
     write_rare(&jit, sizeof jit);
 }
 
+// Functions that a stream and a node of a graph have the host run.
+static void write_rare_functions(uint32_t correlation) {
+    const uint64_t time = double_now();
+    const uint32_t pid = (uint32_t)getpid(), tid = double_thread();
+    const struct cupti_host_launch launch = {.kind = CUPTI_KIND_HOST_LAUNCH,
+                                             .stream = 7,
+                                             .context = 1,
+                                             .correlation = correlation,
+                                             .process = pid,
+                                             .thread = tid,
+                                             .start = time + 10,
+                                             .end = time + 4010};
+    const struct cupti_graph_host_node node = {.kind = CUPTI_KIND_GRAPH_HOST_NODE,
+                                               .stream = 7,
+                                               .context = 1,
+                                               .correlation = correlation,
+                                               .graph = 3,
+                                               .graph_node = 31,
+                                               .process = pid,
+                                               .thread = tid,
+                                               .start = time + 5000,
+                                               .end = time + 6001};
+    write_rare(&launch, sizeof launch);
+    write_rare(&node, sizeof node);
+}
+
 // What kernels, sets and waits seldom have.
 static void write_rare_of_work(uint32_t correlation) {
     const uint64_t time = double_now();
@@ -59,7 +85,21 @@ static void write_rare_of_work(uint32_t correlation) {
                                         .local_total_v2 = UINT64_C(1) << 33,
                                         .launch_type = 1,
                                         .correlation = correlation,
-                                        .name = "spills"};
+                                        .name = "spills",
+                                        .priority = -5,
+                                        .execution_model = 2,
+                                        .source_graph = 5,
+                                        .source_node = 55};
+    const struct cupti_memcpy copy = {.kind = CUPTI_KIND_MEMCPY,
+                                      .copy_kind = 1,
+                                      .bytes = 777,
+                                      .start = time + 2400,
+                                      .end = time + 2500,
+                                      .context = 1,
+                                      .stream = 7,
+                                      .correlation = correlation,
+                                      .source_graph = 7,
+                                      .source_node = 77};
     const struct cupti_memset set = {.kind = CUPTI_KIND_MEMSET,
                                      .value = 7,
                                      .bytes = 321,
@@ -68,7 +108,9 @@ static void write_rare_of_work(uint32_t correlation) {
                                      .context = 1,
                                      .stream = 7,
                                      .correlation = correlation,
-                                     .memory_kind = 5};
+                                     .memory_kind = 5,
+                                     .source_graph = 6,
+                                     .source_node = 66};
     const struct cupti_synchronization failed = {.kind = CUPTI_KIND_SYNCHRONIZATION,
                                                  .type = 3,
                                                  .start = time,
@@ -79,6 +121,7 @@ static void write_rare_of_work(uint32_t correlation) {
                                                  .event = CUPTI_NONE,
                                                  .result = 700};
     write_rare(&spills, sizeof spills);
+    write_rare(&copy, sizeof copy);
     write_rare(&set, sizeof set);
     write_rare(&failed, sizeof failed);
 }
@@ -139,7 +182,11 @@ void double_write_rare(uint32_t correlation) {
                                            .context = 1,
                                            .stream = 7,
                                            .event = 33,
-                                           .timestamp = time + 99};
+                                           .timestamp = time + 99,
+                                           .graph_node = 99,
+                                           .graph = 9,
+                                           .source_graph = 8,
+                                           .source_node = 88};
     const struct cupti_decompress decompress = {.kind = CUPTI_KIND_MEM_DECOMPRESS,
                                                 .context = 1,
                                                 .stream = 7,
@@ -150,6 +197,7 @@ void double_write_rare(uint32_t correlation) {
                                                 .end = time + 1234};
     write_rare_of_host(correlation);
     write_rare_of_work(correlation);
+    write_rare_functions(correlation);
     write_rare(&moved, sizeof moved);
     for (uint32_t device = 1; device < 64; device++) {
         struct cupti_unified_memory there = moved;
