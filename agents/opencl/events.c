@@ -71,6 +71,6 @@ uint32_t events_list(uint64_t *at, uint32_t count, const cl_event *events) {
         if (correlation)
             at[++known] = correlation;
     }
-    at[0] = known;
+    *at = known;
     return known + 1;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Functions that have no place here: unbounded copies, shells, predictable temporary names, parsers without errors,
-# hidden state; and, in code that lives in somebody else's process, whatever could end or garble that process.
+# hidden state; words of records that are written by their place; and, in code that lives in somebody else's process, whatever could end or garble that process.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${TRACESMITH_SOURCE_DIR:-$here/../..}"
@@ -49,4 +49,11 @@ done
 failed=0
 search "$everywhere" src cli || failed=1
 search "$in_agents" agents || failed=1
+# An agent writes the words of a record by name, from the table that the shape is made from (src/wire/record_part.h).
+by_place='(^|[^A-Za-z_0-9])at\[[0-9]+\] *=([^=]|$)'
+printf '    at[3] = name;\n' | grep -qE "$by_place" || {
+    echo "self-test: a word written by its place was not found"
+    exit 1
+}
+! grep -rnE "$by_place" agents || failed=1
 [ "$failed" -eq 0 ]

@@ -25,6 +25,10 @@ DOUBLE_CUPTI=version=130300 record idle-shared -- "$programs/cu_work" launches=2
 DOUBLE_CUPTI=early record idle-early -- "$programs/cu_work" launches=2 idle
 options='--cuda range'
 record range -- "$programs/cu_work" launches=300 threads=2 range
+options=
+for version in 130001 130100; do
+    DOUBLE_CUPTI=hostnodes,version=$version record "hosts$version" -- "$programs/cu_work" launches=2 graphs=7
+done
 options='--cuda graphs'
 record graphs -- "$programs/cu_work" launches=2 graphs=7
 DOUBLE_CUPTI=version=130300 record graphs-shared -- "$programs/cu_work" launches=2 graphs=7
@@ -96,6 +100,14 @@ for name in "rare", "newer":
 run = Run(sys.argv[1], "work")
 run.check_everything()
 run.expect(not run.lost, f"lost {run.lost}")
+
+# Graphs that have the host alone do something: from 13.1 on that is known, and before it their launches are missing.
+run = Run(sys.argv[1], "hosts130100")
+launches = {c["correlation"] for c in run.calls("cuGraphLaunch")}
+run.expect(len(launches) == 7 and {e["correlation"] for e in run.of("host_function")} == launches, f"{len(launches)}")
+run.expect(len(run.of("kernel")) == 2 and not run.lost, f"lost {run.lost}")
+run = Run(sys.argv[1], "hosts130001")
+run.expect(not run.of("host_function") and run.lost == {"no_completion": 7}, f"lost {run.lost}")
 
 # What each version of CUDA 13 added, from that version on.
 def args(event, *names):

@@ -27,6 +27,7 @@
 //     pthreads      threads cannot be named as the system names them
 //     pc...         how it samples: cupti_sampling.c
 //     fatal=N       at the Nth kernel it meets an error, says so, and finalises itself
+//     hostnodes     the nodes of graphs are host functions
 //     nodes         somebody who shares CUPTI wants graphs node by node
 //     compute=N     the devices' compute capability (90)
 //     unmanageable  no counters of unified memory
@@ -359,6 +360,12 @@ static void finalize_itself(void) {
 }
 
 static void on_kernel(const struct operation *operation) {
+    if (operation->graph && double_has("hostnodes")) {
+        const struct cupti_graph_host_node node = double_host_node(operation);
+        if (double_is_enabled(node.kind))
+            write_at(&node, sizeof node, node.kind, operation->done);
+        return;
+    }
     struct cupti_kernel record = {.kind = CUPTI_KIND_CONCURRENT_KERNEL,
                                   .registers = 24,
                                   .start = operation->start,
@@ -470,24 +477,6 @@ static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t corr
         double_write(&record, sizeof record, record.kind);
 }
 
-static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
-                      uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous) {
-    const struct cupti_memory record = {.kind = CUPTI_KIND_MEMORY2,
-                                        .operation = operation,
-                                        .memory_kind = 3,
-                                        .correlation = correlation,
-                                        .address = address,
-                                        .bytes = bytes,
-                                        .timestamp = double_now(),
-                                        .process = (uint32_t)getpid(),
-                                        .device = device,
-                                        .context = context,
-                                        .stream = stream,
-                                        .is_async = asynchronous};
-    if (double_is_enabled(record.kind))
-        double_write(&record, sizeof record, record.kind);
-}
-
 static void on_resource(uint32_t id, void *context, void *stream, const void *about) {
     struct cupti_module_data loaded = {0};
     struct cupti_graph_data node = {0};
@@ -556,7 +545,7 @@ static const struct hooks ours = {.call = on_call,
                                   .called = on_called,
                                   .operated = on_operated,
                                   .waited = on_waited,
-                                  .memory = on_memory,
+                                  .memory = double_write_memory,
                                   .resource = on_resource,
                                   .feed = double_fill_and_deliver,
                                   .rare = double_write_rare,

@@ -79,6 +79,9 @@ uint64_t double_fill_and_deliver(uint64_t launches);
 uint64_t double_hoard(uint64_t buffers);
 void double_play(void); // cupti_played.c
 void double_write_rare(uint32_t correlation);
+void double_write_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
+                         uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous);
+struct cupti_graph_host_node double_host_node(const struct operation *operation);
 void double_write_event(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event,
                         uint64_t time);
 void double_write_migration(uint32_t device, uint64_t address, uint64_t bytes);

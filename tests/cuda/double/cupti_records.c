@@ -126,6 +126,39 @@ static void write_rare_of_work(uint32_t correlation) {
     write_rare(&failed, sizeof failed);
 }
 
+void double_write_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
+                         uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous) {
+    const struct cupti_memory record = {.kind = CUPTI_KIND_MEMORY2,
+                                        .operation = operation,
+                                        .memory_kind = 3,
+                                        .correlation = correlation,
+                                        .address = address,
+                                        .bytes = bytes,
+                                        .timestamp = double_now(),
+                                        .process = (uint32_t)getpid(),
+                                        .device = device,
+                                        .context = context,
+                                        .stream = stream,
+                                        .is_async = asynchronous};
+    if (double_is_enabled(record.kind))
+        double_write(&record, sizeof record, record.kind);
+}
+
+// A node of a graph that the host runs.
+struct cupti_graph_host_node double_host_node(const struct operation *operation) {
+    return (struct cupti_graph_host_node){.kind = CUPTI_KIND_GRAPH_HOST_NODE,
+                                          .stream = operation->stream,
+                                          .context = operation->context,
+                                          .device = operation->device,
+                                          .correlation = operation->correlation,
+                                          .graph = operation->graph,
+                                          .graph_node = operation->graph_node,
+                                          .process = (uint32_t)getpid(),
+                                          .thread = double_thread(),
+                                          .start = operation->start,
+                                          .end = operation->end};
+}
+
 void double_write_event(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event,
                         uint64_t time) {
     const struct cupti_cuda_event record = {.kind = CUPTI_KIND_CUDA_EVENT,
