@@ -600,7 +600,8 @@ static void write_clocks(const struct trace *trace) {
             break;
         label(&line, first ? "clocks" : "");
         text_pad_right(&line, text_add_safe(&line, trace_string(trace, clock->name), 40), 24);
-        text_add_format(&line, "  compared %" PRIu64 " times", bounds[id].pairs);
+        text_add_format(&line, "  compared %" PRIu64 " time%s", bounds[id].pairs,
+                        bounds[id].pairs == 1 ? "" : "s");
         if (bounds[id].pairs) {
             text_add_cstr(&line, ", known within ");
             text_add_duration(&line, bounds[id].best);

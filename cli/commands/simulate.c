@@ -453,15 +453,18 @@ static void add_unknown_text(const tsmith_bounds *bounds, struct text *text) {
 
 static void add_parts_text(const struct simulate *simulate, struct text *text,
                            const tsmith_simulated *simulated) {
-    const size_t width = terminal_width();
-    text_add_cstr(text, "\nWhat decides how long it takes                     time  share    count\n");
+    // After the name come a time, a share and a count: 25 columns.
+    enum { WHAT = 26, LEAST = 24, FIGURES = 25 };
+    const size_t width = terminal_width(), rest = width > WHAT + 1 + FIGURES ? width - WHAT - 1 - FIGURES : 0,
+                 name = rest < LEAST ? LEAST : rest;
+    text_add_format(text, "\n%-*s      time  share    count\n", (int)(WHAT + 1 + name),
+                    "What decides how long it takes");
     for (size_t i = 0; i < simulated->part_count && i < PARTS_MOST; i++) {
         const tsmith_simulated_part *part = &simulated->parts[i];
         size_t from = text->length;
-        text_add_format(text, "%-20s", part->what);
-        text_add_char(text, ' ');
-        size_t columns = text_add_safe(text, trace_string(&simulate->trace, part->name), width - 52);
-        text_pad_right(text, columns, width - 52);
+        text_add_format(text, "%-*s ", WHAT, part->what);
+        size_t columns = text_add_safe(text, trace_string(&simulate->trace, part->name), name);
+        text_pad_right(text, columns, name);
         from = text->length;
         text_add_duration(text, part->time);
         text_pad_left(text, from, 10);

@@ -118,8 +118,9 @@ typedef struct tsmith_simulation_model {
 
 // A part of the path that decides the end: a kind of work by name, or a kind of gap by the name of who waited.
 typedef struct tsmith_simulated_part {
-    const char *what; // "compute", "host call", "launch", ...
-    uint32_t name;    // string id
+    const char
+        *what; // "compute", "host in a call", "launch latency"...: the names of the analysis critical_path
+    uint32_t name; // string id
     uint32_t reserved;
     uint64_t count;
     int64_t time;

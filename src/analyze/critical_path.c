@@ -44,30 +44,12 @@ static uint32_t class_of(const struct analysis_context *context, const struct pa
 }
 
 static const char *class_name(uint32_t class) {
-    static const char *const EDGES[PATH_LIMIT] = {
-        [TSMITH_EDGE_PROGRAM_ORDER] = "host between calls",
-        [TSMITH_EDGE_CALLED] = "host in a call",
-        [TSMITH_EDGE_RETURNED] = "host in a call",
-        [TSMITH_EDGE_LAUNCH] = "launch latency",
-        [TSMITH_EDGE_STREAM_ORDER] = "gap within a queue",
-        [TSMITH_EDGE_GRAPH_NODE] = "gap within a graph",
-        [TSMITH_EDGE_BARRIER] = "gap after a barrier",
-        [TSMITH_EDGE_EVENT_WAIT] = "gap after another queue",
-        [TSMITH_EDGE_DEFAULT_STREAM] = "gap after the default stream",
-        [TSMITH_EDGE_RESOURCE] = "gap after a busy resource",
-        [TSMITH_EDGE_COMPILE] = "gap after a compilation",
-        [TSMITH_EDGE_COLLECTIVE] = "collective",
-        [TSMITH_EDGE_SYNC_RETURN] = "return of a wait",
-        [TSMITH_EDGE_SYNC_INFERRED] = "return of an inferred wait",
-        [TSMITH_EDGE_QUEUE_INFERRED] = "gap after another queue (inferred)",
-        [TSMITH_EDGE_THREAD_INFERRED] = "host after another thread (inferred)",
-        [PATH_UNEXPLAINED] = "unexplained gap",
-    };
-    if (class < OWN_LIMIT) // of the node itself
-        return class == OWN_CALL      ? "host in a call"
-               : class == OWN_COMPILE ? "compile"
-                                      : tsmith_work_name((tsmith_work) class);
-    return EDGES[class - OWN_LIMIT];
+    if (class < OWN_CALL)
+        return tsmith_work_name((tsmith_work) class);
+    if (class < OWN_LIMIT)
+        return path_call_name(
+            &(tsmith_call){.role = class == OWN_COMPILE ? TSMITH_CALL_COMPILE : TSMITH_CALL_OTHER});
+    return path_edge_name(class - OWN_LIMIT);
 }
 
 static uint32_t name_of(const struct analysis_context *context, uint32_t node) {

@@ -6,12 +6,21 @@
 
 enum { DEPTHS_SHOWN = 64 };
 
+// Compilations that the driver does for a queue are on its track and are no commands of the program.
+static int64_t commands_of(const tsmith_timeline *timeline, const tsmith_row *row) {
+    const tsmith_command *commands = timeline_row_commands(timeline, row);
+    int64_t count = 0;
+    for (uint32_t i = 0; i < row->command_count; i++)
+        count += commands[i].kind != TSMITH_KIND_COMPILE;
+    return count;
+}
+
 static void add_row(struct report *report, struct report_table *table, const struct analysis_context *context,
                     const tsmith_row *row) {
     int64_t window = context->window.to - context->window.from;
     analysis_device_text(report, table, context, &context->timeline->devices[row->device]);
     analysis_track_text(report, table, context, row->track);
-    report_integer(report, table, row->command_count);
+    report_integer(report, table, commands_of(context->timeline, row));
     report_integer(report, table, row->busy);
     report_share(report, table, row->busy, window);
     report_share(report, table, row->busy, row->last_end - row->first_start);

@@ -11,6 +11,7 @@
 #include "base/names.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "state/critical_path.h"
 #include "state/sweep.h"
 
 // ---- when it ends
@@ -43,9 +44,8 @@ int64_t sim_makespan(const tsmith_simulation *simulation) {
 enum { PARTS_LEAST = 1024 }; // collected before equal ones are added up
 
 static const char *work_of(const tsmith_simulation *simulation, uint32_t node) {
-    return sim_is_command(simulation, node)
-               ? tsmith_work_name((tsmith_work)sim_command(simulation, node)->work)
-               : "host call";
+    return sim_is_command(simulation, node) ? path_command_name(sim_command(simulation, node))
+                                            : path_call_name(sim_call(simulation, node));
 }
 
 static uint32_t name_of(const tsmith_simulation *simulation, uint32_t node) {
@@ -105,20 +105,18 @@ static bool attribute(tsmith_simulation *simulation, uint32_t point, uint32_t fr
     const int64_t length = sim_between(time[from], time[point]);
     switch (kind) {
     case TSMITH_EDGE_CALLED:
-        return add_part(simulation, "host call", from / 2, length);
+        return add_part(simulation, work_of(simulation, from / 2), from / 2, length);
     case TSMITH_EDGE_RETURNED:
     case TSMITH_EDGE_COLLECTIVE:
         return add_part(simulation, work_of(simulation, point / 2), point / 2, length);
     case TSMITH_EDGE_LAUNCH: { // the call, then the way to the device
         const int64_t call = sim_between(time[from], time[from + 1]);
         const int64_t host = call < length ? call : length;
-        return add_part(simulation, "host call", from / 2, host) &&
-               add_part(simulation, "launch", point / 2, length - host);
+        return add_part(simulation, work_of(simulation, from / 2), from / 2, host) &&
+               add_part(simulation, path_edge_name(kind), point / 2, length - host);
     }
-    case TSMITH_EDGE_PROGRAM_ORDER:
-        return add_part(simulation, "host between calls", point / 2, length);
     default:
-        return add_part(simulation, tsmith_edge_kind_name((tsmith_edge_kind)kind), point / 2, length);
+        return add_part(simulation, path_edge_name(kind), point / 2, length);
     }
 }
 

@@ -33,6 +33,13 @@ struct critical_path {
     int64_t inferred_until; // and when the last of them is: all of the path before rests on them
 };
 
+// What a part of a path is called, in `analyze` and in `simulate`. Of a command: the kind of its work, or "compile".
+const char *path_command_name(const tsmith_command *command);
+// Of a host call.
+const char *path_call_name(const tsmith_call *call);
+// Of what lies between two nodes: an edge's kind or PATH_UNEXPLAINED.
+const char *path_edge_name(uint32_t kind);
+
 tsmith_status critical_path_make(struct critical_path *path, const tsmith_graph *graph,
                                  tsmith_interval window);
 void critical_path_finish(struct critical_path *path);
