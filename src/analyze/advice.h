@@ -41,7 +41,7 @@
       "hide communication behind computation: begin it earlier, in its own queue, in larger pieces",         \
       "the time the device communicated and did not compute")                                                \
     X(COPY, "copy", "overlap, bandwidth",                                                                    \
-      "hide copies behind computation: pinned host memory, asynchronous calls, a queue of their own",        \
+      "hide copies behind computation: make them by asynchronous calls, in a queue of their own",            \
       "the time the device copied and did not compute")                                                      \
     X(KERNEL, "kernel", "kernels, critical_path", "make this kernel faster, or call it less",                \
       "its part of the critical path")

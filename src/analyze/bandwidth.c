@@ -116,7 +116,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
                     "wait.",
                     (unsigned long long)pageable, pageable == 1 ? "y is" : "ies are");
     if (pageable)
-        advice_evidence(context->advice, ADVICE_COPY, "%llu cop%s from or to pageable memory.",
+        advice_evidence(context->advice, ADVICE_COPY,
+                        "%llu cop%s from or to pageable memory; only pinned memory is copied asynchronously.",
                         (unsigned long long)pageable, pageable == 1 ? "y is" : "ies are");
     if (unsized)
         report_note(report, "%llu cop%s no size and %s left out.", (unsigned long long)unsized,

@@ -2,6 +2,7 @@
 // How many commands were in a queue: launched (the call began) and not started. As in Holistic Trace Analysis a queue
 // of CUDA is full at 1024.
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/analysis.h"
 
@@ -67,6 +68,16 @@ static tsmith_status measure(const struct analysis_context *context, const tsmit
     return TSMITH_OK;
 }
 
+// Other runtimes have other limits.
+static bool launches_by_cuda(const struct analysis_context *context) {
+    for (size_t i = 0; i < context->timeline->call_count; i++) {
+        const tsmith_call *call = &context->timeline->calls[i];
+        if (call->role == TSMITH_CALL_LAUNCH)
+            return strncmp(tsmith_dictionary_string(context->dictionary, call->name).bytes, "cu", 2) == 0;
+    }
+    return false;
+}
+
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
     static const tsmith_report_column COLUMNS[] = {
         {"queue", TSMITH_CELL_TEXT},        {"commands", TSMITH_CELL_COUNT}, {"longest", TSMITH_CELL_COUNT},
@@ -109,8 +120,9 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     if (!most)
         report_finding(report, "No command is known to have waited in a queue.");
     else if (full)
-        report_finding(report, "A queue held %d commands or more for %s: CUDA's launching calls wait then.",
-                       FULL, report_duration(time, full));
+        report_finding(report, "A queue held %d commands or more for %s%s.", FULL,
+                       report_duration(time, full),
+                       launches_by_cuda(context) ? ": CUDA's launching calls wait then" : "");
     else
         report_finding(report, "No queue is known to have held %d commands; the longest held %lld.", FULL,
                        (long long)most);

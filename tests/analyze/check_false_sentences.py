@@ -150,7 +150,10 @@ def queues(made):
     check(row["empty_ns"] is None and row["mean"] is None and row["full_ns"] is None, "no launch is known: %s" % row)
     expect("known", report(made.trace(launch("a", 0, 10, 90, 1)), "queue_length"), ["the longest held 1."], [unknown])
     events = [one for i in range(1030) for one in launch("k", i * 3, 4000 + i * 3, 2, i + 1)]
-    expect("full", report(made.trace(events), "queue_length"), ["A queue held 1024 commands or more for"], ["No queue"])
+    expect("full", report(made.trace(events), "queue_length"), ["A queue held 1024 commands or more for", "CUDA's launching"],
+           ["No queue"])
+    other = json.loads(json.dumps(events).replace("cudaLaunchKernel", "hipLaunchKernel"))
+    expect("full, HIP", report(made.trace(other), "queue_length"), ["A queue held 1024 commands or more for"], ["CUDA"])
 
 
 def together(made):
