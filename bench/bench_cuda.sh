@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# CUPTI's records from its buffers to the file: agent, channel, collector, encoder and disk, on the doubles of CUPTI and the
+# CUPTI's records from its buffers to the file: agent, channel, collector, encoder and disk, on the mocks of CUPTI and the
 # driver. Two mixes: a call of the driver and its kernel, of one stream; and a framework's, on four streams: per launch a
 # call of the runtime, one of the driver and a kernel, some with shared memory, copies and waits among them, all joined
 # with their launches. The buffers are filled by the program itself, which is no work of ours: what the agent takes is
@@ -14,7 +14,7 @@ command -v python3 >/dev/null || { echo "no python3 to measure with"; exit 1; }
 [ -x "$TRACESMITH_BUILD_DIR/tests/programs/cu_work" ] || { echo "the programs of the tests are not built"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export LD_LIBRARY_PATH="$TRACESMITH_BUILD_DIR/tests/cuda/double"
+export LD_LIBRARY_PATH="$TRACESMITH_BUILD_DIR/tests/cuda/mock"
 exec python3 - "$work" "$TRACESMITH_BUILD_DIR" "$TRACESMITH" ${TRACESMITH_BENCH_PEER:+"$TRACESMITH_BENCH_PEER"} <<'PY'
 import json
 import os
@@ -47,7 +47,7 @@ def run(command, feed, mix):
 
 
 def measure(mix):
-    os.environ["DOUBLE_CUPTI"] = mix
+    os.environ["MOCK_CUPTI"] = mix
     best = {}
     for _ in range(runs):
         for command in commands:

@@ -77,7 +77,7 @@ typedef enum tsmith_track_kind {
 enum {                                       // tsmith_track.flags
     TSMITH_TRACK_OUT_OF_ORDER = 1u << 0,     // commands of this queue may run in any order and side by side
     TSMITH_TRACK_PROGRAM_PROFILED = 1u << 1, // the program itself had asked for profiling of this queue
-    TSMITH_TRACK_SIMULATED = 1u << 2,        // its events come from a test double
+    TSMITH_TRACK_SIMULATED = 1u << 2,        // its events come from a mock library
     TSMITH_TRACK_UNNUMBERED = 1u << 3        // the source has no number for this queue: `queue` is 0
 };
 

@@ -35,7 +35,7 @@ static tsmith_string string_of(const tsmith_query *query, uint32_t id) {
       sqlite3_result_int(context, (track->flags & TSMITH_TRACK_OUT_OF_ORDER) != 0))                          \
     X(program_profiled, "INTEGER", "", "1: the program itself had asked for profiling of this queue",        \
       sqlite3_result_int(context, (track->flags & TSMITH_TRACK_PROGRAM_PROFILED) != 0))                      \
-    X(simulated, "INTEGER", "", "1: its events come from a test double",                                     \
+    X(simulated, "INTEGER", "", "1: its events come from a mock library",                                    \
       sqlite3_result_int(context, (track->flags & TSMITH_TRACK_SIMULATED) != 0))                             \
     X(label, "TEXT", "", "its name and what tells it apart: device, pid, tid", give_label(context, query, id))
 

@@ -1,16 +1,16 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of the CUDA agent share; sourced. They run against doubles of NVIDIA's driver and of CUPTI, never
+# What the tests of the CUDA agent share; sourced. They run against mocks of NVIDIA's driver and of CUPTI, never
 # against a GPU: a machine that has one runs tests/gpu.
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck disable=SC2034 # of those that source this
 programs=$TRACESMITH_BUILD_DIR/tests/programs
-doubles=$TRACESMITH_BUILD_DIR/tests/cuda/double
+mocks=$TRACESMITH_BUILD_DIR/tests/cuda/mock
 PYTHONPATH=$TRACESMITH_SOURCE_DIR/tests/cuda
 PYTHONDONTWRITEBYTECODE=1
-LD_LIBRARY_PATH=$doubles${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+LD_LIBRARY_PATH=$mocks${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PYTHONPATH PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH
-unset CUDA_INJECTION64_PATH TRACESMITH_SESSION TRACESMITH_CUPTI TRACESMITH_CUDA DOUBLE_CUPTI DOUBLE_DEVICES LD_PRELOAD
+unset CUDA_INJECTION64_PATH TRACESMITH_SESSION TRACESMITH_CUPTI TRACESMITH_CUDA MOCK_CUPTI MOCK_DEVICES LD_PRELOAD
 
 skip() {
     echo "skipped: $*"

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # CUPTI's clock may change its origin while CUDA initialises: from a small one to CLOCK_REALTIME, or back, at the end of
 # cuInit, at the first context, or at the first kernel. Every record is at its time, within the error that the trace states,
-# or is in the ledger: by what the double of the driver wrote down itself.
+# or is in the ledger: by what the mock of the driver wrote down itself.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
-export DOUBLE_PPM=50 DOUBLE_KERNEL_NS=200000
+export MOCK_PPM=50 MOCK_KERNEL_NS=200000
 changes="small-never real-never"
 for first in small real; do
     for when in init context late kernel; do
@@ -15,13 +15,13 @@ for first in small real; do
     done
 done
 for change in $changes; do
-    export DOUBLE_CLOCK="$change" DOUBLE_TRUTH="$work/$change.truth"
+    export MOCK_CLOCK="$change" MOCK_TRUTH="$work/$change.truth"
     record "$change" -- "$programs/cu_work" launches=2500
     [ "$status" -eq 0 ] || fail "$change: exit status $status"
 done
 # Buffers that come back only at the end are of both clocks at once.
 for change in small-kernel real-kernel; do
-    export DOUBLE_CLOCK="$change" DOUBLE_TRUTH="$work/$change-late.truth" DOUBLE_CUPTI=late,unordered
+    export MOCK_CLOCK="$change" MOCK_TRUTH="$work/$change-late.truth" MOCK_CUPTI=late,unordered
     record "$change-late" -- "$programs/cu_work" launches=2500
 done
 
@@ -38,7 +38,7 @@ for name in sys.argv[2:]:
         for line in file:
             what, correlation, start, end = line.split()
             truth[KINDS[what], int(correlation)] = int(start), int(end)
-    run.expect(len(truth) > 2000, f"the double wrote down {len(truth)} events")
+    run.expect(len(truth) > 2000, f"the mock wrote down {len(truth)} events")
     error = int(run.attributes["cuda.clock_error_ns"])
     run.expect(0 < error < 10**7, f"an error of {error} ns")
     seen = set()

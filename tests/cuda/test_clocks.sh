@@ -31,7 +31,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 }
 C
 ${CC:-cc} -fPIC -shared -o "$work/step.so" "$work/step.c"
-export DOUBLE_KERNEL_NS=100000
+export MOCK_KERNEL_NS=100000
 record stepped -- env LD_PRELOAD="$work/step.so" "$programs/cu_work" launches=20000
 [ "$status" -eq 0 ] || fail "exit status $status"
 grep -q 'timestamp callback' "$work/stepped.err" && fail "a timestamp callback was registered"

@@ -8,32 +8,32 @@ here=$(cd "$(dirname "$0")" && pwd)
 contexts=$programs/cu_contexts
 
 options='--cuda events'
-DOUBLE_CUPTI=version=130300 record events -- "$contexts" events
+MOCK_CUPTI=version=130300 record events -- "$contexts" events
 options=
 record without -- "$contexts" events
 record green -- "$contexts" green
-DOUBLE_CUPTI=version=21 record green-old -- "$contexts" green
-DOUBLE_CUPTI=version=22 record green-12.4 -- "$contexts" green
+MOCK_CUPTI=version=21 record green-old -- "$contexts" green
+MOCK_CUPTI=version=22 record green-12.4 -- "$contexts" green
 # A reset loses what CUPTI has not handed over.
 for how in resets resets,late resets,threads,partial version=130300,resets; do
-    DOUBLE_CUPTI=$how record "reset-$how" -- "$contexts" reset
+    MOCK_CUPTI=$how record "reset-$how" -- "$contexts" reset
     [ "$status" -eq 0 ] || fail "reset, $how: exit status $status"
 done
-DOUBLE_CUPTI=pc options='--pc-samples' record reset-samples -- "$contexts" reset
+MOCK_CUPTI=pc options='--pc-samples' record reset-samples -- "$contexts" reset
 [ "$status" -eq 0 ] || fail "reset with samples: exit status $status"
 
 # Unified memory is not configured in a program that does not use it.
 asked() {
-    export DOUBLE_ASKED="$work/$1.asked" DOUBLE_DEVICES=2
+    export MOCK_ASKED="$work/$1.asked" MOCK_DEVICES=2
     record "$@"
     [ "$status" -eq 0 ] || fail "$1: exit status $status"
-    unset DOUBLE_ASKED DOUBLE_DEVICES
+    unset MOCK_ASKED MOCK_DEVICES
 }
 asked unmanaged -- "$contexts" reset
 asked managed -- "$contexts" managed
 asked second -- "$contexts" second
-DOUBLE_CUPTI=version=130300 asked managed-shared -- "$contexts" managed
-DOUBLE_CUPTI=unmanageable asked refused -- "$contexts" managed
+MOCK_CUPTI=version=130300 asked managed-shared -- "$contexts" managed
+MOCK_CUPTI=unmanageable asked refused -- "$contexts" managed
 options='--cuda managed' asked wanted -- "$contexts" reset
 options='--cuda faults' asked faults -- "$contexts" second
 options=
@@ -128,9 +128,9 @@ for folder in "$cache/13.5/include $cache/cuda-13/include" "${CUDA_HOME:-/usr/lo
 done
 if [ -e "$work/only.so" ]; then
     for version in 13 18 26 130001; do
-        export DOUBLE_CUPTI=version=$version
-        DOUBLE_ASKED=$work/agent.asked record "asks$version" -- "$programs/cu_work" launches=2
-        DOUBLE_ASKED=$work/only.asked CUPTI_KINDS=ours CUPTI_CALLBACKS=1 CUDA_INJECTION64_PATH=$work/only.so "$programs/cu_work" launches=2 >/dev/null
+        export MOCK_CUPTI=version=$version
+        MOCK_ASKED=$work/agent.asked record "asks$version" -- "$programs/cu_work" launches=2
+        MOCK_ASKED=$work/only.asked CUPTI_KINDS=ours CUPTI_CALLBACKS=1 CUDA_INJECTION64_PATH=$work/only.so "$programs/cu_work" launches=2 >/dev/null
         for who in agent only; do
             # Callbacks of launches and waits (domains 1 and 2); of managed memory, resets and resources the agent takes more.
             grep -E '^(kind|call [12]) ' "$work/$who.asked" | grep -vE '^call 1 (371|545)|^call 2 (164|206)' | sort >"$work/$who.sorted"

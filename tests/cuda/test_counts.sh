@@ -8,9 +8,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 record plain -- "$programs/cu_work" launches=1000
 record threads -- "$programs/cu_work" launches=500 threads=4 streams=3 bad=2
 record graphs -- "$programs/cu_work" launches=10 graphs=20
-DOUBLE_CUPTI=early record early -- "$programs/cu_work" launches=1000
-DOUBLE_CUPTI=pthreads record pthreads -- "$programs/cu_work" launches=500 threads=4
-DOUBLE_CUPTI=strict record strict -- "$programs/cu_work" launches=10 graphs=20
+MOCK_CUPTI=early record early -- "$programs/cu_work" launches=1000
+MOCK_CUPTI=pthreads record pthreads -- "$programs/cu_work" launches=500 threads=4
+MOCK_CUPTI=strict record strict -- "$programs/cu_work" launches=10 graphs=20
 python3 - "$work" <<'PY'
 import sys
 from trace import Run
@@ -23,7 +23,7 @@ for run in (plain, early, *(Run(sys.argv[1], name) for name in ("threads", "grap
     run.expect(not run.lost, f"lost {run.lost}")
     run.expect(all("duration" in kernel for kernel in run.of("kernel")), "a kernel without times")
 plain.check_sizes()
-plain.expect([(d["name"], d["compute_units"], d["memory_bytes"]) for d in plain.devices] == [("Double GPU", 40, 8 << 30)],
+plain.expect([(d["name"], d["compute_units"], d["memory_bytes"]) for d in plain.devices] == [("Mock GPU", 40, 8 << 30)],
              f"devices {plain.devices}")
 plain.expect(early.devices == plain.devices, "what was too early within cuInit is recorded later")
 # Each wait of the program is one wait in the answer: its call and CUPTI's record of it are the same.

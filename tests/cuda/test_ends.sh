@@ -26,19 +26,19 @@ end kill 137 end=kill
 # A kernel that does not end: CUPTI keeps the buffer that its record lies in, and all that lies in it is lost.
 end endless 137 endless end=kill
 # The driver's own exit handler, which it registers within cuInit, does not come before the agent's last look.
-DOUBLE_EXIT=1 DOUBLE_CUPTI=late record driver_exits -- "$programs/cu_work" launches=3000
+MOCK_EXIT=1 MOCK_CUPTI=late record driver_exits -- "$programs/cu_work" launches=3000
 [ "$status" -eq 0 ] || fail "driver_exits: exit status $status"
 # CUPTI that finalised itself is not called any more.
-DOUBLE_CUPTI=fatal=500 record fatal -- "$programs/cu_work" launches=30000 pause
+MOCK_CUPTI=fatal=500 record fatal -- "$programs/cu_work" launches=30000 pause
 [ "$status" -eq 0 ] || fail "fatal: exit status $status"
 ! grep 'after it finalised itself' "$work/fatal.err" || fail "fatal: CUPTI was called"
-grep -q 'CUPTI stopped recording: .*an error of the double' "$work/fatal.err" || fail "fatal: $(cat "$work/fatal.err")"
+grep -q 'CUPTI stopped recording: .*an error of the mock' "$work/fatal.err" || fail "fatal: $(cat "$work/fatal.err")"
 "$TRACESMITH" view --stats "$work/fatal.sbt" >/dev/null || fail "fatal: the trace"
 # Killed with two agents in it, which its thread wrote to both.
 "$TRACESMITH" profile -o "$work/both.sbt" --api cuda,nvtx -- "$programs/cu_nvtx" kill >/dev/null 2>&1 || true
 "$TRACESMITH" view -f json "$work/both.sbt" >"$work/both.whole"
 # Forks while CUPTI hands over records, under the driver's own lock: nobody waits for each other.
-DOUBLE_NAMES=1 record forks -- timeout 120 "$programs/cu_work" launches=10 forks=100
+MOCK_NAMES=1 record forks -- timeout 120 "$programs/cu_work" launches=10 forks=100
 [ "$status" -eq 0 ] || fail "forks: exit status $status"
 # Children, of a shell that does not use CUDA itself.
 record children -- sh -c "'$programs/cu_work' launches=700 & '$programs/cu_work' launches=500; wait"

@@ -9,29 +9,29 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 mkdir "$work/driver"
 ${CC:-cc} -w -shared -fPIC -I "$TRACESMITH_SOURCE_DIR/agents/nvml" -o "$work/driver/libnvidia-ml.so.1" \
-    "$TRACESMITH_SOURCE_DIR/tests/nvml/double_nvml.c"
+    "$TRACESMITH_SOURCE_DIR/tests/nvml/mock_nvml.c"
 LD_LIBRARY_PATH=$work/driver:$LD_LIBRARY_PATH
-export DOUBLE_DEVICES=2
+export MOCK_DEVICES=2
 
 for order in 01 10; do
-    DOUBLE_ORDER=$order record "alone$order" -- "$programs/cu_work" launches=10 peers
+    MOCK_ORDER=$order record "alone$order" -- "$programs/cu_work" launches=10 peers
 done
 options='--gpu-counters 50'
 for order in 01 10; do
-    DOUBLE_ORDER=$order record "order$order" -- "$programs/cu_work" launches=10 peers
+    MOCK_ORDER=$order record "order$order" -- "$programs/cu_work" launches=10 peers
 done
-record several -- sh -c "'$programs/cu_work' launches=10 && DOUBLE_ORDER=10 '$programs/cu_work' launches=20"
+record several -- sh -c "'$programs/cu_work' launches=10 && MOCK_ORDER=10 '$programs/cu_work' launches=20"
 # CUPTI describes the devices in a buffer that comes after others with kernels: the last, or another thread's.
 for how in late threads early,late; do
-    DOUBLE_CUPTI=$how record "after-$how" -- "$programs/cu_work" launches=10000 threads=2
+    MOCK_CUPTI=$how record "after-$how" -- "$programs/cu_work" launches=10000 threads=2
 done
-DOUBLE_MIG=1 record mig -- "$programs/cu_work" launches=10
+MOCK_MIG=1 record mig -- "$programs/cu_work" launches=10
 # The device's record of CUDA 11.5 does not say whether it is an instance: what lies there is read as nothing.
 options=
-DOUBLE_MIG=1 DOUBLE_CUPTI=version=16 record older -- "$programs/cu_work" launches=10
+MOCK_MIG=1 MOCK_CUPTI=version=16 record older -- "$programs/cu_work" launches=10
 # Compute capabilities and what NVIDIA calls their GPUs; of one that is newer than the table only the number is said.
 for compute in 70 75 80 86 89 90 100 103 110 120 121 140; do
-    DOUBLE_CUPTI=compute=$compute record "compute$compute" -- "$programs/cu_work" launches=2
+    MOCK_CUPTI=compute=$compute record "compute$compute" -- "$programs/cu_work" launches=2
 done
 python3 - "$work" <<'PY'
 import sys

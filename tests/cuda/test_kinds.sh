@@ -8,37 +8,37 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 options='--cuda events,faults'
-DOUBLE_CUPTI=version=130001 record rare -- "$programs/cu_work" launches=2 rare
-DOUBLE_CUPTI=version=130200,larger record newer -- "$programs/cu_work" launches=2 rare
-DOUBLE_CUPTI=version=130200,larger,late,unordered record work -- "$programs/cu_work" launches=4000 threads=2 streams=3
+MOCK_CUPTI=version=130001 record rare -- "$programs/cu_work" launches=2 rare
+MOCK_CUPTI=version=130200,larger record newer -- "$programs/cu_work" launches=2 rare
+MOCK_CUPTI=version=130200,larger,late,unordered record work -- "$programs/cu_work" launches=4000 threads=2 streams=3
 for version in 130100 130300 130400 130500; do
-    DOUBLE_CUPTI=version=$version record "newest$version" -- "$programs/cu_work" launches=2 rare
+    MOCK_CUPTI=version=$version record "newest$version" -- "$programs/cu_work" launches=2 rare
 done
-DOUBLE_CUPTI=version=20 record older -- "$programs/cu_work" launches=2 rare
+MOCK_CUPTI=version=20 record older -- "$programs/cu_work" launches=2 rare
 options=
-DOUBLE_CUPTI=version=130001 record usual -- "$programs/cu_work" launches=2 rare
+MOCK_CUPTI=version=130001 record usual -- "$programs/cu_work" launches=2 rare
 record captured -- "$programs/cu_work" launches=2 capture=50
-DOUBLE_DEVICES=2 record peers -- "$programs/cu_work" launches=2 managed peers rare
+MOCK_DEVICES=2 record peers -- "$programs/cu_work" launches=2 managed peers rare
 # Calls that are made very often and do nothing are left out where CUPTI can, and that is said.
 record idle -- "$programs/cu_work" launches=2 idle
-DOUBLE_CUPTI=version=130300 record idle-shared -- "$programs/cu_work" launches=2 idle
-DOUBLE_CUPTI=early record idle-early -- "$programs/cu_work" launches=2 idle
+MOCK_CUPTI=version=130300 record idle-shared -- "$programs/cu_work" launches=2 idle
+MOCK_CUPTI=early record idle-early -- "$programs/cu_work" launches=2 idle
 options='--cuda range'
 record range -- "$programs/cu_work" launches=300 threads=2 range
 options=
 for version in 130001 130100; do
-    DOUBLE_CUPTI=hostnodes,version=$version record "hosts$version" -- "$programs/cu_work" launches=2 graphs=7
+    MOCK_CUPTI=hostnodes,version=$version record "hosts$version" -- "$programs/cu_work" launches=2 graphs=7
 done
 options='--cuda graphs'
 record graphs -- "$programs/cu_work" launches=2 graphs=7
-DOUBLE_CUPTI=version=130300 record graphs-shared -- "$programs/cu_work" launches=2 graphs=7
-DOUBLE_CUPTI=version=130300,nodes record nodes-shared -- "$programs/cu_work" launches=2 graphs=7
+MOCK_CUPTI=version=130300 record graphs-shared -- "$programs/cu_work" launches=2 graphs=7
+MOCK_CUPTI=version=130300,nodes record nodes-shared -- "$programs/cu_work" launches=2 graphs=7
 options='--cuda events'
-DOUBLE_CUPTI=version=130300 record events-shared -- "$programs/cu_work" launches=2 rare
+MOCK_CUPTI=version=130300 record events-shared -- "$programs/cu_work" launches=2 rare
 options='--cuda latency'
 for version in 19 130001 130300; do
-    DOUBLE_CUPTI=version=$version record "latency$version" -- "$programs/cu_work" launches=100 threads=2
-    DOUBLE_CUPTI=version=$version,hardware record "refused$version" -- "$programs/cu_work" launches=100 threads=2
+    MOCK_CUPTI=version=$version record "latency$version" -- "$programs/cu_work" launches=100 threads=2
+    MOCK_CUPTI=version=$version,hardware record "refused$version" -- "$programs/cu_work" launches=100 threads=2
 done
 options=
 "$TRACESMITH" analyze --json --only launches "$work/latency130001.sbt" >"$work/latency.launches"
@@ -184,7 +184,7 @@ run = Run(sys.argv[1], "events-shared")
 event, track = one(run, "event_record", "event")
 run.expect(event["object"] == 33, f"{event}")
 
-# The double queues a kernel 900 ns before it begins, submits it 300 ns before, and knows that of every other one.
+# The mock queues a kernel 900 ns before it begins, submits it 300 ns before, and knows that of every other one.
 for version in 19, 130001, 130300:
     run = Run(sys.argv[1], f"latency{version}")
     run.check_everything()

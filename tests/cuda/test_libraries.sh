@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which libcupti is taken where there are several: one that goes with the driver, wherever it lies, and it is named. One that
 # does not go with the driver is passed over, asked for nothing more, and named with its error. The fakes refuse; the one that
-# works is the double.
+# works is the mock.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -50,20 +50,20 @@ empty() {
 }
 works() {
     mkdir -p "$(dirname "$1")"
-    cp "$doubles/libcupti.so.13" "$1"
+    cp "$mocks/libcupti.so.13" "$1"
 }
 
-# Without the folder of the doubles: that has a libcupti.
+# Without the folder of the mocks: that has a libcupti.
 mkdir "$work/driver"
-cp "$doubles/libcuda.so.1" "$work/driver"
+cp "$mocks/libcuda.so.1" "$work/driver"
 plain=$work/driver
 export FAKE_LOG="$work/log"
 # look NAME DRIVER FOLDERS COMMAND...: with this driver, and these folders before the driver's.
 look() {
     name=$1
-    DOUBLE_DRIVER=$2
+    MOCK_DRIVER=$2
     LD_LIBRARY_PATH=$3:$plain
-    export DOUBLE_DRIVER LD_LIBRARY_PATH
+    export MOCK_DRIVER LD_LIBRARY_PATH
     : >"$FAKE_LOG"
     shift 3
     record "$name" -- "$@"

@@ -10,32 +10,32 @@ here=$(cd "$(dirname "$0")" && pwd)
 for how in late unordered threads partial nothing twice late,unordered,nothing threads,unordered,partial \
     version=13 version=14 version=16 version=17 version=18 version=19 version=20 version=21 version=24 version=26 version=28 version=130500 \
     version=130000 version=130100 version=130300 version=130300,unordered,partial version=130400,unshared version=130400,alone version=130400,timeless; do
-    DOUBLE_CUPTI=$how
-    export DOUBLE_CUPTI
+    MOCK_CUPTI=$how
+    export MOCK_CUPTI
     record "whole-$how" -- "$programs/cu_work" launches=8000 threads=2 streams=3 bad=1
     [ "$status" -eq 0 ] || fail "$how: exit status $status"
 done
 
 lacking() {
-    DOUBLE_CUPTI=$1
-    export DOUBLE_CUPTI
+    MOCK_CUPTI=$1
+    export MOCK_CUPTI
     record "$1" -- "$programs/cu_work" launches=1000
     [ "$status" -eq 0 ] || fail "$1: exit status $status"
 }
-DOUBLE_CUPTI=takeover record long-takeover -- "$programs/cu_contexts" long
+MOCK_CUPTI=takeover record long-takeover -- "$programs/cu_contexts" long
 record long -- "$programs/cu_contexts" long
 for how in drop=10 zero=7 wrong=9 silent torn strange takeover; do
     lacking "$how"
 done
 
 # Long enough for several looks: each loss is of its own stretch of time.
-DOUBLE_CUPTI=wrong=9
+MOCK_CUPTI=wrong=9
 record windows -- "$programs/cu_work" launches=200000
 
 # A CUPTI that keeps hundreds of buffers gets no more in the end; one that would crash then gets them.
-DOUBLE_CUPTI=version=130001
+MOCK_CUPTI=version=130001
 record hoard_new -- "$programs/cu_work" launches=10 hoard=900
-DOUBLE_CUPTI=version=20
+MOCK_CUPTI=version=20
 record hoard_old -- "$programs/cu_work" launches=10 hoard=900
 
 ! grep -l 'is not zeroed' "$work"/*.err || fail "CUPTI was given a buffer that is not zeroed"

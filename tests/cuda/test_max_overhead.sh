@@ -6,8 +6,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
-DOUBLE_CUPTI=mix
-export DOUBLE_CUPTI
+MOCK_CUPTI=mix
+export MOCK_CUPTI
 options="--overflow block"
 record whole "$programs/cu_work" launches=1000 callbacks=131072 feed=600000
 options="--overflow block --max-overhead 100"

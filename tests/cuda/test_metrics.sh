@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Metrics of the GPU over time: every sample that the double made comes into the trace with its value at its time, or into the
-# ledger. How many it made the double itself writes down (double/cupti_metrics.c).
+# Metrics of the GPU over time: every sample that the mock made comes into the trace with its value at its time, or into the
+# ledger. How many it made the mock itself writes down (mock/cupti_metrics.c).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
-# measure NAME WORDS: with words for the double.
+# measure NAME WORDS: with words for the mock.
 measure() {
-    DOUBLE_METRICS=$work/$1.made DOUBLE_CUPTI=$2 record "$1" -- "$programs/cu_work" launches=100
+    MOCK_METRICS=$work/$1.made MOCK_CUPTI=$2 record "$1" -- "$programs/cu_work" launches=100
     [ "$status" = 0 ] || fail "$1: the program's result is $status: $(cat "$work/$1.err")"
 }
 record without -- "$programs/cu_work" launches=10

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A program that NVIDIA's own compiler made, over a double of the CUDA runtime: every launch of every kernel by its name in
+# A program that NVIDIA's own compiler made, over a mock of the CUDA runtime: every launch of every kernel by its name in
 # the source, from the runtime's call, counted once although the runtime calls the driver for it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,12 +13,12 @@ for place in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda /usr/local/cuda-13*; do
 done
 [ -n "$nvcc" ] || skip "nvcc of CUDA 13 is not installed"
 "$nvcc" -cudart shared -o "$work/vectors" "$here/vectors.cu" 2>"$work/nvcc.err" || skip "nvcc does not work here: $(head -1 "$work/nvcc.err")"
-ldd "$work/vectors" | grep -q "libcudart.so.13 => $doubles" || skip "the program needs another CUDA runtime"
+ldd "$work/vectors" | grep -q "libcudart.so.13 => $mocks" || skip "the program needs another CUDA runtime"
 
 record program -- "$work/vectors" 500
 [ "$status" -eq 0 ] || fail "exit status $status: $(cat "$work/program.err")"
-DOUBLE_NESTED=inner record inner -- "$work/vectors" 500
-DOUBLE_NESTED=outer record outer -- "$work/vectors" 500
+MOCK_NESTED=inner record inner -- "$work/vectors" 500
+MOCK_NESTED=outer record outer -- "$work/vectors" 500
 options=--stacks
 record stacks -- "$work/vectors" 100
 "$TRACESMITH" view --stacks -t kernel "$work/stacks.sbt" >"$work/stacks.text"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that profiles its own CUDA work: only what is launched between start and stop is in the events, all of it,
-// and it is there when stop returns. On the doubles of driver and CUPTI.
+// and it is there when stop returns. On the mocks of driver and CUPTI.
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,9 +27,9 @@ static void open_driver(void) {
     char path[4096];
     const char *build = getenv("TRACESMITH_BUILD_DIR");
     assert_non_null(build);
-    snprintf(path, sizeof path, "%s/tests/cuda/double/libcupti.so.13", build);
+    snprintf(path, sizeof path, "%s/tests/cuda/mock/libcupti.so.13", build);
     setenv("TRACESMITH_CUPTI", path, 1);
-    snprintf(path, sizeof path, "%s/tests/cuda/double/libcuda.so.1", build);
+    snprintf(path, sizeof path, "%s/tests/cuda/mock/libcuda.so.1", build);
     driver = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     assert_non_null(driver);
 }

@@ -44,22 +44,22 @@ export TRACESMITH_CUPTI
 refused missing 'TRACESMITH_CUPTI names no library: .*none.so: .*No such file.*; set it to the path of libcupti'
 TRACESMITH_CUPTI=/etc/passwd
 refused text 'TRACESMITH_CUPTI names no library: /etc/passwd: .*; set it to the path of libcupti'
-TRACESMITH_CUPTI=$doubles/libcuda.so.1
+TRACESMITH_CUPTI=$mocks/libcuda.so.1
 refused wrong 'libcuda.so.1: not whole, or too old; CUPTI of CUDA 11.0 or newer is needed'
 unset TRACESMITH_CUPTI
-export DOUBLE_CUPTI=version=12
+export MOCK_CUPTI=version=12
 refused old 'too old; (.*; )?CUPTI of CUDA 11.0 or newer'
-export DOUBLE_CUPTI=held,exclusive
+export MOCK_CUPTI=held,exclusive
 refused held 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*held by "nobody that is found in this process".*another tool has CUPTI in this process.*keeps it'
-export DOUBLE_CUPTI=held,version=130300
-refused held_by 'held by "the double.s other tool": another tool'
-export DOUBLE_CUPTI=denied=35
+export MOCK_CUPTI=held,version=130300
+refused held_by 'held by "the mock.s other tool": another tool'
+export MOCK_CUPTI=denied=35
 refused privileges 'this user may not profile; the administrator can allow it'
-export DOUBLE_CUPTI=denied=43
+export MOCK_CUPTI=denied=43
 refused mig 'MIG device cannot be profiled'
-export DOUBLE_CUPTI=denied=999
+export MOCK_CUPTI=denied=999
 refused unknown 'nvidia-smi'
-unset DOUBLE_CUPTI
+unset MOCK_CUPTI
 export CUDA_INJECTION64_PATH="$work/other.so"
 refused chained "held by \"$work/other.so \(injected before TraceSmith\)\".*another tool has CUPTI"
 grep -q 'the other tool has 0' "$work/chained.err" || fail "the other tool was not called, or not first"
@@ -68,25 +68,25 @@ unset CUDA_INJECTION64_PATH
 # Where nobody is found who holds CUPTI, what needs no subscriber is recorded.
 "$programs/cu_work" launches=400 threads=2 graphs=3 | sed 's/ pid .*//' >"$work/bare.counts"
 for how in held held,late,unordered,version=18; do
-    DOUBLE_CUPTI=$how record "alone-$how" -- "$programs/cu_work" launches=400 threads=2 graphs=3
+    MOCK_CUPTI=$how record "alone-$how" -- "$programs/cu_work" launches=400 threads=2 graphs=3
     [ "$status" -eq 0 ] || fail "$how: exit status $status"
     sed 's/ pid .*//' "$work/alone-$how.out" | cmp -s - "$work/bare.counts" || fail "$how: the program says otherwise"
     grep -q 'CUPTI refuses to be subscribed to: .*(39), held by nobody that is found in this process; kernels,' "$work/alone-$how.err" ||
         fail "$how: $(cat "$work/alone-$how.err")"
 done
 # Within cuInit no kind can be enabled: what is launched after the first looks of the agent is recorded.
-DOUBLE_CUPTI=held,early record early -- "$programs/cu_contexts" long
+MOCK_CUPTI=held,early record early -- "$programs/cu_contexts" long
 # With --cuda range nothing tells when to record.
 options='--cuda range'
-export DOUBLE_CUPTI=held
+export MOCK_CUPTI=held
 refused range 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED'
 options=
-unset DOUBLE_CUPTI
+unset MOCK_CUPTI
 # A program that is linked with libcupti may have callbacks for buffers of its own. (Sanitized mocks cannot be linked to it.)
 if [ -z "${TRACESMITH_SANITIZE:-}" ]; then
     printf 'int cuptiGetVersion(unsigned *); int cuInit(unsigned); int main(void) { unsigned v; cuptiGetVersion(&v); return cuInit(0); }\n' >"$work/linked.c"
-    ${CC:-cc} -w -o "$work/linked" "$work/linked.c" -L"$doubles" -l:libcupti.so.13 -l:libcuda.so.1
-    DOUBLE_CUPTI=held record linked -- "$work/linked"
+    ${CC:-cc} -w -o "$work/linked" "$work/linked.c" -L"$mocks" -l:libcupti.so.13 -l:libcuda.so.1
+    MOCK_CUPTI=held record linked -- "$work/linked"
     grep -q 'CUDA work is not recorded: .*held by "the program": another tool has CUPTI' "$work/linked.err" || fail "linked: $(cat "$work/linked.err")"
 fi
 python3 - "$work" <<'PY'
@@ -119,10 +119,10 @@ grep -q '50 kernels' "$work/mps.err" || fail "its kernels: $(cat "$work/mps.err"
 unset CUDA_MPS_PIPE_DIRECTORY
 
 # No device, no driver: nothing to record, and nothing of ours is in the way.
-export DOUBLE_CUDA_FAIL=100
+export MOCK_CUDA_FAIL=100
 record no_device -- "$programs/cu_work"
 [ "$status" -eq 4 ] || fail "no device: exit status $status"
-unset DOUBLE_CUDA_FAIL
+unset MOCK_CUDA_FAIL
 LD_LIBRARY_PATH=$work
 record no_driver -- "$programs/cu_work"
 [ "$status" -eq 4 ] || fail "no driver: exit status $status"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# PC samples: every sample that the double made comes into the trace or into the ledger, with its function, instruction,
-# reason and, where CUPTI knows it, source line. The double makes the same samples for each launch
-# (double/cupti_sampling.c); how many launches there were the program counts itself.
+# PC samples: every sample that the mock made comes into the trace or into the ledger, with its function, instruction,
+# reason and, where CUPTI knows it, source line. The mock makes the same samples for each launch
+# (mock/cupti_sampling.c); how many launches there were the program counts itself.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -10,21 +10,21 @@ here=$(cd "$(dirname "$0")" && pwd)
 record without -- "$programs/cu_work" launches=10
 options=--pc-samples
 for version in 20 22 130001; do
-    DOUBLE_CUPTI=version=$version record "version$version" -- "$programs/cu_work" launches=300 threads=2 graphs=3
+    MOCK_CUPTI=version=$version record "version$version" -- "$programs/cu_work" launches=300 threads=2 graphs=3
 done
-DOUBLE_CUPTI=pcroom=3 record small -- "$programs/cu_work" launches=100 close
-DOUBLE_CUPTI=pclate record late -- "$programs/cu_work" launches=100
-DOUBLE_CUPTI=pclate record closed -- "$programs/cu_work" launches=100 close
-DOUBLE_CUPTI=pcdropped=70,pcothers=11 record dropped -- "$programs/cu_work" launches=100
+MOCK_CUPTI=pcroom=3 record small -- "$programs/cu_work" launches=100 close
+MOCK_CUPTI=pclate record late -- "$programs/cu_work" launches=100
+MOCK_CUPTI=pclate record closed -- "$programs/cu_work" launches=100 close
+MOCK_CUPTI=pcdropped=70,pcothers=11 record dropped -- "$programs/cu_work" launches=100
 for how in each pctotals pcmixed; do
-    DOUBLE_CUPTI=pcroom=3,pcdropping=2,pcothers=11,$how record "dropping-$how" -- "$programs/cu_work" launches=100 graphs=3 close
-    DOUBLE_CUPTI=pclate,pcdropping=2,pcothers=11,$how record "dropping-late-$how" -- "$programs/cu_work" launches=100 graphs=3
+    MOCK_CUPTI=pcroom=3,pcdropping=2,pcothers=11,$how record "dropping-$how" -- "$programs/cu_work" launches=100 graphs=3 close
+    MOCK_CUPTI=pclate,pcdropping=2,pcothers=11,$how record "dropping-late-$how" -- "$programs/cu_work" launches=100 graphs=3
 done
-DOUBLE_CUPTI=pcstuck record stuck -- "$programs/cu_work" launches=100 close
-DOUBLE_CUPTI=pcfull record full -- "$programs/cu_work" launches=100
-DOUBLE_CUPTI=pcdenied=35 record denied -- "$programs/cu_work" launches=100
-DOUBLE_CUPTI=version=18 record old -- "$programs/cu_work" launches=100
-DOUBLE_DEVICES=2 record peers -- "$programs/cu_work" launches=10 peers
+MOCK_CUPTI=pcstuck record stuck -- "$programs/cu_work" launches=100 close
+MOCK_CUPTI=pcfull record full -- "$programs/cu_work" launches=100
+MOCK_CUPTI=pcdenied=35 record denied -- "$programs/cu_work" launches=100
+MOCK_CUPTI=version=18 record old -- "$programs/cu_work" launches=100
+MOCK_DEVICES=2 record peers -- "$programs/cu_work" launches=10 peers
 options='--cuda events --pc-samples=12'
 record period -- "$programs/cu_work" launches=10
 "$TRACESMITH" profile --pc-samples=4 -o "$work/no.sbt" -- true 2>"$work/no.err" && fail "a period of 2^4 was taken"
@@ -51,7 +51,7 @@ def samples(run):
         found[event["name"], event["address"], event["category"]] += event["count"]
         track = run.tracks[event["track"]]
         run.expect(track["name"] == "PC samples" and track["device"] and track["simulated"], f"on {track}")
-        run.expect(device_names[track["device"]] == "Double GPU", "the device was described before it was needed")
+        run.expect(device_names[track["device"]] == "Mock GPU", "the device was described before it was needed")
         run.expect(event["duration"] >= 0, "a reading that ends before it began")
     return found
 

@@ -20,13 +20,13 @@ both() {
     ! grep -q 'timestamp callback' "$work/$name.err" || fail "$name: CUPTI was given another clock"
 }
 for how in plain late,unordered threads,partial version=17 version=28 version=130300; do
-    DOUBLE_CUPTI=$how
-    [ "$how" != plain ] || DOUBLE_CUPTI=
-    export DOUBLE_CUPTI
+    MOCK_CUPTI=$how
+    [ "$how" != plain ] || MOCK_CUPTI=
+    export MOCK_CUPTI
     both "old-$how" subscribed early 1
     both "new-$how" buffers early 2
 done
-unset DOUBLE_CUPTI
+unset MOCK_CUPTI
 both loaded-late buffers late 1
 export KINETO_CLOCK=1
 both old-clock subscribed early 2

@@ -68,6 +68,6 @@ with open(sys.argv[1] + "/graphs.text", encoding="utf-8") as file:
             whose = next((word for word in ("graph_node_kernel", "cuGraphLaunch") if word in line), None)
         elif whose:
             paths.setdefault(whose, set()).add(frame.group(2))
-run.expect("double_graph" in paths["graph_node_kernel"] and "cuGraphLaunch" not in paths["graph_node_kernel"], f"{paths}")
+run.expect("mock_graph" in paths["graph_node_kernel"] and "cuGraphLaunch" not in paths["graph_node_kernel"], f"{paths}")
 run.expect("main" in paths["graph_node_kernel"] and "cuGraphLaunch" in paths["cuGraphLaunch"], f"{paths}")
 PY

@@ -10,8 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ -z "${TRACESMITH_SANITIZE:-}" ] || skip "PyTorch does not load sanitized libraries"
 
 # The runtime mock under another name, so that NVIDIA's own is loaded for what the mock lacks.
-${CC:-cc} -w -shared -fPIC -o "$work/front.so" "$here/double/cudart.c" -Wl,--version-script="$here/double/cudart.map" -L"$doubles" -l:libcuda.so.1
-preload="$doubles/libcuda.so.1 $doubles/libcupti.so.13 $work/front.so"
+${CC:-cc} -w -shared -fPIC -o "$work/front.so" "$here/mock/cudart.c" -Wl,--version-script="$here/mock/cudart.map" -L"$mocks" -l:libcuda.so.1
+preload="$mocks/libcuda.so.1 $mocks/libcupti.so.13 $work/front.so"
 
 env LD_PRELOAD="$preload" "$TRACESMITH_TORCH" "$here/torch_profiler.py" "$work" >"$work/alone.json" 2>"$work/alone.err" ||
     fail "alone: $(tail -n 3 "$work/alone.err")"

@@ -3,7 +3,7 @@
 # The layouts by the headers of every version of CUDA that './dev cupti --install' brings. Each field of layouts.tsv lies at
 # its offset in the form that each version writes, from the version that the table says, and is not there before it: a
 # gate that opens too early reads what follows the record, and one that opens too late misses a field. The records that the
-# test double writes have the sizes of their version, and the PC Sampling structs are those of each version.
+# mock writes have the sizes of their version, and the PC Sampling structs are those of each version.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 : "${TRACESMITH_SOURCE_DIR:?}"
@@ -32,7 +32,7 @@ rows() {
           print $1, base in form ? form[base] : "-", field, $3, $4 }' - "$here/layouts.tsv"
 }
 
-# KIND BASE: whose size the double knows.
+# KIND BASE: whose size the mock knows.
 sizes() {
     cat <<'TABLE'
 CONCURRENT_KERNEL Kernel
@@ -57,11 +57,11 @@ GRAPH_HOST_NODE GraphHostNode
 HOST_LAUNCH HostLaunch
 TABLE
 }
-# What the double writes of a kind in a version: the last line of its table that the version has reached.
+# What the mock writes of a kind in a version: the last line of its table that the version has reached.
 size_of() {
     awk -v kind="$1" -v version="$2" -F '[{}, ]+' '
         $2 == "CUPTI_KIND_" kind && $3 + 0 <= version + 0 && $3 + 0 >= since { since = $3 + 0; size = $4 }
-        END { print size + 0 }' "$here/double/cupti_layouts.c"
+        END { print size + 0 }' "$here/mock/cupti_layouts.c"
 }
 
 judge_present() {
@@ -74,7 +74,7 @@ judge_present() {
         echo "_Static_assert(offsetof($theirs, $field) == $offset, \"$theirs.$field\");"
         echo "_Static_assert(sizeof(((struct ${ours%%.*} *)0)->${ours#*.}) % sizeof((($theirs *)0)->$field) == 0, \"size of $theirs.$field\");"
     done <"$work/rows"
-    # The double plays each version with the sizes of that version.
+    # The mock plays each version with the sizes of that version.
     newest >"$work/newest"
     sizes | while read -r kind base; do
         theirs=$(sed -n "s/^CUpti_Activity$base //p" "$work/newest")
@@ -82,8 +82,8 @@ judge_present() {
         # Version 18 is 11.8, 12.0 and 12.1, whose kernels differ in their last field.
         same='=='
         [ "$kind $version" != 'CONCURRENT_KERNEL 18' ] || same='<='
-        [ "$size" -eq 0 ] || echo "_Static_assert($size $same sizeof($theirs), \"the double's size of $kind, $theirs\");"
-        [ "$size" -ne 0 ] || [ -z "$theirs" ] || echo "#error \"the double has no $kind in version $version\""
+        [ "$size" -eq 0 ] || echo "_Static_assert($size $same sizeof($theirs), \"the mock's size of $kind, $theirs\");"
+        [ "$size" -ne 0 ] || [ -z "$theirs" ] || echo "#error \"the mock has no $kind in version $version\""
     done
 }
 

@@ -54,7 +54,7 @@ class Run:
         return sum(self.lost.get(reason, 0) for reason in reasons)
 
     def check_simulated(self):
-        self.expect("test double" in self.attributes.get("simulated", ""), "the trace does not say that it is simulated")
+        self.expect("CUPTI" in self.attributes.get("simulated", ""), "the trace does not say that it is simulated")
         for event in self.of("kernel"):
             self.expect(self.tracks[event["track"]]["simulated"], "a track does not say that it is simulated")
 

@@ -106,7 +106,7 @@ clocks() {
 
 is_simulated() {
     grep -q -i '^simulated\|: simulated' "$work"/clock-*.txt "$work/gpu.txt" 2>/dev/null && : >"$work/simulated"
-    [ ! -e "$work/simulated" ] || say "simulated: the driver and CUPTI are doubles"
+    [ ! -e "$work/simulated" ] || say "simulated: the driver and CUPTI are mocks"
 }
 
 # vector_add alone, with CUPTI alone, and with TraceSmith: whether and how fast each ends.

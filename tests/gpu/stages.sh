@@ -5,7 +5,7 @@
 
 # ---- what is counted
 
-# Raw buffers first: test data for the doubles, and they need nothing of ours.
+# Raw buffers first: test data for the mocks, and they need nothing of ours.
 raw_buffers() {
     [ -n "$cupti" ] || return 0
     for name in vector_add graph streams; do

@@ -216,7 +216,7 @@ compose() {
     [ ! -e "$work/simulated" ] || note=' (simulated)'
     say "# On a GPU$note"
     say
-    [ -z "$note" ] || printf '%s\n\n' "**Everything here is simulated: the driver and CUPTI are doubles, and no figure is a GPU's.**"
+    [ -z "$note" ] || printf '%s\n\n' "**Everything here is simulated: the driver and CUPTI are mocks, and no figure is a GPU's.**"
     cat "$work/about" 2>/dev/null
     say
     cat "$work/conclusion" "$work/missed" 2>/dev/null

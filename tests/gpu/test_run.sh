@@ -19,11 +19,11 @@ fail() {
     exit 1
 }
 
-# The driver's libraries for devices and counters are the doubles of tests/nvml.
+# The driver's libraries for devices and counters are the mocks of tests/nvml.
 mkdir "$work/driver"
 for library in nvml:libnvidia-ml.so.1 cuda:libcuda.so.1; do
     "${CC:-cc}" -w -shared -fPIC -I "$TRACESMITH_SOURCE_DIR/agents/nvml" -o "$work/driver/${library#*:}" \
-        "$TRACESMITH_SOURCE_DIR/tests/nvml/double_${library%:*}.c"
+        "$TRACESMITH_SOURCE_DIR/tests/nvml/mock_${library%:*}.c"
 done
 
 # A toolkit of scripts. What nvcc makes of NAME.cu is a script that says what NAME says on a GPU.

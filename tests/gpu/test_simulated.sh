@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh from end to end with real CUDA programs of nvcc, over the doubles of the driver, the runtime and CUPTI: every
+# run.sh from end to end with real CUDA programs of nvcc, over the mocks of the driver, the runtime and CUPTI: every
 # program is compared with its trace, every figure that is asked for is a row, the raw buffers are CUPTI's, and kernels that
 # CUPTI dropped are found. Speed decides nothing here but what the figures say.
 set -eu
@@ -16,7 +16,7 @@ for place in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda /usr/local/cuda-13*; do
     [ -n "$real" ] || [ ! -x "$place/bin/nvcc" ] || real=$place
 done
 [ -n "$real" ] || skip "nvcc of CUDA 13 is not installed"
-doubles=$TRACESMITH_BUILD_DIR/tests/cuda/double
+mocks=$TRACESMITH_BUILD_DIR/tests/cuda/mock
 # No limit but that of the program that hangs decides anything here, and each cost is measured once.
 export TRACESMITH_GPU_PATIENCE=20 TRACESMITH_GPU_ROUNDS=1
 work=$(mktemp -d)
@@ -27,7 +27,7 @@ fail() {
     exit 1
 }
 
-# A toolkit whose runtime and CUPTI are the doubles; programs are linked with NVIDIA's runtime. Results are not looked at:
+# A toolkit whose runtime and CUPTI are the mocks; programs are linked with NVIDIA's runtime. Results are not looked at:
 # nothing computes.
 mkdir -p "$work/cuda/bin" "$work/cuda/lib64" "$work/pack/programs"
 printf '#!/bin/sh\nexec %s/bin/nvcc "-DEXPECT(right)=(void)(right)" "$@"\n' "$real" >"$work/cuda/bin/nvcc"
@@ -35,10 +35,10 @@ chmod +x "$work/cuda/bin/nvcc"
 ln -s "$real/include" "$work/cuda/include"
 ln -s "$real/lib64/stubs" "$work/cuda/lib64/stubs"
 ln -s "$real/lib64/libcudart.so" "$work/cuda/lib64/libcudart.so"
-for library in libcudart.so.13 libcupti.so.13 libcuda.so.1; do ln -s "$doubles/$library" "$work/cuda/lib64/"; done
+for library in libcudart.so.13 libcupti.so.13 libcuda.so.1; do ln -s "$mocks/$library" "$work/cuda/lib64/"; done
 "${CC:-cc}" -w -shared -fPIC -I "$TRACESMITH_SOURCE_DIR/agents/nvml" -o "$work/cuda/lib64/libnvidia-ml.so.1" \
-    "$TRACESMITH_SOURCE_DIR/tests/nvml/double_nvml.c"
-# A folder as pack.sh makes it, but for the runtime, which is a double. Not graph and others: they need more than the doubles
+    "$TRACESMITH_SOURCE_DIR/tests/nvml/mock_nvml.c"
+# A folder as pack.sh makes it, but for the runtime, which is a mock. Not graph and others: they need more than the mocks
 # have. NVRTC asks the driver for more, too.
 programs="vector_add matrix streams children nvtx events"
 CUDART=shared ONLY="gpu_info launches killed cupti_only clock replay_probe pm_sampling $programs" "$here/build_programs.sh" "$work/pack/programs" "$work/cuda"
@@ -47,7 +47,7 @@ cp "$here"/programs/*.py "$work/pack/programs/"
 # What the pack brings is not a CUPTI at all: the machine's is taken then.
 mkdir "$work/pack/cupti"
 cp "$work/cuda/lib64/libnvidia-ml.so.1" "$work/pack/cupti/libcupti.so.12"
-unset CUDA_INJECTION64_PATH TRACESMITH_SESSION TRACESMITH_CUPTI DOUBLE_CUPTI DOUBLE_DEVICES LD_PRELOAD
+unset CUDA_INJECTION64_PATH TRACESMITH_SESSION TRACESMITH_CUPTI MOCK_CUPTI MOCK_DEVICES LD_PRELOAD
 
 code=0
 run() {
@@ -84,20 +84,20 @@ for question in parameter-sizes fixed-address checkpoint; do
 done
 grep -q '^| module-images of vector_add | no | 1 modules, 0 of them ELF' "$results" || fail "no answer: module images"
 # The same questions to a driver that can do all of it, and to one that has the functions and cannot.
-"${CC:-cc}" -w -shared -fPIC -Wl,--no-as-needed -o "$work/libcuda-replay.so" "$here/double_replay.c" "$doubles/libcuda.so.1"
+"${CC:-cc}" -w -shared -fPIC -Wl,--no-as-needed -o "$work/libcuda-replay.so" "$here/mock_replay.c" "$mocks/libcuda.so.1"
 probe() { # WHAT PATTERN
-    LD_LIBRARY_PATH=$doubles CUDA_DRIVER_LIBRARY=$work/libcuda-replay.so "$work/pack/programs/replay_probe" "$1" >"$work/out" 2>&1 ||
+    LD_LIBRARY_PATH=$mocks CUDA_DRIVER_LIBRARY=$work/libcuda-replay.so "$work/pack/programs/replay_probe" "$1" >"$work/out" 2>&1 ||
         fail "replay_probe $1 failed"
     grep -q "^probe $2" "$work/out" || fail "replay_probe $1 does not say: $2"
 }
 probe parameters 'parameter-sizes yes 0+8 8+8 16+4 24+24 48+1$'
 probe addresses 'fixed-address-low yes wanted 0x153940000000 got 0x153940000000 result 0 usable 1$'
 probe checkpoint 'checkpoint yes lock 0 checkpoint 0 restore 0 unlock 0; .* memory kept$'
-export DOUBLE_REPLAY=wrong
+export MOCK_REPLAY=wrong
 probe parameters 'parameter-sizes no 0+4 '
 probe addresses 'fixed-address-low no wanted 0x153940000000 got 0x[0-9a-f]* result 0 usable 1$'
 probe checkpoint 'checkpoint no lock 0 checkpoint 0 restore 801 unlock -1; .* memory unknown$'
-unset DOUBLE_REPLAY
+unset MOCK_REPLAY
 # Of a killed program no more is in the trace than was launched, and the ledger counts what is not.
 awk -F'|' '/^\| [0-9]* launches, then / { split($3, counts, "; "); rows++; if (counts[1] > $2 + 0 || counts[1] + counts[2] < $2 + 0) exit 1 }
     END { exit rows != 9 }' "$results" ||
@@ -145,9 +145,9 @@ said = {line.split()[1] for line in open(sys.argv[2]) if line.startswith("kernel
 assert said and {name.split("(")[0] for name in names} == said, (names, said)
 PY
     # Played to the agent again, they are the same commands.
-    LD_LIBRARY_PATH=$doubles DOUBLE_PLAY=$work/cupti-$name.bin "$TRACESMITH" profile --api cuda -o "$work/played.sbt" -- \
+    LD_LIBRARY_PATH=$mocks MOCK_PLAY=$work/cupti-$name.bin "$TRACESMITH" profile --api cuda -o "$work/played.sbt" -- \
         python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0)' >"$work/out" 2>&1 || fail "$name cannot be played"
-    ! grep 'the double: ' "$work/out" || fail "$name is not played"
+    ! grep 'the mock: ' "$work/out" || fail "$name is not played"
     while read -r what first second third; do
         case $what in
         kernel) sql="count(*) FROM kernel WHERE name = '$first' OR name LIKE '$first(%'" wanted=$second ;;
@@ -160,7 +160,7 @@ PY
 done
 
 # Every seventh record is dropped, and CUPTI says how many; and the GPU's counters are forbidden.
-export DOUBLE_CUPTI=drop=7,pcdenied=35,pmdenied=35
+export MOCK_CUPTI=drop=7,pcdenied=35,pmdenied=35
 run facts samples metrics
 [ "$code" -eq 1 ] || fail "with dropped records the exit code is $code"
 grep -q '^| vector_add | NOT TRUE: vector_add: kernel vector_add: the trace has .*, the program .100' "$results" ||

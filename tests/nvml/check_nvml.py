@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""devices and counters of NVIDIA GPUs, against doubles of the driver's two libraries."""
+"""devices and counters of NVIDIA GPUs, against mocks of the driver's two libraries."""
 import collections
 import json
 import os
@@ -20,8 +20,8 @@ def build(directory, source, name):
     check(made.returncode == 0, made.stderr.decode())
 
 
-def check_devices(doubles):
-    answer = json.loads(run("devices", "--json", env=doubles).stdout)
+def check_devices(mocks):
+    answer = json.loads(run("devices", "--json", env=mocks).stdout)
     ours = {device["name"]: device for device in answer["devices"] if device["api"] == "cuda"}
     check(set(ours) == {"Simulated GPU 0", "Simulated GPU 1"}, "both: %s" % answer)
     given, hidden = ours["Simulated GPU 1"], ours["Simulated GPU 0"]
@@ -35,21 +35,21 @@ def check_devices(doubles):
     check(of(given, "path") == "to 00000000:17:00.0 through a host bridge", "%s" % facts)
     check(of(hidden, "mig") == "off" and of(given, "mig") == "off, changes at the next reset", "%s" % facts)
     check(of(given, "power limit") == "700 W" and of(hidden, "cuda"), "%s" % facts)
-    text = run("devices", env=doubles).stdout.decode()
+    text = run("devices", env=mocks).stdout.decode()
     listed = {int(line.split("  ", 1)[0]): line.split("  ", 1)[1] for line in text.splitlines() if line[:1].isdigit()}
     check(listed == {device["id"]: device["name"] for device in answer["devices"]} and 0 in listed, "one number: %s %s" % (listed, answer))
     check("nvlink: 4 links" in text and "132 compute units at 1980 MHz" in text, text)
 
 
-def check_shared(directory, doubles):
+def check_shared(directory, mocks):
     os.mkfifo(os.path.join(directory, "control"))
-    answer = json.loads(run("devices", "--json", env=dict(doubles, CUDA_MPS_PIPE_DIRECTORY=directory)).stdout)
+    answer = json.loads(run("devices", "--json", env=dict(mocks, CUDA_MPS_PIPE_DIRECTORY=directory)).stdout)
     shared = [fact["text"] for fact in answer["facts"] if fact["of"].endswith(".mps")]
     check(shared == ["shared by the clients of " + directory], "%s" % answer["facts"])
 
 
-def check_broken(doubles):
-    done = run("devices", env=dict(doubles, NVML_DOUBLE="mismatch", CUDA_DOUBLE="none"), code=None)
+def check_broken(mocks):
+    done = run("devices", env=dict(mocks, NVML_MOCK="mismatch", CUDA_MOCK="none"), code=None)
     check(b"Driver/library version mismatch (18)" in done.stderr, done.stderr.decode())
     check(b"cuInit gave 100" in done.stderr, done.stderr.decode())
 
@@ -69,11 +69,11 @@ def profile(directory, environment, *command, code=0):
     return done, json.loads(run("view", "-f", "json", path, code=None).stdout)
 
 
-def check_counters(directory, doubles):
+def check_counters(directory, mocks):
     samples = os.path.join(directory, "samples")
     with open(samples, "w"):
         pass
-    done, trace = profile(directory, dict(doubles, NVML_DOUBLE_SAMPLES=samples), "sh", "-c",
+    done, trace = profile(directory, dict(mocks, NVML_MOCK_SAMPLES=samples), "sh", "-c",
                           'until [ "$(wc -c <"$0")" -ge 60 ]; do sleep 0.02; done', samples)
     values, starts = counters(trace), counters(trace, "start")
     expected = {"power [W]": (123.5, None), "SM clock [MHz]": (1000, 1001), "memory clock [MHz]": (2000, 2001),
@@ -99,11 +99,11 @@ def check_counters(directory, doubles):
     check(b"cannot be sampled" not in done.stderr and b"no use of a GPU API" in done.stderr, done.stderr.decode())
 
 
-def check_hopeless(directory, doubles):
+def check_hopeless(directory, mocks):
     """The program runs, whatever the driver does."""
     for environment, said in (({"LD_LIBRARY_PATH": directory + "/none"}, b"libnvidia-ml.so.1 was not found"),
-                              (dict(doubles, NVML_DOUBLE="mismatch"), b"version mismatch"),
-                              (dict(doubles, NVML_DOUBLE="crash"), None), (dict(doubles, NVML_DOUBLE="hang"), None)):
+                              (dict(mocks, NVML_MOCK="mismatch"), b"version mismatch"),
+                              (dict(mocks, NVML_MOCK="crash"), None), (dict(mocks, NVML_MOCK="hang"), None)):
         done, trace = profile(directory, environment, "sh", "-c", "echo ran; exit 3", code=3)
         check(done.stdout == b"ran\n" and (said is None or said in done.stderr), "%s: %s" % (environment, done.stderr))
         check(not counters(trace).get("GPU 0 power [W]"), "and there are no counters")
@@ -113,14 +113,14 @@ def check_hopeless(directory, doubles):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        build(directory, "double_nvml.c", "libnvidia-ml.so.1")
-        build(directory, "double_cuda.c", "libcuda.so.1")
-        doubles = {"LD_LIBRARY_PATH": directory}
-        check_devices(doubles)
-        check_shared(directory, doubles)
-        check_broken(doubles)
-        check_counters(directory, doubles)
-        check_hopeless(directory, doubles)
+        build(directory, "mock_nvml.c", "libnvidia-ml.so.1")
+        build(directory, "mock_cuda.c", "libcuda.so.1")
+        mocks = {"LD_LIBRARY_PATH": directory}
+        check_devices(mocks)
+        check_shared(directory, mocks)
+        check_broken(mocks)
+        check_counters(directory, mocks)
+        check_hopeless(directory, mocks)
 
 
 main()

@@ -128,15 +128,15 @@ def check_chained(directory):
 
 def check_with_launches(directory):
     """A range of a thread that launches: the two agents' events are on one row, so the range is found around them."""
-    double = os.path.join(BUILD, "tests", "cuda", "double")
-    for program, environment in (("cl_nvtx", {}), ("cu_nvtx", {"LD_LIBRARY_PATH": double})):
+    mock = os.path.join(BUILD, "tests", "cuda", "mock")
+    for program, environment in (("cl_nvtx", {}), ("cu_nvtx", {"LD_LIBRARY_PATH": mock})):
         loop = os.path.join(BUILD, "tests", "programs", program)
         path = os.path.join(directory, "t.sbt")
         if not os.access(loop, os.X_OK):
             continue
         done = run("profile", "-o", path, loop, code=None, env=environment)
         if done.returncode == 4:
-            continue  # no OpenCL device, no double of CUDA
+            continue  # no OpenCL device, no mock of CUDA
         check(done.returncode == 0, done.stderr.decode())
         trace = json.loads(run("view", "-f", "json", path).stdout)
         rows = {event["track"] for event in trace["events"] if event["kind"] in ("api", "range")}

@@ -131,7 +131,7 @@ static void managed(int contexts_first) {
 }
 
 static void wait_for_flushes(void) {
-    ((void (*)(uint64_t))(uintptr_t)find("double_await_flushes"))(3);
+    ((void (*)(uint64_t))(uintptr_t)find("mock_await_flushes"))(3);
 }
 
 static void long_run(void) {

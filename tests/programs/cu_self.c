@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA program that profiles itself with the double of Kineto, now and then, and counts its launches.
+// A CUDA program that profiles itself with the mock of Kineto, now and then, and counts its launches.
 //
 //     cu_self subscribed|buffers early|late SESSIONS
 //
@@ -61,7 +61,7 @@ static void session(void) {
 }
 
 static void load(void) {
-    kineto = dlopen("libkineto_double.so", RTLD_NOW | RTLD_LOCAL);
+    kineto = dlopen("libkineto_mock.so", RTLD_NOW | RTLD_LOCAL);
     if (!kineto)
         fprintf(stderr, "cu_self: %s\n", dlerror());
 }

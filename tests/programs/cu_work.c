@@ -42,14 +42,14 @@ static int (*cuGraphLaunch)(handle, handle);
 static int (*cuCtxGetCurrent)(handle *);
 static int (*cuProfilerStart)(void);
 static int (*cuProfilerStop)(void);
-// Of the doubles only.
-static int (*double_graph)(handle *, uint32_t);
-static uint64_t (*double_feed)(uint64_t);
-static uint64_t (*double_callbacks)(uint64_t);
-static uint64_t (*double_keep_buffers)(uint64_t);
-static int (*double_rare)(void);
-static void (*double_capture)(int);
-static void (*double_await_flushes)(uint64_t);
+// Of the mocks only.
+static int (*mock_graph)(handle *, uint32_t);
+static uint64_t (*mock_feed)(uint64_t);
+static uint64_t (*mock_callbacks)(uint64_t);
+static uint64_t (*mock_keep_buffers)(uint64_t);
+static int (*mock_rare)(void);
+static void (*mock_capture)(int);
+static void (*mock_await_flushes)(uint64_t);
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry first()\n{\n ret;\n}\n"
@@ -108,13 +108,13 @@ static handle open_driver(void) {
     FIND(cuCtxGetCurrent, "cuCtxGetCurrent")
     FIND(cuProfilerStart, "cuProfilerStart")
     FIND(cuProfilerStop, "cuProfilerStop")
-    *(void **)&double_graph = dlsym(library, "double_graph");
-    *(void **)&double_feed = dlsym(library, "double_feed");
-    *(void **)&double_keep_buffers = dlsym(library, "double_keep_buffers");
-    *(void **)&double_callbacks = dlsym(library, "double_callbacks");
-    *(void **)&double_capture = dlsym(library, "double_capture");
-    *(void **)&double_rare = dlsym(library, "double_rare");
-    *(void **)&double_await_flushes = dlsym(library, "double_await_flushes");
+    *(void **)&mock_graph = dlsym(library, "mock_graph");
+    *(void **)&mock_feed = dlsym(library, "mock_feed");
+    *(void **)&mock_keep_buffers = dlsym(library, "mock_keep_buffers");
+    *(void **)&mock_callbacks = dlsym(library, "mock_callbacks");
+    *(void **)&mock_capture = dlsym(library, "mock_capture");
+    *(void **)&mock_rare = dlsym(library, "mock_rare");
+    *(void **)&mock_await_flushes = dlsym(library, "mock_await_flushes");
     return library;
 }
 
@@ -252,7 +252,7 @@ static void finish(void) {
 
 static void *feed(void *unused) {
     (void)unused;
-    double_feed(60000);
+    mock_feed(60000);
     return NULL;
 }
 
@@ -269,30 +269,30 @@ static void fork_often(void) {
     pthread_join(feeder, NULL);
 }
 
-// What only the doubles can be asked for, and copies between two devices.
-static void use_doubles(handle context) {
+// What only the mocks can be asked for, and copies between two devices.
+static void use_mocks(handle context) {
     uint64_t memory;
     if (want.managed)
         need(cuMemAllocManaged(&memory, BYTES, 1), "cuMemAllocManaged");
     if (want.peers)
         copy_to_peer(context);
-    if (want.rare && double_rare)
-        need(double_rare(), "double_rare");
-    if (want.callbacks && double_callbacks) {
-        const uint64_t taken = double_callbacks((uint64_t)want.callbacks);
+    if (want.rare && mock_rare)
+        need(mock_rare(), "mock_rare");
+    if (want.callbacks && mock_callbacks) {
+        const uint64_t taken = mock_callbacks((uint64_t)want.callbacks);
         printf("called %ld nanoseconds %lld\n", want.callbacks, (long long)taken);
     }
-    if (want.feed && double_feed) {
-        const uint64_t taken = double_feed((uint64_t)want.feed);
+    if (want.feed && mock_feed) {
+        const uint64_t taken = mock_feed((uint64_t)want.feed);
         printf("fed %ld nanoseconds %lld\n", want.feed, (long long)taken);
     }
-    if (want.forks && double_feed)
+    if (want.forks && mock_feed)
         fork_often();
-    if (want.hoard && double_keep_buffers)
-        printf("hoarded %lld\n", (long long)double_keep_buffers((uint64_t)want.hoard));
+    if (want.hoard && mock_keep_buffers)
+        printf("hoarded %lld\n", (long long)mock_keep_buffers((uint64_t)want.hoard));
 }
 
-// A kernel of the double that does not end, on a stream that nobody waits for.
+// A kernel of the mock that does not end, on a stream that nobody waits for.
 static void launch_endless(handle kernel) {
     enum { ENDLESS_SHARED = 7777 };
     handle stream = NULL;
@@ -328,11 +328,11 @@ int main(int count, char **words) {
     need(cuModuleGetFunction(&first, module, "first"), "cuModuleGetFunction");
     need(cuModuleGetFunction(&second, module, "second"), "cuModuleGetFunction");
     check_memory(NULL);
-    if (want.endless && double_await_flushes)
+    if (want.endless && mock_await_flushes)
         launch_endless(first);
     run_range(context, first, second, &waits);
-    if (want.endless && double_await_flushes)
-        double_await_flushes(3);
+    if (want.endless && mock_await_flushes)
+        mock_await_flushes(3);
     if (want.pause) { // long enough for whoever looks now and then
         printf("pausing\n");
         fflush(stdout);
@@ -340,13 +340,13 @@ int main(int count, char **words) {
         run_threads(context, first, second, &waits);
     }
     // Launches that are captured into a graph run nothing.
-    for (long i = 0; double_capture && i < want.capture; i++) {
-        double_capture(1);
+    for (long i = 0; mock_capture && i < want.capture; i++) {
+        mock_capture(1);
         need(cuLaunchKernel(first, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL), "cuLaunchKernel");
-        double_capture(0);
+        mock_capture(0);
     }
-    if (want.graphs && double_graph)
-        need(double_graph(&graph, 5), "double_graph");
+    if (want.graphs && mock_graph)
+        need(mock_graph(&graph, 5), "mock_graph");
     for (long i = 0; graph && i < want.graphs; i++)
         need(cuGraphLaunch(graph, NULL), "cuGraphLaunch");
     if (want.fork) {
@@ -361,7 +361,7 @@ int main(int count, char **words) {
            "pid %d\n",
            want.launches * want.threads, (want.launches + 1) / 2 * want.threads, want.bad * want.threads,
            waits + 1, graph ? want.graphs : 0, want.streams * want.threads, (int)getpid());
-    use_doubles(context);
+    use_mocks(context);
     need(cuModuleUnload(module), "cuModuleUnload");
     need(cuCtxDestroy(context), "cuCtxDestroy");
     finish();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A double of libcuda.so.1, as far as devices are asked for: gives the second of NVML's two simulated GPUs, as with
-// CUDA_VISIBLE_DEVICES=1; with CUDA_DOUBLE=none there is none.
+// A mock of libcuda.so.1, as far as devices are asked for: gives the second of NVML's two simulated GPUs, as with
+// CUDA_VISIBLE_DEVICES=1; with CUDA_MOCK=none there is none.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "library.h"
 
 int cuInit(unsigned flags) {
-    const char *how = getenv("CUDA_DOUBLE");
+    const char *how = getenv("CUDA_MOCK");
     return flags || (how && strcmp(how, "none") == 0) ? 100 : 0;
 }
 int cuDriverGetVersion(int *version) {

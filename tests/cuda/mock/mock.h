@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test doubles of NVIDIA's driver and of CUPTI: what passes between the two. They are written by us from the public
+// Mocks of NVIDIA's driver and of CUPTI: what passes between the two. They are written by us from the public
 // headers and documents, run no kernel, and say "simulated" in every trace they make.
-#ifndef DOUBLE_H
-#define DOUBLE_H
+#ifndef MOCK_H
+#define MOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "../../../agents/cuda/cupti.h"
 
-// Who finds this in a library knows it for a double.
+// Who finds this in a library knows it for a mock.
 int tracesmith_simulated(void);
 
 enum operation_kind { OPERATION_KERNEL, OPERATION_COPY, OPERATION_SET, OPERATION_PEER, OPERATION_GRAPH };
@@ -57,34 +57,34 @@ struct hooks {
     void (*resource)(uint32_t id, void *context, void *stream, const void *about);
 };
 // clock.c: the time by the driver's clock, and what that is on CUPTI's.
-uint64_t double_time(void);
-uint64_t double_time_of_cupti(uint64_t time);
+uint64_t mock_time(void);
+uint64_t mock_time_of_cupti(uint64_t time);
 // CUPTI gives its times on this clock from now on.
-void double_clock_of_client(uint64_t (*clock)(void));
+void mock_clock_of_client(uint64_t (*clock)(void));
 // CUPTI's clock changes now, if it is to change here.
-void double_clock_changes(const char *when);
+void mock_clock_changes(const char *when);
 // Writes down what happened when, by the driver's clock.
-void double_note(const char *what, uint32_t correlation, uint64_t start, uint64_t end);
+void mock_note(const char *what, uint32_t correlation, uint64_t start, uint64_t end);
 
 // libcuda exports it.
-void double_hook(const struct hooks *hooks);
+void mock_hook(const struct hooks *hooks);
 // The driver's big lock: held while a client is handed a buffer, and taken by whoever forks, before the client prepares
 // for it, as the driver was there first.
-void double_lock(void);
-void double_unlock(void);
+void mock_lock(void);
+void mock_unlock(void);
 // Whether cuInit is done: while it calls who is injected, it is not.
-bool double_is_ready(void);
+bool mock_is_ready(void);
 // Whether the driver has shut down: CUPTI gives nothing any more.
-bool double_is_down(void);
-uint32_t double_context_id(void *context);
-uint32_t double_context_device(void *context);
-uint32_t double_stream_id(void *context, void *stream);
+bool mock_is_down(void);
+uint32_t mock_context_id(void *context);
+uint32_t mock_context_device(void *context);
+uint32_t mock_stream_id(void *context, void *stream);
 // Of a green context: its parent, and how many multiprocessors it has; 0: it is none.
-uint32_t double_context_parent(void *context);
-uint32_t double_context_processors(void *context);
+uint32_t mock_context_parent(void *context);
+uint32_t mock_context_processors(void *context);
 
-// Functions of the API by number, for both doubles. X(domain, number, name)
-#define DOUBLE_CALLS(X)                                                                                      \
+// Functions of the API by number, for both mocks. X(domain, number, name)
+#define MOCK_CALLS(X)                                                                                        \
     X(1, 1, cuInit)                                                                                          \
     X(1, 2, cuCtxCreate_v2)                                                                                  \
     X(1, 3, cuCtxDestroy_v2)                                                                                 \
@@ -146,7 +146,7 @@ struct call {
     const struct hooks *hooks;
 };
 // libcuda exports them, for the runtime: calls of the driver in between are a part of this one.
-void double_runtime_begin(uint32_t id, const char *name, struct call *call);
-int double_runtime_end(struct call *call, int result);
+void mock_runtime_begin(uint32_t id, const char *name, struct call *call);
+int mock_runtime_end(struct call *call, int result);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "double.h"
+#include "mock.h"
 
 #define CUPTI(name, ...) extern int cupti##name(__VA_ARGS__)
 CUPTI(Subscribe, void **, cupti_callback *, void *);

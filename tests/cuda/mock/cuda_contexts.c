@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The double of libcuda: events, primary contexts, green contexts and managed memory.
+// The mock of libcuda: events, primary contexts, green contexts and managed memory.
 //
 // A primary context is at the same address each time it is made, and its streams are at addresses that earlier ones had;
 // their ids are new. A green context belongs to the primary context of its device.
-#include "cuda_double.h"
+#include "cuda_mock.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static struct context primaries[DEVICES];
 static struct stream *free_streams;
 static _Atomic uint32_t events;
 
-struct stream *double_new_stream(struct context *context, uint32_t id) {
-    double_lock();
+struct stream *mock_new_stream(struct context *context, uint32_t id) {
+    mock_lock();
     struct stream *stream = free_streams;
     if (stream)
         free_streams = stream->next;
@@ -30,12 +30,12 @@ struct stream *double_new_stream(struct context *context, uint32_t id) {
         *stream = (struct stream){.id = id, .context = context, .next = context->streams};
         context->streams = stream;
     }
-    double_unlock();
+    mock_unlock();
     return stream;
 }
 
 static struct stream *of(struct stream *stream) {
-    return stream ? stream : double_current() ? &double_current()->null : NULL;
+    return stream ? stream : mock_current() ? &mock_current()->null : NULL;
 }
 
 // When all streams of a context are done.
@@ -61,15 +61,14 @@ int cuEventCreate(struct event **out, unsigned flags) {
     *out = calloc(1, sizeof **out);
     if (*out)
         (*out)->id = atomic_fetch_add(&events, 1) + 1;
-    return double_end(&call, *out ? OK : NO_MEMORY);
+    return mock_end(&call, *out ? OK : NO_MEMORY);
 }
 
 static int record(struct call *call, struct event *event, uint32_t context, uint32_t stream, uint64_t until) {
-    const uint64_t now = double_time();
+    const uint64_t now = mock_time();
     event->done = until > now ? until : now;
     if (call->hooks)
-        call->hooks->reached(call->correlation, context, stream, event->id,
-                             double_time_of_cupti(event->done));
+        call->hooks->reached(call->correlation, context, stream, event->id, mock_time_of_cupti(event->done));
     return OK;
 }
 
@@ -77,19 +76,19 @@ int cuEventRecord(struct event *event, struct stream *stream);
 int cuEventRecord(struct event *event, struct stream *stream) {
     BEGIN(cuEventRecord);
     const struct stream *at = of(stream);
-    return double_end(&call, record(&call, event, at->context->id, at->id, atomic_load(&at->busy_until)));
+    return mock_end(&call, record(&call, event, at->context->id, at->id, atomic_load(&at->busy_until)));
 }
 
 int cuEventSynchronize(struct event *event);
 int cuEventSynchronize(struct event *event) {
     BEGIN(cuEventSynchronize);
-    return double_end(&call, double_wait(&call, 1, &double_current()->null, event->done, event->id));
+    return mock_end(&call, mock_wait(&call, 1, &mock_current()->null, event->done, event->id));
 }
 
 // The host does not wait here.
 static int stream_waits(struct call *call, struct stream *stream, const struct context *context,
                         const struct event *event) {
-    const uint64_t now = double_time_of_cupti(double_time());
+    const uint64_t now = mock_time_of_cupti(mock_time());
     if (stream)
         wait_until(stream, event->done);
     if (call->hooks)
@@ -102,7 +101,7 @@ int cuStreamWaitEvent(struct stream *stream, const struct event *event, unsigned
 int cuStreamWaitEvent(struct stream *stream, const struct event *event, unsigned flags) {
     (void)flags;
     BEGIN(cuStreamWaitEvent);
-    return double_end(&call, stream_waits(&call, of(stream), of(stream)->context, event));
+    return mock_end(&call, stream_waits(&call, of(stream), of(stream)->context, event));
 }
 
 // Of a context: what all its streams have been given so far, or are given from now on.
@@ -116,13 +115,13 @@ static int context_waits(struct call *call, struct context *context, const struc
 int cuCtxRecordEvent(struct context *context, struct event *event);
 int cuCtxRecordEvent(struct context *context, struct event *event) {
     BEGIN(cuCtxRecordEvent);
-    return double_end(&call, record(&call, event, context->id, context->null.id, busy(context)));
+    return mock_end(&call, record(&call, event, context->id, context->null.id, busy(context)));
 }
 
 int cuCtxWaitEvent(struct context *context, struct event *event);
 int cuCtxWaitEvent(struct context *context, struct event *event) {
     BEGIN(cuCtxWaitEvent);
-    return double_end(&call, context_waits(&call, context, event));
+    return mock_end(&call, context_waits(&call, context, event));
 }
 
 // ---- primary contexts
@@ -130,7 +129,7 @@ int cuCtxWaitEvent(struct context *context, struct event *event) {
 static struct context *primary(const struct call *call, int device) {
     struct context *context = &primaries[device];
     if (!context->id)
-        double_context_made(call, context, (uint32_t)device);
+        mock_context_made(call, context, (uint32_t)device);
     return context;
 }
 
@@ -138,9 +137,9 @@ int cuDevicePrimaryCtxRetain(struct context **out, int device);
 int cuDevicePrimaryCtxRetain(struct context **out, int device) {
     BEGIN(cuDevicePrimaryCtxRetain);
     if (device < 0 || device >= DEVICES)
-        return double_end(&call, NO_DEVICE);
+        return mock_end(&call, NO_DEVICE);
     *out = primary(&call, device);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuDevicePrimaryCtxReset_v2(int device);
@@ -148,22 +147,22 @@ int cuDevicePrimaryCtxReset_v2(int device) {
     BEGIN(cuDevicePrimaryCtxReset_v2);
     struct context *context = &primaries[device];
     if (!context->id)
-        return double_end(&call, OK);
+        return mock_end(&call, OK);
     if (call.hooks) {
         call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, context, NULL, NULL);
         call.hooks->reset();
     }
-    double_lock();
+    mock_lock();
     for (struct stream *stream = context->streams, *next; stream; stream = next) {
         next = stream->next;
         stream->next = free_streams;
         free_streams = stream;
     }
-    double_unlock();
+    mock_unlock();
     *context = (struct context){0};
-    if (double_current() == context)
-        double_set_current(NULL);
-    return double_end(&call, OK);
+    if (mock_current() == context)
+        mock_set_current(NULL);
+    return mock_end(&call, OK);
 }
 
 // ---- green contexts
@@ -176,19 +175,19 @@ int cuGreenCtxCreate(struct context **out, uintptr_t processors, int device, uns
     struct context *parent = primary(&call, device);
     struct context *context = calloc(1, sizeof *context);
     if (!context)
-        return double_end(&call, NO_MEMORY);
+        return mock_end(&call, NO_MEMORY);
     context->parent = parent->id;
     context->processors = (uint32_t)processors;
-    double_context_made(&call, context, (uint32_t)device);
+    mock_context_made(&call, context, (uint32_t)device);
     *out = context;
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuCtxFromGreenCtx(struct context **out, struct context *green);
 int cuCtxFromGreenCtx(struct context **out, struct context *green) {
     BEGIN(cuCtxFromGreenCtx);
     *out = green;
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuStreamCreate(struct stream **out, unsigned flags);
@@ -196,23 +195,23 @@ int cuGreenCtxStreamCreate(struct stream **out, struct context *green, unsigned 
 int cuGreenCtxStreamCreate(struct stream **out, struct context *green, unsigned flags, int priority) {
     (void)priority;
     BEGIN(cuGreenCtxStreamCreate);
-    struct context *before = double_current();
-    double_set_current(green);
+    struct context *before = mock_current();
+    mock_set_current(green);
     const int result = cuStreamCreate(out, flags);
-    double_set_current(before);
-    return double_end(&call, result);
+    mock_set_current(before);
+    return mock_end(&call, result);
 }
 
 int cuGreenCtxRecordEvent(struct context *green, struct event *event);
 int cuGreenCtxRecordEvent(struct context *green, struct event *event) {
     BEGIN(cuGreenCtxRecordEvent);
-    return double_end(&call, record(&call, event, green->id, green->null.id, busy(green)));
+    return mock_end(&call, record(&call, event, green->id, green->null.id, busy(green)));
 }
 
 int cuGreenCtxWaitEvent(struct context *green, struct event *event);
 int cuGreenCtxWaitEvent(struct context *green, struct event *event) {
     BEGIN(cuGreenCtxWaitEvent);
-    return double_end(&call, context_waits(&call, green, event));
+    return mock_end(&call, context_waits(&call, green, event));
 }
 
 int cuGreenCtxDestroy(struct context *green);
@@ -220,7 +219,7 @@ int cuGreenCtxDestroy(struct context *green) {
     BEGIN(cuGreenCtxDestroy);
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, green, NULL, NULL);
-    return double_end(&call, OK); // kept: records speak of it
+    return mock_end(&call, OK); // kept: records speak of it
 }
 
 // ---- managed memory: it moves to the device when it is allocated
@@ -229,13 +228,13 @@ int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned flags);
 int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned flags) {
     (void)flags;
     BEGIN(cuMemAllocManaged);
-    const struct context *context = double_current();
+    const struct context *context = mock_current();
     size_t *memory = malloc(bytes + 16);
     if (!memory || !context)
-        return double_end(&call, NO_MEMORY);
+        return mock_end(&call, NO_MEMORY);
     *memory = bytes; // as cuMemFree_v2 has it
     *address = (uint64_t)(uintptr_t)memory + 16;
     if (call.hooks)
         call.hooks->migrated(context->device, *address, bytes);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "cupti_double.h"
+#include "cupti_mock.h"
 
 enum { KIND_LIMIT = 64 };
 
@@ -70,11 +70,11 @@ static const struct {
 
 enum { LARGER = 40 };
 
-size_t double_bytes_of(uint32_t kind) {
+size_t mock_bytes_of(uint32_t kind) {
     static _Atomic size_t known[KIND_LIMIT];
     size_t bytes = kind < KIND_LIMIT ? known[kind] : 16;
     for (size_t i = 0; !bytes && i < sizeof layouts / sizeof *layouts; i++)
-        if (layouts[i].kind == kind && layouts[i].since <= double_value("version", 130001))
-            known[kind] = layouts[i].bytes + (double_has("larger") ? LARGER : 0);
+        if (layouts[i].kind == kind && layouts[i].since <= mock_value("version", 130001))
+            known[kind] = layouts[i].bytes + (mock_has("larger") ? LARGER : 0);
     return bytes ? bytes : known[kind];
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second interface of the double of libcupti, of clients that share it (13.3). A client of it is refused by the first
+// The second interface of the mock of libcupti, of clients that share it (13.3). A client of it is refused by the first
 // one, as NVIDIA's documents say: what that sets for the whole process is an attribute of the client here.
 #include <stdio.h>
 
-#include "cupti_double.h"
+#include "cupti_mock.h"
 
 #define API(name, ...)                                                                                       \
     int cupti##name(__VA_ARGS__);                                                                            \
@@ -11,25 +11,25 @@
 
 API(Subscribe_v2, void **handle, cupti_callback *callback, void *context,
     struct cupti_subscriber_params *params) {
-    if (double_value("version", 130001) < 130200 || double_has("unshared"))
+    if (mock_value("version", 130001) < 130200 || mock_has("unshared"))
         return CUPTI_NOT_SUPPORTED;
-    if (double_has("alone"))
+    if (mock_has("alone"))
         return CUPTI_MULTIPLE_SUBSCRIBERS;
-    if (double_has("held") && params->old_name && params->old_size >= 64)
-        snprintf(params->old_name, params->old_size, "the double's other tool");
-    const int result = double_subscribe(handle, callback, context);
-    double_wishes.shared = result == CUPTI_OK;
+    if (mock_has("held") && params->old_name && params->old_size >= 64)
+        snprintf(params->old_name, params->old_size, "the mock's other tool");
+    const int result = mock_subscribe(handle, callback, context);
+    mock_wishes.shared = result == CUPTI_OK;
     return result;
 }
 
 API(GetTimestamp_v2, void *handle, uint64_t *time) {
-    *time = double_now();
-    return double_has("timeless") ? CUPTI_NOT_SUPPORTED : handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
+    *time = mock_now();
+    return mock_has("timeless") ? CUPTI_NOT_SUPPORTED : handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }
 
 API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cupti_buffer_full_v2 *gives) {
-    double_wishes.wanted = asks;
-    double_wishes.full = gives;
+    mock_wishes.wanted = asks;
+    mock_wishes.full = gives;
     return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }
 
@@ -45,27 +45,27 @@ API(ActivitySetAttribute_v2, void *handle, int attribute, size_t *size, void *va
         SYSTEM = 1
     };
     const size_t wanted = attribute == THREADS ? sizeof(uint32_t) : sizeof(uint8_t);
-    if (!handle || !double_wishes.shared || *size != wanted)
+    if (!handle || !mock_wishes.shared || *size != wanted)
         return INVALID_PARAMETER;
     const uint32_t number = attribute == THREADS ? *(const uint32_t *)value : *(const uint8_t *)value;
     switch (attribute) {
     case ZEROED:
-        double_wishes.zeroed = (uint8_t)number;
+        mock_wishes.zeroed = (uint8_t)number;
         return CUPTI_OK;
     case THREADS:
-        if (double_has("pthreads") || number > SYSTEM)
+        if (mock_has("pthreads") || number > SYSTEM)
             return CUPTI_NOT_SUPPORTED;
-        double_wishes.system_threads = number == SYSTEM;
+        mock_wishes.system_threads = number == SYSTEM;
         return CUPTI_OK;
     case GRAPHS: // of all clients, before any of them switches a kind on
-        if (double_has("nodes") || double_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL))
+        if (mock_has("nodes") || mock_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL))
             return CUPTI_NOT_SUPPORTED;
-        double_wishes.graphs_as_a_whole = number == 1;
+        mock_wishes.graphs_as_a_whole = number == 1;
         return CUPTI_OK;
     case LATENCY:
-        if (double_has("hardware"))
+        if (mock_has("hardware"))
             return CUPTI_NOT_SUPPORTED;
-        double_wishes.latency = number == 1;
+        mock_wishes.latency = number == 1;
         return CUPTI_OK;
     case EVENTS:
         return CUPTI_OK;
@@ -75,20 +75,20 @@ API(ActivitySetAttribute_v2, void *handle, int attribute, size_t *size, void *va
 }
 
 API(ActivityEnable_v2, void *handle, int kind, void *config) {
-    return handle && !config ? double_enable((uint32_t)kind) : CUPTI_NOT_COMPATIBLE;
+    return handle && !config ? mock_enable((uint32_t)kind) : CUPTI_NOT_COMPATIBLE;
 }
 
 API(ActivityGetNextRecord_v2, void *handle, uint8_t *buffer, size_t valid, void **record) {
-    return handle ? double_next(buffer, valid, record) : CUPTI_NOT_COMPATIBLE;
+    return handle ? mock_next(buffer, valid, record) : CUPTI_NOT_COMPATIBLE;
 }
 
 API(ActivityGetNumDroppedRecords_v2, void *handle, void *context, uint32_t stream, size_t *count) {
     (void)context, (void)stream;
-    *count = double_dropped();
+    *count = mock_dropped();
     return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }
 
-// A node of the double's driver is its own id.
+// A node of the mock's driver is its own id.
 int cuptiGetGraphNodeId(const void *node, uint64_t *id);
 int cuptiGetGraphNodeId(const void *node, uint64_t *id) {
     *id = (uint64_t)(uintptr_t)node;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUPTI wrote on a GPU, handed to the client as it was, once, at the first flush: DOUBLE_PLAY names a file of
-// tests/gpu/programs/cupti_only.c, whose form is said there. The double must play the file's version (version=N).
+// What CUPTI wrote on a GPU, handed to the client as it was, once, at the first flush: MOCK_PLAY names a file of
+// tests/gpu/programs/cupti_only.c, whose form is said there. The mock must play the file's version (version=N).
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cupti_double.h"
+#include "cupti_mock.h"
 
 enum { NAME_MOST = 1 << 16, MOST = 1 << 26 };
 
@@ -18,7 +18,7 @@ static bool get(FILE *file, void *to, size_t bytes) {
 // A name's pointer was of another process.
 static void rename_kernels(const struct buffer *buffer, uint64_t pointer, const char *name) {
     void *record = NULL;
-    while (double_next(buffer->at, buffer->used, &record) == CUPTI_OK) {
+    while (mock_next(buffer->at, buffer->used, &record) == CUPTI_OK) {
         struct cupti_kernel *kernel = record;
         if (kernel->kind == CUPTI_KIND_CONCURRENT_KERNEL && (uintptr_t)kernel->name == pointer)
             kernel->name = name;
@@ -43,22 +43,22 @@ static bool play_names(FILE *file, const struct buffer *buffer) {
 
 // In buffers of the client's, however large these are.
 static void hand_over(const struct buffer *whole) {
-    struct buffer buffer = double_ask();
+    struct buffer buffer = mock_ask();
     void *record = NULL;
-    for (int more = double_next(whole->at, whole->used, &record); more == CUPTI_OK;) {
+    for (int more = mock_next(whole->at, whole->used, &record); more == CUPTI_OK;) {
         const uint8_t *const at = record;
-        more = double_next(whole->at, whole->used, &record);
+        more = mock_next(whole->at, whole->used, &record);
         const size_t bytes = (size_t)((more == CUPTI_OK ? (uint8_t *)record : whole->at + whole->used) - at);
         if (buffer.size - buffer.used < bytes) {
-            double_deliver(buffer);
-            buffer = double_ask();
+            mock_deliver(buffer);
+            buffer = mock_ask();
         }
         if (buffer.at && buffer.size - buffer.used >= bytes) {
             memcpy(buffer.at + buffer.used, at, bytes);
             buffer.used += bytes;
         }
     }
-    double_deliver(buffer);
+    mock_deliver(buffer);
 }
 
 // 1 when there was a buffer, 0 at the end, -1 when it is not whole.
@@ -75,9 +75,9 @@ static int play_buffer(FILE *file) {
     return read ? 1 : -1;
 }
 
-void double_play(void) {
+void mock_play(void) {
     static atomic_flag played = ATOMIC_FLAG_INIT;
-    const char *path = getenv("DOUBLE_PLAY");
+    const char *path = getenv("MOCK_PLAY");
     char magic[8];
     uint32_t version = 0;
     int more = 1;
@@ -87,14 +87,14 @@ void double_play(void) {
     if (!file || !get(file, magic, sizeof magic) || memcmp(magic, "TSCUPTI1", sizeof magic) != 0 ||
         !get(file, &version, sizeof version))
         more = -1;
-    else if (version != double_value("version", 130001))
-        fprintf(stderr, "the double: %s is of version %" PRIu32 ": DOUBLE_CUPTI=version=%" PRIu32 "\n", path,
+    else if (version != mock_value("version", 130001))
+        fprintf(stderr, "the mock: %s is of version %" PRIu32 ": MOCK_CUPTI=version=%" PRIu32 "\n", path,
                 version, version);
     else
         while ((more = play_buffer(file)) > 0)
             ;
     if (more < 0)
-        fprintf(stderr, "the double: %s cannot be played, or not to its end\n", path);
+        fprintf(stderr, "the mock: %s cannot be played, or not to its end\n", path);
     if (file)
         fclose(file);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that the double of libcupti makes up by itself, without the driver: those that are seldom, and very many.
+// Records that the mock of libcupti makes up by itself, without the driver: those that are seldom, and very many.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cupti_double.h"
+#include "cupti_mock.h"
 
 static void write_rare(const void *record, size_t size) {
-    if (double_is_enabled(*(const uint32_t *)record))
-        double_write(record, size, *(const uint32_t *)record);
+    if (mock_is_enabled(*(const uint32_t *)record))
+        mock_write(record, size, *(const uint32_t *)record);
 }
 
 static void write_rare_of_host(uint32_t correlation) {
-    const uint64_t time = double_now();
-    const uint32_t pid = (uint32_t)getpid(), tid = double_thread();
+    const uint64_t time = mock_now();
+    const uint32_t pid = (uint32_t)getpid(), tid = mock_thread();
     const struct cupti_external external = {CUPTI_KIND_EXTERNAL_CORRELATION, 3, 4711, correlation, 0};
     const struct cupti_overhead overhead = {.kind = CUPTI_KIND_OVERHEAD,
                                             .overhead_kind = 1 << 16,
@@ -42,8 +42,8 @@ static void write_rare_of_host(uint32_t correlation) {
 
 // Functions that a stream and a node of a graph have the host run.
 static void write_rare_functions(uint32_t correlation) {
-    const uint64_t time = double_now();
-    const uint32_t pid = (uint32_t)getpid(), tid = double_thread();
+    const uint64_t time = mock_now();
+    const uint32_t pid = (uint32_t)getpid(), tid = mock_thread();
     const struct cupti_host_launch launch = {.kind = CUPTI_KIND_HOST_LAUNCH,
                                              .stream = 7,
                                              .context = 1,
@@ -68,7 +68,7 @@ static void write_rare_functions(uint32_t correlation) {
 
 // What kernels, sets and waits seldom have.
 static void write_rare_of_work(uint32_t correlation) {
-    const uint64_t time = double_now();
+    const uint64_t time = mock_now();
     const struct cupti_kernel spills = {.kind = CUPTI_KIND_CONCURRENT_KERNEL,
                                         .registers = 255,
                                         .start = time + 100,
@@ -126,26 +126,26 @@ static void write_rare_of_work(uint32_t correlation) {
     write_rare(&failed, sizeof failed);
 }
 
-void double_write_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
-                         uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous) {
+void mock_write_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
+                       uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous) {
     const struct cupti_memory record = {.kind = CUPTI_KIND_MEMORY2,
                                         .operation = operation,
                                         .memory_kind = 3,
                                         .correlation = correlation,
                                         .address = address,
                                         .bytes = bytes,
-                                        .timestamp = double_now(),
+                                        .timestamp = mock_now(),
                                         .process = (uint32_t)getpid(),
                                         .device = device,
                                         .context = context,
                                         .stream = stream,
                                         .is_async = asynchronous};
-    if (double_is_enabled(record.kind))
-        double_write(&record, sizeof record, record.kind);
+    if (mock_is_enabled(record.kind))
+        mock_write(&record, sizeof record, record.kind);
 }
 
 // A node of a graph that the host runs.
-struct cupti_graph_host_node double_host_node(const struct operation *operation) {
+struct cupti_graph_host_node mock_host_node(const struct operation *operation) {
     return (struct cupti_graph_host_node){.kind = CUPTI_KIND_GRAPH_HOST_NODE,
                                           .stream = operation->stream,
                                           .context = operation->context,
@@ -154,13 +154,13 @@ struct cupti_graph_host_node double_host_node(const struct operation *operation)
                                           .graph = operation->graph,
                                           .graph_node = operation->graph_node,
                                           .process = (uint32_t)getpid(),
-                                          .thread = double_thread(),
+                                          .thread = mock_thread(),
                                           .start = operation->start,
                                           .end = operation->end};
 }
 
-void double_write_event(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event,
-                        uint64_t time) {
+void mock_write_event(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event,
+                      uint64_t time) {
     const struct cupti_cuda_event record = {.kind = CUPTI_KIND_CUDA_EVENT,
                                             .correlation = correlation,
                                             .context = context,
@@ -170,8 +170,8 @@ void double_write_event(uint32_t correlation, uint32_t context, uint32_t stream,
     write_rare(&record, sizeof record);
 }
 
-void double_write_migration(uint32_t device, uint64_t address, uint64_t bytes) {
-    const uint64_t time = double_now();
+void mock_write_migration(uint32_t device, uint64_t address, uint64_t bytes) {
+    const uint64_t time = mock_now();
     const struct cupti_unified_memory record = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
                                                 .counter = 1,
                                                 .value = bytes,
@@ -180,12 +180,12 @@ void double_write_migration(uint32_t device, uint64_t address, uint64_t bytes) {
                                                 .address = address,
                                                 .source = CUPTI_NONE,
                                                 .destination = device};
-    if (double_wishes.unified_memory >> device & 1)
+    if (mock_wishes.unified_memory >> device & 1)
         write_rare(&record, sizeof record);
 }
 
-void double_write_rare(uint32_t correlation) {
-    const uint64_t time = double_now();
+void mock_write_rare(uint32_t correlation) {
+    const uint64_t time = mock_now();
     const uint32_t pid = (uint32_t)getpid();
     const struct cupti_unified_memory moved = {.kind = CUPTI_KIND_UNIFIED_MEMORY,
                                                .counter = 1,
@@ -236,7 +236,7 @@ void double_write_rare(uint32_t correlation) {
         struct cupti_unified_memory there = moved;
         there.destination = device;
         there.value = 4096 * device;
-        if (double_wishes.unified_memory >> device & 1)
+        if (mock_wishes.unified_memory >> device & 1)
             write_rare(&there, sizeof there);
     }
     write_rare(&faults, sizeof faults);
@@ -251,7 +251,7 @@ static const char *name_of(uint64_t number) {
     static char many[1 << 16][16];
     static int all = -1;
     if (all < 0)
-        all = getenv("DOUBLE_NAMES") != NULL;
+        all = getenv("MOCK_NAMES") != NULL;
     if (!all)
         return names[number % 8];
     snprintf(many[number % (1 << 16)], sizeof many[0], "kernel%u", (unsigned)(number % (1 << 16)));
@@ -261,10 +261,10 @@ static const char *name_of(uint64_t number) {
 // A buffer full of launches, as a stream of short kernels makes them. Their kernels count as launched by the device, as
 // no call was seen.
 static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
-    const uint32_t thread = double_thread(), pid = (uint32_t)getpid();
-    const size_t bytes = double_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
+    const uint32_t thread = mock_thread(), pid = (uint32_t)getpid();
+    const size_t bytes = mock_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
     static uint64_t last; // commands of a stream follow each other
-    uint64_t time = double_now() > last ? double_now() : last;
+    uint64_t time = mock_now() > last ? mock_now() : last;
     size_t count = 0;
     while (number + count < until && buffer->used + sizeof(struct cupti_api) + bytes <= buffer->size) {
         const uint32_t correlation = (uint32_t)(number + count) | 1u << 31;
@@ -291,9 +291,9 @@ static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
     return count;
 }
 
-// What a program of a framework looks like (DOUBLE_CUPTI=mix): a launch is a call of the runtime, one of the driver and a
+// What a program of a framework looks like (MOCK_CUPTI=mix): a launch is a call of the runtime, one of the driver and a
 // kernel, on one of four streams; every 8th comes with a copy, every 32nd with a wait, each with its call. The ids are of
-// launches that were seen (double_callbacks), so that records are joined with them.
+// launches that were seen (mock_callbacks), so that records are joined with them.
 enum { SEEN = 1 << 17, STREAMS = 4, CALL_LAUNCH = 211, CALL_COPY = 41, CALL_WAIT = 131, DRIVER_LAUNCH = 307 };
 
 static void *add(struct buffer *buffer, size_t bytes) {
@@ -313,7 +313,7 @@ static void add_call(struct buffer *buffer, uint32_t kind, uint32_t call, uint64
 static void add_rest(struct buffer *buffer, uint64_t number, uint64_t time, uint32_t correlation) {
     if (number % 8 == 0) {
         add_call(buffer, CUPTI_KIND_RUNTIME, CALL_COPY, time + 910, correlation);
-        *(struct cupti_memcpy *)add(buffer, double_bytes_of(CUPTI_KIND_MEMCPY)) =
+        *(struct cupti_memcpy *)add(buffer, mock_bytes_of(CUPTI_KIND_MEMCPY)) =
             (struct cupti_memcpy){.kind = CUPTI_KIND_MEMCPY,
                                   .copy_kind = 1 + number / 8 % 2,
                                   .source_kind = 1,
@@ -327,7 +327,7 @@ static void add_rest(struct buffer *buffer, uint64_t number, uint64_t time, uint
     }
     if (number % 32 == 0) {
         add_call(buffer, CUPTI_KIND_RUNTIME, CALL_WAIT, time + 1900, correlation);
-        *(struct cupti_synchronization *)add(buffer, double_bytes_of(CUPTI_KIND_SYNCHRONIZATION)) =
+        *(struct cupti_synchronization *)add(buffer, mock_bytes_of(CUPTI_KIND_SYNCHRONIZATION)) =
             (struct cupti_synchronization){.kind = CUPTI_KIND_SYNCHRONIZATION,
                                            .type = 3,
                                            .start = time + 1950,
@@ -340,14 +340,14 @@ static void add_rest(struct buffer *buffer, uint64_t number, uint64_t time, uint
 }
 
 static size_t fill_mixed(struct buffer *buffer, uint64_t number, uint64_t until) {
-    const size_t bytes = double_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
+    const size_t bytes = mock_bytes_of(CUPTI_KIND_CONCURRENT_KERNEL);
     const size_t most = bytes + 4 * sizeof(struct cupti_api) + sizeof(struct cupti_memcpy) +
                         sizeof(struct cupti_synchronization);
     static uint64_t last;
-    uint64_t time = double_now() > last ? double_now() : last;
+    uint64_t time = mock_now() > last ? mock_now() : last;
     uint64_t next = number;
     for (; next < until && buffer->used + most <= buffer->size; next++, time += 1000) {
-        const uint32_t correlation = double_made_up(next % SEEN);
+        const uint32_t correlation = mock_made_up(next % SEEN);
         add_call(buffer, CUPTI_KIND_RUNTIME, CALL_LAUNCH, time, correlation);
         add_call(buffer, CUPTI_KIND_DRIVER, DRIVER_LAUNCH, time + 100, correlation);
         *(struct cupti_kernel *)add(buffer, bytes) =
@@ -368,19 +368,19 @@ static size_t fill_mixed(struct buffer *buffer, uint64_t number, uint64_t until)
     return next - number;
 }
 
-uint64_t double_fill_and_deliver(uint64_t launches) {
-    const bool mixed = double_has("mix");
+uint64_t mock_fill_and_deliver(uint64_t launches) {
+    const bool mixed = mock_has("mix");
     uint64_t taken = 0;
     for (uint64_t fed = 0; fed < launches;) {
-        struct buffer buffer = double_ask();
+        struct buffer buffer = mock_ask();
         struct timespec from, to;
         if (!buffer.at)
             continue;
         fed += mixed ? fill_mixed(&buffer, fed, launches) : fill(&buffer, fed, launches);
         clock_gettime(CLOCK_MONOTONIC, &from);
-        double_lock();
-        double_deliver(buffer);
-        double_unlock();
+        mock_lock();
+        mock_deliver(buffer);
+        mock_unlock();
         clock_gettime(CLOCK_MONOTONIC, &to);
         taken +=
             (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
@@ -388,16 +388,16 @@ uint64_t double_fill_and_deliver(uint64_t launches) {
     return taken;
 }
 
-uint64_t double_hoard(uint64_t buffers) {
+uint64_t mock_hoard(uint64_t buffers) {
     static struct buffer kept[1024];
     uint64_t count = 0;
     for (uint64_t i = 0; i < buffers && i < 1024; i++) {
-        kept[count] = double_ask();
+        kept[count] = mock_ask();
         count += kept[count].at != NULL;
     }
     for (uint64_t i = 0; i < count; i++) {
         fill(&kept[i], i * 10, i * 10 + 10);
-        double_deliver(kept[i]);
+        mock_deliver(kept[i]);
     }
     return count;
 }

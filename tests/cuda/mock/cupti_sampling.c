@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PC Sampling API of the double of libcupti. Each launch of a kernel makes the same samples (SAMPLES below), which
-// tests add up. Words of DOUBLE_CUPTI:
+// The PC Sampling API of the mock of libcupti. Each launch of a kernel makes the same samples (SAMPLES below), which
+// tests add up. Words of MOCK_CUPTI:
 //
 //     pcdenied=N    enabling gives error N
 //     pcdropped=N   the hardware dropped N samples, which the first reading says
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cupti_double.h"
+#include "cupti_mock.h"
 
 enum { INVALID_PARAMETER = 1, INVALID_OPERATION = 4, CONTEXTS = 8, SEEN = 256, PCS = 3, REASONS = 3 };
 
@@ -57,12 +57,12 @@ static uint64_t crc_of(const uint8_t *bytes, size_t size) {
     return hash;
 }
 
-void double_sampled_module(const struct cupti_module_data *module) {
+void mock_sampled_module(const struct cupti_module_data *module) {
     if (module->cubin)
         module_crc = crc_of((const uint8_t *)module->cubin, module->bytes);
 }
 
-void double_sampled_kernel(const struct operation *operation) {
+void mock_sampled_kernel(const struct operation *operation) {
     pthread_mutex_lock(&lock);
     size_t at = 0;
     while (at < seen_count &&
@@ -80,14 +80,14 @@ void double_sampled_kernel(const struct operation *operation) {
 }
 
 // Waits until somebody reads it.
-void double_sampled_context_ends(const void *context) {
+void mock_sampled_context_ends(const void *context) {
     pthread_mutex_lock(&stuck_lock);
-    while (double_has("pcstuck") && stuck != context)
+    while (mock_has("pcstuck") && stuck != context)
         pthread_cond_wait(&stuck_changed, &stuck_lock);
     pthread_mutex_unlock(&stuck_lock);
 }
 
-void double_sampled_context_ended(const void *context) {
+void mock_sampled_context_ended(const void *context) {
     pthread_mutex_lock(&stuck_lock);
     destroyed = context;
     pthread_cond_broadcast(&stuck_changed);
@@ -97,11 +97,11 @@ void double_sampled_context_ended(const void *context) {
 int cuCtxGetCurrent(void **out);
 static void get_stuck(const void *context) {
     void *current = NULL;
-    if (!double_has("pcstuck") || cuCtxGetCurrent(&current) != CUPTI_OK || current)
+    if (!mock_has("pcstuck") || cuCtxGetCurrent(&current) != CUPTI_OK || current)
         return;
     pthread_mutex_lock(&stuck_lock);
     if (destroyed == context) {
-        fprintf(stderr, "the double: a context is read that was destroyed\n");
+        fprintf(stderr, "the mock: a context is read that was destroyed\n");
         abort();
     }
     stuck = context;
@@ -119,13 +119,13 @@ static int find(const void *context) {
 }
 
 static size_t stride(void) {
-    return double_value("version", 130001) >= CUPTI_12_4 ? sizeof(struct cupti_pc) : CUPTI_PC_BYTES_OLD;
+    return mock_value("version", 130001) >= CUPTI_12_4 ? sizeof(struct cupti_pc) : CUPTI_PC_BYTES_OLD;
 }
 
 // Gives what was sampled in a context since the last time. Under the lock.
 static void give(int at, struct cupti_pc_data *data, size_t room) {
-    const uint32_t context = double_context_id(sampled[at].context);
-    const bool totals = double_has("pctotals"), mixed = double_has("pcmixed");
+    const uint32_t context = mock_context_id(sampled[at].context);
+    const bool totals = mock_has("pctotals"), mixed = mock_has("pcmixed");
     uint64_t given = 0, lost = 0;
     data->count = data->remaining = 0;
     for (size_t i = 0; i < seen_count; i++) {
@@ -138,7 +138,7 @@ static void give(int at, struct cupti_pc_data *data, size_t room) {
         for (size_t p = 0; p < PCS; p++, data->count++) {
             struct cupti_pc *pc = (void *)((uint8_t *)data->pcs + data->count * stride());
             if (pc->size != stride()) {
-                fprintf(stderr, "the double: the size of a PC is %zu\n", pc->size);
+                fprintf(stderr, "the mock: the size of a PC is %zu\n", pc->size);
                 abort();
             }
             pc->cubin_crc = seen[i].crc;
@@ -152,12 +152,12 @@ static void give(int at, struct cupti_pc_data *data, size_t room) {
                 given += pc->stalls[r].samples;
             }
         }
-        lost += double_value("pcdropping", 0) * seen[i].launches;
+        lost += mock_value("pcdropping", 0) * seen[i].launches;
         seen[i].launches = 0;
     }
     if (!sampled[at].told)
-        lost += double_value("pcdropped", 0);
-    const uint64_t others = sampled[at].told ? 0 : double_value("pcothers", 0);
+        lost += mock_value("pcdropped", 0);
+    const uint64_t others = sampled[at].told ? 0 : mock_value("pcothers", 0);
     sampled[at].samples += given + lost + others;
     sampled[at].dropped += lost;
     sampled[at].others += others;
@@ -172,15 +172,15 @@ static void give(int at, struct cupti_pc_data *data, size_t room) {
     int cupti##name(struct type *params)
 #define NEED(condition)                                                                                      \
     if (!(condition)) {                                                                                      \
-        fprintf(stderr, "the double: %s: not %s\n", __func__, #condition);                                   \
+        fprintf(stderr, "the mock: %s: not %s\n", __func__, #condition);                                     \
         return INVALID_PARAMETER;                                                                            \
     }
 
 API(PCSamplingEnable, cupti_sampling_context) {
     NEED(params->size == sizeof *params && params->context && !params->priv)
     NEED(find(params->context) < 0)
-    if (double_value("pcdenied", 0))
-        return (int)double_value("pcdenied", 0);
+    if (mock_value("pcdenied", 0))
+        return (int)mock_value("pcdenied", 0);
     const int at = find(NULL);
     NEED(at >= 0)
     sampled[at].context = params->context;
@@ -242,15 +242,15 @@ API(PCSamplingGetData, cupti_sampling_data) {
         return INVALID_OPERATION;
     NEED(params->size == sizeof *params && data && data->size == sizeof *data)
     NEED(data != sampled[at].configured) // that one is CUPTI's
-    const size_t most = double_value("pcroom", UINT32_MAX);
+    const size_t most = mock_value("pcroom", UINT32_MAX);
     const bool first = !sampled[at].told;
     get_stuck(params->context);
     pthread_mutex_lock(&lock);
     data->count = data->remaining = 0;
-    if (!double_has("pclate"))
+    if (!mock_has("pclate"))
         give(at, data, most < data->room ? most : data->room);
     pthread_mutex_unlock(&lock);
-    data->full = first && double_has("pcfull");
+    data->full = first && mock_has("pcfull");
     return data->full ? CUPTI_OUT_OF_MEMORY : CUPTI_OK;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PM Sampling API of the double of libcupti, as its headers describe it. A device makes one sample per interval from when
+// The PM Sampling API of the mock of libcupti, as its headers describe it. A device makes one sample per interval from when
 // sampling is started until it is stopped; metric number M of the list has the value 1000 * M + the sample's number modulo 100.
-// What was made is written into the file that DOUBLE_METRICS names, once sampling is switched off: "device N made N". Words of
-// DOUBLE_CUPTI:
+// What was made is written into the file that MOCK_METRICS names, once sampling is switched off: "device N made N". Words of
+// MOCK_CUPTI:
 //
 //     pmdenied=N    enabling gives error N
 //     pmunknown     the chip has no metric that begins with "nvl"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cupti_double.h"
+#include "cupti_mock.h"
 
 enum {
     INVALID_PARAMETER = 1,
@@ -62,8 +62,8 @@ static void settle(void) {
     pthread_mutex_unlock(&lock);
 }
 
-void double_measured_kernel(void) {
-    if (!double_has("pmwait"))
+void mock_measured_kernel(void) {
+    if (!mock_has("pmwait"))
         return;
     pthread_mutex_lock(&lock);
     while (!settled)
@@ -76,7 +76,7 @@ void double_measured_kernel(void) {
     int cupti##name(struct type *params)
 #define NEED(condition)                                                                                      \
     if (!(condition)) {                                                                                      \
-        fprintf(stderr, "the double: %s: not %s\n", __func__, #condition);                                   \
+        fprintf(stderr, "the mock: %s: not %s\n", __func__, #condition);                                     \
         return INVALID_PARAMETER;                                                                            \
     }
 // The agent's structs are in the form of 12.6; a program that was compiled with newer headers passes longer ones.
@@ -111,7 +111,7 @@ API(ProfilerHostConfigAddMetrics, cupti_host_add) {
     SIZED(cupti_host_add, count)
     NEED(params->count && params->count <= NAMES)
     for (size_t i = 0; i < params->count; i++) {
-        if ((double_has("pmunknown") && strncmp(params->names[i], "nvl", 3) == 0) ||
+        if ((mock_has("pmunknown") && strncmp(params->names[i], "nvl", 3) == 0) ||
             !strstr(params->names[i], "__")) {
             if (params->count == 1)
                 settle();
@@ -139,7 +139,7 @@ API(ProfilerHostGetConfigImage, cupti_host_image) {
 API(ProfilerHostGetNumOfPasses, cupti_host_passes) {
     SIZED(cupti_host_passes, passes)
     NEED(params->bytes == CONFIG_BYTES)
-    params->passes = params->image[0] > double_value("pmpasses", NAMES) ? 2 : 1;
+    params->passes = params->image[0] > mock_value("pmpasses", NAMES) ? 2 : 1;
     return CUPTI_OK;
 }
 
@@ -153,18 +153,18 @@ API(PmSamplingGetCounterAvailability, cupti_pm_available) {
 API(PmSamplingEnable, cupti_pm_enable) {
     SIZED(cupti_pm_enable, object)
     NEED(params->device < DEVICES && !samplers[params->device].enabled)
-    if (double_value("pmdenied", 0)) {
+    if (mock_value("pmdenied", 0)) {
         settle();
-        return (int)double_value("pmdenied", 0);
+        return (int)mock_value("pmdenied", 0);
     }
     struct sampler *sampler = &samplers[params->device];
-    *sampler = (struct sampler){.enabled = true, .device = (uint32_t)params->device, .began = double_now()};
+    *sampler = (struct sampler){.enabled = true, .device = (uint32_t)params->device, .began = mock_now()};
     params->object = sampler;
     return CUPTI_OK;
 }
 
 static void say(const struct sampler *sampler) {
-    FILE *file = getenv("DOUBLE_METRICS") ? fopen(getenv("DOUBLE_METRICS"), "a") : NULL;
+    FILE *file = getenv("MOCK_METRICS") ? fopen(getenv("MOCK_METRICS"), "a") : NULL;
     if (!file)
         return;
     fprintf(file, "device %u made %llu interval %llu\n", sampler->device, (unsigned long long)sampler->made,
@@ -186,7 +186,7 @@ API(PmSamplingSetConfig, cupti_pm_config) {
     SIZED(cupti_pm_config, trigger)
     NEED(sampler->enabled && !sampler->on && params->bytes == CONFIG_BYTES && params->image[0] &&
          params->buffer && params->interval)
-    if (double_has("pmcycles") && params->trigger == CUPTI_TRIGGER_TIME)
+    if (mock_has("pmcycles") && params->trigger == CUPTI_TRIGGER_TIME)
         return CUPTI_NOT_SUPPORTED;
     sampler->interval = params->interval;
     return CUPTI_OK;
@@ -219,7 +219,7 @@ API(PmSamplingStart, cupti_pm) {
     sampler->on = true;
     // After an overflow it goes on in the same rhythm.
     if (!sampler->next)
-        sampler->next = double_now();
+        sampler->next = mock_now();
     sampler->full = false;
     return CUPTI_OK;
 }
@@ -229,7 +229,7 @@ API(PmSamplingStop, cupti_pm) {
     SIZED(cupti_pm, object)
     NEED(sampler->enabled && sampler->on)
     // Whoever stops has something, also after an overflow: a run without one sample would prove nothing.
-    while ((!sampler->made || double_has("pmfull")) && double_now() < sampler->next + sampler->interval)
+    while ((!sampler->made || mock_has("pmfull")) && mock_now() < sampler->next + sampler->interval)
         usleep(100);
     sampler->on = false;
     return CUPTI_OK;
@@ -240,16 +240,16 @@ API(PmSamplingDecodeData, cupti_pm_decode) {
     struct image *image = (void *)params->image;
     SIZED(cupti_pm_decode, overflow)
     NEED(sampler->enabled && image->magic == MAGIC)
-    if (++sampler->reads >= 2 && (sampler->told || !double_has("pmfull")))
+    if (++sampler->reads >= 2 && (sampler->told || !mock_has("pmfull")))
         settle();
-    if (sampler->reads == 2 && double_has("pmstuck"))
+    if (sampler->reads == 2 && mock_has("pmstuck"))
         for (;;)
             pause();
-    const uint32_t lost = double_value("pmfull", 0);
-    const uint64_t now = double_now();
+    const uint32_t lost = mock_value("pmfull", 0);
+    const uint64_t now = mock_now();
     while (!sampler->full && image->count < image->room && sampler->next + sampler->interval <= now) {
         image->samples[image->count].number = sampler->made++;
-        image->samples[image->count].start = sampler->next - (double_has("pmclock") ? sampler->began : 0);
+        image->samples[image->count].start = sampler->next - (mock_has("pmclock") ? sampler->began : 0);
         image->samples[image->count].end = image->samples[image->count].start + sampler->interval;
         sampler->next += sampler->interval;
         image->count++;

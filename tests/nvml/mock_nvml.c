@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A double of libnvidia-ml.so.1: two simulated GPUs that are joined by four links, of which the second cannot tell its
-// power. NVML_DOUBLE says how it misbehaves: "mismatch" (cannot be initialised), "crash", "hang" (when it is sampled). A
-// byte for each time that a GPU is sampled comes into the file NVML_DOUBLE_SAMPLES.
+// A mock of libnvidia-ml.so.1: two simulated GPUs that are joined by four links, of which the second cannot tell its
+// power. NVML_MOCK says how it misbehaves: "mismatch" (cannot be initialised), "crash", "hang" (when it is sampled). A
+// byte for each time that a GPU is sampled comes into the file NVML_MOCK_SAMPLES.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static struct nvml_device gpus[] = {{0}, {1}};
 static const char *const buses[] = {"00000000:17:00.0", "00000000:65:00.0"};
 
 static int misbehaves(const char *how) {
-    const char *set = getenv("NVML_DOUBLE");
+    const char *set = getenv("NVML_MOCK");
     return set && strcmp(set, how) == 0;
 }
 
@@ -93,7 +93,7 @@ int nvmlDeviceGetPcieThroughput(nvml_device device, int which, unsigned *kilobyt
     return 0;
 }
 static void count_sample(void) {
-    const char *path = getenv("NVML_DOUBLE_SAMPLES");
+    const char *path = getenv("NVML_MOCK_SAMPLES");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (file) {
         putc('.', file);

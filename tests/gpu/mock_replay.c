@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What replay_probe asks of a driver, over the double of libcuda, which has the rest: memory at fixed addresses is the
-// host's, and a checkpoint does nothing. DOUBLE_REPLAY=wrong: every answer is that of a driver that cannot do it.
+// What replay_probe asks of a driver, over the mock of libcuda, which has the rest: memory at fixed addresses is the
+// host's, and a checkpoint does nothing. MOCK_REPLAY=wrong: every answer is that of a driver that cannot do it.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 enum { GRANULARITY = 2 << 20, REFUSED = 801 };
 
 static int wrong(void) {
-    return getenv("DOUBLE_REPLAY") != NULL;
+    return getenv("MOCK_REPLAY") != NULL;
 }
 
 int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cupti_double.h"
+#include "cupti_mock.h"
 
 enum { CALLS = 2048, DEPTH = 16, EXTERNAL_KINDS = 6, INVALID_PARAMETER = 1, QUEUE_EMPTY = 26 };
 
@@ -23,22 +23,22 @@ int cuptiActivityFlushAll(uint32_t flags);
 static _Atomic uint8_t left_out[2][CALLS];
 
 // A call after CUPTI finalised itself initialises it again.
-void double_late_call(const char *name) {
-    if (double_wishes.finalized)
-        fprintf(stderr, "the double: %s was called after it finalised itself\n", name);
+void mock_late_call(const char *name) {
+    if (mock_wishes.finalized)
+        fprintf(stderr, "the mock: %s was called after it finalised itself\n", name);
 }
 
 // A client that said that its buffers come zeroed gives no others.
-void double_check_zeroed(const struct buffer *buffer) {
-    for (size_t i = 0; double_wishes.zeroed && buffer->at && i + 8 <= buffer->size; i += 8)
+void mock_check_zeroed(const struct buffer *buffer) {
+    for (size_t i = 0; mock_wishes.zeroed && buffer->at && i + 8 <= buffer->size; i += 8)
         if (*(const uint64_t *)(const void *)(buffer->at + i)) {
-            fprintf(stderr, "the double: a buffer is not zeroed\n");
+            fprintf(stderr, "the mock: a buffer is not zeroed\n");
             return;
         }
 }
 
-void double_asked(const char *what, int which, uint32_t number) {
-    const char *path = getenv("DOUBLE_ASKED");
+void mock_asked(const char *what, int which, uint32_t number) {
+    const char *path = getenv("MOCK_ASKED");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (!file)
         return;
@@ -49,7 +49,7 @@ void double_asked(const char *what, int which, uint32_t number) {
 // Somebody else's buffers, of one who does not know those of others.
 static uint8_t *their_own[256];
 
-void double_their_buffer(uint8_t **buffer, size_t *size, size_t *records) {
+void mock_their_buffer(uint8_t **buffer, size_t *size, size_t *records) {
     *buffer = calloc(1, *size = 1 << 16);
     for (size_t i = 0; i < 256; i++)
         if (!their_own[i]) {
@@ -59,7 +59,7 @@ void double_their_buffer(uint8_t **buffer, size_t *size, size_t *records) {
     *records = 0;
 }
 
-void double_their_records(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
+void mock_their_records(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
     (void)context, (void)stream, (void)size, (void)valid;
     for (size_t i = 0; i < 256; i++)
         if (their_own[i] == buffer) {
@@ -89,30 +89,30 @@ API(ActivityFlush, void *context, uint32_t stream, uint32_t flags) {
 }
 
 API(ActivitySetAttribute, int attribute, size_t *size, void *value) {
-    DOUBLE_FIRST_ONLY
+    MOCK_FIRST_ONLY
     if (attribute == CUPTI_ATTRIBUTE_ZEROED_BUFFERS && *size == 1)
-        double_wishes.zeroed = *(uint8_t *)value;
+        mock_wishes.zeroed = *(uint8_t *)value;
     return *size ? CUPTI_OK : INVALID_PARAMETER;
 }
 
 API(ActivityEnableRuntimeApi, uint32_t id, uint8_t enable) {
-    DOUBLE_FIRST_ONLY
+    MOCK_FIRST_ONLY
     left_out[1][id % CALLS] = !enable;
     return CUPTI_OK;
 }
 
 API(ActivityEnableDriverApi, uint32_t id, uint8_t enable) {
-    DOUBLE_FIRST_ONLY
+    MOCK_FIRST_ONLY
     left_out[0][id % CALLS] = !enable;
     return CUPTI_OK;
 }
 
-bool double_left_out(int domain, uint32_t id) {
+bool mock_left_out(int domain, uint32_t id) {
     return left_out[domain - 1][id % CALLS];
 }
 
 // A kind that is switched on overrides what was left out of it before.
-void double_whole(uint32_t kind) {
+void mock_whole(uint32_t kind) {
     for (uint32_t id = 0; (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER) && id < CALLS; id++)
         left_out[kind == CUPTI_KIND_RUNTIME][id] = 0;
 }
@@ -142,14 +142,14 @@ API(ActivityPopExternalCorrelationId, int kind, uint64_t *id) {
     return CUPTI_OK;
 }
 
-void double_write_external(uint32_t correlation) {
-    for (uint32_t kind = 1; kind < EXTERNAL_KINDS && double_is_enabled(CUPTI_KIND_EXTERNAL_CORRELATION);
+void mock_write_external(uint32_t correlation) {
+    for (uint32_t kind = 1; kind < EXTERNAL_KINDS && mock_is_enabled(CUPTI_KIND_EXTERNAL_CORRELATION);
          kind++) {
         const uint32_t depth = stacks[kind].depth;
         const struct cupti_external record = {CUPTI_KIND_EXTERNAL_CORRELATION, kind,
                                               depth ? stacks[kind].ids[depth - 1] : 0, correlation, 0};
         if (depth)
-            double_write(&record, sizeof record, record.kind);
+            mock_write(&record, sizeof record, record.kind);
     }
 }
 
@@ -159,9 +159,9 @@ API(ActivityRegisterTimestampCallback, uint64_t (*clock)(void)) {
     static _Atomic uint32_t count;
     if (!clock)
         return INVALID_PARAMETER;
-    double_wishes.clocks = atomic_fetch_add(&count, 1) + 1;
-    fprintf(stderr, "the double: a timestamp callback was registered (%u)\n", double_wishes.clocks);
-    double_clock_of_client(clock);
+    mock_wishes.clocks = atomic_fetch_add(&count, 1) + 1;
+    fprintf(stderr, "the mock: a timestamp callback was registered (%u)\n", mock_wishes.clocks);
+    mock_clock_of_client(clock);
     return CUPTI_OK;
 }
 

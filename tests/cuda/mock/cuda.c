@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A double of libcuda.so.1: the part of the driver API that the tests' programs use. Commands take simulated time on
+// A mock of libcuda.so.1: the part of the driver API that the tests' programs use. Commands take simulated time on
 // their stream and do nothing, except that copies copy and sets set: device memory is host memory.
 //
-//     DOUBLE_DEVICES=N        devices (1)
-//     DOUBLE_DRIVER=N         the newest CUDA that it supports (13000)
-//     DOUBLE_KERNEL_NS=N      how long a kernel runs (2000)
-//     DOUBLE_CUDA_FAIL=N      cuInit returns this error
-#include "cuda_double.h"
+//     MOCK_DEVICES=N        devices (1)
+//     MOCK_DRIVER=N         the newest CUDA that it supports (13000)
+//     MOCK_KERNEL_NS=N      how long a kernel runs (2000)
+//     MOCK_CUDA_FAIL=N      cuInit returns this error
+#include "cuda_mock.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -40,45 +40,45 @@ static struct context *_Atomic first_context;
 static __thread bool capturing; // what is launched becomes a node of a graph
 static __thread uint32_t outer; // the correlation id of the call of the runtime that this thread is in
 
-void double_hook(const struct hooks *theirs) {
+void mock_hook(const struct hooks *theirs) {
     atomic_store(&hooks, theirs);
 }
-bool double_is_ready(void) {
+bool mock_is_ready(void) {
     return atomic_load(&ready);
 }
-uint32_t double_context_id(void *context) {
+uint32_t mock_context_id(void *context) {
     return context ? ((struct context *)context)->id : 0;
 }
-uint32_t double_context_device(void *context) {
+uint32_t mock_context_device(void *context) {
     return context ? ((struct context *)context)->device : 0;
 }
-uint32_t double_context_parent(void *context) {
+uint32_t mock_context_parent(void *context) {
     return context ? ((struct context *)context)->parent : 0;
 }
-uint32_t double_context_processors(void *context) {
+uint32_t mock_context_processors(void *context) {
     return context ? ((struct context *)context)->processors : 0;
 }
-struct context *double_current(void) {
+struct context *mock_current(void) {
     return current;
 }
-void double_set_current(struct context *context) {
+void mock_set_current(struct context *context) {
     current = context;
 }
-uint32_t double_stream_id(void *context, void *stream) {
+uint32_t mock_stream_id(void *context, void *stream) {
     return stream ? ((struct stream *)stream)->id : context ? ((struct context *)context)->null.id : 0;
 }
 
 static pthread_mutex_t big = PTHREAD_MUTEX_INITIALIZER;
 
-void double_lock(void) {
+void mock_lock(void) {
     pthread_mutex_lock(&big);
 }
-void double_unlock(void) {
+void mock_unlock(void) {
     pthread_mutex_unlock(&big);
 }
 
 __attribute__((constructor)) static void prepare_for_forks(void) {
-    pthread_atfork(double_lock, double_unlock, double_unlock);
+    pthread_atfork(mock_lock, mock_unlock, mock_unlock);
 }
 
 static long setting(const char *name, long otherwise) {
@@ -88,42 +88,42 @@ static long setting(const char *name, long otherwise) {
 
 // ---- calls
 
-// DOUBLE_NESTED: ids of calls of the driver within one of the runtime. Not set: those of the runtime's call.
+// MOCK_NESTED: ids of calls of the driver within one of the runtime. Not set: those of the runtime's call.
 //     outer   their own, and what they launch has the runtime's
 //     inner   their own, and what they launch has it too
 static bool nested(const char *how) {
-    const char *value = getenv("DOUBLE_NESTED");
+    const char *value = getenv("MOCK_NESTED");
     return value && (!how || strcmp(value, how) == 0);
 }
 
-struct call double_begin(int domain, uint32_t id, const char *name) {
+struct call mock_begin(int domain, uint32_t id, const char *name) {
     struct call call = {.domain = domain, .id = id, .name = name, .hooks = atomic_load(&hooks)};
     call.correlation = outer && !nested(NULL) ? outer : atomic_fetch_add(&correlations, 1) + 1;
     if (call.hooks)
         call.hooks->call(0, domain, id, name, call.correlation, NULL, current);
-    call.start = double_time();
+    call.start = mock_time();
     return call;
 }
 
-int double_end(struct call *call, int result) {
-    const uint64_t at = double_time();
+int mock_end(struct call *call, int result) {
+    const uint64_t at = mock_time();
     if (call->hooks) {
-        double_note(call->domain == 1 ? "call" : "runtime", call->correlation, call->start, at);
-        call->hooks->called(call->domain, call->id, double_time_of_cupti(call->start),
-                            double_time_of_cupti(at), call->correlation, result);
+        mock_note(call->domain == 1 ? "call" : "runtime", call->correlation, call->start, at);
+        call->hooks->called(call->domain, call->id, mock_time_of_cupti(call->start), mock_time_of_cupti(at),
+                            call->correlation, result);
         call->hooks->call(1, call->domain, call->id, call->name, call->correlation, &result, current);
     }
     return result;
 }
 
-// For the double of the runtime.
-void double_runtime_begin(uint32_t id, const char *name, struct call *call) {
-    *call = double_begin(2, id, name);
+// For the mock of the runtime.
+void mock_runtime_begin(uint32_t id, const char *name, struct call *call) {
+    *call = mock_begin(2, id, name);
     outer = call->correlation;
 }
-int double_runtime_end(struct call *call, int result) {
+int mock_runtime_end(struct call *call, int result) {
     outer = 0;
-    return double_end(call, result);
+    return mock_end(call, result);
 }
 
 // ---- the device
@@ -135,16 +135,16 @@ static struct stream *stream_of(void *stream) {
 static void tell(const struct hooks *told, const struct operation *operation) {
     static const char *const names[] = {"kernel", "copy", "set", "peer", "graph"};
     struct operation said = *operation;
-    said.start = double_time_of_cupti(operation->start);
-    said.end = double_time_of_cupti(operation->end);
+    said.start = mock_time_of_cupti(operation->start);
+    said.end = mock_time_of_cupti(operation->end);
     said.done = operation->end;
-    double_note(names[operation->kind], operation->correlation, operation->start, operation->end);
+    mock_note(names[operation->kind], operation->correlation, operation->start, operation->end);
     told->operated(&said);
 }
 
 static void run(struct stream *stream, struct operation *operation, uint64_t nanoseconds) {
     const struct hooks *told = atomic_load(&hooks);
-    const uint64_t earliest = double_time() + 1000;
+    const uint64_t earliest = mock_time() + 1000;
     uint64_t busy = atomic_load(&stream->busy_until), start;
     do {
         start = busy > earliest ? busy : earliest;
@@ -161,45 +161,44 @@ static void run(struct stream *stream, struct operation *operation, uint64_t nan
 }
 
 static void drain(const struct stream *stream) {
-    while (double_time() < atomic_load(&stream->busy_until)) {
+    while (mock_time() < atomic_load(&stream->busy_until)) {
         const struct timespec moment = {.tv_nsec = 1000};
         nanosleep(&moment, NULL);
     }
 }
 
-int double_wait(struct call *call, uint32_t type, const struct stream *stream, uint64_t until,
-                uint32_t event) {
-    const uint64_t from = double_time();
+int mock_wait(struct call *call, uint32_t type, const struct stream *stream, uint64_t until, uint32_t event) {
+    const uint64_t from = mock_time();
     const struct timespec moment = {.tv_nsec = 1000};
-    while (double_time() < until)
+    while (mock_time() < until)
         nanosleep(&moment, NULL);
-    const uint64_t to = double_time();
+    const uint64_t to = mock_time();
     if (call->hooks) {
-        double_note("wait", call->correlation, from, to);
-        call->hooks->waited(type, double_time_of_cupti(from), double_time_of_cupti(to), call->correlation,
+        mock_note("wait", call->correlation, from, to);
+        call->hooks->waited(type, mock_time_of_cupti(from), mock_time_of_cupti(to), call->correlation,
                             stream->context->id, stream->id, event);
     }
     return OK;
 }
 
 static int wait_for(struct call *call, uint32_t type, const struct stream *stream) {
-    return double_wait(call, type, stream, atomic_load(&stream->busy_until), CUPTI_NONE);
+    return mock_wait(call, type, stream, atomic_load(&stream->busy_until), CUPTI_NONE);
 }
 
 // ---- the API
 
-// DOUBLE_EXIT: the driver's own exit handler, which it registers within cuInit.
+// MOCK_EXIT: the driver's own exit handler, which it registers within cuInit.
 static atomic_bool down;
 static void shut_down(void) {
     atomic_store(&down, true);
 }
-bool double_is_down(void) {
+bool mock_is_down(void) {
     return atomic_load(&down);
 }
 
 int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
-    const int fails = (int)setting("DOUBLE_CUDA_FAIL", 0);
+    const int fails = (int)setting("MOCK_CUDA_FAIL", 0);
     if (flags)
         return INVALID;
     if (fails)
@@ -215,41 +214,41 @@ int cuInit(unsigned flags) {
         initialize();
     atomic_store(&ready, 1);
     BEGIN(cuInit);
-    double_clock_changes("init");
-    if (getenv("DOUBLE_EXIT"))
+    mock_clock_changes("init");
+    if (getenv("MOCK_EXIT"))
         atexit(shut_down);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version) {
-    *version = (int)setting("DOUBLE_DRIVER", 13000);
+    *version = (int)setting("MOCK_DRIVER", 13000);
     return OK;
 }
 
 int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count) {
-    *count = (int)setting("DOUBLE_DEVICES", 1);
+    *count = (int)setting("MOCK_DEVICES", 1);
     return atomic_load(&initialised) ? OK : NOT_INITIALIZED;
 }
 
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGet(int *device, int ordinal) {
     *device = ordinal;
-    return ordinal >= 0 && ordinal < setting("DOUBLE_DEVICES", 1) ? OK : NO_DEVICE;
+    return ordinal >= 0 && ordinal < setting("MOCK_DEVICES", 1) ? OK : NO_DEVICE;
 }
 
-void double_context_made(const struct call *call, struct context *context, uint32_t device) {
+void mock_context_made(const struct call *call, struct context *context, uint32_t device) {
     struct context *none = NULL;
     context->id = atomic_fetch_add(&contexts, 1) + 1;
     context->device = device;
     context->null.id = atomic_fetch_add(&streams, 1) + 1;
     context->null.context = context;
     atomic_compare_exchange_strong(&first_context, &none, context);
-    double_clock_changes("context");
+    mock_clock_changes("context");
     if (call->hooks)
         call->hooks->resource(CUPTI_RESOURCE_CONTEXT_CREATED, context, NULL, NULL);
-    double_clock_changes("late");
+    mock_clock_changes("late");
 }
 
 int cuCtxCreate_v2(struct context **out, unsigned flags, int device);
@@ -257,32 +256,32 @@ int cuCtxCreate_v2(struct context **out, unsigned flags, int device) {
     (void)flags;
     BEGIN(cuCtxCreate_v2);
     struct context *context = calloc(1, sizeof *context);
-    if (!context || device < 0 || device >= setting("DOUBLE_DEVICES", 1)) {
+    if (!context || device < 0 || device >= setting("MOCK_DEVICES", 1)) {
         free(context);
-        return double_end(&call, NO_DEVICE);
+        return mock_end(&call, NO_DEVICE);
     }
     current = *out = context;
-    double_context_made(&call, context, (uint32_t)device);
-    return double_end(&call, OK);
+    mock_context_made(&call, context, (uint32_t)device);
+    return mock_end(&call, OK);
 }
 
 int cuCtxGetCurrent(struct context **out);
 int cuCtxGetCurrent(struct context **out) {
     BEGIN(cuCtxGetCurrent);
     *out = current;
-    return double_end(&call, atomic_load(&initialised) ? OK : NOT_INITIALIZED);
+    return mock_end(&call, atomic_load(&initialised) ? OK : NOT_INITIALIZED);
 }
 
 int cuProfilerStart(void);
 int cuProfilerStart(void) {
     BEGIN(cuProfilerStart);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuProfilerStop(void);
 int cuProfilerStop(void) {
     BEGIN(cuProfilerStop);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuCtxSetCurrent(struct context *context);
@@ -298,26 +297,26 @@ int cuCtxDestroy_v2(struct context *context) {
         call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, context, NULL, NULL);
     drain(&context->null);
     current = NULL;
-    return double_end(&call, OK); // kept: records speak of it
+    return mock_end(&call, OK); // kept: records speak of it
 }
 
 int cuCtxSynchronize(void);
 int cuCtxSynchronize(void) {
     BEGIN(cuCtxSynchronize);
-    return double_end(&call, current ? wait_for(&call, 4, &current->null) : NOT_INITIALIZED);
+    return mock_end(&call, current ? wait_for(&call, 4, &current->null) : NOT_INITIALIZED);
 }
 
 int cuStreamCreate(struct stream **out, unsigned flags);
 int cuStreamCreate(struct stream **out, unsigned flags) {
     (void)flags;
     BEGIN(cuStreamCreate);
-    struct stream *stream = current ? double_new_stream(current, atomic_fetch_add(&streams, 1) + 1) : NULL;
+    struct stream *stream = current ? mock_new_stream(current, atomic_fetch_add(&streams, 1) + 1) : NULL;
     if (!stream)
-        return double_end(&call, NO_MEMORY);
+        return mock_end(&call, NO_MEMORY);
     *out = stream;
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_STREAM_CREATED, current, stream, NULL);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuStreamDestroy_v2(struct stream *stream);
@@ -326,14 +325,14 @@ int cuStreamDestroy_v2(struct stream *stream) {
     drain(stream);
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_STREAM_DESTROY, stream->context, stream, NULL);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuStreamSynchronize(void *stream);
 int cuStreamSynchronize(void *stream) {
     BEGIN(cuStreamSynchronize);
     struct stream *at = stream_of(stream);
-    return double_end(&call, at ? wait_for(&call, 3, at) : NOT_INITIALIZED);
+    return mock_end(&call, at ? wait_for(&call, 3, at) : NOT_INITIALIZED);
 }
 
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
@@ -341,12 +340,12 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
     BEGIN(cuMemAlloc_v2);
     size_t *memory = bytes < (size_t)1 << 40 ? malloc(bytes + 16) : NULL;
     if (!memory || !current)
-        return double_end(&call, NO_MEMORY);
+        return mock_end(&call, NO_MEMORY);
     *memory = bytes;
     *address = (uint64_t)(uintptr_t)memory + 16;
     if (call.hooks)
         call.hooks->memory(1, *address, bytes, call.correlation, current->device, current->id, CUPTI_NONE, 0);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuMemFree_v2(uint64_t address);
@@ -359,7 +358,7 @@ int cuMemFree_v2(uint64_t address) {
         call.hooks->memory(2, address, *memory, call.correlation, current->device, current->id, CUPTI_NONE,
                            0);
     free(memory);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
@@ -369,7 +368,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
         .kind = OPERATION_COPY, .correlation = call.correlation, .bytes = bytes, .copy_kind = 1};
     memcpy((void *)(uintptr_t)to, from, bytes);
     run(stream_of(stream), &operation, 500 + bytes / 16);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
@@ -380,7 +379,7 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     run(&current->null, &operation, 500 + bytes / 16);
     drain(&current->null);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
@@ -390,7 +389,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
         .kind = OPERATION_COPY, .correlation = call.correlation, .bytes = bytes, .copy_kind = 8};
     memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     run(stream_of(stream), &operation, 500 + bytes / 32);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuMemcpyPeerAsync(uint64_t to, struct context *there, uint64_t from, struct context *here, size_t bytes,
@@ -403,7 +402,7 @@ int cuMemcpyPeerAsync(uint64_t to, struct context *there, uint64_t from, struct 
         .kind = OPERATION_PEER, .correlation = call.correlation, .bytes = bytes, .peer = there->device};
     memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     run(stream_of(stream), &operation, 500 + bytes / 8);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream);
@@ -413,7 +412,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream
         .kind = OPERATION_SET, .correlation = call.correlation, .bytes = bytes, .value = value};
     memset((void *)(uintptr_t)to, value, bytes);
     run(stream_of(stream), &operation, 500 + bytes / 32);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 // A module is made of no code at all: any text. Every function is in it.
@@ -422,14 +421,14 @@ int cuModuleLoadData(struct module **out, const void *image) {
     BEGIN(cuModuleLoadData);
     struct module *module = calloc(1, sizeof *module);
     if (!module || !image)
-        return double_end(&call, INVALID);
+        return mock_end(&call, INVALID);
     module->id = atomic_fetch_add(&modules, 1) + 1;
     module->bytes = strlen(image);
     *out = module;
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_MODULE_LOADED, current, NULL,
                              &(struct cupti_module_data){module->id, module->bytes, image});
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuModuleUnload(struct module *module);
@@ -438,7 +437,7 @@ int cuModuleUnload(struct module *module) {
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_MODULE_UNLOAD, current, NULL,
                              &(struct cupti_module_data){module->id, module->bytes, NULL});
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuModuleGetFunction(struct function **out, struct module *module, const char *name);
@@ -446,11 +445,11 @@ int cuModuleGetFunction(struct function **out, struct module *module, const char
     BEGIN(cuModuleGetFunction);
     struct function *function = calloc(1, sizeof *function);
     if (!function || strlen(name) >= sizeof function->name)
-        return double_end(&call, INVALID);
+        return mock_end(&call, INVALID);
     function->module = module;
     memcpy(function->name, name, strlen(name) + 1);
     *out = function;
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
 int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -462,32 +461,32 @@ int cuLaunchKernel(struct function *function, unsigned gx, unsigned gy, unsigned
     BEGIN(cuLaunchKernel);
     struct stream *at = stream_of(stream);
     if (!at || !gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024)
-        return double_end(&call, INVALID);
+        return mock_end(&call, INVALID);
     struct operation operation = {.kind = OPERATION_KERNEL,
                                   .correlation = call.correlation,
                                   .grid = {gx, gy, gz},
                                   .block = {bx, by, bz},
                                   .shared = shared,
                                   .name = function->name};
-    double_clock_changes("kernel");
+    mock_clock_changes("kernel");
     if (!capturing)
         run(at, &operation,
-            shared == ENDLESS_SHARED ? ENDLESS_NS : (uint64_t)setting("DOUBLE_KERNEL_NS", 2000));
+            shared == ENDLESS_SHARED ? ENDLESS_NS : (uint64_t)setting("MOCK_KERNEL_NS", 2000));
     else if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_GRAPH_NODE_CREATED, current, NULL, NULL);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
-void double_capture(int on);
-void double_capture(int on) {
+void mock_capture(int on);
+void mock_capture(int on) {
     capturing = on;
 }
 
 // When the device has done what a stream has been given, as an event would tell.
-uint64_t double_stream_time(void *stream);
-uint64_t double_stream_time(void *stream) {
+uint64_t mock_stream_time(void *stream);
+uint64_t mock_stream_time(void *stream) {
     const struct stream *at = stream_of(stream);
-    const uint64_t busy = at ? atomic_load(&at->busy_until) : 0, time = double_time();
+    const uint64_t busy = at ? atomic_load(&at->busy_until) : 0, time = mock_time();
     return busy > time ? busy : time;
 }
 
@@ -502,8 +501,8 @@ static void tell_node(const struct hooks *told, uint32_t id, uint64_t node, uint
 }
 
 // A graph of so many kernels: its nodes are added, and then it is instantiated.
-int double_graph(struct graph **out, uint32_t kernels);
-int double_graph(struct graph **out, uint32_t kernels) {
+int mock_graph(struct graph **out, uint32_t kernels);
+int mock_graph(struct graph **out, uint32_t kernels) {
     struct graph *graph = calloc(1, sizeof *graph);
     graph->id = atomic_fetch_add(&graphs, 1) + 1;
     graph->kernels = kernels;
@@ -518,23 +517,23 @@ int double_graph(struct graph **out, uint32_t kernels) {
 }
 
 // As a call of cuCtxSynchronize.
-int double_rare(void);
-int double_rare(void) {
+int mock_rare(void);
+int mock_rare(void) {
     BEGIN(cuCtxSynchronize);
     if (call.hooks)
         call.hooks->rare(call.correlation);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }
 
-uint64_t double_keep_buffers(uint64_t buffers);
-uint64_t double_keep_buffers(uint64_t buffers) {
+uint64_t mock_keep_buffers(uint64_t buffers);
+uint64_t mock_keep_buffers(uint64_t buffers) {
     const struct hooks *told = atomic_load(&hooks);
     return told ? told->hoard(buffers) : 0;
 }
 
 // Until the client has flushed so often.
-void double_await_flushes(uint64_t count);
-void double_await_flushes(uint64_t count) {
+void mock_await_flushes(uint64_t count);
+void mock_await_flushes(uint64_t count) {
     const struct hooks *told = atomic_load(&hooks);
     const uint64_t from = told ? told->flushes() : 0;
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -542,14 +541,14 @@ void double_await_flushes(uint64_t count) {
         nanosleep(&moment, NULL);
 }
 
-uint64_t double_callbacks(uint64_t launches);
-uint64_t double_callbacks(uint64_t launches) {
+uint64_t mock_callbacks(uint64_t launches);
+uint64_t mock_callbacks(uint64_t launches) {
     const struct hooks *told = atomic_load(&hooks);
     return told ? told->callbacks(launches) : 0;
 }
 
-uint64_t double_feed(uint64_t launches);
-uint64_t double_feed(uint64_t launches) {
+uint64_t mock_feed(uint64_t launches);
+uint64_t mock_feed(uint64_t launches) {
     const struct hooks *told = atomic_load(&hooks);
     return told ? told->feed(launches) : 0;
 }
@@ -576,5 +575,5 @@ int cuGraphLaunch(struct graph *graph, void *stream) {
     whole.stream = at->id;
     if (call.hooks && graph->kernels)
         tell(call.hooks, &whole);
-    return double_end(&call, OK);
+    return mock_end(&call, OK);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A double of libcupti: the activity and callback interfaces as the tests need them, with the manners of the real one
-// and some worse ones. What it does is in DOUBLE_CUPTI, a list of words:
+// A mock of libcupti: the activity and callback interfaces as the tests need them, with the manners of the real one
+// and some worse ones. What it does is in MOCK_CUPTI, a list of words:
 //
 //     version=N     cuptiGetVersion says N, and records have the layout of that version (130001)
 //     late          buffers come back only when CUPTI is flushed
@@ -33,7 +33,7 @@
 //     unmanageable  no counters of unified memory
 //     resets        records that were not handed over when a primary context is reset are lost, without a word
 //     takeover      after 300 launches somebody else registers its callbacks for buffers
-#include "cupti_double.h"
+#include "cupti_mock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,7 +54,7 @@ enum { KIND_LIMIT = 64, PENDING = 1 << 16 };
 static cupti_callback *subscriber;
 static void *subscriber_context;
 static int subscribed; // handed out as the handle
-struct double_wishes double_wishes;
+struct mock_wishes mock_wishes;
 static cupti_buffer_wanted *wanted;
 static cupti_buffer_full *full;
 static _Atomic uint64_t enabled;
@@ -62,8 +62,8 @@ static _Atomic uint8_t call_enabled[3][2048];
 static _Atomic uint64_t dropped, written, kernels;
 static _Atomic uint32_t disabled;
 
-bool double_has(const char *word) {
-    const char *list = getenv("DOUBLE_CUPTI");
+bool mock_has(const char *word) {
+    const char *list = getenv("MOCK_CUPTI");
     const size_t length = strlen(word);
     while (list && *list) {
         if (strncmp(list, word, length) == 0 && (list[length] == ',' || list[length] == '=' || !list[length]))
@@ -74,8 +74,8 @@ bool double_has(const char *word) {
     return false;
 }
 
-uint32_t double_value(const char *word, uint32_t otherwise) {
-    const char *list = getenv("DOUBLE_CUPTI");
+uint32_t mock_value(const char *word, uint32_t otherwise) {
+    const char *list = getenv("MOCK_CUPTI");
     const size_t length = strlen(word);
     while (list && *list) {
         if (strncmp(list, word, length) == 0 && list[length] == '=')
@@ -92,26 +92,26 @@ static struct {
 } how;
 
 __attribute__((constructor)) static void read_how(void) {
-    how.version = double_value("version", 130001);
-    how.drop = double_value("drop", 0);
-    how.zero = double_value("zero", 0);
-    how.wrong = double_value("wrong", 0);
-    how.late = double_has("late");
-    how.unordered = double_has("unordered");
-    how.threads = double_has("threads");
-    how.partial = double_has("partial");
-    how.nothing = double_has("nothing");
-    how.silent = double_has("silent");
-    how.twice = double_has("twice");
-    how.torn = double_has("torn");
-    how.strange = double_has("strange");
-    how.takeover = double_has("takeover");
-    how.strict = double_has("strict");
-    how.larger = double_has("larger");
+    how.version = mock_value("version", 130001);
+    how.drop = mock_value("drop", 0);
+    how.zero = mock_value("zero", 0);
+    how.wrong = mock_value("wrong", 0);
+    how.late = mock_has("late");
+    how.unordered = mock_has("unordered");
+    how.threads = mock_has("threads");
+    how.partial = mock_has("partial");
+    how.nothing = mock_has("nothing");
+    how.silent = mock_has("silent");
+    how.twice = mock_has("twice");
+    how.torn = mock_has("torn");
+    how.strange = mock_has("strange");
+    how.takeover = mock_has("takeover");
+    how.strict = mock_has("strict");
+    how.larger = mock_has("larger");
 }
 
-uint64_t double_now(void) {
-    return double_time_of_cupti(double_time());
+uint64_t mock_now(void) {
+    return mock_time_of_cupti(mock_time());
 }
 
 // ---- records
@@ -144,7 +144,7 @@ static struct pending {
 } * waiting;
 static size_t waiting_count;
 
-void double_deliver(struct buffer buffer) {
+void mock_deliver(struct buffer buffer) {
     if (!buffer.at)
         return;
     if (how.torn && buffer.used + 8 <= buffer.size) {
@@ -152,20 +152,20 @@ void double_deliver(struct buffer buffer) {
         buffer.used += 8;
     }
     for (int i = 0; i < (how.twice ? 2 : 1); i++)
-        if (double_wishes.shared)
-            double_wishes.full(buffer.at, buffer.size, buffer.used, NULL);
+        if (mock_wishes.shared)
+            mock_wishes.full(buffer.at, buffer.size, buffer.used, NULL);
         else
             full(NULL, 0, buffer.at, buffer.size, buffer.used);
 }
 
-struct buffer double_ask(void) {
+struct buffer mock_ask(void) {
     struct buffer buffer = {NULL, 0, 0, 0};
     size_t records = 0;
-    if (double_wishes.shared)
-        double_wishes.wanted(&buffer.at, &buffer.size, &records, NULL);
+    if (mock_wishes.shared)
+        mock_wishes.wanted(&buffer.at, &buffer.size, &records, NULL);
     else if (wanted)
         wanted(&buffer.at, &buffer.size, &records);
-    double_check_zeroed(&buffer);
+    mock_check_zeroed(&buffer);
     return buffer;
 }
 
@@ -178,7 +178,7 @@ static void deliver_done(bool all) {
     for (size_t i = 0;;) {
         struct buffer mine = {NULL, 0, 0, 0};
         pthread_mutex_lock(&lock);
-        const uint64_t time = double_time();
+        const uint64_t time = mock_time();
         while (i < done_count && !all && done[i].complete > time)
             i++;
         if (i < done_count) {
@@ -188,7 +188,7 @@ static void deliver_done(bool all) {
         pthread_mutex_unlock(&lock);
         if (!mine.at)
             return;
-        double_deliver(mine);
+        mock_deliver(mine);
     }
 }
 
@@ -211,7 +211,7 @@ static void put(const void *record, size_t bytes, uint64_t complete) {
     }
     if (!buffer->at) {
         pthread_mutex_unlock(&lock);
-        struct buffer fresh = double_ask();
+        struct buffer fresh = mock_ask();
         pthread_mutex_lock(&lock);
         if (!buffer->at)
             *buffer = fresh;
@@ -226,24 +226,24 @@ static void put(const void *record, size_t bytes, uint64_t complete) {
     } else {
         drop_one();
     }
-    if (finished.at && ((!how.threads && how.late) || finished.complete > double_time()) &&
+    if (finished.at && ((!how.threads && how.late) || finished.complete > mock_time()) &&
         done_count < sizeof done / sizeof *done) {
         done[done_count++] = finished;
         finished.at = NULL;
     }
     pthread_mutex_unlock(&lock);
-    double_deliver(finished);
+    mock_deliver(finished);
     if (!how.late)
         deliver_done(false);
 }
 
-bool double_is_enabled(uint32_t kind) {
+bool mock_is_enabled(uint32_t kind) {
     return kind < KIND_LIMIT && (atomic_load_explicit(&enabled, memory_order_relaxed) >> kind & 1);
 }
 
-void double_write(const void *record, size_t size, uint32_t kind) {
+void mock_write(const void *record, size_t size, uint32_t kind) {
     uint8_t copy[RECORD_MAX];
-    const size_t bytes = double_bytes_of(kind);
+    const size_t bytes = mock_bytes_of(kind);
     copy_record(copy, bytes, record, size);
     put(copy, bytes, 0);
 }
@@ -257,7 +257,7 @@ static void settle(bool all) {
         uint8_t record[RECORD_MAX];
         size_t bytes = 0;
         pthread_mutex_lock(&lock);
-        const uint64_t time = double_time();
+        const uint64_t time = mock_time();
         const size_t from =
             how.unordered && waiting_count ? (seed = seed * 1664525u + 1013904223u) % waiting_count : 0;
         for (size_t i = 0; i < waiting_count && !bytes; i++) {
@@ -284,8 +284,8 @@ static void write_at(const void *record, size_t size, uint32_t kind, uint64_t en
     size_t count;
     if (!how.unordered) {
         uint8_t copy[RECORD_MAX];
-        copy_record(copy, double_bytes_of(kind), record, size);
-        put(copy, double_bytes_of(kind), end);
+        copy_record(copy, mock_bytes_of(kind), record, size);
+        put(copy, mock_bytes_of(kind), end);
         return;
     }
     pthread_mutex_lock(&lock);
@@ -294,7 +294,7 @@ static void write_at(const void *record, size_t size, uint32_t kind, uint64_t en
     struct pending *place = waiting_count < PENDING ? &waiting[waiting_count++] : NULL;
     if (place) {
         place->end = end;
-        place->bytes = double_bytes_of(kind);
+        place->bytes = mock_bytes_of(kind);
         copy_record(place->record, place->bytes, record, size);
     }
     count = waiting_count;
@@ -307,8 +307,8 @@ static void write_at(const void *record, size_t size, uint32_t kind, uint64_t en
 
 // ---- what the driver tells
 
-uint32_t double_thread(void) {
-    return double_wishes.system_threads ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
+uint32_t mock_thread(void) {
+    return mock_wishes.system_threads ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
 }
 
 static void on_call(int site, int domain, uint32_t id, const char *name, uint32_t correlation,
@@ -317,7 +317,7 @@ static void on_call(int site, int domain, uint32_t id, const char *name, uint32_
                                        .function = name,
                                        .result = result,
                                        .context = context,
-                                       .context_uid = double_context_id(context),
+                                       .context_uid = mock_context_id(context),
                                        .correlation = correlation};
     if (subscriber && id < 2048 && call_enabled[domain - 1][id])
         subscriber(subscriber_context, domain, id, &data);
@@ -331,38 +331,37 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
                                      .start = start,
                                      .end = end,
                                      .process = (uint32_t)getpid(),
-                                     .thread = double_thread(),
+                                     .thread = mock_thread(),
                                      .correlation = correlation,
                                      .result = (uint32_t)result};
-    double_write_external(correlation);
-    if (double_is_enabled(kind) && !double_left_out(domain, id))
-        double_write(&record, sizeof record, kind);
+    mock_write_external(correlation);
+    if (mock_is_enabled(kind) && !mock_left_out(domain, id))
+        mock_write(&record, sizeof record, kind);
     if (how.strange) {
         const uint32_t odd[4] = {KIND_LIMIT + 9, 0, 0, 0};
-        double_write(odd, sizeof odd, KIND_LIMIT + 9);
+        mock_write(odd, sizeof odd, KIND_LIMIT + 9);
     }
 }
 
 // Whoever shares CUPTI must have said so beforehand: to have the kind switched on does not do.
 static bool graphs_as_a_whole(void) {
-    return double_is_enabled(CUPTI_KIND_GRAPH_TRACE) &&
-           (!double_wishes.shared || double_wishes.graphs_as_a_whole);
+    return mock_is_enabled(CUPTI_KIND_GRAPH_TRACE) && (!mock_wishes.shared || mock_wishes.graphs_as_a_whole);
 }
 
 static void finalize_itself(void) {
-    const struct cupti_state_data data = {.result = CUPTI_UNKNOWN, .message = "an error of the double"};
+    const struct cupti_state_data data = {.result = CUPTI_UNKNOWN, .message = "an error of the mock"};
     cuptiActivityFlushAll(1);
     if (subscriber)
         subscriber(subscriber_context, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, &data);
     subscriber = NULL;
     atomic_store(&enabled, 0);
-    double_wishes.finalized = true;
+    mock_wishes.finalized = true;
 }
 
 static void on_kernel(const struct operation *operation) {
-    if (operation->graph && double_has("hostnodes")) {
-        const struct cupti_graph_host_node node = double_host_node(operation);
-        if (double_is_enabled(node.kind))
+    if (operation->graph && mock_has("hostnodes")) {
+        const struct cupti_graph_host_node node = mock_host_node(operation);
+        if (mock_is_enabled(node.kind))
             write_at(&node, sizeof node, node.kind, operation->done);
         return;
     }
@@ -379,14 +378,14 @@ static void on_kernel(const struct operation *operation) {
                                   .graph_node = operation->graph_node,
                                   .graph = operation->graph};
     const uint64_t number = atomic_fetch_add(&kernels, 1) + 1;
-    double_measured_kernel();
-    double_sampled_kernel(operation);
-    if (number == double_value("fatal", 0))
+    mock_measured_kernel();
+    mock_sampled_kernel(operation);
+    if (number == mock_value("fatal", 0))
         finalize_itself();
     if (how.takeover && number == 300) {
         cuptiActivityFlushAll(0);
-        wanted = double_their_buffer;
-        full = double_their_records;
+        wanted = mock_their_buffer;
+        full = mock_their_records;
     }
     for (int i = 0; i < 3; i++) {
         record.grid[i] = (int32_t)operation->grid[i];
@@ -398,16 +397,16 @@ static void on_kernel(const struct operation *operation) {
         record.start -= 3600000000000u;
         record.end -= 3600000000000u;
     }
-    if (double_wishes.latency) {
+    if (mock_wishes.latency) {
         record.queued = operation->start - LATENCY_QUEUED;
         record.submitted = number % 2 ? operation->start - LATENCY_SUBMITTED : 0; // not every one is known
     }
     if (how.strict &&
-        (number <= double_wishes.clocks || (operation->graph && !double_is_enabled(CUPTI_KIND_MEMCPY))))
+        (number <= mock_wishes.clocks || (operation->graph && !mock_is_enabled(CUPTI_KIND_MEMCPY))))
         record.start = record.end = 0;
     if (how.strict && operation->graph && disabled)
         return;
-    if (double_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) && !how.silent &&
+    if (mock_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) && !how.silent &&
         !(operation->graph && graphs_as_a_whole()))
         write_at(&record, sizeof record, record.kind, operation->done);
 }
@@ -458,7 +457,7 @@ static void on_operated(const struct operation *o) {
     const size_t sizes[] = {0, sizeof copy, sizeof set, sizeof peer, sizeof graph};
     if (o->kind == OPERATION_KERNEL)
         on_kernel(o);
-    else if (double_is_enabled(*(const uint32_t *)records[o->kind]) &&
+    else if (mock_is_enabled(*(const uint32_t *)records[o->kind]) &&
              (o->kind != OPERATION_GRAPH || graphs_as_a_whole()))
         write_at(records[o->kind], sizes[o->kind], *(const uint32_t *)records[o->kind], o->done);
 }
@@ -473,8 +472,8 @@ static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t corr
                                                  .context = context,
                                                  .stream = type == 4 ? CUPTI_NONE : stream,
                                                  .event = event};
-    if (double_is_enabled(record.kind))
-        double_write(&record, sizeof record, record.kind);
+    if (mock_is_enabled(record.kind))
+        mock_write(&record, sizeof record, record.kind);
 }
 
 static void on_resource(uint32_t id, void *context, void *stream, const void *about) {
@@ -486,21 +485,21 @@ static void on_resource(uint32_t id, void *context, void *stream, const void *ab
     if (about)
         memcpy(descriptor, about, of_graph ? sizeof node : sizeof loaded);
     const struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
-                                         .context = double_context_id(context),
-                                         .device = double_context_device(context),
-                                         .null_stream = (uint16_t)double_stream_id(context, NULL),
-                                         .parent = double_context_parent(context),
-                                         .green = double_context_processors(context) != 0,
-                                         .processors = (uint16_t)double_context_processors(context)};
-    if (id == CUPTI_RESOURCE_CONTEXT_CREATED && double_is_enabled(record.kind))
-        double_write(&record, sizeof record, record.kind);
-    double_sampled_module(&loaded);
+                                         .context = mock_context_id(context),
+                                         .device = mock_context_device(context),
+                                         .null_stream = (uint16_t)mock_stream_id(context, NULL),
+                                         .parent = mock_context_parent(context),
+                                         .green = mock_context_processors(context) != 0,
+                                         .processors = (uint16_t)mock_context_processors(context)};
+    if (id == CUPTI_RESOURCE_CONTEXT_CREATED && mock_is_enabled(record.kind))
+        mock_write(&record, sizeof record, record.kind);
+    mock_sampled_module(&loaded);
     if (id == CUPTI_RESOURCE_CONTEXT_DESTROY)
-        double_sampled_context_ends(context);
+        mock_sampled_context_ends(context);
     if (subscriber && call_enabled[2][id])
         subscriber(subscriber_context, CUPTI_DOMAIN_RESOURCE, id, &data);
     if (id == CUPTI_RESOURCE_CONTEXT_DESTROY)
-        double_sampled_context_ended(context);
+        mock_sampled_context_ended(context);
 }
 
 static uint64_t call_back(uint64_t launches) {
@@ -509,7 +508,7 @@ static uint64_t call_back(uint64_t launches) {
     struct cupti_callback_data data = {.function = "cuLaunchKernel"};
     clock_gettime(CLOCK_MONOTONIC, &from);
     for (uint64_t i = 0; subscriber && i < launches; i++) {
-        data.correlation = double_made_up(i);
+        data.correlation = mock_made_up(i);
         data.site = 0;
         data.result = NULL;
         subscriber(subscriber_context, CUPTI_DOMAIN_DRIVER, 307, &data);
@@ -527,7 +526,7 @@ static uint64_t count_flushes(void) {
 
 // What was not handed over goes with the context.
 static void on_reset(void) {
-    if (!double_has("resets"))
+    if (!mock_has("resets"))
         return;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < done_count; i++)
@@ -540,18 +539,18 @@ static void on_reset(void) {
 
 static const struct hooks ours = {.call = on_call,
                                   .reset = on_reset,
-                                  .reached = double_write_event,
-                                  .migrated = double_write_migration,
+                                  .reached = mock_write_event,
+                                  .migrated = mock_write_migration,
                                   .called = on_called,
                                   .operated = on_operated,
                                   .waited = on_waited,
-                                  .memory = double_write_memory,
+                                  .memory = mock_write_memory,
                                   .resource = on_resource,
-                                  .feed = double_fill_and_deliver,
-                                  .rare = double_write_rare,
+                                  .feed = mock_fill_and_deliver,
+                                  .rare = mock_write_rare,
                                   .callbacks = call_back,
                                   .flushes = count_flushes,
-                                  .hoard = double_hoard};
+                                  .hoard = mock_hoard};
 
 // ---- the interface
 
@@ -565,25 +564,25 @@ API(GetVersion, uint32_t *version) {
 }
 
 API(GetTimestamp, uint64_t *time) {
-    double_late_call("cuptiGetTimestamp");
-    DOUBLE_FIRST_ONLY
-    *time = double_now();
+    mock_late_call("cuptiGetTimestamp");
+    MOCK_FIRST_ONLY
+    *time = mock_now();
     return CUPTI_OK;
 }
 
 API(GetResultString, int result, const char **text) {
     *text = result == CUPTI_MULTIPLE_SUBSCRIBERS ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
             : result == CUPTI_PRIVILEGES         ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
-                                                 : "CUPTI_ERROR_OF_THE_DOUBLE";
+                                                 : "CUPTI_ERROR_OF_THE_MOCK";
     return CUPTI_OK;
 }
 
-int double_subscribe(void **handle, cupti_callback *callback, void *context) {
-    double_hook(&ours); // of whoever is subscribed
-    if (double_has("held") || subscribed)
+int mock_subscribe(void **handle, cupti_callback *callback, void *context) {
+    mock_hook(&ours); // of whoever is subscribed
+    if (mock_has("held") || subscribed)
         return CUPTI_MULTIPLE_SUBSCRIBERS;
-    if (double_has("denied"))
-        return (int)double_value("denied", CUPTI_PRIVILEGES);
+    if (mock_has("denied"))
+        return (int)mock_value("denied", CUPTI_PRIVILEGES);
     subscribed = 1;
     subscriber = callback;
     subscriber_context = context;
@@ -592,21 +591,21 @@ int double_subscribe(void **handle, cupti_callback *callback, void *context) {
 }
 
 API(Subscribe, void **handle, cupti_callback *callback, void *context) {
-    return double_subscribe(handle, callback, context);
+    return mock_subscribe(handle, callback, context);
 }
 
 API(Unsubscribe, void *handle) {
-    double_late_call("cuptiUnsubscribe");
+    mock_late_call("cuptiUnsubscribe");
     (void)handle;
     subscriber = NULL;
     subscribed = 0;
-    double_wishes.shared = false;
+    mock_wishes.shared = false;
     return CUPTI_OK;
 }
 
 API(EnableCallback, uint32_t enable, void *handle, int domain, uint32_t id) {
     (void)handle;
-    double_asked("call", domain, id);
+    mock_asked("call", domain, id);
     if (domain >= 1 && domain <= 3 && id < 2048)
         call_enabled[domain - 1][id] = (uint8_t)enable;
     return CUPTI_OK;
@@ -618,111 +617,110 @@ API(GetCallbackName, int domain, uint32_t id, const char **name) {
         *name = #text;                                                                                       \
         return CUPTI_OK;                                                                                     \
     }
-    DOUBLE_CALLS(CALL_NAME)
+    MOCK_CALLS(CALL_NAME)
 #undef CALL_NAME
     *name = "RESOURCE";
     return domain == CUPTI_DOMAIN_RESOURCE && id < 20 ? CUPTI_OK : 1;
 }
 
 API(GetDeviceId, void *context, uint32_t *id) {
-    *id = double_context_device(context);
+    *id = mock_context_device(context);
     return context ? CUPTI_OK : 3;
 }
 
 API(GetContextId, void *context, uint32_t *id) {
-    *id = double_context_id(context);
+    *id = mock_context_id(context);
     return context ? CUPTI_OK : 3;
 }
 
 API(GetStreamIdEx, void *context, void *stream, uint8_t per_thread, uint32_t *id) {
     (void)per_thread;
-    *id = double_stream_id(context, stream);
+    *id = mock_stream_id(context, stream);
     return CUPTI_OK;
 }
 
 API(ActivityRegisterCallbacks, cupti_buffer_wanted *asks, cupti_buffer_full *gives) {
-    DOUBLE_FIRST_ONLY
+    MOCK_FIRST_ONLY
     wanted = asks;
     full = gives;
     return CUPTI_OK;
 }
 
 API(SetThreadIdType, int type) {
-    DOUBLE_FIRST_ONLY
-    if (double_has("pthreads") || type > 1)
+    MOCK_FIRST_ONLY
+    if (mock_has("pthreads") || type > 1)
         return CUPTI_NOT_SUPPORTED;
-    double_wishes.system_threads = type == 1;
+    mock_wishes.system_threads = type == 1;
     return CUPTI_OK;
 }
 
-// Which board a device is: DOUBLE_ORDER=10 means that the second is CUDA's first, as with CUDA_VISIBLE_DEVICES=1,0.
-static uint8_t double_board(uint32_t device) {
-    const char *order = getenv("DOUBLE_ORDER");
+// Which board a device is: MOCK_ORDER=10 means that the second is CUDA's first, as with CUDA_VISIBLE_DEVICES=1,0.
+static uint8_t mock_board(uint32_t device) {
+    const char *order = getenv("MOCK_ORDER");
     return (uint8_t)(order && device < strlen(order) ? order[device] - '0' : (int)device);
 }
 
-int double_enable(uint32_t kind) {
-    static const char name[] = "Double GPU";
-    if (double_has("exclusive") || (double_has("early") && !double_is_ready()))
-        return double_has("exclusive") ? CUPTI_MULTIPLE_SUBSCRIBERS : CUPTI_NOT_INITIALIZED;
-    if (kind >= KIND_LIMIT || !double_bytes_of(kind))
+int mock_enable(uint32_t kind) {
+    static const char name[] = "Mock GPU";
+    if (mock_has("exclusive") || (mock_has("early") && !mock_is_ready()))
+        return mock_has("exclusive") ? CUPTI_MULTIPLE_SUBSCRIBERS : CUPTI_NOT_INITIALIZED;
+    if (kind >= KIND_LIMIT || !mock_bytes_of(kind))
         return CUPTI_INVALID_KIND;
-    double_asked("kind", (int)kind, 1);
-    double_hook(&ours); // records need no subscriber
-    double_whole(kind);
+    mock_asked("kind", (int)kind, 1);
+    mock_hook(&ours); // records need no subscriber
+    mock_whole(kind);
     atomic_fetch_or(&enabled, UINT64_C(1) << kind);
     for (long i = 0;
-         kind == CUPTI_KIND_DEVICE && i < (getenv("DOUBLE_DEVICES") ? atol(getenv("DOUBLE_DEVICES")) : 1);
-         i++) {
+         kind == CUPTI_KIND_DEVICE && i < (getenv("MOCK_DEVICES") ? atol(getenv("MOCK_DEVICES")) : 1); i++) {
         const struct cupti_device record = {.kind = CUPTI_KIND_DEVICE,
                                             .memory_bytes = UINT64_C(8) << 30,
                                             .clock_khz = 1500000,
                                             .multiprocessors = 40,
-                                            .capability_major = double_value("compute", 90) / 10,
-                                            .capability_minor = double_value("compute", 90) % 10,
+                                            .capability_major = mock_value("compute", 90) / 10,
+                                            .capability_minor = mock_value("compute", 90) % 10,
                                             .id = (uint32_t)i,
-                                            .uuid = {0x51, 0xa7, [15] = double_board((uint32_t)i)},
-                                            .mig = getenv("DOUBLE_MIG") != NULL,
-                                            .mig_uuid = {0x31, [15] = double_board((uint32_t)i)},
+                                            .uuid = {0x51, 0xa7, [15] = mock_board((uint32_t)i)},
+                                            .mig = getenv("MOCK_MIG") != NULL,
+                                            .mig_uuid = {0x31, [15] = mock_board((uint32_t)i)},
                                             .name = name};
-        double_write(&record, sizeof record, CUPTI_KIND_DEVICE);
+        mock_write(&record, sizeof record, CUPTI_KIND_DEVICE);
     }
     return CUPTI_OK;
 }
 
 API(ActivityEnable, int kind) {
-    DOUBLE_FIRST_ONLY
-    return double_enable((uint32_t)kind);
+    MOCK_FIRST_ONLY
+    return mock_enable((uint32_t)kind);
 }
 
 API(ActivityConfigureUnifiedMemoryCounter, struct cupti_unified_memory_config *config, uint32_t count) {
-    double_asked("unified", (int)count, config[0].device);
+    mock_asked("unified", (int)count, config[0].device);
     for (uint32_t i = 0; i < count; i++)
         if (config[i].scope != 1 || !config[i].enable)
             return 1;
-    if (!double_is_ready() || double_has("unmanageable"))
-        return double_is_ready() ? CUPTI_NOT_SUPPORTED : CUPTI_NOT_INITIALIZED;
+    if (!mock_is_ready() || mock_has("unmanageable"))
+        return mock_is_ready() ? CUPTI_NOT_SUPPORTED : CUPTI_NOT_INITIALIZED;
     for (uint32_t i = 0; i < count; i++)
-        double_wishes.unified_memory |= UINT64_C(1) << config[i].device;
+        mock_wishes.unified_memory |= UINT64_C(1) << config[i].device;
     return CUPTI_OK;
 }
 
 API(ActivityEnableCudaEventDeviceTimestamps, uint8_t enable) {
-    DOUBLE_FIRST_ONLY
+    MOCK_FIRST_ONLY
     return enable == 1 ? CUPTI_OK : 1;
 }
 
 // Before CUDA is initialised, and not where hardware events give the times.
 API(ActivityEnableLatencyTimestamps, uint8_t enable) {
-    DOUBLE_FIRST_ONLY
-    if (double_has("hardware") || double_is_ready())
+    MOCK_FIRST_ONLY
+    if (mock_has("hardware") || mock_is_ready())
         return CUPTI_NOT_SUPPORTED;
-    double_wishes.latency = enable == 1;
+    mock_wishes.latency = enable == 1;
     return CUPTI_OK;
 }
 
 API(ActivityDisable, int kind) {
-    DOUBLE_FIRST_ONLY
+    MOCK_FIRST_ONLY
     atomic_store(&disabled, 1);
     if (kind < KIND_LIMIT)
         atomic_fetch_and(&enabled, ~(UINT64_C(1) << kind));
@@ -731,12 +729,12 @@ API(ActivityDisable, int kind) {
 
 API(ActivityFlushAll, uint32_t flags) {
     const bool forced = flags & 1;
-    double_late_call("cuptiActivityFlushAll");
-    if (double_is_down())
+    mock_late_call("cuptiActivityFlushAll");
+    if (mock_is_down())
         return CUPTI_OK;
     settle(forced);
-    double_play();
-    const uint64_t time = double_time();
+    mock_play();
+    const uint64_t time = mock_time();
     for (uint32_t i = 0; i < 256 && i < atomic_load(&own_count); i++) {
         struct buffer theirs = {NULL, 0, 0, 0};
         pthread_mutex_lock(&lock);
@@ -745,7 +743,7 @@ API(ActivityFlushAll, uint32_t flags) {
             owns[i] = (struct buffer){NULL, 0, 0, 0};
         }
         pthread_mutex_unlock(&lock);
-        double_deliver(theirs);
+        mock_deliver(theirs);
     }
     pthread_mutex_lock(&lock);
     if (shared.at && (shared.used || how.nothing) && done_count < sizeof done / sizeof *done) {
@@ -760,9 +758,9 @@ API(ActivityFlushAll, uint32_t flags) {
     return CUPTI_OK;
 }
 
-int double_next(uint8_t *buffer, size_t valid, void **record) {
+int mock_next(uint8_t *buffer, size_t valid, void **record) {
     uint8_t *at = *record;
-    at = at ? at + double_bytes_of(*(const uint32_t *)(const void *)at) : buffer;
+    at = at ? at + mock_bytes_of(*(const uint32_t *)(const void *)at) : buffer;
     if (at >= buffer + valid)
         return CUPTI_LIMIT_REACHED;
     if (*(const uint32_t *)(const void *)at == UINT32_MAX)
@@ -772,18 +770,18 @@ int double_next(uint8_t *buffer, size_t valid, void **record) {
 }
 
 API(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record) {
-    DOUBLE_FIRST_ONLY
-    return double_next(buffer, valid, record);
+    MOCK_FIRST_ONLY
+    return mock_next(buffer, valid, record);
 }
 
-uint64_t double_dropped(void) {
+uint64_t mock_dropped(void) {
     return atomic_exchange(&dropped, 0);
 }
 
 API(ActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *count) {
     (void)context;
     (void)stream;
-    DOUBLE_FIRST_ONLY
-    *count = double_dropped();
+    MOCK_FIRST_ONLY
+    *count = mock_dropped();
     return CUPTI_OK;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A double of libcudart.so.13 over the double of the driver: what a program of nvcc -cudart shared needs to register its
+// A mock of libcudart.so.13 over the mock of the driver: what a program of nvcc -cudart shared needs to register its
 // kernels and to launch them, and what the programs of tests/gpu call. Kernels do not run; that their arguments can be read is
 // seen to.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "double.h"
+#include "mock.h"
 
 enum { FUNCTIONS = 256 };
 
@@ -31,7 +31,7 @@ extern int cuMemcpyDtoDAsync_v2(uint64_t, uint64_t, size_t, void *);
 extern int cuMemsetD8Async(uint64_t, unsigned char, size_t, void *);
 extern int cuDeviceGetCount(int *);
 extern int cuStreamSynchronize(void *);
-extern uint64_t double_stream_time(void *);
+extern uint64_t mock_stream_time(void *);
 extern int cuStreamCreate(void **, unsigned);
 extern int cuStreamDestroy_v2(void *);
 extern int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -125,7 +125,7 @@ static int launch(uint32_t id, const char *name, uint32_t at, struct size grid, 
         result = cuModuleGetFunction(&functions[at].function, module, functions[at].name);
     if (result)
         return result;
-    double_runtime_begin(id, name, &call);
+    mock_runtime_begin(id, name, &call);
     // Only a C++ name says whether there are arguments: "v" at its end is (void).
     const size_t length = strlen(functions[at].name);
     const bool has_arguments = functions[at].name[0] == '_' && functions[at].name[length - 1] != 'v';
@@ -133,7 +133,7 @@ static int launch(uint32_t id, const char *name, uint32_t at, struct size grid, 
     (void)first;
     result = cuLaunchKernel(functions[at].function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                             (unsigned)shared, stream, arguments, NULL);
-    return double_runtime_end(&call, result);
+    return mock_runtime_end(&call, result);
 }
 
 API(int, cudaLaunchKernel, const void *host, struct size grid, struct size block, void **arguments,
@@ -154,9 +154,9 @@ API(int, __cudaLaunchKernel, void *kernel, struct size grid, struct size block, 
     int result = ready();                                                                                    \
     if (result)                                                                                              \
         return result;                                                                                       \
-    double_runtime_begin(id, text, &call);                                                                   \
+    mock_runtime_begin(id, text, &call);                                                                     \
     result = __VA_ARGS__;                                                                                    \
-    return double_runtime_end(&call, result)
+    return mock_runtime_end(&call, result)
 
 API(int, cudaMalloc, void **memory, size_t bytes) {
     RUNTIME(20, "cudaMalloc_v3020", cuMemAlloc_v2((uint64_t *)(void *)memory, bytes));
@@ -238,7 +238,7 @@ API(int, cudaDeviceGetAttribute, int *value, int attribute, int device) {
 }
 API(int, cudaGetDeviceProperties, void *properties, int device) {
     // Of the structure of CUDA 13.
-    static const char name[] = "Double GPU, simulated"; // it stands first
+    static const char name[] = "Mock GPU, simulated"; // it stands first
     enum { BYTES = 1008, MEMORY_AT = 288, MAJOR_AT = 360, PROCESSORS_AT = 384 };
     const uint64_t memory = UINT64_C(16) << 30;
     const int major = 8, processors = 40;
@@ -270,7 +270,7 @@ API(int, cudaEventCreate, void **event) {
     return *event ? 0 : 2;
 }
 API(int, cudaEventRecord, void *event, void *stream) {
-    *(uint64_t *)event = double_stream_time(stream);
+    *(uint64_t *)event = mock_stream_time(stream);
     return 0;
 }
 API(int, cudaEventSynchronize, void *event) {
