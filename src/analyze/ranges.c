@@ -203,9 +203,15 @@ enum range_class range_key_class(const struct ranges *ranges, const tsmith_dicti
     static const struct {
         const char *category;
         enum range_class class;
-    } CLASSES[] = {
-        {"cpu_op", RANGE_OPERATOR}, {"Operator", RANGE_OPERATOR}, {"python_function", RANGE_FRAME}};
+    } CLASSES[] = {{"cpu_op", RANGE_OPERATOR},
+                   {"Operator", RANGE_OPERATOR},
+                   {"python_function", RANGE_FRAME},
+                   {"Trace", RANGE_PROFILER}};
     tsmith_string category = tsmith_dictionary_string(dictionary, range_key_category(ranges, key));
+    // Before 1.12 the program's ranges were operators, too: "ProfilerStep#5", "Optimizer.step#SGD.step".
+    if (strcmp(category.bytes, "Operator") == 0 &&
+        strchr(tsmith_dictionary_string(dictionary, range_key_name(ranges, key)).bytes, '#'))
+        return RANGE_USER;
     for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++)
         if (strcmp(category.bytes, CLASSES[i].category) == 0)
             return CLASSES[i].class;

@@ -13,7 +13,8 @@
 #include "analyze/tally.h"
 #include "state/timeline.h"
 
-enum range_class { RANGE_USER, RANGE_OPERATOR, RANGE_FRAME };
+// RANGE_PROFILER: the span of the profiler's own recording.
+enum range_class { RANGE_USER, RANGE_OPERATOR, RANGE_FRAME, RANGE_PROFILER };
 
 struct range {
     int64_t start, end;

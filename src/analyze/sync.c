@@ -101,7 +101,7 @@ static void write_finding(const struct group *all, const struct analysis_context
     else if (!count)
         report_finding(report, "No wait of a host thread for a device is in the %s.", context->scope);
     else if (!known)
-        report_finding(report, "Host threads waited %llu time%s, %s in all; for what is not known.",
+        report_finding(report, "Host threads waited %llu time%s, %s in all; what for is not known.",
                        (unsigned long long)count, analysis_plural(count), report_duration(time, all->total));
     else
         report_finding(

@@ -132,7 +132,7 @@ def waits(made):
     expect("no calls", report(made.trace([kernel("a", 0, 100)]), "sync"), ["its waits are not known"], ["No wait", finished])
     expect("no waits", report(made.trace(launch("a", 0, 10, 90, 1)), "sync"), ["No wait of a host thread"], ["not known", finished])
     one = report(made.trace([kernel("a", 0, 100), wait(10, 95)]), "sync")
-    expect("unmatched", one, ["waited 1 time, 95.0 us in all; for what is not known", "1 of 1 waits are not matched"], [finished])
+    expect("unmatched", one, ["waited 1 time, 95.0 us in all; what for is not known", "1 of 1 waits are not matched"], [finished])
     (row,) = one["tables"]["waits"]
     check(row["device_works_ns"] is None and row["way_back_ns"] is None, "an unmatched wait: %s" % row)
     (row,) = one["tables"]["unobserved"]
