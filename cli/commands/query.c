@@ -255,6 +255,11 @@ static bool read_options(const struct invocation *invocation, struct asking *ask
         complain("--json and --csv cannot be combined");
         return false;
     }
+    if (access(invocation->operands[0], F_OK) != 0 && strchr(invocation->operands[0], ' ') &&
+        access(invocation->operands[1], F_OK) == 0) {
+        complain("the file comes before the SQL: tracesmith query %s SQL", invocation->operands[1]);
+        return false;
+    }
     if (strcmp(invocation->operands[1], "-") != 0) {
         text_add_cstr(sql, invocation->operands[1]);
         return !sql->failed;

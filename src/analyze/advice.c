@@ -144,8 +144,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     write_texts(advice, ranked, count, report);
     write_finding(advice, ranked, count, small, context, report);
     if (small)
-        report_note(report, "%zu problem%s could save less than 1%% of the time each and %s left out.", small,
-                    small == 1 ? "" : "s", small == 1 ? "is" : "are");
+        report_note(report, "%zu problem%s could save less than 1%% of the time%s and %s left out.", small,
+                    small == 1 ? "" : "s", small == 1 ? "" : " each", small == 1 ? "is" : "are");
     if (advice->unknown) {
         char time[REPORT_TEXT];
         report_note(report, "For %s a device is idle and the trace does not tell why; that is in no row.",

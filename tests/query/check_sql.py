@@ -333,6 +333,7 @@ def check_refusals(path, folder):
     fails(path, ".schema kernel; SELECT 1", "must be .tables")
     fails(path, "SELECT sum(9223372036854775807) FROM events", "integer overflow")
     fails("/nonexistent.sbt", "SELECT 1", code=3)
+    fails("SELECT 1", path, "the file comes before the SQL")
     check(b"SCAN" in run("query", path, "EXPLAIN QUERY PLAN SELECT 1 FROM kernel").stdout, "EXPLAIN QUERY PLAN")
     check(b"VFilter" in run("query", path, "EXPLAIN SELECT 1 FROM kernel").stdout, "EXPLAIN")
 
