@@ -251,8 +251,8 @@ void losses_complain(const struct losses *losses, const char *path) {
         total += tsmith_reason_is_of_events((tsmith_reason)reason) ? losses->by_reason[reason] : 0;
     if (!total)
         return;
-    text_add_count(&line, total);
-    text_add_cstr(&line, total == 1 ? " event was not recorded: " : " events were not recorded: ");
+    text_add_counted(&line, total, "event", "events");
+    text_add_format(&line, " %s not recorded: ", plural(total, "was", "were"));
     bool first = true;
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
         if (!losses->by_reason[reason] || !tsmith_reason_is_of_events((tsmith_reason)reason))
@@ -323,8 +323,9 @@ int trace_report(struct trace *trace) {
     const tsmith_sbt_summary *summary = &trace->summary;
     report_lost(trace);
     if (summary->unknown_frames)
-        complain("%s: %" PRIu64 " frames of a newer version were skipped", trace->path,
-                 summary->unknown_frames);
+        complain("%s: %" PRIu64 " %s of a newer version %s skipped", trace->path, summary->unknown_frames,
+                 plural(summary->unknown_frames, "frame", "frames"),
+                 plural(summary->unknown_frames, "was", "were"));
     if (trace->is_whole)
         return EXIT_DONE;
     tsmith_error why;
@@ -338,9 +339,9 @@ int trace_report(struct trace *trace) {
     else
         text_add_format(&where, " at byte %" PRIu64, summary->bytes);
     if (summary->damaged_frames)
-        complain("%s: %" PRIu64 " damaged part%s left out, the first%s; the answer is from the rest",
-                 trace->path, summary->damaged_frames, summary->damaged_frames == 1 ? " was" : "s were",
-                 text_cstr(&where));
+        complain("%s: %" PRIu64 " damaged %s %s left out, the first%s; the answer is from the rest",
+                 trace->path, summary->damaged_frames, plural(summary->damaged_frames, "part", "parts"),
+                 plural(summary->damaged_frames, "was", "were"), text_cstr(&where));
     else
         complain(
             "%s: the file ends early%s: it is still being written, or its writer was killed; the answer is "

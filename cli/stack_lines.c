@@ -15,17 +15,17 @@ enum { NAME_COLUMNS = 160, PATH_COLUMNS = 120, TEXT_SIZE = 4096, INDENT = 11 };
 
 static void say_what_lacks(const tsmith_symbolize_counts *counts, const char *path) {
     if (counts->modules_gone)
-        complain("%s: %u module%s of its call stacks cannot be read here: shown as module and offset", path,
-                 counts->modules_gone, counts->modules_gone == 1 ? "" : "s");
+        complain("%s: %u %s of its call stacks cannot be read here: shown as module and offset", path,
+                 counts->modules_gone, plural(counts->modules_gone, "module", "modules"));
     if (counts->modules_other)
-        complain(
-            "%s: %u module%s of its call stacks %s here in another version (its build id differs): shown as "
-            "module and offset",
-            path, counts->modules_other, counts->modules_other == 1 ? "" : "s",
-            counts->modules_other == 1 ? "is" : "are");
+        complain("%s: %u %s of its call stacks %s another version on this machine (the build ID differs): "
+                 "shown as "
+                 "module and offset",
+                 path, counts->modules_other, plural(counts->modules_other, "module", "modules"),
+                 plural(counts->modules_other, "has", "have"));
     if (counts->modules_damaged)
-        complain("%s: symbols of %u module%s of its call stacks are damaged", path, counts->modules_damaged,
-                 counts->modules_damaged == 1 ? "" : "s");
+        complain("%s: symbols of %u %s of its call stacks are damaged", path, counts->modules_damaged,
+                 plural(counts->modules_damaged, "module", "modules"));
 }
 
 // ---- calls

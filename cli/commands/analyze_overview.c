@@ -145,8 +145,8 @@ void analyze_add_head(struct text *text, const struct trace *trace) {
     text_add_cstr(text, ": ");
     text_add_duration(text, trace_duration(trace));
     text_add_cstr(text, ", ");
-    text_add_count(text, trace->summary.events);
-    text_add_format(text, " events, %s\n", trace_format(trace));
+    text_add_counted(text, trace->summary.events, "event", "events");
+    text_add_format(text, ", %s\n", trace_format(trace));
 }
 
 void analyze_add_overview(struct text *text, const tsmith_analysis *analysis) {

@@ -374,7 +374,7 @@ static void add_table(struct text *text, const struct benchmark *benchmark) {
     add_counts(text, "launches", benchmark->loop.launches, plain->launches, stacked->launches);
     add_counts(text, "completions", 0, plain->completions, stacked->completions);
     add_counts(text, "call stacks", 0, 0, stacked->stacks);
-    add_counts(text, "  different ones", 0, 0, stacked->different);
+    add_counts(text, "  distinct", 0, 0, stacked->different);
     add_counts(text, "  frames", 0, 0, stacked->frames);
     add_counts(text, "events lost", 0, 0, plain->lost + stacked->lost);
     add_figures(text, "total time, ms", 1, median(benchmark, benchmark->bare.wall) * launches / 1e6,
@@ -383,10 +383,10 @@ static void add_table(struct text *text, const struct benchmark *benchmark) {
     add_times(text, benchmark, "a launch, ns", median, false);
     add_figures(text, "  runs differ by", 0, spread(benchmark, benchmark->bare.wall),
                 spread(benchmark, benchmark->traced.wall), spread(benchmark, benchmark->stacked.wall));
-    add_times(text, benchmark, "  the least", least, false);
-    add_times(text, benchmark, "  its thread's least", least, true);
+    add_times(text, benchmark, "  minimum", least, false);
+    add_times(text, benchmark, "  minimum, thread CPU", least, true);
     add_figures(text, "bytes per event", 2, NAN, bytes_per_event(plain), bytes_per_event(stacked));
-    add_figures(text, "right stacks, %", 2, NAN, NAN,
+    add_figures(text, "correct stacks, %", 2, NAN, NAN,
                 told(benchmark) ? 100.0 * (double)stacked->right / (double)told(benchmark) : 0);
 }
 
@@ -396,11 +396,12 @@ static void write_text(const struct benchmark *benchmark) {
     text_add_safe(&text, text_string(benchmark->loop.device), 0);
     text_add_cstr(&text, "\nlaunches   ");
     text_add_count(&text, benchmark->loop.launches);
-    text_add_format(&text,
-                    " in each of %d runs, in turns; times are medians, counts of the run that\n"
-                    "           recorded least; what is added is to the column before; the thread's time is\n"
-                    "           a processor's, of the thread that launches\n",
-                    benchmark->runs);
+    text_add_format(
+        &text,
+        " in each of %d %s, in alternation. Times are medians. Counts are those of the\n"
+        "           run that recorded least. \"added\" is relative to the column before. \"thread CPU\" is\n"
+        "           the processor time of the launching thread.\n",
+        benchmark->runs, plural((uint64_t)benchmark->runs, "run", "runs"));
     add_table(&text, benchmark);
     output_text(&text);
     text_finish(&text);

@@ -57,8 +57,8 @@ static void write_answer(const struct importing *importing, struct convert *conv
     } else {
         text_add_safe(&line, text_string(to), 0);
         text_add_cstr(&line, ": ");
-        text_add_count(&line, convert->events);
-        text_add_format(&line, " events from %s", text_cstr(&convert->format));
+        text_add_counted(&line, convert->events, "event", "events");
+        text_add_format(&line, " from %s", text_cstr(&convert->format));
         if (convert->origin.length)
             text_add_format(&line, " (from %s at first)", text_cstr(&convert->origin));
         if (sized) {

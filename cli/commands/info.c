@@ -360,12 +360,12 @@ static void write_recording(const struct trace *trace) {
     tsmith_recording_summary summary;
     if (find_recording(trace, &summary)) {
         label(&line, "recording");
-        text_add_count(&line, summary.commands);
-        text_add_format(&line, " command%s with ", summary.commands == 1 ? "" : "s");
+        text_add_counted(&line, summary.commands, "command", "commands");
+        text_add_cstr(&line, " with ");
         text_add_bytes(&line, (double)summary.chunk_bytes);
         text_add_cstr(&line, " of data, ");
-        text_add_count(&line, summary.checks);
-        text_add_format(&line, " result%s to compare (tracesmith replay)", summary.checks == 1 ? "" : "s");
+        text_add_counted(&line, summary.checks, "result", "results");
+        text_add_cstr(&line, " to compare (tracesmith replay)");
         end_line(&line);
     }
     text_finish(&line);
@@ -562,8 +562,9 @@ static void write_device_clock(const struct trace *trace, const tsmith_row *row,
         add_offset(&line, clock->low);
         text_add_cstr(&line, " to ");
         add_offset(&line, clock->high);
-        text_add_format(&line, ", by %" PRIu64 " launches and %" PRIu64 " waits)", clock->launches,
-                        clock->waits);
+        text_add_format(&line, ", by %" PRIu64 " %s and %" PRIu64 " %s)", clock->launches,
+                        plural(clock->launches, "launch", "launches"), clock->waits,
+                        plural(clock->waits, "wait", "waits"));
     }
     end_line(&line);
     text_finish(&line);
@@ -600,8 +601,8 @@ static void write_clocks(const struct trace *trace) {
             break;
         label(&line, first ? "clocks" : "");
         text_pad_right(&line, text_add_safe(&line, trace_string(trace, clock->name), 40), 24);
-        text_add_format(&line, "  compared %" PRIu64 " time%s", bounds[id].pairs,
-                        bounds[id].pairs == 1 ? "" : "s");
+        text_add_cstr(&line, "  compared ");
+        text_add_times(&line, bounds[id].pairs);
         if (bounds[id].pairs) {
             text_add_cstr(&line, ", known within ");
             text_add_duration(&line, bounds[id].best);
@@ -629,10 +630,11 @@ static void write_stacks(const struct trace *trace) {
     if (!stacks)
         return;
     label(&line, "call stacks");
-    text_add_count(&line, stacks);
-    text_add_cstr(&line, " paths of ");
-    text_add_count(&line, frames);
-    text_add_format(&line, " frames in %" PRIu32 " module%s", modules, modules == 1 ? "" : "s");
+    text_add_counted(&line, stacks, "path", "paths");
+    text_add_cstr(&line, " of ");
+    text_add_counted(&line, frames, "frame", "frames");
+    text_add_cstr(&line, " in ");
+    text_add_counted(&line, modules, "module", "modules");
     if (named < frames) {
         text_add_cstr(&line, ", ");
         text_add_count(&line, frames - named);

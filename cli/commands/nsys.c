@@ -266,7 +266,8 @@ static int import(const char *from, const char *to) {
     losses_complain(&convert.losses, to);
     const int code = convert_exit_code(&convert);
     if (convert.status >= 0)
-        complain("%s: %llu events from Nsight Systems", to, (unsigned long long)convert.events);
+        complain("%s: %llu %s from Nsight Systems", to, (unsigned long long)convert.events,
+                 plural(convert.events, "event", "events"));
     convert_finish(&convert);
     text_finish(&name);
     return code;

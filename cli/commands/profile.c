@@ -280,35 +280,31 @@ static void complain_of_times(const struct trace *trace) {
     uint64_t timed, all;
     if (trace->summary.lost[TSMITH_REASON_NO_TIMING] && trace_timed(trace, &timed, &all) && timed < all)
         complain("times are known of %" PRIu64 " of %" PRIu64
-                 " kernels and transfers: the driver gave none, or none that can be",
+                 " kernels and transfers: the driver gave no times, or impossible ones",
                  timed, all);
 }
 
 // What is not in the trace, in the words of the last line.
 static void add_missing(struct text *line, const struct summary *summary, uint64_t lost) {
     const uint64_t stacks = trace_stacks_incomplete(&summary->trace);
-    if (lost)
-        text_add_count(line, lost);
-    if (lost && summary->trace.summary.lost[TSMITH_REASON_NO_TIMING])
-        text_add_cstr(line, lost == 1 ? " event lost or without times (tracesmith info says why)"
-                                      : " events lost or without times (tracesmith info says why)");
-    else
-        text_add_cstr(line, lost ? (lost == 1 ? " event lost (tracesmith info says why)"
-                                              : " events lost (tracesmith info says why)")
-                            : summary->result->session_removed
-                                ? "not whole: the session directory was removed"
-                            : summary->result->unrecorded ? "not of every process"
+    if (lost) {
+        text_add_counted(line, lost, "event lost", "events lost");
+        text_add_cstr(line, summary->trace.summary.lost[TSMITH_REASON_NO_TIMING] ? " or without times" : "");
+        text_add_cstr(line, " (tracesmith info says why)");
+    } else {
+        text_add_cstr(line, summary->result->session_removed ? "incomplete: the session directory was removed"
+                            : summary->result->unrecorded    ? "not of every process"
                             : summary->result->written && trace_uncounted_losses(&summary->trace).uncounted
-                                ? "something lost, it is not known how much (tracesmith info says why)"
-                            : !summary->result->written ? "not whole"
+                                ? "an unknown number of events lost (tracesmith info says why)"
+                            : !summary->result->written ? "incomplete"
                             : stacks                    ? "no event lost"
                                                         : "nothing lost");
+    }
     if (!stacks)
         return;
     text_add_cstr(line, ", ");
-    text_add_count(line, stacks);
-    text_add_cstr(line, stacks == 1 ? " call stack missing or incomplete (tracesmith info says why)"
-                                    : " call stacks missing or incomplete (tracesmith info says why)");
+    text_add_counted(line, stacks, "call stack", "call stacks");
+    text_add_cstr(line, " missing or incomplete (tracesmith info says why)");
 }
 
 static void write_text(const struct summary *summary) {
@@ -318,10 +314,8 @@ static void write_text(const struct summary *summary) {
     if (summary->readable) {
         text_add_cstr(&line, summary->path);
         text_add_cstr(&line, ": ");
-        text_add_count(&line, file->events);
-        text_add_cstr(&line, " events, ");
-        text_add_count(&line, file->kinds[TSMITH_KIND_KERNEL]);
-        text_add_cstr(&line, " kernels, ");
+        text_add_counted(&line, file->events, "event, ", "events, ");
+        text_add_counted(&line, file->kinds[TSMITH_KIND_KERNEL], "kernel, ", "kernels, ");
         text_add_bytes(&line, (double)file->bytes);
         text_add_cstr(&line, ", ");
         add_missing(&line, summary, lost);
@@ -359,13 +353,11 @@ static void say_what_went_wrong(const struct summary *summary) {
     if (result->note[0])
         complain("%s", result->note);
     if (result->left_running)
-        complain("%u process%s of the program still ran when the recording ended: what came later is not in "
-                 "the trace",
-                 result->left_running, result->left_running == 1 ? "" : "es");
+        complain("%u %s of the program still ran when the recording ended: later events are not in the trace",
+                 result->left_running, plural(result->left_running, "process", "processes"));
     if (result->unrecorded)
-        complain("%" PRIu32
-                 " process%s could not be recorded: no file descriptor, memory or space was left for it",
-                 result->unrecorded, result->unrecorded == 1 ? "" : "es");
+        complain("%" PRIu32 " %s could not be recorded: no file descriptor, memory or disk space was left",
+                 result->unrecorded, plural(result->unrecorded, "process", "processes"));
     if (result->session_removed)
         complain("error: the session directory %s was removed while the program ran: processes that started "
                  "after that were not recorded. The trace has what was recorded until then, and of processes "
@@ -384,9 +376,10 @@ static void say_what_went_wrong(const struct summary *summary) {
         complain("%s", result->error.message);
         return;
     }
-    complain("the trace is not whole: %s", result->error.message);
+    complain("the trace is incomplete: %s", result->error.message);
     if (result->unwritten)
-        complain("%" PRIu64 " events came after that and could not be written", result->unwritten);
+        complain("%" PRIu64 " later %s could not be written", result->unwritten,
+                 plural(result->unwritten, "event", "events"));
     complain_command("what was written before is readable; tracesmith recover ", summary->path,
                      " -o FILE completes it");
 }
@@ -419,8 +412,7 @@ static void say_recording(const struct summary *summary) {
     } else if (there.commands) {
         struct text line = {0};
         text_add_cstr(&line, "for a replay: ");
-        text_add_count(&line, there.commands);
-        text_add_cstr(&line, there.commands == 1 ? " command, " : " commands, ");
+        text_add_counted(&line, there.commands, "command, ", "commands, ");
         text_add_bytes(&line, (double)there.chunk_bytes);
         text_add_cstr(&line, " of data; next: tracesmith replay ");
         text_add_shell(&line, summary->path);
@@ -429,8 +421,8 @@ static void say_recording(const struct summary *summary) {
     }
     if (there.unfinished)
         complain(
-            "the recording of %s has no end (killed, _exit, exec, or no room to write any further): what "
-            "came after that, and what memory held in the end, was not kept",
+            "the recording of %s has no end (killed, _exit, exec, or no room to write any further): later "
+            "commands and the final contents of memory are missing",
             there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
 }
 

@@ -102,8 +102,8 @@ static int tell_who_is_waited_for(void *context) {
     uint32_t running = tsmith_capture_left_running(wait->capture);
     if (running && ++wait->looks == MOMENT)
         complain(
-            "the program has ended; still recording %u process%s it left running (Ctrl-C ends the recording)",
-            running, running == 1 ? "" : "es");
+            "the program has ended; still recording %u %s that it left running (Ctrl-C ends the recording)",
+            running, plural(running, "process", "processes"));
     return 1;
 }
 

@@ -55,17 +55,17 @@ static int write_answer(const struct recovery *recovery) {
     } else {
         text_add_safe(&line, text_string(recovery->to), 0);
         text_add_cstr(&line, ": ");
-        text_add_count(&line, trace.summary.events);
-        text_add_cstr(&line, " events recovered");
+        text_add_counted(&line, trace.summary.events, "event recovered", "events recovered");
         if (recovery->is_session && recovery->from_file) {
             text_add_cstr(&line, ", ");
             text_add_count(&line, recovery->from_file);
-            text_add_cstr(&line, " of them from what the recording had written");
+            text_add_cstr(&line, " of them from the file of the recording");
         }
         if (!recovery->is_session && (recovery->figures.frames_lost || recovery->figures.bytes_skipped)) {
-            text_add_format(&line, ", %" PRIu64 " frames lost, ", recovery->figures.frames_lost);
-            text_add_count(&line, recovery->figures.bytes_skipped);
-            text_add_cstr(&line, " bytes unreadable");
+            text_add_cstr(&line, ", ");
+            text_add_counted(&line, recovery->figures.frames_lost, "frame lost, ", "frames lost, ");
+            text_add_counted(&line, recovery->figures.bytes_skipped, "byte", "bytes");
+            text_add_cstr(&line, " unreadable");
         }
         text_add_char(&line, '\n');
     }

@@ -176,18 +176,17 @@ static void add_summary_text(struct text *text, const struct replay *replay) {
     tsmith_recording_refusal refusal;
     text_add_safe(text, text_string(replay->trace.path), 0);
     text_add_cstr(text, ": ");
-    text_add_count(text, summary->commands);
-    text_add_cstr(text, summary->commands == 1 ? " command (" : " commands (");
-    text_add_count(text, summary->kernels);
-    text_add_cstr(text, summary->kernels == 1 ? " kernel), " : " kernels), ");
-    text_add_count(text, summary->checks);
-    text_add_cstr(text, summary->checks == 1 ? " result to compare, " : " results to compare, ");
+    text_add_counted(text, summary->commands, "command (", "commands (");
+    text_add_counted(text, summary->kernels, "kernel), ", "kernels), ");
+    text_add_counted(text, summary->checks, "result to compare, ", "results to compare, ");
     text_add_bytes(text, (double)summary->chunk_bytes);
     text_add_cstr(text, " of data\n");
     for (size_t i = 0; tsmith_recording_refusal_get(replay->recording, i, &refusal); i++) {
         text_add_cstr(text, "not replayed: ");
         text_add_safe(text, text_string(refusal.function), 60);
-        text_add_format(text, refusal.count == 1 ? " (once): " : " (%" PRIu64 " times): ", refusal.count);
+        text_add_cstr(text, " (");
+        text_add_times(text, refusal.count);
+        text_add_cstr(text, "): ");
         text_add_safe(text, text_string(refusal.reason), 200);
         text_add_char(text, '\n');
     }
@@ -283,8 +282,8 @@ static void add_worst(struct text *text, const tsmith_replay_result *result) {
 static void add_result_text(struct text *text, const tsmith_replay_result *result, bool against) {
     text_add_format(text, "%-16s  buffer %" PRIu64 " %s", tsmith_verdict_name(result->verdict),
                     result->buffer, strcmp(result->what, "map") == 0 ? "mapped" : result->what);
-    text_add_format(text, result->command == 1 ? " after %" PRIu64 " command" : " after %" PRIu64 " commands",
-                    result->command);
+    text_add_format(text, " after %" PRIu64 " %s", result->command,
+                    plural(result->command, "command", "commands"));
     if (result->writer) {
         text_add_cstr(text, ", written by ");
         text_add_safe(text, text_string(result->writer), 60);
@@ -300,8 +299,7 @@ static void add_result_text(struct text *text, const tsmith_replay_result *resul
         text_add_cstr(text, against ? " on the second device, on the first " : ", recorded was ");
         add_value(text, result->element, result->recorded);
         text_add_cstr(text, "; ");
-        text_add_count(text, result->different);
-        text_add_cstr(text, result->different == 1 ? " element differs" : " elements differ");
+        text_add_counted(text, result->different, "element differs", "elements differ");
         add_worst(text, result);
     }
     text_add_char(text, '\n');
@@ -314,11 +312,12 @@ static void add_devices(struct text *text, const struct replay *replay, bool jso
         text_add_json_cstr(text, tsmith_replay_device(replay->replay));
     else {
         text_add_safe(text, text_string(tsmith_replay_device(replay->replay)), 200);
-        text_add_format(text,
-                        !replay->summary.commands    ? ", nothing to run\n"
-                        : replay->options.times == 1 ? ", once\n"
-                                                     : ", %" PRIu32 " times\n",
-                        replay->options.times);
+        text_add_cstr(text, ", ");
+        if (replay->summary.commands)
+            text_add_times(text, replay->options.times);
+        else
+            text_add_cstr(text, "nothing to run");
+        text_add_char(text, '\n');
     }
     const char *against = tsmith_replay_against(replay->replay);
     if (against) {

@@ -194,10 +194,9 @@ static void add_table(struct text *text, const tsmith_instructions *instructions
     text_add_char(text, '\n');
     text_add_safe(text, text_string(kernel), 100);
     text_add_cstr(text, ": ");
-    text_add_count(text, launches);
-    text_add_cstr(text, launches == 1 ? " launch, " : " launches, ");
-    text_add_count(text, executed);
-    text_add_cstr(text, " instructions of Oclgrind's compiler (LLVM), by source line; memory in bytes\n");
+    text_add_counted(text, launches, "launch, ", "launches, ");
+    text_add_counted(text, executed, "instruction", "instructions");
+    text_add_cstr(text, " of Oclgrind's compiler (LLVM), by source line; memory in bytes\n");
     text_add_cstr(text, "  line      executed   global read global written         local       private"
                         "   atomics    branches    true\n");
     for (size_t i = 0; tsmith_instructions_line_get(instructions, i, &instruction); i++)
@@ -207,10 +206,11 @@ static void add_table(struct text *text, const tsmith_instructions *instructions
     for (size_t i = 0; each && tsmith_instructions_get(instructions, i, &instruction); i++)
         add_row(text, &instruction);
     if (group)
-        text_add_format(text, "%" PRIu64 " bytes were copied by work-groups as a whole\n", group);
+        text_add_format(text, "%" PRIu64 " %s copied by work-groups as a whole\n", group,
+                        plural(group, "byte was", "bytes were"));
     if (steps || lost)
-        text_add_format(text, "%" PRIu64 " instructions of the work-item kept, %" PRIu64 " more were not\n",
-                        steps, lost);
+        text_add_format(text, "%" PRIu64 " %s of the work-item kept, %" PRIu64 " more %s not\n", steps,
+                        plural(steps, "instruction", "instructions"), lost, plural(lost, "was", "were"));
     else if (work_item)
         text_add_format(text, "no launch of it has a work-item %s\n", work_item);
 }
@@ -229,8 +229,9 @@ static uint64_t add_findings(struct text *text, const tsmith_instructions *instr
             text_add_char(text, '}');
             continue;
         }
-        text_add_format(text, "\nfound: %s, %" PRIu64 " %s\n", tsmith_finding_name(finding.kind),
-                        finding.times, finding.times == 1 ? "time" : "times");
+        text_add_format(text, "\nfound: %s, ", tsmith_finding_name(finding.kind));
+        text_add_times(text, finding.times);
+        text_add_char(text, '\n');
         for (const char *line = finding.text; *line;) {
             line += strspn(line, "\t\n ");
             const size_t length = strcspn(line, "\n");
@@ -295,8 +296,8 @@ int replay_add_instructions(struct text *text, const struct invocation *invocati
         text_add_cstr(text, "nothing was found");
         if (unknown)
             text_add_format(
-                text, " in what could be run: %" PRIu64 " of %" PRIu64 " results could not be computed again",
-                unknown, results);
+                text, " in what could be run: %" PRIu64 " of %" PRIu64 " %s could not be computed again",
+                unknown, results, plural(results, "result", "results"));
         text_add_char(text, '\n');
     }
     if (output && code != EXIT_USAGE) {

@@ -225,6 +225,6 @@ void replay_add_validation(struct text *text, uint64_t varying, bool json) {
     else if (!varying)
         text_add_cstr(text, "deterministic: every replay gave the same\n");
     else
-        text_add_format(text, "not deterministic: %" PRIu64 " results differ from replay to replay\n",
-                        varying);
+        text_add_format(text, "not deterministic: %" PRIu64 " %s from replay to replay\n", varying,
+                        plural(varying, "result differs", "results differ"));
 }

@@ -23,10 +23,8 @@ void add_plan_command(struct text *text, const tsmith_plan_command *command, con
         return;
     }
     if (strcmp(command->what, "host") == 0) {
-        text_add_format(text,
-                        command->command == 1 ? "the program itself, after %" PRIu64 " command"
-                                              : "the program itself, after %" PRIu64 " commands",
-                        command->command);
+        text_add_format(text, "the program itself, after %" PRIu64 " %s", command->command,
+                        plural(command->command, "command", "commands"));
         return;
     }
     text_add_cstr(text, command->what);
@@ -105,8 +103,8 @@ static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, cons
     add_plan_command(text, &hazard->second, sites, hazard->pid, false);
     text_add_cstr(text, "\n    nothing orders them, and both use ");
     if (strcmp(hazard->memory, "host memory") == 0)
-        text_add_format(text, "memory of the program at 0x%" PRIx64 " (%" PRIu64 " bytes)", hazard->from,
-                        hazard->to - hazard->from);
+        text_add_format(text, "memory of the program at 0x%" PRIx64 " (%" PRIu64 " %s)", hazard->from,
+                        hazard->to - hazard->from, plural(hazard->to - hazard->from, "byte", "bytes"));
     else
         text_add_format(text, "bytes %" PRIu64 " to %" PRIu64 " of %sbuffer %" PRIu64, hazard->from,
                         hazard->to, strcmp(hazard->memory, "mapping") == 0 ? "what is mapped of " : "",
@@ -115,8 +113,7 @@ static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, cons
         text_add_cstr(text, " (of a kernel: at most these)");
     if (hazard->count > 1) {
         text_add_cstr(text, "; ");
-        text_add_count(text, hazard->count);
-        text_add_cstr(text, " times");
+        text_add_times(text, hazard->count);
     }
     if (hazard->trial == TSMITH_HAZARD_TRIAL_DIFFERENT)
         text_add_cstr(text, "\n    the other way round a result is different");
@@ -132,15 +129,17 @@ static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, cons
 
 static void add_limits(struct text *text, const tsmith_plan_summary *summary) {
     if (summary->callbacks)
-        text_add_cstr(text, "note: the program has callbacks: they may order what is said to be open\n");
+        text_add_cstr(text,
+                      "note: the program has callbacks: they may order commands that are listed here\n");
     if (summary->unknown)
-        text_add_format(text, "note: what %" PRIu64 " commands use is not known: they are not checked\n",
-                        summary->unknown);
+        text_add_format(text, "note: %" PRIu64 " %s not checked: the memory used is unknown\n",
+                        summary->unknown, plural(summary->unknown, "command was", "commands were"));
     if (summary->never)
-        text_add_format(text, "note: %" PRIu64 " commands wait for what never happened\n", summary->never);
+        text_add_format(text, "note: %" PRIu64 " %s for an event that never completed\n", summary->never,
+                        plural(summary->never, "command waits", "commands wait"));
     if (summary->unchecked)
-        text_add_format(text, "note: %" PRIu64 " uses of memory were too many to be checked\n",
-                        summary->unchecked);
+        text_add_format(text, "note: %" PRIu64 " %s of memory not checked: there were too many\n",
+                        summary->unchecked, plural(summary->unchecked, "use was", "uses were"));
 }
 
 static int plan_failed(tsmith_plan *plan, tsmith_status status, const tsmith_error *error) {
@@ -163,9 +162,9 @@ static void add_ordered(struct text *text, size_t possible, bool confirmed) {
     if (possible && !confirmed)
         text_add_format(
             text,
-            "note: %zu pair%s of commands in no fixed order may meet in the same memory (atomics, or "
-            "parts of a buffer that are not known): --confirm runs them the other way round\n",
-            possible, possible == 1 ? "" : "s");
+            "note: %zu %s of commands in no fixed order may use the same memory (atomics, or unknown "
+            "parts of a buffer): --confirm runs them in the other order\n",
+            possible, plural(possible, "pair", "pairs"));
 }
 
 int answer_hazards(tsmith_recording *recording, const tsmith_replay_options *confirm,
@@ -273,16 +272,15 @@ static void add_permutation(struct text *text, const tsmith_permutation_summary 
         text_add_cstr(text, " of ");
         text_add_count(text, summary->others);
     }
-    text_add_cstr(text, (summary->counted ? summary->others : summary->orders) == 1
-                            ? " other legal order tried, "
-                            : " other legal orders tried, ");
-    text_add_count(text, summary->results);
-    text_add_cstr(text, " results compared in each, ");
-    text_add_count(text, summary->replays);
-    text_add_cstr(text, " replays\n");
+    text_add_cstr(text, plural(summary->counted ? summary->others : summary->orders,
+                               " other legal order tried, ", " other legal orders tried, "));
+    text_add_counted(text, summary->results, "result", "results");
+    text_add_cstr(text, " compared in each, ");
+    text_add_counted(text, summary->replays, "replay\n", "replays\n");
     if (summary->noisy)
-        text_add_format(text, "note: %" PRIu64 " results differ in the same order, too: they were left out\n",
-                        summary->noisy);
+        text_add_format(text, "note: %" PRIu64 " %s in the same order, too, and %s left out\n",
+                        summary->noisy, plural(summary->noisy, "result differs", "results differ"),
+                        plural(summary->noisy, "was", "were"));
 }
 
 int answer_permute(tsmith_recording *recording, const tsmith_permute_options *options,

@@ -43,7 +43,6 @@ void results_take(void *context, const tsmith_replay_bytes *bytes) {
 void results_add_summary(struct text *text, const struct results_writer *writer) {
     text_add_safe(text, text_string(writer->directory), 0);
     text_add_cstr(text, ": ");
-    text_add_count(text, writer->count);
-    text_add_cstr(text, writer->count == 1 ? " result, as recorded and as replayed\n"
-                                           : " results, as recorded and as replayed\n");
+    text_add_counted(text, writer->count, "result", "results");
+    text_add_cstr(text, ", as recorded and as replayed\n");
 }

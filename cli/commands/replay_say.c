@@ -59,16 +59,15 @@ void say_damage(struct text *text, const struct trace *trace, const tsmith_recor
         return;
     }
     if (frames)
-        text_add_format(text,
-                        "damaged: %" PRIu64
-                        " parts of the file cannot be read; everything below is about the rest\n",
-                        frames);
+        text_add_format(
+            text, "damaged: %" PRIu64 " %s of the file cannot be read; everything below is about the rest\n",
+            frames, plural(frames, "part", "parts"));
     if (cut)
         text_add_cstr(text, "truncated: the file ends early; everything below is about the part that is "
                             "there\n");
     if (summary->damaged)
-        text_add_format(text, "damaged: %" PRIu64 " records of the recording are invalid and left out\n",
-                        summary->damaged);
+        text_add_format(text, "damaged: %" PRIu64 " %s of the recording invalid and left out\n",
+                        summary->damaged, plural(summary->damaged, "record is", "records are"));
 }
 
 // ---- what
@@ -142,8 +141,8 @@ void say_extent(struct text *text, const tsmith_replay *replay, bool json) {
         text_add_cstr(text, "ran ");
         text_add_count(text, extent.ran);
         text_add_cstr(text, " of ");
-        text_add_count(text, extent.commands);
-        text_add_cstr(text, " commands: ");
+        text_add_counted(text, extent.commands, "command", "commands");
+        text_add_cstr(text, ": ");
         text_add_count(text, extent.asked);
         text_add_cstr(text, " selected, the others are those they depend on, and what orders them\n");
     } else if (!extent.commands) {
@@ -188,9 +187,9 @@ static void say_hazards(struct text *text, tsmith_recording *recording) {
     tsmith_plan_destroy(plan);
     if (count)
         text_add_format(text,
-                        "hint: this replay is exact, but %zu pair%s of commands use%s the same memory in no "
-                        "fixed order: --hazards lists them\n",
-                        count, count == 1 ? "" : "s", count == 1 ? "s" : "");
+                        "hint: this replay is exact, but %zu %s the same memory in no fixed order: "
+                        "--hazards lists them\n",
+                        count, plural(count, "pair of commands uses", "pairs of commands use"));
 }
 
 void say_next(struct text *text, tsmith_recording *recording, const tsmith_replay *replay,

@@ -56,9 +56,8 @@ static void tell(const char *kernel, const char *file, const char *path,
     text_add_cstr(&text, ": ");
     text_add_bytes(&text, (double)source->length);
     if (source->included)
-        text_add_format(
-            &text, "; the %zu files that it includes stay in the recording, and are there for the replay",
-            source->included);
+        text_add_format(&text, "; the replay uses the recorded copies of %zu included %s", source->included,
+                        plural(source->included, "file", "files"));
     if (source->programs > 1)
         text_add_format(&text,
                         "; %zu programs have a kernel of this name, and this is the source of the first",

@@ -370,9 +370,13 @@ void sandbox_add_report(struct text *text, const struct sandbox *sandbox, bool j
     for (size_t i = 0; i < report.count; i++) {
         text_add_cstr(text, "sandbox refused ");
         text_add_safe(text, text_string(report.refusals[i].what), SANDBOX_WHAT);
-        text_add_format(text, report.refusals[i].times == 1 ? " (once)\n" : " (%" PRIu64 " times)\n",
-                        report.refusals[i].times);
+        text_add_cstr(text, " (");
+        text_add_times(text, report.refusals[i].times);
+        text_add_cstr(text, ")\n");
     }
-    if (report.more)
-        text_add_format(text, "sandbox refused more of other kinds (%" PRIu64 " times)\n", report.more);
+    if (report.more) {
+        text_add_cstr(text, "sandbox refused more of other kinds (");
+        text_add_times(text, report.more);
+        text_add_cstr(text, ")\n");
+    }
 }

@@ -437,18 +437,15 @@ static void add_times_text(const struct simulate *simulate, struct text *text, i
 
 static void add_unknown_text(const tsmith_bounds *bounds, struct text *text) {
     if (bounds->untimed) {
-        text_add_count(text, bounds->untimed);
-        text_add_cstr(text, bounds->untimed == 1 ? " of the commands has" : " of the commands have");
+        text_add_counted(text, bounds->untimed, "of the commands has", "of the commands have");
         text_add_cstr(text, " no times in the trace: what they would gain or lose is not in the answer\n");
     }
     if (!bounds->unknown_launches)
         return;
-    text_add_count(text, bounds->unknown_launches);
-    text_add_cstr(text, bounds->unknown_launches == 1 ? " call" : " calls");
+    text_add_counted(text, bounds->unknown_launches, "call", "calls");
     text_add_cstr(
-        text,
-        " would no longer follow a wait. What such calls cost then, the trace does not show: the interval "
-        "takes 0 to the recorded cost\n");
+        text, " would no longer follow a wait. The trace does not show the cost of such calls: the interval "
+              "assumes 0 to the recorded cost\n");
 }
 
 static void add_parts_text(const struct simulate *simulate, struct text *text,
@@ -626,8 +623,8 @@ static void add_answer_text(const struct simulate *simulate, struct text *text,
     }
     if (simulate->asked) {
         text_add_cstr(text, "With what was asked (");
-        text_add_count(text, simulate->affected);
-        text_add_cstr(text, " commands and calls concerned): ");
+        text_add_counted(text, simulate->affected, "command or call", "commands and calls");
+        text_add_cstr(text, " concerned): ");
         add_times_text(simulate, text, found->interval.from, found->interval.to);
         add_unknown_text(&found->bounds, text);
         text_add_cstr(text, "As if every call cost what it cost: ");

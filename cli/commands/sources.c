@@ -128,8 +128,9 @@ static int open_watch(struct sources *sources, const struct invocation *invocati
 static void report_watch(const struct sources *sources) {
     for (size_t i = 0; i < sources->probe_count; i++) {
         const uint64_t hits = tsmith_watch_probe_hits(sources->watch, i);
-        complain("--probe %s: %" PRIu64 " times, which took the program about %.3f ms more",
-                 sources->probes[i].word, hits, (double)hits * sources->probes[i].ns / 1e6);
+        complain("--probe %s: %" PRIu64 " %s, which added about %.3f ms to the program's run time",
+                 sources->probes[i].word, hits, plural(hits, "call", "calls"),
+                 (double)hits * sources->probes[i].ns / 1e6);
     }
 }
 

@@ -12,16 +12,13 @@ enum { COLUMNS = 80, OPTION_COLUMNS = 26, LIST_COLUMNS = 18 };
 #define PLAIN "\x1b[0m"
 
 const char *const help_summary =
-    "TraceSmith records what programs do on a GPU, and answers where the time went.";
+    "TraceSmith records what programs do on a GPU and shows where the time is spent.";
 
 const struct help_exit_code help_exit_codes[] = {
-    {EXIT_DONE, "done"},
-    {EXIT_NO, "the answer is \"no\": a launch is missing, there is nothing to draw"},
-    {EXIT_USAGE, "the command line makes no sense"},
-    {EXIT_DAMAGED, "the input is unreadable or damaged; what is readable was shown"},
-    {EXIT_LACKING, "the machine lacks something: a device, an agent, memory (or its limit is too low), room "
-                   "or permission to write"},
-    {0, NULL}};
+#define EXIT_CODE(NAME, number, doc) {NAME, doc},
+    EXIT_CODE_TABLE(EXIT_CODE)
+#undef EXIT_CODE
+        {0, NULL}};
 
 void help_add_synopsis(struct text *text, const struct command *command) {
     text_add_cstr(text, command->name);

@@ -308,7 +308,7 @@ static void write_hosts(struct stats *stats) {
         output_text(&line);
     }
     if (rows && !knows_waits)
-        output_cstr("when they waited is not in this trace but as calls: see analyze --only sync\n");
+        output_cstr("this trace has waits only as calls: see tracesmith analyze --only sync\n");
     more(rows > ROWS_MOST ? rows - ROWS_MOST : 0);
     text_finish(&line);
 }
@@ -425,8 +425,8 @@ static void write_head(struct stats *stats) {
     struct text line = {0};
     text_add_safe(&line, text_string(stats->view->trace.path), 0);
     text_add_cstr(&line, ": ");
-    text_add_count(&line, stats->events);
-    text_add_cstr(&line, " events in ");
+    text_add_counted(&line, stats->events, "event", "events");
+    text_add_cstr(&line, " in ");
     text_add_duration(&line, stats->to - stats->from);
     if (window_has_time(&stats->view->window)) {
         text_add_cstr(&line, ", from ");
@@ -460,17 +460,16 @@ static void write_holes(struct stats *stats) {
     if (!stats->lost && !stats->holes.started)
         return;
     heading("NOT RECORDED", "");
-    text_add_count(&words, stats->lost);
-    text_add_cstr(&words, stats->lost == 1 ? " event" : " events");
+    text_add_counted(&words, stats->lost, "event", "events");
     if (stats->holes.busy) {
-        text_add_cstr(&words, ", in holes that cover ");
+        text_add_cstr(&words, ", in intervals that cover ");
         text_add_duration(&words, stats->holes.busy);
         text_add_format(&words, " (%.1f%%) of the time",
                         100 * share_of(stats->holes.busy, stats->to - stats->from));
     } else {
-        text_add_cstr(&words, ", when is not known");
+        text_add_cstr(&words, ", at an unknown time");
     }
-    text_add_format(&words, "; everything above lacks %s", stats->lost == 1 ? "it" : "them");
+    text_add_format(&words, "; everything above lacks %s", plural(stats->lost, "it", "them"));
     text_add_wrapped(&lines, (tsmith_string){text_cstr(&words), words.length}, 0, 0, terminal_width());
     output_text(&lines);
     text_finish(&words);

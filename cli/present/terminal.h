@@ -9,13 +9,20 @@
 
 #include "text.h"
 
-// Exit codes of every command (docs/commands.md).
+// The exit codes of every command. Help, man pages and docs/commands.md are made from this table.
+#define EXIT_CODE_TABLE(X)                                                                                   \
+    X(EXIT_DONE, 0, "done")                                                                                  \
+    X(EXIT_NO, 1, "the answer is \"no\": a launch is missing, there is nothing to draw")                     \
+    X(EXIT_USAGE, 2, "the command line is invalid")                                                          \
+    X(EXIT_DAMAGED, 3, "the input is unreadable or damaged; the readable part was shown")                    \
+    X(EXIT_LACKING, 4,                                                                                       \
+      "the machine lacks something: a device, an agent, memory (or its limit is too low), disk space or "    \
+      "permission to write")
+
 enum {
-    EXIT_DONE = 0,
-    EXIT_NO = 1,      // the answer is "no"
-    EXIT_USAGE = 2,   // what was asked makes no sense
-    EXIT_DAMAGED = 3, // the input is unreadable or damaged
-    EXIT_LACKING = 4  // the machine lacks something: a device, a tool, room or permission to write
+#define EXIT_CODE(NAME, number, doc) NAME = (number),
+    EXIT_CODE_TABLE(EXIT_CODE)
+#undef EXIT_CODE
 };
 
 // Once, at the start of main.

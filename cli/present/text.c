@@ -129,6 +129,19 @@ void text_add_count(struct text *text, uint64_t value) {
     text_add(text, digits + at, sizeof digits - at);
 }
 
+void text_add_counted(struct text *text, uint64_t count, const char *one, const char *many) {
+    text_add_count(text, count);
+    text_add_char(text, ' ');
+    text_add_cstr(text, plural(count, one, many));
+}
+
+void text_add_times(struct text *text, uint64_t count) {
+    if (count == 1)
+        text_add_cstr(text, "once");
+    else
+        text_add_counted(text, count, "time", "times");
+}
+
 void text_add_milliseconds(struct text *text, int64_t ns) {
     uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
     if (ns < 0)

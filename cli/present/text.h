@@ -38,6 +38,14 @@ void text_add_i64(struct text *text, int64_t value);
 void text_add_f64(struct text *text, double value);
 // 1,234,567
 void text_add_count(struct text *text, uint64_t value);
+// "1 kernel", "1,234 kernels". Every message with a count uses this or plural().
+void text_add_counted(struct text *text, uint64_t count, const char *one, const char *many);
+// `one` of 1, else `many`.
+static inline const char *plural(uint64_t count, const char *one, const char *many) {
+    return count == 1 ? one : many;
+}
+// "once", "17 times"
+void text_add_times(struct text *text, uint64_t count);
 // Milliseconds with six decimals, exactly: 12.345678
 void text_add_milliseconds(struct text *text, int64_t ns);
 // At most five characters of number and a unit: "820.1 us", "1.234 s", "17 ns", "-"

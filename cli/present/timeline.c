@@ -662,7 +662,7 @@ static void draw_head(struct timeline *timeline) {
         text_add_cstr(&line, " of ");
         text_add_count(&line, trace->summary.events);
     }
-    text_add_cstr(&line, trace->summary.events == 1 ? " event, " : " events, ");
+    text_add_format(&line, " %s, ", plural(trace->summary.events, "event", "events"));
     text_add_duration(&line, timeline->to - timeline->from);
     if (window_has_time(&timeline->view->window)) {
         text_add_cstr(&line, " of ");
@@ -683,7 +683,8 @@ static void draw(struct timeline *timeline) {
     draw_devices(timeline);
     draw_processes(timeline);
     if (timeline->left_out)
-        output_printf("  ... and %zu tracks with fewer events\n", timeline->left_out);
+        output_printf("  ... and %zu %s with fewer events\n", timeline->left_out,
+                      plural(timeline->left_out, "track", "tracks"));
     output_cstr("\n");
     draw_legend(timeline);
 }

@@ -142,8 +142,7 @@ static void add_loss(struct text *record, const struct lines *lines, uint32_t ro
                            ? "recorded in part"
                            : "not recorded";
     if (get(lines, AT_LOST, row, &bits)) {
-        text_add_count(record, bits);
-        text_add_cstr(record, bits == 1 ? " event " : " events ");
+        text_add_counted(record, bits, "event ", "events ");
     } else {
         text_add_cstr(record, "an unknown number of events ");
     }
@@ -215,8 +214,7 @@ static void add_told(struct text *record, const struct lines *lines, uint32_t ro
     const bool branched = get(lines, AT_TAKEN, row, &taken);
     if (get(lines, AT_COUNT, row, &bits)) {
         text_add_cstr(record, "  ");
-        text_add_count(record, bits);
-        text_add_cstr(record, bits == 1 ? " time" : " times");
+        text_add_counted(record, bits, "time", "times");
         if (branched)
             text_add_format(record, " (true %" PRIu64 ")", taken);
     } else if (branched && kind == TSMITH_KIND_INSTRUCTION) {

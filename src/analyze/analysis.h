@@ -91,10 +91,6 @@ int analysis_shown(tsmith_string name);
 // The same of a name that must not be missing from a sentence: "(unnamed)" where the trace has none.
 tsmith_string analysis_named(tsmith_string name);
 #define ANALYSIS_NAMED(name) ANALYSIS_SHOWN(analysis_named(name))
-// The ending of a plural.
-static inline const char *analysis_plural(uint64_t count) {
-    return count == 1 ? "" : "s";
-}
 // Whether a device is busy at least half as long as the busiest: what it lacks costs the whole.
 bool analysis_matters(const struct analysis_context *context, const tsmith_row *device);
 

@@ -599,8 +599,8 @@ static void write_paths(struct callsites *sites, const struct analysis_context *
         begin_run(&run, depth);
     }
     if (left_out)
-        report_note(report, "%zu call paths with less than %lld ns each are left out of the tree.", left_out,
-                    (long long)least);
+        report_note(report, "The tree leaves out call paths with less than %lld ns each: %zu.",
+                    (long long)least, left_out);
 }
 
 static int functions_by_total(const void *left, const void *right) {
@@ -687,9 +687,8 @@ static void write_marks(const struct callsites *sites, int64_t all, struct repor
     if (sites->folded)
         report_note(
             report,
-            "Recursion is folded for %llu commands: functions that a path repeats at once stand in it "
-            "once.",
-            (unsigned long long)sites->folded);
+            "Recursion is folded for %llu command%s: a function that calls itself is shown once in its path.",
+            (unsigned long long)sites->folded, report_plural(sites->folded));
 }
 
 static void write_finding(const struct callsites *sites, const struct analysis_context *context,

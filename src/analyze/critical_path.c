@@ -213,7 +213,7 @@ static void advise(const struct state *state, const struct analysis_context *con
     advice_evidence(
         context->advice, ADVICE_KERNEL,
         "%.*s%s ran %llu time%s, %s in all; %s of it are on the critical path (%.1f%% of the path).",
-        ANALYSIS_NAMED(name), (unsigned long long)kernel->count, analysis_plural(kernel->count),
+        ANALYSIS_NAMED(name), (unsigned long long)kernel->count, report_plural(kernel->count),
         report_duration(total, kernel->total), report_duration(time, kernel->on_path),
         report_percent(kernel->on_path, length));
 }

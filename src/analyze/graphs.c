@@ -204,13 +204,13 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         report_finding(report, "No launch of a captured graph is in the %s.", context->scope);
     else if (!graphs->graph_commands)
         report_finding(report, "Graphs were launched %llu time%s; what they brought is not in the trace.",
-                       (unsigned long long)graphs->graph_count, analysis_plural(graphs->graph_count));
+                       (unsigned long long)graphs->graph_count, report_plural(graphs->graph_count));
     else
         report_finding(
             report,
             "Graphs were launched %llu time%s, with %.1f commands each: %s of host time per command, "
             "against %s for a kernel launched by itself.",
-            (unsigned long long)graphs->graph_count, analysis_plural(graphs->graph_count),
+            (unsigned long long)graphs->graph_count, report_plural(graphs->graph_count),
             (double)graphs->graph_commands / (double)graphs->graph_count,
             report_duration(each, graphs->graph_total / (int64_t)graphs->graph_commands),
             graphs->single_count

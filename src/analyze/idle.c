@@ -495,7 +495,7 @@ static void advise_cause(const struct idle *idle, const tsmith_row *device, enum
                         report_duration(longest, gap->to - gap->from), ANALYSIS_SHOWN(name));
     else if (gap->to > gap->from)
         advice_evidence(context->advice, problem, "It is most of %llu gap%s, the longest %s before %.*s%s.",
-                        (unsigned long long)count, analysis_plural(count),
+                        (unsigned long long)count, report_plural(count),
                         report_duration(longest, gap->to - gap->from), ANALYSIS_NAMED(name));
 }
 

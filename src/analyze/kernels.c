@@ -317,8 +317,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         char time[REPORT_TEXT];
         tsmith_string name = tsmith_dictionary_string(context->dictionary, kernels->entries[0].name);
         report_finding(report, "%zu kernel%s ran %llu time%s, %s in all; %.1f%% of it is %.*s%s.",
-                       kernels->count, kernels->count == 1 ? "" : "s", (unsigned long long)count,
-                       count == 1 ? "" : "s", report_duration(time, total),
+                       kernels->count, report_plural(kernels->count), (unsigned long long)count,
+                       report_plural(count), report_duration(time, total),
                        total ? report_percent(kernels->entries[0].durations.total, total) : 100,
                        ANALYSIS_NAMED(name));
     }

@@ -209,10 +209,10 @@ static void write_finding(const struct launches *launches, const struct analysis
     else
         report_finding(
             report,
-            "The host spends %s in launching calls; %llu of %llu commands (%.1f%%) are kernels that run "
+            "The host spends %s in launching calls; %llu of %llu command%s (%.1f%%) are kernels that run "
             "shorter than the call that launched them.",
             report_duration(calls, total), (unsigned long long)shorter, (unsigned long long)paired,
-            report_percent((int64_t)shorter, (int64_t)paired));
+            report_plural(paired), report_percent((int64_t)shorter, (int64_t)paired));
     if (waiting)
         report_note(
             report,
@@ -221,11 +221,12 @@ static void write_finding(const struct launches *launches, const struct analysis
             report_duration(waits, waiting), report_duration(part, inferred));
     if (shorter)
         advice_evidence(context->advice, ADVICE_LAUNCH,
-                        "%llu of %llu commands are kernels shorter than the call that launched them.",
-                        (unsigned long long)shorter, (unsigned long long)paired);
+                        "%llu of %llu command%s: a kernel shorter than the call that launched it.",
+                        (unsigned long long)shorter, (unsigned long long)paired, report_plural(paired));
     if (paired < commands)
-        report_note(report, "%llu of %llu commands have no launching call in the trace.",
-                    (unsigned long long)(commands - paired), (unsigned long long)commands);
+        report_note(report, "The trace has no launching call of %llu of %llu command%s.",
+                    (unsigned long long)(commands - paired), (unsigned long long)commands,
+                    report_plural(commands));
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {

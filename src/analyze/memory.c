@@ -617,15 +617,15 @@ static void write_finding(const struct memory *memory, const struct totals *tota
     else if (!totals->objects)
         report_finding(report, "%s; the %s does not tell which were freed.", most, scope);
     else
-        report_finding(report,
-                       "%s; %llu objects (%s) were not freed before the %s ends, %llu were freed twice.",
-                       most, (unsigned long long)totals->leaks, report_bytes(leaked, (double)totals->leaked),
-                       scope, (unsigned long long)totals->twice);
+        report_finding(report, "%s; %llu object%s (%s) not freed before the %s ends, %llu freed twice.", most,
+                       (unsigned long long)totals->leaks, report_plural(totals->leaks),
+                       report_bytes(leaked, (double)totals->leaked), scope,
+                       (unsigned long long)totals->twice);
     if (totals->unknown)
         report_note(
             report,
-            "%llu frees are of memory that was allocated before the %s: more was alive than the %s sees.",
-            (unsigned long long)totals->unknown, scope, scope);
+            "%llu call%s freed memory that was allocated before the %s: more was alive than the %s shows.",
+            (unsigned long long)totals->unknown, report_plural(totals->unknown), scope, scope);
     if (totals->unsized)
         report_note(report, "%llu allocation%s no size: more was alive.", (unsigned long long)totals->unsized,
                     totals->unsized == 1 ? " has" : "s have");

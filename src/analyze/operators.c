@@ -173,7 +173,7 @@ static void write_finding(const struct operators *operators, const struct analys
     report_finding(report, "%.*s%s launches most itself: %s of device time (%.1f%%) by %llu command%s.",
                    ANALYSIS_NAMED(name), report_duration(time, first->self),
                    report_percent(first->self, operators->time), (unsigned long long)first->self_count,
-                   analysis_plural(first->self_count));
+                   report_plural(first->self_count));
     if (operators->outside)
         report_note(
             report,

@@ -173,8 +173,7 @@ static void write_finding(const struct projection *projection, const struct anal
             report_percent(first->busy, first->span));
         if (first->backward_commands)
             report_note(report, "Autograd launched %llu more command%s for its operators, which take %s.",
-                        (unsigned long long)first->backward_commands,
-                        analysis_plural(first->backward_commands),
+                        (unsigned long long)first->backward_commands, report_plural(first->backward_commands),
                         report_duration(later, first->backward_busy));
     }
     if (projection->unmatched)

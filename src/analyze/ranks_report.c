@@ -268,7 +268,7 @@ static void write_finding(const struct matching *matching, struct report *report
             "%s%s %lld costs most: it is the last %llu time%s, by %s in all; together the ranks wait %s "
             "for each other.",
             among, partial ? "rank" : "Rank", (long long)ranks->items[worst].number,
-            (unsigned long long)matching->of_rank[worst].last, matching->of_rank[worst].last == 1 ? "" : "s",
+            (unsigned long long)matching->of_rank[worst].last, report_plural(matching->of_rank[worst].last),
             report_duration(delay, matching->of_rank[worst].delay),
             report_duration(waited, matching->waited));
     if (partial)
@@ -280,8 +280,8 @@ static void write_finding(const struct matching *matching, struct report *report
     else if (ranks->world < 0)
         report_note(report, "The traces do not tell how many ranks the run had.");
     if (matching->unmatched)
-        report_note(report, "%llu collectives are in one trace only.",
-                    (unsigned long long)matching->unmatched);
+        report_note(report, "%llu collective%s in one trace only.", (unsigned long long)matching->unmatched,
+                    matching->unmatched == 1 ? " is" : "s are");
     if (ranks->ordered)
         report_note(report,
                     "The traces do not tell their ranks (or tell one twice): they are numbered in order.");

@@ -58,6 +58,10 @@ tsmith_status report_written(FILE *out, tsmith_error *error);
 const char *report_duration(char out[REPORT_TEXT], int64_t ns);
 const char *report_bytes(char out[REPORT_TEXT], double bytes);
 const char *report_rate(char out[REPORT_TEXT], double bytes_per_s);
+// The ending of a noun that is counted: "%llu kernel%s".
+static inline const char *report_plural(uint64_t count) {
+    return count == 1 ? "" : "s";
+}
 double report_percent(int64_t part, int64_t whole); // 0 when whole is 0
 
 #endif

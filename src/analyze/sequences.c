@@ -234,7 +234,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     report_finding(report,
                    "The most frequent sequence, %u commands of %.*s%s, ran %llu time%s (%s of device time).",
                    first->length, ANALYSIS_NAMED(name), (unsigned long long)first->count,
-                   analysis_plural(first->count), report_duration(time, first->time));
+                   report_plural(first->count), report_duration(time, first->time));
     if (count > SHOWN)
         report_note(report, "The %d most frequent of %zu sequences are shown.", SHOWN, count);
     return TSMITH_OK;

@@ -84,8 +84,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
             report,
             "%zu queue%s on %zu device%s; a device is busy %.1f%% of the %s on average, and at most %u "
             "command%s at once.",
-            timeline->row_count, analysis_plural(timeline->row_count), timeline->device_count,
-            analysis_plural(timeline->device_count),
+            timeline->row_count, report_plural(timeline->row_count), timeline->device_count,
+            report_plural(timeline->device_count),
             report_percent(busy, window) / (double)timeline->device_count, context->scope, deepest,
             deepest == 1 ? " runs" : "s run");
     else

@@ -102,12 +102,12 @@ static void write_finding(const struct group *all, const struct analysis_context
         report_finding(report, "No wait of a host thread for a device is in the %s.", context->scope);
     else if (!known)
         report_finding(report, "Host threads waited %llu time%s, %s in all; what for is not known.",
-                       (unsigned long long)count, analysis_plural(count), report_duration(time, all->total));
+                       (unsigned long long)count, report_plural(count), report_duration(time, all->total));
     else
         report_finding(
             report,
             "Host threads waited %llu time%s, %s in all; for %s of it the device had already finished.",
-            (unsigned long long)count, analysis_plural(count), report_duration(time, all->total),
+            (unsigned long long)count, report_plural(count), report_duration(time, all->total),
             report_duration(way, all->back));
     if (all->inferred)
         report_note(

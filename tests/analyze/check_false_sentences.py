@@ -51,7 +51,7 @@ def window(made):
               "%s says nothing of the trace: %s" % (name, sentences))
         whole = told(found(path, name))
         check(not any("window" in one for one in whole), "%s without a window: %s" % (name, whole))
-    expect("launches of the window", found(path, "launches", "--from", "150us", "--to", "350us"), ["0 of 1 commands"], ["of 2"])
+    expect("launches of the window", found(path, "launches", "--from", "150us", "--to", "350us"), ["0 of 1 command "], ["of 2"])
 
 
 def startup(made):
@@ -396,11 +396,11 @@ def losses(made):
     stats = [" ".join(text("view", stored(made, fill, kinds, False), "--stats")[0].split())
              for kinds in ((), ("counted",), ("instant",))]
     says("no hole", stats[0], [], ["NOT RECORDED", "holes"])
-    says("a hole", stats[1], ["5 events, in holes that cover 10 ns (10.0%) of the time; everything above lacks them"], ["not known"])
-    says("an instant", stats[2], ["5 events, when is not known; everything above lacks them"], ["holes that cover"])
+    says("a hole", stats[1], ["5 events, in intervals that cover 10 ns (10.0%) of the time; everything above lacks them"], ["not known"])
+    says("an instant", stats[2], ["5 events, at an unknown time; everything above lacks them"], ["intervals that cover"])
     lost = "Events were lost: an allocation between two frees"
-    expect("freed twice", report(stored(made, fill, (), True), "memory"), ["1 were freed twice"], [lost])
-    expect("freed twice, lost", report(stored(made, fill, ("counted",), True), "memory"), ["1 were freed twice", lost], [])
+    expect("freed twice", report(stored(made, fill, (), True), "memory"), ["1 freed twice"], [lost])
+    expect("freed twice, lost", report(stored(made, fill, ("counted",), True), "memory"), ["1 freed twice", lost], [])
 
 
 def counts(made):

@@ -60,7 +60,7 @@ def memory_trace(folder, counter, unknown_free):
 def memory(folder):
     saw, more = "Of what the trace sees allocated, at most 100.00 MiB", "allocated before the trace: more was alive"
     expect("counter", report(memory_trace(folder, True, True), "memory"), ["At most 700.00 MiB"], [saw, more])
-    expect("no counter", report(memory_trace(folder, False, True), "memory"), [saw, "1 frees are of memory", more], ["At most"])
+    expect("no counter", report(memory_trace(folder, False, True), "memory"), [saw, "1 call freed memory", more], ["At most"])
     expect("all seen", report(memory_trace(folder, False, False), "memory"), [saw], [more])
     for counter, unknown, passes in ((True, True, False), (False, True, False), (False, False, True)):
         path = memory_trace(folder, counter, unknown)
@@ -71,7 +71,7 @@ def memory(folder):
     one = kineto(os.path.join(folder, "one.json"), [
         {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 1, "s": "t",
          "args": {"Addr": 16, "Bytes": 64, "Device Type": 1, "Device Id": 0}}])
-    expect("alive", report(one, "memory"), ["1 objects (64 B) were not freed before the trace ends"], ["never freed"])
+    expect("alive", report(one, "memory"), ["1 object (64 B) not freed before the trace ends"], ["never freed"])
 
 
 def advice(folder):

@@ -181,7 +181,7 @@ def check_info(made, path):
     check(json.loads(run("info", "--json", path).stdout)["stacks"] == wanted, wanted)
     line = next(line for line in run("info", path).stdout.decode().splitlines() if line.startswith("call stacks"))
     unnamed = wanted["frames"] - wanted["frames_named"]
-    check("%d paths of %d frames in 3 modules" % (wanted["paths"], wanted["frames"]) in line, line)
+    check("%d path%s of %d frames in 3 modules" % (wanted["paths"], "s" * (wanted["paths"] != 1), wanted["frames"]) in line, line)
     check(("%d of them without a name" % unnamed in line) == bool(unnamed), line)
 
 

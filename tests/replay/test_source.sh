@@ -45,7 +45,7 @@ for how in build compile; do
 done
 
 # The source as the program has it, to be edited.
-gives 0 '4 files' build.sbt --save-source fill=fill.cl
+gives 0 '4 included files' build.sbt --save-source fill=fill.cl
 "$TRACESMITH" replay build.sbt --save-source fill=- | cmp - fill.cl || fail "standard output has another"
 grep -q '__kernel void fill' fill.cl || fail "the source: $(cat fill.cl)"
 [ "$(stat -c %a fill.cl)" = 600 ] || fail "others can read it"
