@@ -23,7 +23,7 @@
     X(NOT_A_NUMBER, "not_a_number", 0, "NaN and Infinity, which JSON does not have")                         \
     X(MALFORMED_VALUE, "malformed_value", 0, "values that are no JSON, kept as text")                        \
     X(ODD_TIME, "odd_time", 0, "times beyond the trace clock or finer than it, kept as text")                \
-    X(NO_TIME, "no_time", 1, "events whose time is no number")                                               \
+    X(NO_TIME, "no_time", 1, "events without a time, or whose time is no number")                            \
     X(NO_DURATION, "no_duration", 0, "durations that are no number, kept as text")                           \
     X(UNMATCHED_BEGIN, "unmatched_begin", 0, "ranges begun and not ended")                                   \
     X(UNMATCHED_END, "unmatched_end", 0, "ranges ended and not begun")                                       \

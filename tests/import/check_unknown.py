@@ -55,9 +55,8 @@ def deletions(name, path, variants):
     print(name, read)
 
 
-# Fields of import that keep what an event of the source looks like: an empty text says that it has no `ph` or no `ts`. The event
-# without a time has that of the event before it, which docs/trust.md says.
-ZERO_IS_RIGHT = {("chrome", "ph"), ("chrome", "ts"), ("chrome", "start")}
+# A field of import that keeps what an event of the source looks like: an empty text says that it has no `ph`.
+ZERO_IS_RIGHT = {("chrome", "ph")}
 
 
 def kernel(name, pid, tid, ts=10):

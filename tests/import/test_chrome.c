@@ -145,8 +145,6 @@ static void test_shapes_of_events(void **state) {
                 "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"p\"}}", 0);
     assert_trip("{\"ph\":\"weird\",\"name\":\"n\",\"pid\":1,\"tid\":2,\"ts\":4}",
                 "{\"ph\":\"weird\",\"name\":\"n\",\"pid\":1,\"tid\":2,\"ts\":4}", 0);
-    assert_trip("{\"ph\":\"O\",\"name\":\"n\",\"pid\":1,\"tid\":2}",
-                "{\"ph\":\"O\",\"name\":\"n\",\"pid\":1,\"tid\":2}", 0);
 }
 
 static void test_pairs(void **state) {

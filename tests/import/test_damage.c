@@ -197,6 +197,26 @@ static void test_long_window(void **state) {
     }
 }
 
+// An event without a time, first in the file or not, is lost like one whose time is no number.
+static void test_without_time(void **state) {
+    static const char *const phases[] = {"X", "B", "E", "i", "C", "s", "O"};
+    static const char timed[] = "{\"ph\":\"X\",\"name\":\"good\",\"pid\":1,\"tid\":2,\"ts\":5,\"dur\":2}";
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof phases / sizeof *phases; i++) {
+        char text[512], bad[128], byte[64];
+        (void)snprintf(bad, sizeof bad, "{\"ph\":\"%s\",\"name\":\"bad\",\"pid\":1,\"tid\":2,\"dur\":3}",
+                       phases[i / 2]);
+        (void)snprintf(text, sizeof text, "{\"traceEvents\":[%s,%s]}", i % 2 ? timed : bad,
+                       i % 2 ? bad : timed);
+        (void)snprintf(byte, sizeof byte, "begins at byte %zu)", (size_t)(strstr(text, bad) - text));
+        struct trip trip = trip_text(text);
+        if (trip.status != TSMITH_OK || trip.events != 1 || trip.lost != 1 || !strstr(trip.json, byte) ||
+            strstr(trip.json, "\"ts\":0"))
+            fail_msg("%s: %s", text, trip.json);
+        trip_free(&trip);
+    }
+}
+
 // A time that is no number is not known: the event is lost, and the ledger says from which byte on. A duration that is no
 // number is not known either, and the event stays. None of them is 0.
 static void test_no_times(void **state) {
@@ -262,8 +282,9 @@ static void test_others(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_flips),    cmocka_unit_test(test_ends),
-                                       cmocka_unit_test(test_trailing), cmocka_unit_test(test_no_times),
-                                       cmocka_unit_test(test_others),   cmocka_unit_test(test_long_window)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_flips),        cmocka_unit_test(test_ends),
+                                       cmocka_unit_test(test_trailing),     cmocka_unit_test(test_no_times),
+                                       cmocka_unit_test(test_without_time), cmocka_unit_test(test_others),
+                                       cmocka_unit_test(test_long_window)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -352,10 +352,10 @@ static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct 
 // What of a time int64 ns cannot say.
 static void set_moment_rest(struct chrome *chrome, tsmith_batch *batch, const char *name, uint32_t fields[2],
                             const struct moment *moment) {
-    if (moment->odd || !moment->there)
+    if (moment->odd)
         set_dynamic(chrome->rows, batch,
                     named_field(chrome, &fields[0], name, TSMITH_TYPE_STRING, "event json"),
-                    TSMITH_TYPE_STRING, moment->there ? moment->text : 0);
+                    TSMITH_TYPE_STRING, moment->text);
     else if (moment->rest)
         set_dynamic(chrome->rows, batch, named_field(chrome, &fields[1], name, TSMITH_TYPE_I64, "event fs"),
                     TSMITH_TYPE_I64, (uint64_t)moment->rest);
@@ -378,7 +378,6 @@ static void note_span(struct rows *rows, int64_t start, int64_t duration) {
     if (!rows->any || end > rows->last_end)
         rows->last_end = end;
     rows->any = true;
-    rows->last_start = start;
 }
 
 // A new row of the group with what every event has. NULL when there is no memory.
@@ -389,7 +388,7 @@ static tsmith_batch *append_row(struct chrome *chrome, struct group *group, cons
     if (!group->batch && !open_batch(rows, group))
         return NULL;
     tsmith_batch *batch = group->batch;
-    int64_t start = event->start.there ? event->start.ns : rows->last_start;
+    const int64_t start = event->start.ns; // one without a time does not get here: times_lost
     uint32_t row = tsmith_batch_append(batch, group->kind, start);
     if (row == UINT32_MAX) {
         rows->failed = true;
@@ -404,7 +403,7 @@ static tsmith_batch *append_row(struct chrome *chrome, struct group *group, cons
         set(rows, batch, TSMITH_FIELD_CATEGORY, event->category);
     if (event->duration.there && !event->duration.bad)
         set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)event->duration.ns);
-    if (__builtin_expect(event->start.odd || event->start.rest || !event->start.there, 0))
+    if (__builtin_expect(event->start.odd || event->start.rest, 0))
         set_moment_rest(chrome, batch, "ts", rows->field_time, &event->start);
     if (__builtin_expect(event->duration.odd || event->duration.rest, 0))
         set_moment_rest(chrome, batch, "dur", rows->field_duration, &event->duration);
@@ -529,7 +528,7 @@ static bool attach_flow(struct chrome *chrome, const struct event *event) {
     if (!last->group || !last->group->batch || last->has_flow || event->id.form != FORM_I64 ||
         !event->has_name || !event->has_category || event->empty_args || event->duration.there ||
         tsmith_batch_count(last->group->batch) != last->row + 1 || !ident_same(last->pid, event->pid) ||
-        !ident_same(last->tid, event->tid) || !event->start.there || event->start.odd || last->start.odd ||
+        !ident_same(last->tid, event->tid) || event->start.odd || last->start.odd ||
         event->start.rest != last->start.rest || event->start.ns != last->start.ns)
         return false;
     uint32_t text = flow_form(chrome, event);
@@ -551,8 +550,7 @@ static bool attach_flow(struct chrome *chrome, const struct event *event) {
 static bool begin_range(struct chrome *chrome, struct event *event) {
     struct rows *rows = chrome->rows;
     struct row_track *track = tracks_find(chrome, event->pid, event->tid, false);
-    struct open_range *open =
-        track && rows->open_ranges < OPEN_RANGES_MAX && event->start.there ? malloc(sizeof *open) : NULL;
+    struct open_range *open = track && rows->open_ranges < OPEN_RANGES_MAX ? malloc(sizeof *open) : NULL;
     if (!open)
         return false;
     *open = (struct open_range){track->open, *event};
@@ -589,10 +587,9 @@ static bool pairs(struct chrome *chrome, const struct open_range *open, const st
     bool same_name = event->has_name && open->event.has_name && event->name == open->event.name;
     bool same_category =
         event->has_category && open->event.has_category && event->category == open->event.category;
-    return event->start.there && !event->start.odd && !event->start.rest && !open->event.start.odd &&
-           !open->event.start.rest && !event->empty_args && !event->duration.there &&
-           !open->event.duration.there && (same_name || !event->has_name) &&
-           (same_category || !event->has_category) &&
+    return !event->start.odd && !event->start.rest && !open->event.start.odd && !open->event.start.rest &&
+           !event->empty_args && !event->duration.there && !open->event.duration.there &&
+           (same_name || !event->has_name) && (same_category || !event->has_category) &&
            !__builtin_sub_overflow(event->start.ns, open->event.start.ns, &duration) && duration >= 0;
 }
 

@@ -100,7 +100,6 @@ struct rows {
     uint32_t key_binding_value;
 
     size_t open_ranges;
-    int64_t last_start; // of the event before
     int64_t first_start, last_end;
     bool any;
     tsmith_status device_status;

@@ -72,7 +72,7 @@ void times_bad(struct chrome *chrome, struct moment *moment, const char *text, s
 }
 
 bool times_lost(struct chrome *chrome, const struct event *event) {
-    if (!event->start.bad || event->ph == 'M') // metadata has no time
+    if ((event->start.there && !event->start.bad) || event->ph == 'M') // metadata has no time
         return false;
     if (!chrome->problems.counts[PROBLEM_NO_TIME]++)
         chrome->no_time_at = event->offset;
