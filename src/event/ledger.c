@@ -40,7 +40,7 @@ static bool write_entry(const struct ledger_entry *entry, struct gather *gather,
                         int64_t span) {
     tsmith_batch *batch = gather_row(gather, track, 0, TSMITH_KIND_LOSS, from, 0);
     tsmith_status status = batch ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
-    if (status == TSMITH_OK && entry->covers)
+    if (status == TSMITH_OK && entry->covers && span >= 0)
         status = tsmith_batch_set(batch, TSMITH_FIELD_DURATION, (uint64_t)span);
     if (status == TSMITH_OK && entry->lost)
         status = tsmith_batch_set(batch, TSMITH_FIELD_LOST, entry->lost);
@@ -53,7 +53,9 @@ static bool write_entry(const struct ledger_entry *entry, struct gather *gather,
 
 bool ledger_write(struct ledger *ledger, tsmith_dictionary *dictionary, struct gather *gather) {
     int64_t from = gather->first_start, span = 0;
-    if (__builtin_sub_overflow(gather->last_end, from, &span))
+    if (!gather->any)
+        span = -1; // no event has a time
+    else if (__builtin_sub_overflow(gather->last_end, from, &span))
         span = 0;
     if (ledger->count) {
         tsmith_track track = {.kind = TSMITH_TRACK_LOSS,

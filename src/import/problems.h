@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 // X(NAME, "attribute", lost, "what it is"). `lost`: 1 when an event is missing from the result; 2 when nobody knows how
-// many are; 0 when everything is there, repaired or kept as text.
+// many are; 3 when the event is there and its duration is unknown; 0 when everything is there, repaired or kept as text.
 #define PROBLEM_TABLE(X)                                                                                     \
     X(MALFORMED_EVENT, "malformed_event", 1, "events that could not be read")                                \
     X(TOO_MANY, "too_many", 1, "events on more threads or with more keys than can be told apart")            \
@@ -25,6 +25,7 @@
     X(ODD_TIME, "odd_time", 0, "times beyond the trace clock or finer than it, kept as text")                \
     X(NO_TIME, "no_time", 1, "events without a time, or whose time is no number")                            \
     X(NO_DURATION, "no_duration", 0, "durations that are no number, kept as text")                           \
+    X(BACKWARDS, "backwards", 3, "events that end before they start")                                        \
     X(UNMATCHED_BEGIN, "unmatched_begin", 0, "ranges begun and not ended")                                   \
     X(UNMATCHED_END, "unmatched_end", 0, "ranges ended and not begun")                                       \
     X(OVERLAP, "overlap", 0,                                                                                 \

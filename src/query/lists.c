@@ -92,7 +92,7 @@ static void give_pid(sqlite3_context *context, const tsmith_query *query, uint32
     X(command_line, "TEXT", "", "command line",                                                              \
       list_give_text(context, string_of(query, process->command_line)))                                      \
     X(host, "TEXT", "", "name of the machine", list_give_text(context, string_of(query, process->host)))     \
-    X(start, "INTEGER", "ns", "when it was first seen", sqlite3_result_int64(context, process->start))
+    X(start, "INTEGER", "ns", "when it was first seen", list_give_id(context, (uint64_t)process->start))
 
 static void process_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
     uint32_t id = (uint32_t)row + 1;

@@ -181,7 +181,7 @@ def event_of(reader, table, row):
     kind = kind_of(table, row)
     event = {"kind": kind, "start": left.pop(time), "place": None}
     event["place"] = take_place(reader, table, kind, row, left)
-    if is_time(left.get("end")):
+    if is_time(left.get("end")) and left["end"] >= event["start"]:  # otherwise how long it lasted is unknown
         event["duration"] = left.pop("end") - event["start"]
     if table == "NVTX_EVENTS":
         pid = (row.get("globalTid") or 0) >> 24

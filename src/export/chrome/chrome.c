@@ -582,9 +582,11 @@ static void put_row(struct chrome *chrome, uint32_t row) {
     put_head(chrome, ph, true, true, row);
     put_place(chrome);
     put_moment(chrome, "\"ts\":", start_of(chrome, row), chrome->time_rest, chrome->time_text, row);
-    if (has(chrome->duration, row))
-        put_moment(chrome, "\"dur\":", (int64_t)value_at(chrome->duration, row), chrome->duration_rest,
-                   chrome->duration_text, row);
+    if (has(chrome->duration, row) ||
+        has(chrome->duration_text, row)) // one that is no duration has its text only
+        put_moment(chrome,
+                   "\"dur\":", has(chrome->duration, row) ? (int64_t)value_at(chrome->duration, row) : 0,
+                   chrome->duration_rest, chrome->duration_text, row);
     if (!chrome->origin.chrome && letter == 'i')
         put_key(chrome, "\"s\":\"t\"");
     if (chrome->stacks && has(chrome->stack, row) && value_at(chrome->stack, row)) {

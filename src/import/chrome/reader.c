@@ -198,6 +198,8 @@ static enum result read_string(struct chrome *chrome, uint32_t index, const char
         if (number.exact)
             (void)json_number_ns(&number, &moment->ns, &moment->rest);
         moment->rest = 0;
+        if (number.negative && number.mantissa)
+            times_negative(chrome, moment, content - 1, length + 2);
         return GOT;
     }
     uint32_t id = texts_string(&chrome->texts, content, length, plain);

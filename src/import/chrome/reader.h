@@ -83,7 +83,9 @@ void times_odd(struct chrome *chrome, struct moment *moment, double us, const ch
 
 // What is no number (text[0 .. length), as JSON) stands where a time is due.
 void times_bad(struct chrome *chrome, struct moment *moment, const char *text, size_t length);
-// Whether the event has no place in the trace, for its time is no number: then it is counted as lost.
+// A number below 0: as a duration of a file that is not ours it is unknown, is counted, and comes back as it was.
+void times_negative(struct chrome *chrome, struct moment *moment, const char *text, size_t length);
+// Whether the event has no place in the trace, for it has no time that is a number: then it is counted as lost.
 bool times_lost(struct chrome *chrome, const struct event *event);
 
 static inline bool reader_same_bytes(const char *a, const char *b, size_t length) {

@@ -741,12 +741,13 @@ static void add_losses(struct chrome *chrome) {
         int64_t span;
         if (tsmith_batch_append(batch, TSMITH_KIND_LOSS, rows->first_start) == UINT32_MAX)
             rows->failed = true;
-        if (!__builtin_sub_overflow(rows->last_end, rows->first_start, &span))
+        if (rows->any && !__builtin_sub_overflow(rows->last_end, rows->first_start, &span))
             set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)span);
         if (names[i].lost == 1)
             set(rows, batch, TSMITH_FIELD_LOST, count);
         set(rows, batch, TSMITH_FIELD_REASON,
             i == PROBLEM_TOO_MANY || i == PROBLEM_TOO_LARGE ? TSMITH_REASON_TABLE_FULL
+            : i == PROBLEM_BACKWARDS                        ? TSMITH_REASON_NO_TIMING
                                                             : TSMITH_REASON_CORRUPT);
         char text[160];
         if (i == PROBLEM_NO_TIME)

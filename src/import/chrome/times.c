@@ -43,6 +43,15 @@ static void find_unit(struct chrome *chrome, const struct json_number *number) {
     (void)tsmith_dictionary_add_attribute(chrome->dictionary, &attribute);
 }
 
+void times_negative(struct chrome *chrome, struct moment *moment, const char *text, size_t length) {
+    enum text_form form;
+    if (moment != &chrome->reader->event.duration || chrome->by_us)
+        return;
+    *moment = (struct moment){.there = true, .odd = true, .bad = true};
+    moment->text = texts_json_once(&chrome->texts, text, length, &form);
+    chrome->problems.counts[PROBLEM_BACKWARDS]++;
+}
+
 void times_read(struct chrome *chrome, struct moment *moment, const struct json_number *number,
                 const char *text, size_t length) {
     if (!chrome->has_unit && moment == &chrome->reader->event.start)
@@ -56,6 +65,8 @@ void times_read(struct chrome *chrome, struct moment *moment, const struct json_
         times_odd(chrome, moment, json_number_double(number, text, length) / 1000, text, length);
     else if (!json_number_ns(number, &moment->ns, &moment->rest))
         times_odd(chrome, moment, json_number_double(number, text, length), text, length);
+    if (number->negative && number->mantissa)
+        times_negative(chrome, moment, text, length);
 }
 
 void times_bad(struct chrome *chrome, struct moment *moment, const char *text, size_t length) {

@@ -16,6 +16,7 @@ struct row {
     uint8_t name_rank; // of the name it has
     uint32_t name;
     int name_column;
+    bool has_duration;
 };
 
 // ---- values
@@ -423,10 +424,11 @@ static bool find_time(struct row *row, int64_t *start, int64_t *duration, bool *
     }
     row->told |= 1u << NSYS_START;
     *has_end = number_of(row, NSYS_END, &end) && is_time(end);
-    if (*has_end) {
+    row->has_duration = *has_end && end >= *start;
+    problems[NSYS_PROBLEM_BACKWARDS] += *has_end && !row->has_duration;
+    if (row->has_duration) {
         *duration = end - *start;
-        row->told |= 1u << NSYS_END;
-        problems[NSYS_PROBLEM_BACKWARDS] += *duration < 0;
+        row->told |= 1u << NSYS_END; // otherwise it is kept as it is
     }
     return true;
 }
@@ -451,7 +453,7 @@ void nsys_add_row(struct nsys *nsys, struct nsys_table *table, uint32_t lane, sq
     row.batch = gather_row(&nsys->gather, track, lane, kind, start, duration);
     if (!row.batch)
         return;
-    if (has_end)
+    if (row.has_duration)
         set(&row, TSMITH_FIELD_DURATION, (uint64_t)duration);
     if (table->category)
         set(&row, TSMITH_FIELD_CATEGORY, table->category);

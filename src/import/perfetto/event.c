@@ -22,7 +22,7 @@ enum {
 
 // What is read of the older form of event.
 struct legacy {
-    bool there, has_id;
+    bool there, has_id, has_duration;
     char phase;
     int64_t duration_us;
     uint64_t id, bind;
@@ -218,11 +218,12 @@ static void end_slice(struct pf *pf, uint32_t track, int64_t time) {
     }
     struct pf_event *event = &open->event;
     int64_t duration;
-    if (__builtin_sub_overflow(time, event->start, &duration) || duration < 0)
+    if (__builtin_sub_overflow(time, event->start, &duration) || duration < 0) {
         pf_problem(pf, PF_PROBLEM_BACKWARDS);
-    else if (!event->has_duration)
+    } else if (!event->has_duration) {
         event->duration = duration;
-    event->has_duration |= duration >= 0;
+        event->has_duration = true;
+    }
     add_values(pf, event, &pf->event);
     pf_put_event(pf, track, event);
     free_slice(open);
@@ -321,6 +322,7 @@ static void read_legacy(struct pf *pf, struct reading *reading, struct proto_in 
             break;
         case 3:
             legacy->duration_us = (int64_t)field.value;
+            legacy->has_duration = true;
             break;
         case 6:
         case 10:
@@ -381,6 +383,8 @@ static uint32_t async_track(struct pf *pf, const struct reading *reading, uint32
 
 static void put_phase(struct pf *pf, const struct reading *reading) {
     char phase[2] = {reading->legacy.phase, 0};
+    if (!*phase)
+        return;
     pf_add_named(pf, &pf->event, "phase", TSMITH_TYPE_STRING,
                  tsmith_dictionary_intern_cstr(pf->dictionary, phase));
     if (reading->legacy.has_id)
@@ -415,8 +419,10 @@ static void put_legacy(struct pf *pf, const struct reading *reading, uint32_t tr
         end_slice(pf, track, reading->time);
         return;
     case 'X':
-        pf->event.has_duration = legacy->duration_us >= 0 &&
+        pf->event.has_duration = legacy->has_duration && legacy->duration_us >= 0 &&
                                  !__builtin_mul_overflow(legacy->duration_us, 1000, &pf->event.duration);
+        if (legacy->has_duration && legacy->duration_us < 0)
+            pf_problem(pf, PF_PROBLEM_BACKWARDS);
         pf_put_event(pf, track, &pf->event);
         return;
     case 's':

@@ -108,6 +108,8 @@ static void read_number(struct pf *pf, struct pf_sequence *sequence, struct stag
     case 2:
         stage->duration = (int64_t)field->value;
         stage->has_duration = stage->duration >= 0;
+        if (!stage->has_duration)
+            pf_problem(pf, PF_PROBLEM_BACKWARDS);
         return;
     case 3:
         stage->queue = field->value;
@@ -185,7 +187,8 @@ static uint32_t queue_track(struct pf *pf, struct pf_sequence *sequence, const s
     return track;
 }
 
-void pf_read_render_stage(struct pf *pf, struct pf_sequence *sequence, struct proto_in in, int64_t time) {
+void pf_read_render_stage(struct pf *pf, struct pf_sequence *sequence, struct proto_in in, bool has_time,
+                          int64_t time) {
     enum { SPECIFICATIONS = 7 };
     struct stage stage = {.duration = 0};
     struct proto_field field;
@@ -201,6 +204,10 @@ void pf_read_render_stage(struct pf *pf, struct pf_sequence *sequence, struct pr
         if (in.bad)
             pf_problem(pf, PF_PROBLEM_MALFORMED);
         return; // a packet may hold nothing but the names
+    }
+    if (!has_time) {
+        pf_problem(pf, PF_PROBLEM_NO_TIME);
+        return;
     }
     uint32_t track = queue_track(pf, sequence, &stage);
     if (!track) {
@@ -275,7 +282,7 @@ static void read_value(struct pf *pf, uint64_t gpu, struct proto_in in, int64_t 
         pf_problem(pf, has_value ? PF_PROBLEM_TOO_MANY : PF_PROBLEM_UNREAD_FIELD);
 }
 
-void pf_read_gpu_counters(struct pf *pf, struct proto_in in, int64_t time) {
+void pf_read_gpu_counters(struct pf *pf, struct proto_in in, bool has_time, int64_t time) {
     struct proto_in look = in;
     struct proto_field field;
     uint64_t gpu = 0;
@@ -287,8 +294,10 @@ void pf_read_gpu_counters(struct pf *pf, struct proto_in in, int64_t time) {
             continue;
         if (field.number == 1)
             read_descriptor(pf, gpu, proto_within(&field));
-        else if (field.number == 2)
+        else if (field.number == 2 && has_time)
             read_value(pf, gpu, proto_within(&field), time);
+        else if (field.number == 2)
+            pf_problem(pf, PF_PROBLEM_NO_TIME);
     }
     if (in.bad)
         pf_problem(pf, PF_PROBLEM_MALFORMED);

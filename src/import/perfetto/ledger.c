@@ -33,6 +33,7 @@
 struct ledger {
     struct pf *pf;
     uint32_t track;
+    bool spans; // there are events, so that the window is known
 };
 
 static void put(struct ledger *ledger, tsmith_reason reason, uint64_t lost, const char *text) {
@@ -51,7 +52,9 @@ static void put(struct ledger *ledger, tsmith_reason reason, uint64_t lost, cons
     tsmith_batch *batch = gather_row(&pf->gather, ledger->track, 0, TSMITH_KIND_LOSS, start, span);
     if (!batch)
         return;
-    tsmith_status status = tsmith_batch_set(batch, TSMITH_FIELD_DURATION, (uint64_t)span);
+    tsmith_status status = TSMITH_OK;
+    if (ledger->spans)
+        status = tsmith_batch_set(batch, TSMITH_FIELD_DURATION, (uint64_t)span);
     if (lost && status == TSMITH_OK)
         status = tsmith_batch_set(batch, TSMITH_FIELD_LOST, lost);
     if (status == TSMITH_OK)
@@ -87,8 +90,9 @@ static void put_problems(struct ledger *ledger) {
         for (size_t c = 0; rows[i].attribute[c] && c < sizeof key - 1; c++)
             key[c] = (char)(rows[i].attribute[c] | (rows[i].attribute[c] == '_' ? 0 : 0x20));
         count(pf, key, pf->problems[i]);
-        // Dropped by the recorder, or behind the end of the file: how many is not known.
-        if (rows[i].lost || i == PF_PROBLEM_DROPPED || i == PF_PROBLEM_CUT)
+        // Dropped by the recorder, or behind the end of the file: how many is not known. An end before the begin: all are there,
+        // and how long they lasted is not known.
+        if (rows[i].lost || i == PF_PROBLEM_DROPPED || i == PF_PROBLEM_CUT || i == PF_PROBLEM_BACKWARDS)
             put(ledger, rows[i].reason, rows[i].lost ? pf->problems[i] : 0, rows[i].text);
     }
 }
@@ -120,7 +124,7 @@ static void put_unread(struct ledger *ledger) {
 }
 
 void pf_write_ledger(struct pf *pf) {
-    struct ledger ledger = {.pf = pf};
+    struct ledger ledger = {.pf = pf, .spans = pf->gather.any};
     put_problems(&ledger);
     put_unread(&ledger);
     if (pf->ftrace_events) {

@@ -221,10 +221,10 @@ static void read_data(struct pf *pf, struct pf_sequence *sequence, const struct 
         read_zstd(pf, &packet->data, unpacked);
         break;
     case 52:
-        pf_read_gpu_counters(pf, in, time);
+        pf_read_gpu_counters(pf, in, packet->has_timestamp, time);
         break;
     case 53:
-        pf_read_render_stage(pf, sequence, in, time);
+        pf_read_render_stage(pf, sequence, in, packet->has_timestamp, time);
         break;
     case 54:
         pf_read_streaming(pf, sequence, in, packet->has_timestamp, time);

@@ -73,7 +73,7 @@ enum {
     X(SAMPLES, 1, TSMITH_REASON_VENDOR_DROPPED, "samples that were lost or skipped when they were recorded") \
     X(NO_END, 0, TSMITH_REASON_UNMATCHED, "slices begun and not ended")                                      \
     X(NO_BEGIN, 0, TSMITH_REASON_UNMATCHED, "ends of slices that were not begun")                            \
-    X(BACKWARDS, 0, TSMITH_REASON_CORRUPT, "slices that end before they begin")                              \
+    X(BACKWARDS, 0, TSMITH_REASON_NO_TIMING, "slices that end before they begin")                            \
     X(UNREAD_FIELD, 0, TSMITH_REASON_UNTRACED, "parts of track events that are not read")                    \
     X(TOO_MANY_FIELDS, 0, TSMITH_REASON_TABLE_FULL, "annotations with more names than can be kept")
 
@@ -168,7 +168,8 @@ struct pf_track {
 
 struct pf_process {
     tsmith_process entry;
-    uint32_t id; // 0: not in the dictionary
+    uint32_t id;               // 0: not in the dictionary
+    bool numbered, unnumbered; // a descriptor has its number, or lacks it
 };
 
 struct pf_device {
@@ -309,8 +310,9 @@ void pf_end_events(struct pf *pf);
 
 // ---- gpu.c
 
-void pf_read_render_stage(struct pf *pf, struct pf_sequence *sequence, struct proto_in in, int64_t time);
-void pf_read_gpu_counters(struct pf *pf, struct proto_in in, int64_t time);
+void pf_read_render_stage(struct pf *pf, struct pf_sequence *sequence, struct proto_in in, bool has_time,
+                          int64_t time);
+void pf_read_gpu_counters(struct pf *pf, struct proto_in in, bool has_time, int64_t time);
 
 // ---- stacks.c
 

@@ -246,7 +246,8 @@ bool pf_find(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, 
 }
 
 bool pf_text(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, uint64_t iid, uint32_t *out) {
-    bool found = pf_find(pf, sequence, field, iid, out);
+    // A number without its text says nothing; in a file of ours an empty text is one.
+    bool found = pf_find(pf, sequence, field, iid, out) && (*out || pf->ours);
     if (!found)
         pf_problem(pf, PF_PROBLEM_NO_TEXT);
     return found;

@@ -115,20 +115,32 @@ void pf_name_process(struct pf *pf, uint64_t pid, uint32_t name) {
 
 // ---- descriptors
 
+// A process without a number is that of number 0, and `query` has none for it.
+static void note_pid(struct pf *pf, uint64_t pid, bool known) {
+    const uint32_t process = pf_process(pf, pid);
+    if (process && !pid) {
+        pf->processes[process].numbered |= known;
+        pf->processes[process].unnumbered |= !known;
+    }
+}
+
 uint32_t pf_read_thread(struct pf *pf, struct proto_in in, int64_t *reference_us) {
     struct proto_field field;
     uint64_t pid = 0, tid = 0;
     uint32_t name = 0;
+    bool has_pid = false;
     while (proto_next(&in, &field)) {
-        if (field.number == 1)
+        if (field.number == 1) {
             pid = (uint64_t)(int64_t)(int32_t)field.value;
-        else if (field.number == 2)
+            has_pid = true;
+        } else if (field.number == 2)
             tid = field.value;
         else if (field.number == 5 && field.wire == PROTO_BYTES)
             name = pf_intern(pf, &field);
         else if (field.number == 6 && reference_us)
             *reference_us = (int64_t)field.value;
     }
+    note_pid(pf, pid, has_pid);
     pf_name_thread(pf, pid, tid, name);
     return pf_thread_track(pf, pid, tid);
 }
@@ -136,14 +148,17 @@ uint32_t pf_read_thread(struct pf *pf, struct proto_in in, int64_t *reference_us
 uint64_t pf_read_process(struct pf *pf, struct proto_in in) {
     struct proto_field field, command = {.number = 0}, name = {.number = 0};
     uint64_t pid = 0;
+    bool has_pid = false;
     while (proto_next(&in, &field)) {
-        if (field.number == 1)
+        if (field.number == 1) {
             pid = (uint64_t)(int64_t)(int32_t)field.value;
-        else if (field.number == 2 && field.wire == PROTO_BYTES && !command.number)
+            has_pid = true;
+        } else if (field.number == 2 && field.wire == PROTO_BYTES && !command.number)
             command = field;
         else if (field.number == 6 && field.wire == PROTO_BYTES)
             name = field;
     }
+    note_pid(pf, pid, has_pid);
     uint32_t process = pf_process(pf, pid);
     if (process && !pf->ours && command.length)
         pf->processes[process].entry.command_line = pf_intern(pf, &command);
@@ -466,8 +481,14 @@ static uint32_t process_id(struct pf *pf, uint32_t index) {
     if (!index)
         return 0;
     struct pf_process *process = &pf->processes[index];
-    if (!process->id)
-        process->id = tsmith_dictionary_add_process(pf->dictionary, &process->entry);
+    if (process->id)
+        return process->id;
+    process->id = tsmith_dictionary_add_process(pf->dictionary, &process->entry);
+    if (process->unnumbered && !process->numbered) {
+        char key[48];
+        (void)snprintf(key, sizeof key, "import.process.%" PRIu32 ".pid", process->id);
+        tsmith_dictionary_set_attribute(pf->dictionary, key, "null");
+    }
     return process->id;
 }
 

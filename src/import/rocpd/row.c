@@ -408,9 +408,9 @@ static bool place(struct row *row) {
         return true;
     if (__builtin_sub_overflow(end, row->start, &row->duration))
         return false;
-    row->has_duration = true;
-    row->rocpd->problems[ROCPD_PROBLEM_BACKWARDS] += row->duration < 0;
-    if (row->duration < 0) {
+    row->has_duration = row->duration >= 0;
+    if (!row->has_duration) {
+        row->rocpd->problems[ROCPD_PROBLEM_BACKWARDS]++;
         row->duration = 0;
         row->told &= ~(uint64_t)(1u << ROCPD_END); // as it is
     }

@@ -291,8 +291,10 @@ static bool add_record(struct chrome *chrome, struct rocprof *rocprof, const cha
     event->direction = direction_of(chrome, rocprof, record.operation);
     event->start = (struct moment){.ns = record.start, .there = true};
     int64_t duration;
-    if (record.end >= 0 && !__builtin_sub_overflow(record.end, record.start, &duration))
+    if (record.end >= record.start && !__builtin_sub_overflow(record.end, record.start, &duration))
         event->duration = (struct moment){.ns = duration, .there = true};
+    else if (record.end >= 0)
+        chrome->problems.counts[PROBLEM_BACKWARDS]++;
     add_sizes(chrome, rocprof, record.sizes);
     place_event(chrome, rocprof, &record);
     rocprof->events++;

@@ -320,7 +320,7 @@ void xctrace_add_row(struct xctrace *xctrace) {
         return;
     }
     int64_t duration = found.duration < 0 ? 0 : xctrace->cells[found.duration].value.number;
-    bool lasts = found.duration >= 0 && is_time(duration);
+    bool lasts = found.duration >= 0 && is_time(duration) && duration >= 0;
     tsmith_kind kind = schema->kind ? schema->kind : lasts ? TSMITH_KIND_RANGE : TSMITH_KIND_MARKER;
     uint32_t category = tsmith_dictionary_intern_cstr(xctrace->dictionary, xctrace->schema);
     tsmith_batch *batch = gather_row(&xctrace->gather, track, category, kind, start, lasts ? duration : 0);

@@ -18,7 +18,8 @@ struct row {
     tsmith_batch *batch;
     tsmith_kind kind;
     int64_t name, offset_ps, duration_ps;
-    bool counted; // it has a count instead of a time
+    bool counted;   // it has a count instead of a time
+    bool backwards; // it ends before it starts
     bool correlated, kernel, copy, fill;
     struct proto_in stats; // the whole event
     const struct xp_event_name *named;
@@ -246,7 +247,7 @@ static tsmith_kind kind_of(const struct row *row, const char *name) {
         return TSMITH_KIND_RANGE;
     if (row->correlated)
         return TSMITH_KIND_API;
-    return row->duration_ps ? TSMITH_KIND_RANGE : TSMITH_KIND_MARKER;
+    return row->duration_ps || row->backwards ? TSMITH_KIND_RANGE : TSMITH_KIND_MARKER;
 }
 
 static bool read_event(struct row *row, struct proto_in in) {
@@ -288,7 +289,7 @@ static void fill(struct row *row, uint32_t name, int64_t rest, int64_t duration,
     struct xplane *xplane = row->xplane;
     if (name)
         set(row, TSMITH_FIELD_NAME, name);
-    if (row->kind != TSMITH_KIND_MARKER)
+    if (row->kind != TSMITH_KIND_MARKER && !row->backwards)
         set(row, TSMITH_FIELD_DURATION, (uint64_t)duration);
     set_rest(row, 0, rest);
     set_rest(row, 1, duration_rest);
@@ -309,9 +310,10 @@ void xp_event_read(struct xplane *xplane, const struct xp_line *line, struct pro
         xp_problem(xplane, XP_PROBLEM_AGGREGATED);
         return;
     }
-    if (row.duration_ps < 0) {
+    if (row.duration_ps < 0) { // how long it lasted is unknown
         xp_problem(xplane, XP_PROBLEM_BACKWARDS);
         row.duration_ps = 0;
+        row.backwards = true;
     }
     if (!place(line, &row, &start, &rest, &duration, &duration_rest)) {
         xp_problem(xplane, XP_PROBLEM_NO_TIME);

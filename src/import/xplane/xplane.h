@@ -33,7 +33,7 @@ enum {
     X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "lines or names, more than can be kept")                        \
     X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "events whose time cannot be one")                                  \
     X(AGGREGATED, 1, TSMITH_REASON_NO_TIMING, "events that have a count instead of a time")                  \
-    X(BACKWARDS, 0, TSMITH_REASON_CORRUPT, "events that end before they start")                              \
+    X(BACKWARDS, 0, TSMITH_REASON_NO_TIMING, "events that end before they start")                            \
     X(NO_NAME, 0, TSMITH_REASON_CORRUPT, "numbers of names that the plane does not have")                    \
     X(TWICE, 0, TSMITH_REASON_TABLE_FULL, "stats that an event has twice; the last one is kept")             \
     X(TOO_MANY_FIELDS, 0, TSMITH_REASON_TABLE_FULL, "stats with more names than can be kept")                \
