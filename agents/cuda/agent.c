@@ -27,15 +27,9 @@
 #include "tracks.h"
 #include "windows.h"
 
-struct agent agent;
+uint64_t cuda_correlation_base;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_once_t injected = PTHREAD_ONCE_INIT;
-
-void agent_notice(const char *text) {
-    if (agent.channel)
-        channel_attribute(agent.channel, "notice." AGENT_API, text);
-}
 
 const char *agent_option(const char *name) {
     const char *list = secure_getenv(INJECTION_CUDA_OPTIONS);
@@ -49,32 +43,28 @@ const char *agent_option(const char *name) {
     return NULL;
 }
 
+static void begin(void) {
+    // Correlation ids of CUPTI have 32 bits and begin at 1.
+    enum { CORRELATION_OFFSET_BIT = 35 };
+    cuda_correlation_base =
+        channel_correlations(agent.channel, UINT64_C(1) << 32) + (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
+    (void)stacks_start(agent.channel);
+}
+
 static void after_fork_child(void) {
-    atomic_store(&agent.silent, true);
     agent_control_after_fork_child();
     agent_overhead_after_fork_child();
 }
 
-static void attach(void) {
-    // Correlation ids of CUPTI have 32 bits and begin at 1.
-    enum { CORRELATION_OFFSET_BIT = 35 };
-    const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
-    struct channel *channel = NULL;
-    if (!directory || !*directory || channel_open(directory, AGENT_API, &channel) != TSMITH_OK)
-        return;
-    agent.tsc = channel_tick_is_tsc(channel);
-    agent.correlation_base =
-        channel_correlations(channel, UINT64_C(1) << 32) + (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
-    channel_not_in_children(channel);
-    (void)stacks_start(channel);
-    agent.channel = channel;
-    pthread_atfork(NULL, NULL, after_fork_child);
+// What is still in flight will not be seen any more.
+static void end(void) {
+    const uint64_t left = launches_open();
+    if (left)
+        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
 }
 
-bool agent_attach(void) {
-    pthread_once(&once, attach);
-    return agent_recording();
-}
+static const struct agent_spec spec = {
+    .api = AGENT_API, .begin = begin, .fork_child = after_fork_child, .end = end, .not_in_children = true};
 
 // ---- CUDA's own injection
 
@@ -116,7 +106,7 @@ static void inject(void) {
     char why[1400];
     int taken;
     chain();
-    if (!agent_attach())
+    if (!agent_attach(&spec))
         return;
     if (!library_load(subscribe_take, &taken, why, sizeof why)) {
         agent_notice(why);

@@ -2,16 +2,14 @@
 // The CUDA agent: CUDA's driver itself loads it into every process that uses CUDA (CUDA_INJECTION64_PATH), and CUPTI
 // tells it what happens.
 //
-// Rules inside somebody else's process, for every file of this folder
-//   1. Nothing the program can see changes. Whoever has CUPTI already keeps it: we step aside and say so. Whoever comes later
-//      is served by us (sharing.h).
+// The rules of agentkit/agent.h hold for every file of this folder. Besides:
+//   1. A tool that already uses CUPTI keeps it: the agent steps aside and says so. A later tool is served by us (sharing.h).
 //   2. The callbacks on the program's threads (launches.c) take no lock, allocate nothing, make no system call.
 //   3. No lock of ours is held while CUPTI is called, and none is waited for that another thread holds while it is in
 //      CUPTI: buffers come from a pool by one atomic operation.
-//   4. Nothing here ends the process, raises or handles a signal. What cannot be recorded is counted.
-//   5. The driver is asked for nothing but its version. CUPTI is called from InitializeInjection, from the callbacks it makes, from the control
-//      thread, and from a program that stops its own profiler; never from a destructor.
-//   6. After fork the child owns nothing of the parent's, and CUDA does not work there: the agent is silent.
+//   4. The driver is asked for nothing but its version. CUPTI is called from InitializeInjection, from the callbacks it
+//      makes, from the control thread, and from a program that stops its own profiler; never from a destructor.
+//   5. CUDA does not work in forked children: the agent is silent there.
 //
 // How a kernel goes (files): agent.c attaches inside cuInit; subscribe.c asks CUPTI for what is to be recorded. At a
 // launch CUPTI calls launches.c on the program's thread, which notes who launched and when. CUPTI writes its records
@@ -26,39 +24,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/clock.h"
-#include "wire/channel.h"
+#include "agentkit/agent.h"
 
 #define AGENT_API "cuda"
-#define AGENT_EXPORT __attribute__((visibility("default")))
 
-// The process's one agent. Written while it attaches; read only afterwards, but for `silent`.
-struct agent {
-    struct channel *channel; // NULL: no session
-    bool tsc;
-    uint64_t correlation_base; // added to CUPTI's correlation ids, so that they are nobody else's
-    atomic_bool silent;        // in a forked child, or when the session is over
-};
-extern struct agent agent __attribute__((visibility("hidden")));
-
-// Attaches to the session that the environment names, at the first call; later ones only say whether it did. For
-// everything that brings this library into a process: CUDA, NVTX, NCCL. Any thread.
-bool agent_attach(void);
-
-static inline bool agent_recording(void) {
-    return agent.channel && !atomic_load_explicit(&agent.silent, memory_order_relaxed);
-}
-
-static inline uint64_t agent_tick(void) {
-    return clock_tick(agent.tsc);
-}
+// Added to CUPTI's correlation ids, so that they differ from those of other APIs. Written while the agent attaches.
+extern uint64_t cuda_correlation_base __attribute__((visibility("hidden")));
 
 // An option of CUDA's that the user gave (INJECTION_CUDA_OPTIONS): what follows its name, which begins with ':', ',' or is
 // at its end; NULL when it was not given.
 const char *agent_option(const char *name);
-
-// Says something to whoever reads the trace, in one line: what, and what to do. It is an attribute of the trace that
-// `profile` prints when it is done. The last of several holds.
-void agent_notice(const char *text);
 
 #endif

@@ -67,7 +67,7 @@ static void look_for_other_buffers(void) {
 static bool look(void) {
     static int64_t next;
     if (!channel_live(agent.channel)) {
-        atomic_store(&agent.silent, true);
+        atomic_store(&agent.over, true);
         subscribe_end();
         return false;
     }
@@ -126,15 +126,4 @@ void control_start(void) {
     work.period_ms = stacks_on ? STACKS_MS : agent_overhead.on ? MEASURE_MS : FLUSH_MS;
     if (agent_control_start(&work, agent.channel))
         buffers_may_wait();
-}
-
-// The process ends by itself: without this it would be taken for one that was killed.
-__attribute__((destructor)) static void at_unload(void) {
-    if (!agent_recording())
-        return;
-    const uint64_t left = launches_open();
-    if (left)
-        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
-    atomic_store(&agent.silent, true);
-    channel_close(agent.channel);
 }

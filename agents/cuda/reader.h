@@ -63,7 +63,7 @@ uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by
 // The string id of a kernel's name.
 uint32_t reader_kernel_name(struct reader *reader, const char *name);
 static inline uint64_t reader_correlation(uint32_t correlation) {
-    return correlation ? agent.correlation_base + correlation : 0;
+    return correlation ? cuda_correlation_base + correlation : 0;
 }
 
 // Values of SPAN_WORDS and of LAUNCHED_WORDS (record_parts.h).

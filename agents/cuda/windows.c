@@ -3,6 +3,8 @@
 // under the oldest of them.
 #include "windows.h"
 
+#include <string.h>
+
 #include "buffers.h"
 #include "library.h"
 #include "wire/agent.h"
@@ -48,54 +50,31 @@ static bool on_at(int64_t time) {
 }
 
 bool windows_contain(struct reader *reader, const void *record) {
-    const union {
-        const void *any;
-        const struct cupti_api *call;
-        const struct cupti_kernel *kernel;
-        const struct cupti_memcpy *copy; // a set has the same words there
-        const struct cupti_peer_copy *peer;
-        const struct cupti_synchronization *wait;
-        const struct cupti_memory *memory;
-        const struct cupti_graph_trace *graph;
-        const struct cupti_graph_host_node *host_node;
-        const struct cupti_host_launch *host_launch;
-    } is = {.any = record};
+#define TIMES_OF(record, member)                                                                             \
+    { offsetof(struct record, member), offsetof(struct record, correlation) }
+    // What a device or a context is like is always wanted, and the rest is little.
+    static const struct {
+        size_t start, correlation;
+    } places[] = {[CUPTI_KIND_RUNTIME] = TIMES_OF(cupti_api, start),
+                  [CUPTI_KIND_DRIVER] = TIMES_OF(cupti_api, start),
+                  [CUPTI_KIND_CONCURRENT_KERNEL] = TIMES_OF(cupti_kernel, start),
+                  [CUPTI_KIND_MEMCPY] = TIMES_OF(cupti_memcpy, start),
+                  [CUPTI_KIND_MEMSET] = TIMES_OF(cupti_memset, start),
+                  [CUPTI_KIND_MEMCPY2] = TIMES_OF(cupti_peer_copy, start),
+                  [CUPTI_KIND_SYNCHRONIZATION] = TIMES_OF(cupti_synchronization, start),
+                  [CUPTI_KIND_MEMORY2] = TIMES_OF(cupti_memory, timestamp),
+                  [CUPTI_KIND_GRAPH_TRACE] = TIMES_OF(cupti_graph_trace, start),
+                  [CUPTI_KIND_GRAPH_HOST_NODE] = TIMES_OF(cupti_graph_host_node, start),
+                  [CUPTI_KIND_HOST_LAUNCH] = TIMES_OF(cupti_host_launch, start)};
+#undef TIMES_OF
+    const uint32_t kind = ((const struct cupti_api *)record)->kind;
     struct launch launch;
     uint64_t start, time, unused = 0;
     uint32_t correlation;
-    switch (is.call->kind) {
-    case CUPTI_KIND_RUNTIME:
-    case CUPTI_KIND_DRIVER:
-        start = is.call->start, correlation = is.call->correlation;
-        break;
-    case CUPTI_KIND_CONCURRENT_KERNEL:
-        start = is.kernel->start, correlation = is.kernel->correlation;
-        break;
-    case CUPTI_KIND_MEMCPY:
-    case CUPTI_KIND_MEMSET:
-        start = is.copy->start, correlation = is.copy->correlation;
-        break;
-    case CUPTI_KIND_MEMCPY2:
-        start = is.peer->start, correlation = is.peer->correlation;
-        break;
-    case CUPTI_KIND_SYNCHRONIZATION:
-        start = is.wait->start, correlation = is.wait->correlation;
-        break;
-    case CUPTI_KIND_MEMORY2:
-        start = is.memory->timestamp, correlation = is.memory->correlation;
-        break;
-    case CUPTI_KIND_GRAPH_TRACE:
-        start = is.graph->start, correlation = is.graph->correlation;
-        break;
-    case CUPTI_KIND_GRAPH_HOST_NODE:
-        start = is.host_node->start, correlation = is.host_node->correlation;
-        break;
-    case CUPTI_KIND_HOST_LAUNCH:
-        start = is.host_launch->start, correlation = is.host_launch->correlation;
-        break;
-    default:
-        return true; // what a device or a context is like is always wanted, and the rest is little
-    }
+    if (kind >= sizeof places / sizeof *places || !places[kind].start)
+        return true;
+    memcpy(&start, (const char *)record + places[kind].start, sizeof start);
+    memcpy(&correlation, (const char *)record + places[kind].correlation, sizeof correlation);
     // Calls are noted while recording is on only. What has no sound time is counted where it is read.
     return launches_find(correlation, LAUNCH_LOOK, &launch, &unused)
                ? true
