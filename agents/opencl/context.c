@@ -43,25 +43,22 @@ cl_context layer_clCreateContextFromType(const cl_context_properties *properties
     return context_made(&call, context, result, error);
 }
 
-cl_int layer_clRetainContext(cl_context context) {
-    const cl_int result = opencl_next.clRetainContext(context);
-    struct object *object = object_find(OBJECT_CONTEXT, context);
-    if (object && result == CL_SUCCESS)
-        object_retain(object);
-    return result;
-}
+#define RELEASE(function, type, handle, operation)                                                           \
+    cl_int layer_##function(handle released) {                                                               \
+        struct call call = call_begin(CALL_##function);                                                      \
+        struct object *object = object_find(type, released);                                                 \
+        if (object && object_is_last(object))                                                                \
+            pending_reap_all(true); /* what we hold of its events would keep it alive */                     \
+        const bool last = object && object_release(object);                                                  \
+        const cl_int result = opencl_next.function(released);                                                \
+        if (last)                                                                                            \
+            object_end(&call, operation, object);                                                            \
+        return result;                                                                                       \
+    }
 
-cl_int layer_clReleaseContext(cl_context context) {
-    struct call call = call_begin(CALL_clReleaseContext);
-    struct object *object = object_find(OBJECT_CONTEXT, context);
-    if (object && object_is_last(object))
-        pending_reap_all(true); // what we hold of its events would keep it alive
-    const bool last = object && object_release(object);
-    const cl_int result = opencl_next.clReleaseContext(context);
-    if (last)
-        object_end(&call, TSMITH_OPERATION_DESTROY_CONTEXT, object);
-    return result;
-}
+OBJECT_RETAIN(clRetainContext, OBJECT_CONTEXT, cl_context)
+
+RELEASE(clReleaseContext, OBJECT_CONTEXT, cl_context, TSMITH_OPERATION_DESTROY_CONTEXT)
 
 // ---- queues
 
@@ -207,22 +204,6 @@ cl_int layer_clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_
     return result;
 }
 
-cl_int layer_clRetainCommandQueue(cl_command_queue queue) {
-    const cl_int result = opencl_next.clRetainCommandQueue(queue);
-    struct object *object = object_find(OBJECT_QUEUE, queue);
-    if (object && result == CL_SUCCESS)
-        object_retain(object);
-    return result;
-}
+OBJECT_RETAIN(clRetainCommandQueue, OBJECT_QUEUE, cl_command_queue)
 
-cl_int layer_clReleaseCommandQueue(cl_command_queue queue) {
-    struct call call = call_begin(CALL_clReleaseCommandQueue);
-    struct object *object = object_find(OBJECT_QUEUE, queue);
-    if (object && object_is_last(object))
-        pending_reap_all(true); // what we hold of its events would keep it alive
-    const bool last = object && object_release(object);
-    const cl_int result = opencl_next.clReleaseCommandQueue(queue);
-    if (last)
-        object_end(&call, TSMITH_OPERATION_DESTROY_QUEUE, object);
-    return result;
-}
+RELEASE(clReleaseCommandQueue, OBJECT_QUEUE, cl_command_queue, TSMITH_OPERATION_DESTROY_QUEUE)

@@ -80,30 +80,13 @@ void *layer_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool bloc
     return mapped;
 }
 
-cl_int layer_clEnqueueAcquireGLObjects(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
-                                       cl_uint count, const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueAcquireGLObjects, BLOCKING_NEVER,
-            command.name = agent_call_name(CALL_clEnqueueAcquireGLObjects), queue, memory_count, memory,
-            count, waits);
-}
-
-cl_int layer_clEnqueueReleaseGLObjects(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
-                                       cl_uint count, const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueReleaseGLObjects, BLOCKING_NEVER,
-            command.name = agent_call_name(CALL_clEnqueueReleaseGLObjects), queue, memory_count, memory,
-            count, waits);
-}
-
-cl_int layer_clEnqueueAcquireEGLObjectsKHR(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
-                                           cl_uint count, const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueAcquireEGLObjectsKHR, BLOCKING_NEVER,
-            command.name = agent_call_name(CALL_clEnqueueAcquireEGLObjectsKHR), queue, memory_count, memory,
-            count, waits);
-}
-
-cl_int layer_clEnqueueReleaseEGLObjectsKHR(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,
-                                           cl_uint count, const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueReleaseEGLObjectsKHR, BLOCKING_NEVER,
-            command.name = agent_call_name(CALL_clEnqueueReleaseEGLObjectsKHR), queue, memory_count, memory,
-            count, waits);
-}
+#define SHARE(function)                                                                                      \
+    cl_int layer_##function(cl_command_queue queue, cl_uint memory_count, const cl_mem *memory,              \
+                            cl_uint count, const cl_event *waits, cl_event *event) {                         \
+        ENQUEUE(function, BLOCKING_NEVER, command.name = agent_call_name(CALL_##function), queue,            \
+                memory_count, memory, count, waits);                                                         \
+    }
+SHARE(clEnqueueAcquireGLObjects)
+SHARE(clEnqueueReleaseGLObjects)
+SHARE(clEnqueueAcquireEGLObjectsKHR)
+SHARE(clEnqueueReleaseEGLObjectsKHR)

@@ -187,13 +187,7 @@ cl_mem layer_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet
     return pipe;
 }
 
-cl_int layer_clRetainMemObject(cl_mem memory) {
-    const cl_int result = opencl_next.clRetainMemObject(memory);
-    struct object *object = object_find(OBJECT_MEMORY, memory);
-    if (object && result == CL_SUCCESS)
-        object_retain(object);
-    return result;
-}
+OBJECT_RETAIN(clRetainMemObject, OBJECT_MEMORY, cl_mem)
 
 cl_int layer_clReleaseMemObject(cl_mem memory) {
     struct call call = call_begin(CALL_clReleaseMemObject);

@@ -110,4 +110,14 @@ static inline uint64_t object_number(const struct object *object) {
 // The device's entry, made at its first use by asking the driver.
 struct object *object_device(cl_device_id device);
 
+// The wrapper of a clRetain*.
+#define OBJECT_RETAIN(function, type, handle)                                                                \
+    cl_int layer_##function(handle retained) {                                                               \
+        const cl_int result = opencl_next.function(retained);                                                \
+        struct object *object = object_find(type, retained);                                                 \
+        if (object && result == CL_SUCCESS)                                                                  \
+            object_retain(object);                                                                           \
+        return result;                                                                                       \
+    }
+
 #endif

@@ -56,13 +56,7 @@ cl_program layer_clCreateProgramWithIL(cl_context context, const void *il, size_
     return program_made(&call, context, program, result, error);
 }
 
-cl_int layer_clRetainProgram(cl_program program) {
-    const cl_int result = opencl_next.clRetainProgram(program);
-    struct object *object = object_find(OBJECT_PROGRAM, program);
-    if (object && result == CL_SUCCESS)
-        object_retain(object);
-    return result;
-}
+OBJECT_RETAIN(clRetainProgram, OBJECT_PROGRAM, cl_program)
 
 cl_int layer_clReleaseProgram(cl_program program) {
     struct call call = call_begin(CALL_clReleaseProgram);
@@ -275,13 +269,7 @@ cl_kernel layer_clCloneKernel(cl_kernel source, cl_int *error) {
     return kernel;
 }
 
-cl_int layer_clRetainKernel(cl_kernel kernel) {
-    const cl_int result = opencl_next.clRetainKernel(kernel);
-    struct object *object = object_find(OBJECT_KERNEL, kernel);
-    if (object && result == CL_SUCCESS)
-        object_retain(object);
-    return result;
-}
+OBJECT_RETAIN(clRetainKernel, OBJECT_KERNEL, cl_kernel)
 
 cl_int layer_clReleaseKernel(cl_kernel kernel) {
     struct object *object = object_find(OBJECT_KERNEL, kernel);
