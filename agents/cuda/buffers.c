@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "agentkit/control.h"
+#include "agentkit/memory.h"
 #include "library.h"
 #include "records.h"
 #include "sharing.h"
@@ -33,12 +34,8 @@ static _Atomic uint32_t waiting_count;
 static size_t waiting_bytes[POOL];
 
 bool buffers_init(void) {
-    void *at = mmap(NULL, (size_t)POOL * POOL_BYTES, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
-        return false;
-    pool = at;
-    return true;
+    pool = agent_memory((size_t)POOL * POOL_BYTES);
+    return pool != NULL;
 }
 
 void buffers_are_zeroed(void) {

@@ -4,9 +4,9 @@
 #include "launches.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "agentkit/memory.h"
 #include "agentkit/stacks.h"
 #include "kinds.h"
 #include "library.h"
@@ -49,16 +49,11 @@ static __thread struct {
     uint32_t track; // of the thread, asked for at its first launch
 } here __attribute__((tls_model("initial-exec")));
 
-static void *map(size_t bytes) {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
-
 bool launches_init(void) {
-    words = map(PLACES * sizeof *words);
-    times = map(PLACES * sizeof *times);
-    stacks = map(PLACES * sizeof *stacks);
-    outers = map(PLACES * sizeof *outers);
+    words = agent_memory(PLACES * sizeof *words);
+    times = agent_memory(PLACES * sizeof *times);
+    stacks = agent_memory(PLACES * sizeof *stacks);
+    outers = agent_memory(PLACES * sizeof *outers);
     return words && times && stacks && outers;
 }
 

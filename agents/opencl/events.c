@@ -2,7 +2,7 @@
 // Rules: agent.h. Invariants: events.h.
 #include "events.h"
 
-#include "map.h"
+#include "agentkit/map.h"
 
 enum { LOG2_BUCKETS = 13 }; // 65,536 events alive at once
 

@@ -10,7 +10,7 @@
 #define OPENCL_OBJECTS_H
 
 #include "agent.h"
-#include "map.h"
+#include "agentkit/map.h"
 
 enum object_type {
     OBJECT_CONTEXT,

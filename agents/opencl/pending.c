@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "agentkit/control.h"
+#include "agentkit/memory.h"
 #include "command.h"
 #include "control.h"
 #include "events.h"
@@ -94,18 +95,12 @@ static void thread_end_make(void) {
     pthread_key_create(&thread_end, list_give_back);
 }
 
-static uint64_t *words_map(uint64_t count) {
-    void *memory =
-        mmap(NULL, count * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
 static struct pending_list *list_make(void) {
     struct pending_list *list =
         mmap(NULL, sizeof *list, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (list == MAP_FAILED)
         return NULL;
-    list->words = words_map(LIST_WORDS_FIRST);
+    list->words = agent_memory(LIST_WORDS_FIRST * 8);
     if (!list->words) {
         munmap(list, sizeof *list);
         return NULL;
@@ -371,7 +366,7 @@ void pending_after_fork_child(void) {
 static bool list_grow(struct pending_list *list) {
     if (list->capacity >= LIST_WORDS_MAX || !list_try(list))
         return false;
-    uint64_t *words = words_map(list->capacity * 2);
+    uint64_t *words = agent_memory(list->capacity * 2 * 8);
     if (words) {
         const uint64_t tail = atomic_load(&list->tail);
         uint64_t used = 0;

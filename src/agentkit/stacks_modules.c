@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agentkit/memory.h"
 #include "base/hash.h"
 #include "unwind/unwind_table.h"
 #include "wire/channel_private.h"
@@ -46,11 +47,6 @@ static struct {
     _Atomic uint32_t ours_count;
     struct channel *channel;
 } modules;
-
-static void *reserve(size_t bytes) {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
 
 // What stands between the API and the agent: ourselves, and CUPTI, which calls us from within the driver.
 static bool is_ours(const char *name) {
@@ -183,9 +179,9 @@ void stacks_modules_end_turn(void) {
 void stacks_modules_refresh(struct channel *channel) {
     static const struct unwind_visitor visitor = {.object = see, .all_seen = tell_all};
     if (!modules.known)
-        modules.known = reserve(MODULES_MAX * sizeof *modules.known);
+        modules.known = agent_memory(MODULES_MAX * sizeof *modules.known);
     if (!modules.text)
-        modules.text = reserve(TEXT_BYTES);
+        modules.text = agent_memory(TEXT_BYTES);
     modules.channel = channel;
     if (modules.known && modules.text)
         (void)unwind_table_refresh(&visitor);

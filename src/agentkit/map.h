@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map from a pointer of the API to 64 bits: found and changed without a lock by any number of threads, of a
-// fixed size, in memory of its own. Rules: agent.h.
+// A map from a handle of the API to 64 bits: found and changed without a lock by any number of threads, of a fixed size, in
+// memory of its own. A handle is a pointer or an id, but not 0 or 1. For agents.
 //
-// A key lives in the one bucket its hash names. A slot is empty (key 0), being filled (key 1), or holds key
-// and value; who fills it stores the value first and publishes it with the key (release; partner: the acquire
-// in map_slot). A key is put by one thread at a time: pointers of live objects are given out once.
-#ifndef OPENCL_MAP_H
-#define OPENCL_MAP_H
+// A key lives in the one bucket its hash names. A slot is empty (key 0), being filled (key 1), or holds key and value. The
+// thread that fills it stores the value first and publishes it with the key (release; partner: the acquire in map_slot). A
+// key is put by one thread at a time: handles of live objects are given out once.
+#ifndef AGENTKIT_MAP_H
+#define AGENTKIT_MAP_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. Invariants: map.h.
-#include "map.h"
+// The map of handles to values. Invariants: map.h. The OpenCL and CUDA agents use it.
+#include "agentkit/map.h"
 
-#include <sys/mman.h>
+#include "agentkit/memory.h"
 
 enum { KEY_FILLING = 1 };
 
 bool map_init(struct map *map, uint32_t log2_buckets) {
-    const size_t bytes = ((size_t)1 << log2_buckets) * MAP_SLOTS * sizeof(struct map_slot);
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        return false;
-    map->slots = memory;
+    map->slots = agent_memory(((size_t)1 << log2_buckets) * MAP_SLOTS * sizeof(struct map_slot));
     map->shift = 64 - log2_buckets;
-    return true;
+    return map->slots != NULL;
 }
 
 bool map_put(struct map *map, const void *key, uint64_t value) {
