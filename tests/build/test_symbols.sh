@@ -4,7 +4,8 @@
 # only what its loader looks for, and needs nothing but libc: whatever else it brought into a stranger's process
 # could meet the stranger's own.
 set -eu
-: "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
+: "${TRACESMITH_BUILD_DIR:?}"
+TRACESMITH_SOURCE_DIR=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -27,6 +28,30 @@ fi
 if nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@?TRACESMITH_/' | grep .; then
     fail "the symbols above have no version"
 fi
+# Every function of symbols.txt is exported with the version it has there, as the default or as an older version.
+published=$TRACESMITH_SOURCE_DIR/tests/build/symbols.txt
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@@?/, " ", $3); print $3 }' | LC_ALL=C sort >"$work/versions"
+if [ "${1-}" = --update ]; then
+    { echo "# SPDX-License-Identifier: Apache-2.0" && cat "$work/versions"; } >"$published"
+fi
+# changed FILE: the functions of symbols.txt that FILE does not have with the same version.
+changed() {
+    grep -v '^#' "$published" | LC_ALL=C sort | LC_ALL=C comm -23 - "$1"
+}
+changed "$work/versions" >"$work/changed"
+if [ -s "$work/changed" ]; then
+    cat "$work/changed"
+    fail "the functions above are not exported with the version above: programs that were linked before do not start"
+fi
+new=$(grep -v '^#' "$published" | LC_ALL=C sort | LC_ALL=C comm -13 - "$work/versions" | wc -l)
+[ "$new" -eq 0 ] || echo "$new functions are new: test_symbols.sh --update adds them to symbols.txt"
+# The check sees a function that moved to another version and one that is gone.
+grep -v '^#' "$published" | LC_ALL=C sort >"$work/listed"
+sed '1s/ TRACESMITH_.*/ TRACESMITH_9/' "$work/listed" >"$work/moved"
+[ "$(changed "$work/moved" | wc -l)" -eq 1 ] || fail "a changed version is not seen"
+sed 1d "$work/listed" >"$work/gone"
+[ "$(changed "$work/gone" | wc -l)" -eq 1 ] || fail "a function that is gone is not seen"
+
 readelf -d "$library" | grep -q 'SONAME.*\[libtracesmith\.so\.0\]' || fail "the SONAME is not libtracesmith.so.0"
 
 # What the headers promise: in the preprocessed headers (some declarations come from macros), the name before the
