@@ -83,6 +83,38 @@ def waits_agree(original, path):
     return len(wanted)
 
 
+def source_streams(original):
+    """Numbers of the streams of an nsys database or a Kineto trace, None for others."""
+    if original.endswith(".sqlite"):
+        base = sqlite3.connect("file:%s?immutable=1" % original, uri=True)
+        return {stream for (stream,) in base.execute("SELECT DISTINCT streamId FROM CUPTI_ACTIVITY_KIND_KERNEL")}
+    with gzip.open(original) as file:
+        whole = json.load(file)
+    events = whole if isinstance(whole, list) else whole.get("traceEvents")
+    if events is None:
+        return None
+    return {event["args"]["stream"] for event in events if event.get("cat", "").lower() == "kernel"}
+
+
+def streams_agree(original, path):
+    """A stream has one name, the same in tables, events, answers and JSON; of Kineto and nsys it is "stream" and the source's number."""
+    tracks = ask(path, "SELECT id, name, process, device, queue FROM tracks WHERE kind = 'queue'")
+    names = collections.defaultdict(set)
+    for track in tracks:
+        names[track["process"], track["device"], track["queue"]].add(track["name"])
+    check(tracks and all(len(one) == 1 for one in names.values()), "%s: names of streams: %s" % (original, dict(names)))
+    used = {row["track_name"]: row["queue"] for row in ask(path, "SELECT DISTINCT track_name, queue FROM kernel JOIN tracks ON tracks.id = kernel.track")}
+    check(set(used) <= {track["name"] for track in tracks}, "%s: names in events: %s" % (original, used))
+    streams = source_streams(original)
+    if streams is not None:
+        check(used == {"stream %d" % stream: stream for stream in streams}, "%s: streams %s, not %s" % (original, used, streams))
+    shown = {track["name"] for track in json.loads(run("view", "-t", "kernel", path, "-f", "json").stdout)["tracks"] if track["kind"] == "queue"}
+    check(set(used) <= shown <= {track["name"] for track in tracks}, "%s: names in JSON: %s" % (original, shown))
+    (report,) = json.loads(run("analyze", path, "--only", "streams", "--json").stdout)["traces"][0]["reports"]
+    told = {row["queue"].split(" (")[0] for row in report["tables"]["queues"]}
+    check(set(used) <= told <= {track["name"] for track in tracks}, "%s: names in answers: %s" % (original, told))
+
+
 def gaps(kernels):
     """Whether a queue has a gap between two kernels."""
     ends = {}
@@ -133,6 +165,7 @@ def main():
             run("import", os.path.join(corpus, name), "-o", path)
             check_trace(os.path.join(corpus, name), path, questions)
             operations += waits_agree(os.path.join(corpus, name), path)
+            streams_agree(os.path.join(corpus, name), path)
             print(name, flush=True)
     check(operations >= 8, "there are waits of every operation: %d" % operations)
 
