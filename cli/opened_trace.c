@@ -43,24 +43,24 @@ bool trace_may_replace(const char *path) {
     return false;
 }
 
-static const char *known(const char *name) {
+static const char *or_unknown(const char *name) {
     return name && *name ? name : "unknown";
 }
 
 const char *trace_kind_name(int kind) {
-    return known(tsmith_kind_name((tsmith_kind)kind));
+    return or_unknown(tsmith_kind_name((tsmith_kind)kind));
 }
 
 const char *trace_kind_doc(int kind) {
-    return known(tsmith_kind_doc((tsmith_kind)kind));
+    return or_unknown(tsmith_kind_doc((tsmith_kind)kind));
 }
 
 const char *trace_reason_name(int reason) {
-    return known(tsmith_reason_name((tsmith_reason)reason));
+    return or_unknown(tsmith_reason_name((tsmith_reason)reason));
 }
 
 const char *trace_reason_doc(int reason) {
-    return known(tsmith_reason_doc((tsmith_reason)reason));
+    return or_unknown(tsmith_reason_doc((tsmith_reason)reason));
 }
 
 static const char *binary; // of the command line

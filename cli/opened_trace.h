@@ -35,7 +35,7 @@ bool trace_is_directory(const char *path);
 int trace_open(const char *path, struct trace *out);
 void trace_close(struct trace *trace);
 
-// What the agents had to say to whoever reads the trace, one line each, each once (attributes "notice.<api>"). False past
+// Notices of the agents to readers of the trace, one line each, each once (attributes "notice.<api>"). False past
 // the last; *at begins at 0.
 bool trace_notice(const tsmith_dictionary *dictionary, uint32_t *at, tsmith_string *out);
 // Takes up what reading the events has shown of damage.
@@ -89,7 +89,7 @@ size_t trace_add_track_label(struct text *text, const tsmith_dictionary *diction
 // "device 1  NAME": by the API's own number, where it is known. In `columns`, 0: no limit.
 size_t trace_add_device_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t device,
                               size_t columns);
-// The track's name, whole: as a JSON string, and as it is (for whoever escapes it).
+// The track's full name: as a JSON string, and unescaped (the caller escapes it).
 void trace_add_track_json(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
 void trace_add_track_raw(struct text *text, const tsmith_dictionary *dictionary, uint32_t track);
 static inline tsmith_string trace_string(const struct trace *trace, uint32_t id) {

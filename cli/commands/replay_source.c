@@ -49,8 +49,8 @@ bool replay_read_source(const char *word, char **kernel, char **source) {
     return *source != NULL;
 }
 
-static void tell(const char *kernel, const char *file, const char *path,
-                 const tsmith_recorded_source *source) {
+static void print_saved_source(const char *kernel, const char *file, const char *path,
+                               const tsmith_recorded_source *source) {
     struct text text = {0};
     text_add_safe(&text, text_string(file), 0);
     text_add_cstr(&text, ": ");
@@ -91,7 +91,7 @@ int replay_save_source(tsmith_recording *recording, const char *word, const char
     else if (source.text && !new_file_write("save-source", file, source.text, source.length))
         code = EXIT_LACKING;
     else if (source.text)
-        tell(kernel, file, path, &source);
+        print_saved_source(kernel, file, path, &source);
     free(source.text);
     free(kernel);
     return code;

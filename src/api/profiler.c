@@ -165,7 +165,7 @@ static tsmith_status events_next(void *self, const tsmith_batch **out, tsmith_er
     collector_set_settling(profiler->collector, !profiler->recording);
     tsmith_status status = collector_next(profiler->collector, out, error);
     if (status == TSMITH_AGAIN) {
-        // Whoever asks again at once should not keep a processor busy with it.
+        // A caller that polls without a pause must not keep a processor busy.
         const struct timespec moment = {.tv_nsec = 1000000};
         nanosleep(&moment, NULL);
     }

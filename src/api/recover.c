@@ -72,9 +72,8 @@ static void match(struct completion *completion, const struct sbt_tail *tail) {
     tsmith_capture_completion *out = completion->out;
     switch (recovery_match_file(completion->recovery, &file, &completion->whole_events)) {
     case RECOVERY_NO_JOURNAL:
-        leave_file(completion,
-                   "the session's journal is damaged or gone, so that nobody knows what of it the "
-                   "file that was being written has: that file is left out");
+        leave_file(completion, "the session's journal is damaged or missing, so it is unknown what of it the "
+                               "file that was being written has: that file is left out");
         break;
     case RECOVERY_UNSURE:
         out->may_repeat = 1;
@@ -104,7 +103,7 @@ static void open_file(struct completion *completion) {
     if (!path[0])
         return;
     // The control file says which file it was, and the recorded program can write to that. A file of another user than
-    // the recording's is not opened: whoever recovers may be allowed to read what the recording's user is not.
+    // the recording's is not opened: the recovering user may have permission to read files that the recording's user has not.
     if (lstat(path, &status) == 0 &&
         (!S_ISREG(status.st_mode) || status.st_uid != recovery_user(completion->recovery))) {
         snprintf(why, sizeof why,

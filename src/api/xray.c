@@ -241,7 +241,7 @@ bool xray_open_left(const char *directory, tsmith_xray **out) {
     const ssize_t length = xray && xray->link ? readlink(xray->link, target, sizeof target) : -1;
     if (length > 0 && (size_t)length < sizeof target)
         target[length] = '\0';
-    // The link is the word of whoever can write to the session directory.
+    // The link is untrusted: any process that can write to the session directory can change it.
     struct stat folder, session;
     if (length > 0 && (size_t)length < sizeof target && lstat(target, &folder) == 0 &&
         S_ISDIR(folder.st_mode) && stat(directory, &session) == 0 && folder.st_uid == session.st_uid)

@@ -135,7 +135,7 @@ static uint64_t value_of(struct collector *collector, const struct builder_move 
         return collect_id(&channel->tracks, word);
     case RECORD_STACK: {
         uint32_t id = collect_stack(collector, collector->work.channel, word);
-        // Where it had none, whoever took it has counted that.
+        // A record without a stack needs no loss here: the thread that took the stack counted it.
         if (!id && word)
             lose_stack(collector, record->words[0]);
         return id;
@@ -159,9 +159,9 @@ static void set_eagerly(struct builder *builder, const struct builder_move *move
         column->device[row / 64] |= 1ull << (row % 64);
 }
 
-// What the collector must look at itself, when the record comes.
-static void move_others(struct collector *collector, struct builder *builder,
-                        const struct builder_layout *layout, const struct record *record) {
+// Stores the fields that the collector computes from the record one by one.
+static void store_computed_fields(struct collector *collector, struct builder *builder,
+                                  const struct builder_layout *layout, const struct record *record) {
     const uint32_t row = builder->rows - 1;
     const struct builder_move *move = layout->moves + layout->ends[MOVE_TRACK];
     for (const struct builder_move *end = layout->moves + layout->ends[MOVE_OTHER]; move < end; move++) {
@@ -267,9 +267,9 @@ static struct builder *builder_of(struct collector *collector, uint32_t track) {
     return track ? collect_builder(collector, track) : NULL;
 }
 
-// What a row has beyond its values.
-static bool add_more(struct collector *collector, struct builder *builder, const struct collect_plan *plan,
-                     const struct record *record) {
+// Adds to a row what is not a single value: the list, the open range, and the times of the device clock.
+static bool add_list_and_range(struct collector *collector, struct builder *builder,
+                               const struct collect_plan *plan, const struct record *record) {
     if (plan->queued && plan->not_before && plan->not_after)
         observe_device(collector, builder, plan, record->words);
     return (!plan->list || append_list(builder, plan, record)) &&
@@ -312,12 +312,12 @@ static inline uint32_t target_of(const struct collect_targets *targets, uint64_t
     return targets->heads[found] ? home : found;
 }
 
-// What of the row that was added last cannot wait.
-static void add_now(struct collector *collector, const struct collect_target *target, const uint64_t *words,
-                    uint32_t count) {
+// Completes the row that was added last.
+static void finish_row(struct collector *collector, const struct collect_target *target,
+                       const uint64_t *words, uint32_t count) {
     const struct record record = {.words = words, .count = count, .name = target->name};
-    move_others(collector, target->builder, target->layout, &record);
-    if (target->more && !add_more(collector, target->builder, target->plan, &record))
+    store_computed_fields(collector, target->builder, target->layout, &record);
+    if (target->more && !add_list_and_range(collector, target->builder, target->plan, &record))
         collector->out_of_memory = true;
 }
 
@@ -368,7 +368,7 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
     target->words[0] = words;
     target->waiting = 1;
     if (target->now)
-        add_now(collector, target, words, count);
+        finish_row(collector, target, words, count);
     return KEPT;
 }
 
@@ -432,7 +432,7 @@ void collect_read(struct collector *collector) {
             target->words[target->waiting++] = words + 1;
             known++;
             if (target->now)
-                add_now(collector, target, words + 1, count - 1);
+                finish_row(collector, target, words + 1, count - 1);
             if (target->waiting == COLLECT_WAITING)
                 move_waiting(work->channel, target);
         } else {

@@ -163,7 +163,7 @@ static bool under_pressure(const struct collector *collector) {
 
 // ---- channels
 
-static bool known(const struct collector *collector, const char *name) {
+static bool has_channel(const struct collector *collector, const char *name) {
     for (uint32_t i = 0; i < collector->channel_count; i++)
         if (strcmp(collector->channels[i]->name, name) == 0)
             return true;
@@ -255,7 +255,7 @@ static void read_directory(struct collector *collector) {
         if (length <= suffix || strcmp(entry->d_name + length - suffix, LAYOUT_CHANNEL_SUFFIX) != 0)
             continue;
         entry->d_name[length - suffix] = '\0';
-        if (!known(collector, entry->d_name))
+        if (!has_channel(collector, entry->d_name))
             collector->out_of_memory |= !add_name(&names, collector->known, entry->d_name);
     }
     closedir(directory);
@@ -448,7 +448,7 @@ static void tidy(struct collector *collector) {
 
 tsmith_status collector_next(struct collector *collector, const tsmith_batch **out, tsmith_error *error) {
     tsmith_status status = TSMITH_OK;
-    // The consumer is back: the last batch is in its hands for good. However long it took, whoever waits for room waits on.
+    // The consumer has returned and owns the last batch. However long that took, threads that wait for room keep waiting.
     collector->totals.delivered += collector->handed_out;
     collector->handed_out = 0;
     if (!collector->recover)

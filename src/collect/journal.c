@@ -332,8 +332,8 @@ static bool move_to_new(struct journal *journal, uint64_t half_bytes) {
     return true;
 }
 
-// Whether the file is as long as it was made, and still has a name. Whoever may write to the session directory, as the
-// recorded programs may, can truncate or remove it.
+// Whether the file still has its original length and a name. Processes that can write to the session directory, such as
+// the recorded programs, can truncate or remove it.
 static bool is_whole(const struct journal *journal) {
     struct stat status;
     return fstat(journal->fd, &status) == 0 && status.st_nlink > 0 &&

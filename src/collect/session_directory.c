@@ -349,7 +349,8 @@ static void remove_logs(const struct session_directory *directory) {
     const char *name = strrchr(path, '/');
     if (!name || strncmp(name, ours, sizeof ours - 1) != 0)
         return;
-    // The link is the word of whoever can write to the session directory: only a folder of the same user is believed.
+    // The link is untrusted: any process that can write to the session directory can change it. Only a folder of the same
+    // user is accepted.
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &status) || fstat(directory->fd, &session) || status.st_uid != geteuid() ||
         session.st_uid != geteuid()) {

@@ -38,8 +38,8 @@ void input_close(struct input *input);
 int input_take_file(struct input *input, bool *owned);
 
 // Reads on, of a file as much as it had when it was opened: keeps what is from `begin`, moving it to the front of the window, and makes the window larger when
-// it is full of that. As much comes as is kept, so that whoever begins again at `begin` every time reads each byte a few
-// times and not once per call. OK when there is more than before, END when there is not (`ended` is then set), ERROR_LIMIT
+// it is full of that. Refills by the amount retained: a caller that restarts at `begin` reads each byte O(1)
+// times. OK when there is more than before, END when there is not (`ended` is then set), ERROR_LIMIT
 // when the window would have to be larger than INPUT_WINDOW_MAX.
 tsmith_status input_more(struct input *input, tsmith_error *error);
 

@@ -140,13 +140,13 @@ static tsmith_status conclude(struct execute_order *order, uint32_t node) {
 
 // The first so many commands.
 static tsmith_status run_both(struct pair *pair, size_t count) {
-    static const struct execute_wishes wishes = {.in_place = true};
+    static const struct execute_options run_options = {.in_place = true};
     tsmith_status status = TSMITH_OK, ended = TSMITH_OK;
     pair->differs = pair->concluding = false;
     for (int i = 0; i < 2; i++) {
         struct side *side = &pair->sides[i];
         side->client = (struct execute_client){
-            .context = side, .result = take_result, .note = take_note, .wishes = &wishes};
+            .context = side, .result = take_result, .note = take_note, .options = &run_options};
         side->order = NULL;
         if (status == TSMITH_OK)
             status = execute_order_begin(side->execution, &pair->plan, pair->options, &side->client,

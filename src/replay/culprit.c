@@ -126,8 +126,8 @@ static void take_note(void *context, const char *text) {
 
 static tsmith_status run(struct execution *execution, const struct plan *plan,
                          const tsmith_replay_options *options, struct written *written, tsmith_error *error) {
-    const struct execute_wishes wishes = {.each = true, .in_place = true};
-    const struct execute_client client = {written, take_result, take_note, &wishes};
+    const struct execute_options run_options = {.each = true, .in_place = true};
+    const struct execute_client client = {written, take_result, take_note, &run_options};
     const size_t records = plan->process->count + 1;
     written->hashes = calloc(records, sizeof *written->hashes);
     written->there = calloc(records, 1);

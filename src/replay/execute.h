@@ -21,11 +21,11 @@ struct execute_client {
     void *context;
     void (*result)(void *context, const struct execute_result *result);
     void (*note)(void *context, const char *text); // copied by the receiver
-    const struct execute_wishes *wishes;           // NULL: none
+    const struct execute_options *options;         // NULL: none
 };
 
 // How a recording is run, where it is not as fast as it goes and all of it.
-struct execute_wishes {
+struct execute_options {
     const uint8_t *left_out; // by record: commands that keep their place in the order and do nothing, and
                              // comparisons that are not made; NULL: none
     const struct recorded_time

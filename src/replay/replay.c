@@ -19,16 +19,18 @@ static void take_timed(void *context, size_t record, int64_t duration) {
     replay->failed |= !timing_add(&replay->timing, replay->process_index, record, duration);
 }
 
-static tsmith_status make_wishes(struct tsmith_replay *replay, const tsmith_replay_options *options,
-                                 struct execute_wishes *wishes, uint8_t **left_out, tsmith_error *error) {
+static tsmith_status make_execute_options(struct tsmith_replay *replay, const tsmith_replay_options *options,
+                                          struct execute_options *run_options, uint8_t **left_out,
+                                          tsmith_error *error) {
     struct plan plan;
     uint64_t asked = 0;
     *left_out = NULL;
-    *wishes = (struct execute_wishes){.speed = options->speed, .timed = options->timing ? take_timed : NULL};
+    *run_options =
+        (struct execute_options){.speed = options->speed, .timed = options->timing ? take_timed : NULL};
     if (options->speed > 0 && !replay->process->times)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "the times of the recording were not read, so its pace is unknown");
-    wishes->pace = options->speed > 0 ? replay->process->times : NULL;
+    run_options->pace = options->speed > 0 ? replay->process->times : NULL;
     if (!select_is_asked(options))
         return TSMITH_OK;
     tsmith_status status = plan_make(&plan, replay->recording, replay->process, error);
@@ -37,7 +39,7 @@ static tsmith_status make_wishes(struct tsmith_replay *replay, const tsmith_repl
     if (status == TSMITH_OK)
         status = select_records(&plan, options, left_out, &asked, error);
     plan_finish(&plan);
-    wishes->left_out = *left_out;
+    run_options->left_out = *left_out;
     replay->asked += asked;
     return status;
 }
@@ -82,12 +84,12 @@ static void count_commands(struct tsmith_replay *replay, const uint8_t *left_out
 
 static tsmith_status run_process(struct tsmith_replay *replay, struct execution *execution,
                                  const tsmith_replay_options *options, tsmith_error *error) {
-    struct execute_wishes wishes;
-    const struct execute_client client = {replay, results_take, results_note, &wishes};
+    struct execute_options run_options;
+    const struct execute_client client = {replay, results_take, results_note, &run_options};
     uint8_t *left_out;
     replay->first = replay->count;
     const uint64_t asked = replay->asked;
-    tsmith_status status = make_wishes(replay, options, &wishes, &left_out, error);
+    tsmith_status status = make_execute_options(replay, options, &run_options, &left_out, error);
     if (status != TSMITH_OK) {
         free(left_out);
         return status;

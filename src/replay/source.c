@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in a recording, for whoever wants to read it: the commands, and the source of a program.
+// Gives access to the commands of a recording and to the source of its programs. The public API calls it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

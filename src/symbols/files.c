@@ -104,7 +104,7 @@ static int by_link(const char *path, const char *build_id, const struct elf_file
 
 // ---- from a server
 
-// The library is opened by name: whoever has not set DEBUGINFOD_URLS has no need of it.
+// The library is optional and loaded with dlopen: it is needed only where DEBUGINFOD_URLS is set.
 static int by_server(const char *build_id) {
     const char *servers = getenv("DEBUGINFOD_URLS");
     if (!servers || !*servers || !is_hex(build_id))

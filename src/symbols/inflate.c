@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libdeflate is opened by name, as libdebuginfod is: whoever has it is quicker, and nobody needs it.
+// libdeflate is optional and loaded with dlopen, as libdebuginfod is; it only makes decompression faster.
 #include "symbols/inflate.h"
 
 #include <dlfcn.h>

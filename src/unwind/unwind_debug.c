@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invariants: entries below `count` never change, nor does the memory that they point to. A file is believed to be the
-// module's when its ELF header, program headers and notes (the build id) are those in memory. It is read, not mapped:
-// whoever truncates it harms nobody.
+// module's when its ELF header, program headers and notes (the build id) are those in memory. It is read, not mapped,
+// so that truncating it cannot crash the process.
 #include "unwind/unwind_debug.h"
 
 #include <errno.h>

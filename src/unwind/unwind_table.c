@@ -212,7 +212,7 @@ bool unwind_table_refresh(const struct unwind_visitor *visitor) {
     uint64_t version = unwind_table_version();
     struct gathering gathering = {
         .copy = &table.copies[(version + 1) & 1], .visitor = visitor, .is_first = true, .stays = true};
-    // Whoever finds a word written from here on finds the version that sent it elsewhere, too.
+    // A reader that sees a word written after this fence also sees the version that directs it to the other copy.
     atomic_thread_fence(memory_order_seq_cst);
     dl_iterate_phdr(gather, &gathering);
     if (gathering.failed) {

@@ -165,7 +165,7 @@ static uint32_t kind_of(uint32_t request) {
     return request >> 8 & 0xff;
 }
 
-static const char *known(const char *node, uint32_t request) {
+static const char *request_name(const char *node, uint32_t request) {
     const uint32_t kind = kind_of(request), number = request & 0xff;
     if (is_bare(node))
         return FIND(uvm, request);
@@ -179,7 +179,7 @@ static const char *known(const char *node, uint32_t request) {
 }
 
 void driver_ioctl_name(const char *node, uint32_t request, char *text, size_t size) {
-    const char *name = known(node, request);
+    const char *name = request_name(node, request);
     const uint32_t kind = kind_of(request), number = request & 0xff;
     if (name)
         snprintf(text, size, "%s", name);

@@ -119,8 +119,8 @@ struct agent_bpf_driver {
     char node[AGENT_BPF_NODE_NAME]; // its name in its folder
 };
 
-// The registers and the top of a stack of the program, of a thread in the kernel. Its head names the thread that waits, whoever's
-// stack it is; it comes before the record of the wait.
+// The registers and the top of a user stack of a thread that is in the kernel. Its head names the waiting thread, even if
+// the stack is another thread's. It precedes the record of the wait.
 struct agent_bpf_copy {
     struct agent_bpf_head head;
     unsigned long long start;     // of the wait

@@ -119,7 +119,7 @@ static void after_fork_child(void) {
     // The rings of all threads are the parent's; this process must not touch them again.
     memset(&channel_here, 0, sizeof channel_here);
     for (struct channel *channel = registry; channel; channel = channel->next) {
-        if (channel->not_in_children) { // whoever had the lock is not here
+        if (channel->not_in_children) { // the thread that held the lock does not exist in this process
             pthread_mutex_init(&channel->lock, NULL);
             channel->state = CHANNEL_DEAD;
             atomic_store(&channel->gate.id, CHANNEL_FORKED_ID);

@@ -75,8 +75,8 @@ struct channel_device { // in the table
     uint32_t more_of; // id of a device of this channel that this says more of, 0: none
     uint32_t reserved;
 };
-// The same of a device that is told apart by an identity, "GPU-8a1f...": whoever names it, in this process or another, means
-// the same one, and what the first said of it holds; what it did not know others add. NULL or "": it has none.
+// The same for a device with a device identity, "GPU-8a1f...": in every process the identity means the same device. The
+// first description is kept; later ones only add fields that it lacks. NULL or "": no identity.
 uint32_t channel_device_identified(struct channel *channel, const tsmith_device *device,
                                    const char *identity);
 // The same of a device that was made before anything was known of it.

@@ -10,8 +10,8 @@
 //     ABSENT --owner--> WRITING --owner--> FULL --collector--> READING --collector--> FREE --owner--> WRITING
 //                                           \--owner (drop-oldest): ABSENT, unless PEEK is set
 //
-// Within WRITING the owner advances `committed` by a release store after each record: whoever finds the file
-// after a crash reads up to there and no further. The collector may read the committed part of a WRITING
+// Within WRITING the owner advances `committed` by a release store after each record: a reader of the file
+// after a crash stops there. The collector may read the committed part of a WRITING
 // sub-buffer too (PEEK). It frees a sub-buffer only when all it holds was delivered: what a dying collector
 // had not delivered is still here.
 //
@@ -46,7 +46,7 @@ uint64_t *ring_reserve_slow(struct ring *ring, uint32_t words);
 // A signal handler emits while its own thread is inside an emission: NULL, and the record is counted as interrupted.
 uint64_t *ring_refuse(struct ring *ring);
 
-// Counts a record before it is written: whoever finds the file after a crash sees from the count that there was one.
+// Counts a record before it is written, so that a reader of the file after a crash knows that it existed.
 static inline void ring_count(struct ring *ring) {
     _Atomic uint64_t *records = &ring->committed[1];
     atomic_store_explicit(records, atomic_load_explicit(records, memory_order_relaxed) + 1,

@@ -68,7 +68,7 @@ def check_refused(directory, gate):
         check(b"one.sbt is being written by " + who in lines[0].replace(b"link.sbt", b"one.sbt"), done.stderr)
         check(arguments[0] == "import" or b"choose another file with --output" in lines[1], done.stderr)
         check(not os.path.exists(mark), "nothing was run")
-    run("info", "one.sbt", code=3, cwd=directory)  # it has no end yet; whoever reads is not held back
+    run("info", "one.sbt", code=3, cwd=directory)  # it has no end yet; a reader does not block
     let_go(gate)
     recording.communicate(timeout=120)
     check(recording.returncode == 0, "the first is as if nobody had come")

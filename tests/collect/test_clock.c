@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times: ticks become trace time without ever going back and within the stated error; devices' clocks are found from
 // brackets, with drift; and a CLOCK_REALTIME that is stepped about changes nothing. This program brings its own
-// clock_gettime, which steps CLOCK_REALTIME by hours at random, so that whoever uses it would be found out.
+// clock_gettime, which steps CLOCK_REALTIME by hours at random, so that code that uses it fails.
 #include "support/numbered.h"
 
 #include <sys/syscall.h>

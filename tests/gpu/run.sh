@@ -230,7 +230,7 @@ describe() {
     esac
 }
 
-# The table of the stages, the one that runs now included: whoever finds it there knows that it did not end.
+# The table of the stages, including the running one: if it is the last in the table, it did not end.
 list_stages() {
     : >"$work/stages"
     for listed in $stages; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program says to NVTX is in its trace, whoever else listens; the program is NVTX_SAY, or the one of the build."""
+"""NVTX calls of a program are in its trace, also with other NVTX listeners; the program is NVTX_SAY, or the one of the build."""
 import collections
 import ctypes
 import json

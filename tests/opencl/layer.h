@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every OpenCL layer of the tests has: the table of functions below it, its own, and the loader's way in. Whoever
-// includes this defines layer_begin.
+// What every OpenCL layer of the tests has: the table of functions below it, its own, and the loader's way in. A file
+// that includes this defines layer_begin.
 #ifndef OPENCL_LAYER_H
 #define OPENCL_LAYER_H
 

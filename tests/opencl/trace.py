@@ -83,7 +83,7 @@ class Trace:
                 expect(end <= call["start"] + call["duration"] + self.clock_error, f"ended after its blocking call: {call} {command}")
         return timed
 
-    # Whoever finished a queue or waited for a command saw it end.
+    # A command has ended before the clFinish or wait that covers it returns.
     def check_waits(self):
         ends = {}
         for command in self.commands():

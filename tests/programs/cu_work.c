@@ -333,7 +333,7 @@ int main(int count, char **words) {
     run_range(context, first, second, &waits);
     if (want.endless && mock_await_flushes)
         mock_await_flushes(3);
-    if (want.pause) { // long enough for whoever looks now and then
+    if (want.pause) { // long enough for a poller to see it
         printf("pausing\n");
         fflush(stdout);
         usleep(700000);

@@ -123,7 +123,7 @@ assert not any(kernel == "counted" for _, kernel in found) and ("race", "unwritt
 races = [f for f in json.load(open(sys.argv[1]))["findings"] if "neighbors" in f["text"]]
 assert len(races) == 1 and races[0]["kind"] == "race" and races[0]["times"] == 24, races
 PY
-# Whoever asks for one kernel is not told of the others; with --check all are.
+# A kernel's answer does not mention other kernels; --check lists all.
 replay 1 "$work/faulty.sbt" --instructions outside --work-item 3
 python3 - "$work/replay.json" outside <<'PY' || fail "findings of other kernels were told"
 import json, re, sys

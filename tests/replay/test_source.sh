@@ -61,7 +61,7 @@ result = [r for r in json.load(open(sys.argv[1]))["results"] if r["verdict"] == 
 assert (result["offset"], int(result["recorded_bits"], 16), int(result["replayed_bits"], 16)) == (0, 0, 43), result
 PY
 
-# Both contents as files, for whoever wants to look further: every element that the program's own count says.
+# Both contents are saved as files: every element that the program's own count says.
 gives 1 'results: 2 results' build.sbt --source fill=edited.cl --save-results results
 python3 - results <<'PY' || fail "the saved results: $(ls results)"
 import array, os, sys

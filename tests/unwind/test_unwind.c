@@ -170,7 +170,7 @@ __attribute__((noinline)) static void with_frame_pointer(void) {
     sink++;
 }
 
-// Called by a jump: its return address is that of whoever called the function that jumps.
+// Called by a jump: its return address is the one in the caller of the function that jumps.
 __attribute__((noinline)) static void jumped_to(uint64_t number) {
     NOTE();
     go();

@@ -13,7 +13,7 @@ TRACESMITH_AGENT_DIR=$work/agents
 export TRACESMITH_AGENT_DIR
 library=$work/agents/libtracesmith-opencl.so
 used=
-# The probes that perf makes have one name in the whole machine: whoever runs this test elsewhere waits.
+# The probes that perf makes have one name in the whole machine: a second run of this test waits.
 for events in /sys/kernel/tracing/uprobe_events /sys/kernel/debug/tracing/uprobe_events; do
     [ -r "$events" ] || continue
     exec 9<"$events"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same frames have the same number, whoever adds them and when; other frames another; what has no room is counted;
-// and a table of any bytes gives nothing that is outside it.
+// Equal frames get the same number from every thread; different frames get different numbers; frames without room are
+// counted; a table of random bytes never gives a frame outside of it.
 #include "support/test.h"
 
 #include <pthread.h>

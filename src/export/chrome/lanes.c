@@ -52,7 +52,7 @@ static bool add_lane(struct lane_track *track) {
     return true;
 }
 
-static bool place(struct lane_track *track, int64_t start, int64_t end, uint32_t *out) {
+static bool assign_lane(struct lane_track *track, int64_t start, int64_t end, uint32_t *out) {
     size_t at = 0;
     for (; at < track->count; at++) {
         if (track->lanes[at].last <= start)
@@ -147,7 +147,7 @@ static bool assign_track(struct chrome_lanes *lanes, size_t from, size_t to) {
     for (size_t i = 0; i < count; i++) {
         const struct waiting *it = &lanes->waiting[i];
         uint32_t lane;
-        if (!place(&lanes->tracks[id], it->start, it->end, &lane) ||
+        if (!assign_lane(&lanes->tracks[id], it->start, it->end, &lane) ||
             !set_lane(&lanes->held[it->at], it->length, lane))
             return false;
     }

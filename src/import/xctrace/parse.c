@@ -359,7 +359,7 @@ static void XMLCALL add_text(void *data, const char *text, int length) {
     xctrace->text_length += taken;
 }
 
-// Entities are declared in a document type; xctrace writes none, and whoever does means no good.
+// Entities are declared in a document type. xctrace writes none; a file that has one is rejected as hostile.
 static void XMLCALL refuse(void *data, const char *name, const char *system, const char *public,
                            int has_subset) {
     struct xctrace *xctrace = data;

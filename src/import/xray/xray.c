@@ -108,7 +108,7 @@ static void end(struct xray *xray) {
         ledger_note(
             &xray->ledger, xray->dictionary, TSMITH_REASON_OVERWRITTEN, 0, true,
             "all %zu buffers of XRay's recorder were used: calls that did not fit are not in the log, "
-            "and nobody knows how many",
+            "and their number is unknown",
             xray->session.buffers);
     if (!xray->header.frequency && !xray->session.to_time)
         ledger_note(&xray->ledger, xray->dictionary, TSMITH_REASON_NO_TIMING, 0, false,

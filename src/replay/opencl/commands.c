@@ -254,7 +254,7 @@ static bool is_transfer(enum recording_command kind) {
 }
 
 static tsmith_status dispatch(struct run *run, struct command *command) {
-    switch (wishes_leave_out(run) ? RECORDING_COMMAND_MARKER : command->kind) {
+    switch (execute_option_leaves_out(run) ? RECORDING_COMMAND_MARKER : command->kind) {
     case RECORDING_COMMAND_KERNEL:
         run_kernel(run, command);
         return TSMITH_OK;
@@ -313,19 +313,19 @@ tsmith_status execute_command(struct run *run, const struct recording_record *re
     if (run->serial)
         command.blocking = command.kind == RECORDING_COMMAND_MAP;
     const bool waits = command.blocking && command.kind == RECORDING_COMMAND_COPY; // of shared memory
-    if (run->serial || wishes_time_all(run) || waits ||
+    if (run->serial || execute_option_time_all(run) || waits ||
         (event && chunk_table_find(&run->awaited, (struct chunk_hash){event * 0x9e3779b97f4a7c15u, event})))
         command.event = &command.made;
     if (!(run->serial ? wait_for_last(run, &command, context)
                       : get_waits(run, &command) && use_all(run, &command, (size_t)(queue - run->lives))))
         return run->error->status < 0 ? run->error->status : run_no_memory(run);
-    wishes_pace(run);
+    execute_option_pace(run);
     tsmith_status status = dispatch(run, &command);
     free(command.waits);
     if (!command.made)
         return status;
     if (!is_transfer(command.kind))
-        wishes_time(run, command.made);
+        execute_option_time(run, command.made);
     if (run->serial) {
         if (run->last)
             run->cl->clReleaseEvent(run->last);

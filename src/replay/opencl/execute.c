@@ -180,7 +180,7 @@ static tsmith_status execute_record(struct run *run, const struct recording_reco
     case RECORDING_COMMAND:
         return execute_command(run, record);
     case RECORDING_VERIFY:
-        return wishes_leave_out(run) ? TSMITH_OK : execute_verify(run, record);
+        return execute_option_leaves_out(run) ? TSMITH_OK : execute_verify(run, record);
     case RECORDING_CONTENT:
         return execute_content(run, record);
     case RECORDING_WAIT:
@@ -252,7 +252,7 @@ tsmith_status run_begin(struct run *run) {
 tsmith_status run_end(struct run *run, tsmith_status status) {
     if (status == TSMITH_OK)
         status = transfers_reap(run, true);
-    status = wishes_end(run, status);
+    status = execute_option_end(run, status);
     // What still runs after a failure is left alone, with its memory: there is no way to stop it.
     if (status == TSMITH_OK) {
         release_all(run);

@@ -228,7 +228,7 @@ struct run {
     cl_event last;
     size_t last_context;
     char *included_root; // where files lie that sources include; NULL: there are none
-    // wishes.c
+    // execute_options.c
     int64_t pace_from, pace_start;
     struct timed {
         size_t record;
@@ -265,13 +265,14 @@ cl_device_id context_device(const struct run *run, const struct live *context);
 size_t context_devices(const struct run *run, const struct live *context, cl_device_id *out, size_t room);
 uint64_t context_memory_most(const struct run *run, const struct live *context);
 
-// ---- wishes.c: what the client asks for besides (execute.h)
+// ---- execute_options.c: what the client asks for besides (execute.h)
 
-bool wishes_leave_out(const struct run *run); // the record that is being executed
-bool wishes_time_all(const struct run *run);
-void wishes_pace(struct run *run);
-void wishes_time(struct run *run, cl_event event); // of the command that is being executed; it is retained
-tsmith_status wishes_end(struct run *run, tsmith_status status);
+bool execute_option_leaves_out(const struct run *run); // the record that is being executed
+bool execute_option_time_all(const struct run *run);
+void execute_option_pace(struct run *run);
+void execute_option_time(struct run *run,
+                         cl_event event); // of the command that is being executed; it is retained
+tsmith_status execute_option_end(struct run *run, tsmith_status status);
 
 // ---- objects.c
 

@@ -92,7 +92,7 @@ void execute_image(struct run *run, struct live *live, const struct recording_re
     live->within = live_index(run, parent);
     if (recording_value(record, RECORDING_KEY_FLAGS) & CL_MEM_USE_HOST_PTR)
         live->held =
-            "it lies in memory of the program's (CL_MEM_USE_HOST_PTR), which may have written it without "
+            "it is in host memory of the program (CL_MEM_USE_HOST_PTR), which may have written it without "
             "mapping it";
     if (!recording_get_list(record, RECORDING_KEY_LIST, live->words, RECORDING_IMAGE_WORDS, &count) ||
         count != RECORDING_IMAGE_WORDS || !context || !is_size_of(live, live->size) ||

@@ -87,7 +87,7 @@ static cl_device_id device_of_queue(struct run *run, const struct live *context,
 }
 
 static void make_queue(struct run *run, struct live *live, const struct recording_record *record) {
-    const cl_command_queue_properties timed = wishes_time_all(run) ? CL_QUEUE_PROFILING_ENABLE : 0;
+    const cl_command_queue_properties timed = execute_option_time_all(run) ? CL_QUEUE_PROFILING_ENABLE : 0;
     const cl_command_queue_properties flags = recording_value(record, RECORDING_KEY_FLAGS) | timed;
     const struct live *context = object_context(run, record);
     const cl_device_id device = context ? device_of_queue(run, context, record) : NULL;
@@ -118,7 +118,7 @@ static void make_buffer(struct run *run, struct live *live, const struct recordi
     live->parent = live_index(run, context);
     if (recording_value(record, RECORDING_KEY_FLAGS) & CL_MEM_USE_HOST_PTR)
         live->held =
-            "it lies in memory of the program's (CL_MEM_USE_HOST_PTR), which may have written it without "
+            "it is in host memory of the program (CL_MEM_USE_HOST_PTR), which may have written it without "
             "mapping it";
     if (!context || !live->size || live->size > context_memory_most(run, context)) {
         live->why = context ? "it is too large for this device" : "its context could not be made";

@@ -112,7 +112,7 @@ tsmith_status execute_order_begin(struct execution *execution, const struct plan
                               .options = options,
                               .client = client,
                               .serial = true,
-                              .in_place = client->wishes && client->wishes->in_place,
+                              .in_place = client->options && client->options->in_place,
                               .error = error ? error : &order->error};
     const tsmith_status status = run_begin(&order->run);
     return status == TSMITH_OK ? make_objects(&order->run) : status;
@@ -192,7 +192,7 @@ tsmith_status execute_opencl_order(struct execution *execution, const struct pla
     tsmith_status status = execute_order_begin(execution, plan, options, client, &order, error);
     for (size_t i = 0; i < count && status == TSMITH_OK; i++) {
         status = execute_order_step(order, nodes[i]);
-        if (status == TSMITH_OK && client->wishes && client->wishes->each)
+        if (status == TSMITH_OK && client->options && client->options->each)
             status = execute_order_bring(order, nodes[i]);
     }
     if (status == TSMITH_OK)

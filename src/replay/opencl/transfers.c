@@ -135,7 +135,7 @@ static tsmith_status follow(struct run *run, struct command *command, struct tra
 
 // A transfer keeps its own event; one that others wait for is had by a marker, which is complete when it is.
 static void share_event(struct run *run, struct command *command, cl_event done) {
-    wishes_time(run, done);
+    execute_option_time(run, done);
     if (command->event && command->status == CL_SUCCESS)
         run->cl->clEnqueueMarkerWithWaitList(command->queue, 1, &done, command->event);
 }

@@ -11,25 +11,27 @@
 #include "base/clock.h"
 #include "replay/opencl/execute.h"
 
-bool wishes_leave_out(const struct run *run) {
-    const struct execute_wishes *wishes = run->client->wishes;
-    return wishes && wishes->left_out && wishes->left_out[run->at];
+bool execute_option_leaves_out(const struct run *run) {
+    const struct execute_options *run_options = run->client->options;
+    return run_options && run_options->left_out && run_options->left_out[run->at];
 }
 
-bool wishes_time_all(const struct run *run) {
-    return run->client->wishes && run->client->wishes->timed;
+bool execute_option_time_all(const struct run *run) {
+    return run->client->options && run->client->options->timed;
 }
 
-void wishes_pace(struct run *run) {
-    const struct execute_wishes *wishes = run->client->wishes;
-    const int64_t called = wishes && wishes->pace ? wishes->pace[run->at].called : 0, now = clock_trace_now();
+void execute_option_pace(struct run *run) {
+    const struct execute_options *run_options = run->client->options;
+    const int64_t called = run_options && run_options->pace ? run_options->pace[run->at].called : 0,
+                  now = clock_trace_now();
     if (!called)
         return;
     if (!run->pace_from) {
         run->pace_from = called;
         run->pace_start = now;
     }
-    const double due = (double)(called - run->pace_from) / wishes->speed - (double)(now - run->pace_start);
+    const double due =
+        (double)(called - run->pace_from) / run_options->speed - (double)(now - run->pace_start);
     const int64_t pause = due < (double)run->patience ? (int64_t)due : run->patience;
     if (pause <= 0)
         return;
@@ -38,9 +40,9 @@ void wishes_pace(struct run *run) {
     nanosleep(&nap, NULL);
 }
 
-void wishes_time(struct run *run, cl_event event) {
+void execute_option_time(struct run *run, cl_event event) {
     void *timed = run->timed;
-    if (!event || !wishes_time_all(run) || wishes_leave_out(run) ||
+    if (!event || !execute_option_time_all(run) || execute_option_leaves_out(run) ||
         !array_reserve(&timed, &run->timed_capacity, run->timed_count + 1, sizeof *run->timed))
         return;
     run->timed = timed;
@@ -48,7 +50,7 @@ void wishes_time(struct run *run, cl_event event) {
         run->timed[run->timed_count++] = (struct timed){run->at, event};
 }
 
-tsmith_status wishes_end(struct run *run, tsmith_status status) {
+tsmith_status execute_option_end(struct run *run, tsmith_status status) {
     for (size_t i = 0; i < run->timed_count; i++) {
         const struct timed *timed = &run->timed[i];
         cl_ulong start = 0, end = 0;
@@ -61,7 +63,7 @@ tsmith_status wishes_end(struct run *run, tsmith_status status) {
             run->cl->clGetEventProfilingInfo(timed->event, CL_PROFILING_COMMAND_END, sizeof end, &end,
                                              NULL) == CL_SUCCESS &&
             end >= start && end - start < INT64_MAX)
-            run->client->wishes->timed(run->client->context, timed->record, (int64_t)(end - start));
+            run->client->options->timed(run->client->context, timed->record, (int64_t)(end - start));
         run->cl->clReleaseEvent(timed->event);
     }
     free(run->timed);
