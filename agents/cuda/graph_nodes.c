@@ -12,7 +12,7 @@
 static struct map stacks; // by key_of(id); memory only where stacks are wanted
 
 void graph_nodes_init(void) {
-    enum { LOG2_BUCKETS = 16 };
+    enum { LOG2_BUCKETS = 17 };
     if (stacks_on && cupti.GetGraphNodeId && !map_init(&stacks, LOG2_BUCKETS))
         channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
 }
