@@ -41,11 +41,14 @@ static void add_totals(struct text *text, const struct stats *stats) {
         add_enum(text, "operation", TSMITH_TYPE_OPERATION, total->operation);
         text_add_char(text, ',');
         add_enum(text, "direction", TSMITH_TYPE_DIRECTION, total->direction);
-        text_add_format(text, ",\"count\":%" PRIu64 ",\"timed\":%" PRIu64 ",\"total_ns\":%" PRId64,
-                        total->count, total->timed, total->sum);
-        if (total->timed)
-            text_add_format(text, ",\"average_ns\":%" PRId64 ",\"min_ns\":%" PRId64 ",\"max_ns\":%" PRId64,
-                            total->sum / (int64_t)total->timed, total->least, total->most);
+        text_add_format(text, ",\"count\":%" PRIu64 ",\"timed\":%" PRIu64, total->count, total->timed);
+        if (!total->timed)
+            text_add_cstr(text, ",\"total_ns\":null");
+        else
+            text_add_format(text,
+                            ",\"total_ns\":%" PRId64 ",\"average_ns\":%" PRId64 ",\"min_ns\":%" PRId64
+                            ",\"max_ns\":%" PRId64,
+                            total->sum, total->sum / (int64_t)total->timed, total->least, total->most);
         if (total->sized)
             text_add_format(text, ",\"bytes\":%" PRIu64, total->bytes);
         bool moved = total->kind == TSMITH_KIND_MEMCPY || total->kind == TSMITH_KIND_MEMSET;

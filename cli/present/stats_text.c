@@ -102,7 +102,7 @@ static void more(size_t left) {
 // ---- totals by name
 
 static bool is_of_kind(const struct total *total, uint8_t kind) {
-    return total->kind == kind && total->timed;
+    return total->kind == kind;
 }
 
 static int64_t sum_of(const struct stats *stats, const uint32_t *indices, size_t count) {
@@ -132,12 +132,16 @@ static void write_named_table(struct stats *stats, uint8_t kind, const char *tit
             add_name_among(&line, stats, shown, count < ROWS_MOST ? count : ROWS_MOST, i, name_width);
         text_pad_right(&line, width, name_width);
         add_padded_count(&line, total->count, 10);
-        add_padded_duration(&line, total->sum, 10);
-        add_padded_duration(&line, total->sum / (int64_t)total->timed, 10);
-        add_padded_duration(&line, total->least, 10);
-        add_padded_duration(&line, total->most, 10);
-        text_add_char(&line, ' ');
-        text_add_share(&line, share_of(total->sum, sum));
+        if (total->timed) {
+            add_padded_duration(&line, total->sum, 10);
+            add_padded_duration(&line, total->sum / (int64_t)total->timed, 10);
+            add_padded_duration(&line, total->least, 10);
+            add_padded_duration(&line, total->most, 10);
+            text_add_char(&line, ' ');
+            text_add_share(&line, share_of(total->sum, sum));
+        } else {
+            text_add_cstr(&line, "         -         -         -         -      -");
+        }
         text_add_char(&line, '\n');
         output_text(&line);
     }

@@ -37,8 +37,10 @@ static void write_label(const struct drawing *drawing, uint32_t name, const char
     fputs("label=\"", drawing->out);
     tsmith_string text = tsmith_dictionary_string(drawing->dictionary, name);
     write_text(drawing->out, text.length ? text : (tsmith_string){otherwise, strlen(otherwise)});
-    fprintf(drawing->out, "\\n+%.3f us, %.3f us\"", (double)(from - drawing->window.from) / 1e3,
-            (double)(to - from) / 1e3);
+    fprintf(drawing->out, "\\n+%.3f us", (double)(from - drawing->window.from) / 1e3);
+    if (to > from) // an event whose duration is unknown ends where it begins
+        fprintf(drawing->out, ", %.3f us", (double)(to - from) / 1e3);
+    fputc('"', drawing->out);
 }
 
 // Takes a node into the drawing if it touches the window and there is room.
@@ -55,12 +57,9 @@ static bool show(struct drawing *drawing, uint32_t node) {
 }
 
 static void open_cluster(struct drawing *drawing, const char *what, size_t index, uint32_t track) {
-    const tsmith_track *entry = tsmith_dictionary_track(drawing->dictionary, track);
-    fprintf(drawing->out, "  subgraph cluster_%s%zu {\n    label=\"%s ", what, index, what);
-    if (entry && entry->name)
-        write_text(drawing->out, tsmith_dictionary_string(drawing->dictionary, entry->name));
-    else
-        fprintf(drawing->out, "%" PRIu32, track);
+    char room[TSMITH_LABEL_SIZE];
+    fprintf(drawing->out, "  subgraph cluster_%s%zu {\n    label=\"", what, index);
+    write_text(drawing->out, tsmith_track_name(drawing->dictionary, track, room));
     fputs("\";\n", drawing->out);
 }
 
