@@ -141,6 +141,37 @@ def waits(made):
            ["waited 1 time, 85.0 us in all; for 5.00 us of it " + finished], ["not matched", "not known"])
 
 
+def parts_of(report):
+    return {row["what"]: row["time_ns"] for row in report["tables"]["path"]}
+
+
+def path(made):
+    """A launch, its way to the device, its kernel and the return of the wait, by hand; what runs beside it is not on the path."""
+    busy = report(made.trace([*launch("a", 0, 10, 50, 1), wait(20, 45)]), "critical_path")
+    expect("busy", busy, ["Of the 65.0 us of the critical path 76.9% are work of a device; the largest part is compute (76.9%)."], ["inferred"])
+    wanted = {"host in a call": 2000, "launch latency": 8000, "compute": 50000, "return of a wait": 5000}
+    check(parts_of(busy) == wanted, "the parts of the path: %s" % busy["tables"]["path"])
+    late = report(made.trace([*launch("a", 0, 40, 10, 1), wait(20, 35)]), "critical_path")
+    expect("late", late, ["18.2% are work of a device; the largest part is launch latency (69.1%)."], ["compute ("])
+    beside = made.trace([*launch("a", 0, 10, 50, 1), kernel("b", 12, 20, stream=8, correlation=2),
+                         event("cuda_runtime", "cudaLaunchKernel", 1, 1, 3, 2, correlation=2), wait(20, 45)])
+    expect("on the path", found(beside, "advice"), ["a ran 1 time, 50.0 us in all; 50.0 us of it are on the critical path (76.9% of the path)."],
+           ["b ran"])
+    names = {(row["what"], row["name"]) for row in report(beside, "critical_path")["tables"]["names"]}
+    check(("compute", "a") in names and ("compute", "b") not in names, "beside the path: %s" % names)
+
+
+def launching(made):
+    """A launching call that waits for its copy is told; one that returns before is none, and neither is a command without a call."""
+    besides = "Besides, launching calls wait"
+    call = lambda dur: event("cuda_runtime", "cudaMemcpyAsync", 1, 1, 0, dur, correlation=1)  # noqa: E731
+    expect("waits", report(made.trace([call(100), copy(10, 85, kind="Pageable", correlation=1, bytes=64)]), "launches"), [besides], ["No command"])
+    expect("returns", report(made.trace([call(5), copy(10, 85, correlation=1, bytes=64)]), "launches"), ["5.00 us in launching calls"],
+           [besides, "No command"])
+    expect("alone", report(made.trace([kernel("a", 0, 100)]), "launches"), ["No command can be paired", "no launching call of 1 of 1 command"],
+           [besides])
+
+
 def queues(made):
     """A command without a launch may have waited as long as it likes: its queue is not called empty."""
     unknown = "launched is not known: queues may have held more"
@@ -458,7 +489,7 @@ def clocks(made):
 
 
 def main():
-    tests = (window, startup, path_of_window, no_duration, unnamed, always_busy, at_once, unsized, waits, queues, together,
+    tests = (window, startup, path_of_window, no_duration, unnamed, always_busy, at_once, unsized, waits, path, launching, queues, together,
              both_sides, cut_sequences, autograd, sizes, no_calls, untimed_graphs,
              file_state, losses, counts, clocks)
     for test in tests:
