@@ -8,7 +8,7 @@
 // They are small: at a flush CUPTI keeps each buffer in which one record is not complete, so of a program that is killed all of
 // that buffer is lost.
 //
-// CUPTI describes the devices in a record, which may lie in a buffer that comes later than those of kernels. Whoever reads these
+// CUPTI describes the devices in a record, which may lie in a buffer that comes later than those of kernels. Readers of these
 // first would make up a device, and a GPU that another source (NVML) has named already would be two.
 // When CUPTI holds them all, it gets more, up to a limit: the memory that it holds is what it has not handed back yet.
 // Beyond the limit it gets none, and drops records, which it counts (versions that crash then get more all the same).

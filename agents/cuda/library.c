@@ -19,7 +19,7 @@ atomic_bool library_gone;
 
 static struct candidates candidates;
 
-// What was tried without success, for whoever reads the trace.
+// What was tried without success, for the reader of the trace.
 static struct {
     void *handles[CANDIDATES_MAX];
     uint32_t count;

@@ -6,7 +6,7 @@
 //
 // Who moves it to BUSY has it alone: the thread in CUPTI's callback of the context, a thread that unloads a module, or the
 // control thread. Nobody waits for another but who destroys the context, and that one WAIT_MS at most: then the context is
-// `gone`, which is counted, and whoever has it gives it up without asking CUPTI for anything more.
+// `gone`, which is counted, and the thread that has it gives it up without asking CUPTI for anything more.
 //
 // CUPTI keeps the buffer it is configured with, and fills another one of ours when it is asked; what was left when sampling
 // is switched off is in its own. A count belongs to a function and not to a launch.

@@ -12,7 +12,7 @@
 //
 // External correlation ids are CUPTI's own stack per thread. The agent pushes none, so theirs are never mixed with ours.
 //
-// This works for libraries that were linked with libcupti. Whoever looks its functions up by dlsym is not seen.
+// This works for libraries that were linked with libcupti. A library that looks its functions up by dlsym is not seen.
 #ifndef CUDA_SHARING_H
 #define CUDA_SHARING_H
 

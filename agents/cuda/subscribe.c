@@ -2,7 +2,7 @@
 // Rules: agent.h.
 //
 // CUPTI has one subscriber per process, until 13.3: from then on those that use the second interface and allow it can
-// share. So that one is used where it is there, and whoever came before us keeps what they have.
+// share. So that one is used where it is there, and a tool that came before us keeps what it has.
 //
 // Kernels are recorded as CONCURRENT_KERNEL, which does not serialise them. Graphs are recorded node by node, unless the
 // user wants them whole. Kinds for kernels are never enabled alone: with graphs, a CUPTI that has only those enabled

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules: agent.h. Comparisons lie in two rings: all of the last minute and a half, and one per ten seconds of the last hours,
-// for calls that last long. One thread writes at a time (whoever finds another one writing keeps its comparison to itself);
+// for calls that last long. One thread writes at a time (a thread that finds another one writing drops its comparison);
 // readers take those that are not about to be overwritten. Where two neighbouring comparisons show a jump (somebody set the
 // clock), a time between them belongs to the nearer one.
 #include "timebase.h"

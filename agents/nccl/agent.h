@@ -47,7 +47,7 @@ struct communicator {
     int32_t rank, ranks, nodes; // ranks, nodes: 0 is unknown
     uint32_t name;              // string
     uint32_t tracks[3];         // see below; 0: not yet made
-    int mask;                   // what whoever comes after us asked for
+    int mask;                   // what the next tool asked for
     void *after;                // its context
 };
 enum { TRACK_OPERATIONS, TRACK_PROXY, TRACK_CHANNELS };
@@ -85,10 +85,10 @@ struct operation {
     _Atomic uint64_t first, last; // ticks of the first channel's beginning and the last one's end; 0: none
     _Atomic uint64_t moved;       // bytes that a proxy says it has moved
     atomic_bool stopped;
-    bool foreign; // only whoever comes after us wants it
+    bool foreign; // only the next tool wants it
     struct communicator *communicator;
     void *parent;
-    void *after;     // the handle of whoever comes after us
+    void *after;     // the handle of the next tool
     uint64_t number; // of the operation that it is or is a part of; 0: not known
     uint64_t start, stop, timer_stop;
     _Atomic uint32_t passage_count;
@@ -102,7 +102,7 @@ struct operation {
 struct operation *operation_begin(struct communicator *communicator, const struct said *said, void **handle);
 // The operation of a handle that NCCL gives back; NULL when it is over.
 struct operation *operation_of(void *handle);
-// The handle that whoever comes after us has given for it; also when it is over, as long as its place is not used again.
+// The handle that the next tool has given for it; also when it is over, as long as its place is not used again.
 void *operation_after(void *handle);
 // `old`: a version in which it is the proxy's operations, not their steps, that say how many bytes they have moved.
 void operation_state(struct operation *operation, int state, const union nccl_state_arguments *arguments,

@@ -258,7 +258,7 @@ SAY_NEW(6, (say_calls(&said, (const struct nccl_descriptor_v5 *)(const void *)fr
 // ---- the functions that do not differ
 
 static int stop_with(void *handle, int (*after)(void *)) {
-    if (!agent.channel) // no session: the handles are those of whoever comes after us
+    if (!agent.channel) // no session: the handles are those of the next tool
         return after ? after(handle) : NCCL_SUCCESS;
     struct operation *operation = operation_of(handle);
     if (!operation)
@@ -277,7 +277,7 @@ static void warn(nccl_log *log, int version) {
             version);
 }
 
-// What of a descriptor whoever comes after us must get in its own handles: the parent, and the group in versions 5 and 6.
+// What of a descriptor the next tool must get in its own handles: the parent, and the group in versions 5 and 6.
 #define AFTER_PARENT(copy) ((copy).parent = operation_after((copy).parent))
 #define AFTER_GROUP(copy)                                                                                    \
     do {                                                                                                     \
@@ -330,7 +330,7 @@ static void warn(nccl_log *log, int version) {
         return next_v##version ? next_v##version->finalize(communicator->after) : NCCL_SUCCESS;              \
     }
 
-// The mask is the process's: what we want, and what whoever comes after us wants.
+// The mask is the process's: what we want, and what the next tool wants.
 static struct communicator *begin(int version, const void **next, void **context, int *mask, int ours,
                                   uint64_t comm, const char *name, int nodes, int ranks, int rank,
                                   nccl_log *log) {

@@ -5,7 +5,7 @@
 //   1. A range or mark takes no lock, allocates nothing, makes no system call, prints nothing, but for the first of a
 //      thread and the first time that a text is seen.
 //   2. Nothing here ends the process, raises or handles a signal. What cannot be recorded is counted (channel_lose).
-//   3. Whoever was to be injected before us is, and gets every call as if it were alone (attach.c): it sees its own
+//   3. The tool that was to be injected first is injected, and gets every call as if it were alone (attach.c): it sees its own
 //      handles, and the program sees what it answers.
 //   4. After fork the ranges that were open are the parent's: the child passes over their ends.
 //
@@ -32,7 +32,7 @@ static inline bool nvtx_on(void) {
     return channel_armed(agent.channel) && agent_recording();
 }
 
-// ---- our functions, by number, and those of whoever comes after us: NULL where it has none
+// ---- our functions, by number, and those of the next tool: NULL where it has none
 
 #define NVTX_DECLARE(name, type, arguments) type nvtx_##name arguments;
 #define NVTX_DECLARE_NAMES(name, type, what)                                                                 \
@@ -60,7 +60,7 @@ extern nvtx_function *nvtx_next[NVTX_NUMBER_LIMIT];
 struct domain {
     uint32_t name;   // string
     uint32_t number; // from 1; 0 is the default domain
-    void *next;      // the handle of whoever comes after us
+    void *next;      // the handle of the next tool
 };
 struct registered {
     uint32_t text; // string

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point that NVTX calls, the attachment to a session, and whoever was to be injected before us. Rules: agent.h.
+// The entry point that NVTX calls, the attachment to a session, and the tool that was to be injected first. Rules: agent.h.
 //
 // Every library with an NVTX of its own calls InitializeInjectionNvtx2, each with its own tables: ours are the same
-// functions for all of them. Whoever comes after us (the library that NVTX_INJECTION64_PATH named before, kept for us in
+// functions for all of them. The next tool (the library that NVTX_INJECTION64_PATH named before, kept for us in
 // TRACESMITH_NVTX_NEXT) is called as often, and is handed tables of ours in the place of the program's: what it puts
 // there is what we call. Modules that we do not know it gets from the program directly.
 #include <dlfcn.h>
@@ -71,7 +71,7 @@ static bool fill(const struct nvtx_callbacks *callbacks) {
     return any;
 }
 
-// ---- whoever comes after us
+// ---- the next tool
 
 static nvtx_initialise *next_initialise;
 static nvtx_get_table *program_tables; // of the instance being initialised, under the lock
@@ -115,7 +115,7 @@ static bool initialise_next(nvtx_get_table *get) {
 // ---- the session
 
 static void after_fork_child(void) {
-    pthread_mutex_init(&lock, NULL); // whoever held it is not here
+    pthread_mutex_init(&lock, NULL); // its holder is not in this process
     threads_after_fork_child();
     names_after_fork_child();
 }
@@ -128,8 +128,8 @@ static void end(void) {
 static const struct agent_spec spec = {
     .api = "nvtx", .prepare = threads_init, .begin = record_init, .fork_child = after_fork_child, .end = end};
 
-// Without a session, and where the program's tables are not as we know them, the program's calls go to whoever comes
-// after us, or nowhere.
+// Without a session, and where the program's tables are not as we know them, the program's calls go to the next
+// tool, or nowhere.
 AGENT_EXPORT nvtx_initialise InitializeInjectionNvtx2;
 AGENT_EXPORT int InitializeInjectionNvtx2(nvtx_get_table *get) {
     static bool tried;
@@ -162,7 +162,7 @@ static void (*const payload_functions[])(void) = {
 };
 enum { PAYLOAD_FUNCTIONS = sizeof payload_functions / sizeof *payload_functions, SLOTS_MAX = 64 };
 
-// Whoever comes after us fills slots of ours; those of our functions are what we call. Others take handles, which they
+// The next tool fills slots of ours; those of our functions are what we call. Others take handles, which they
 // would not know: the program calls nobody there.
 typedef int extension_initialise(struct nvtx_module_info *module);
 

@@ -167,7 +167,7 @@ void names_thread_known(uint32_t tid, uint32_t track) {
 }
 
 void names_after_fork_child(void) {
-    pthread_mutex_init(&known_lock, NULL); // whoever held it is not here
+    pthread_mutex_init(&known_lock, NULL); // its holder is not in this process
 }
 
 // A program gives its own thread's number most of all, and some give 0 for it.

@@ -41,13 +41,13 @@ size_t payload_type_bytes(uint32_t domain, uint64_t type, size_t *align);
 // event, else the first schema's name; may be NULL.
 uint32_t payload_text(struct thread *thread, const struct domain *domain, const struct nvtx_data *data,
                       size_t count, uint32_t *message);
-// Whether whoever comes after us may be given this data.
+// Whether the next tool may be given this data.
 bool payload_is_plain(const struct domain *domain, const struct nvtx_data *data, size_t count);
 
 #define PAYLOAD_DECLARE(name, type, arguments) type nvtx_##name arguments;
 NVTX_PAYLOAD_FUNCTIONS(PAYLOAD_DECLARE)
 #undef PAYLOAD_DECLARE
-// Those of whoever comes after us; NULL where there is none.
+// Those of the next tool; NULL where there is none.
 struct payload_next {
 #define PAYLOAD_POINTER(name, type, arguments) type(*name) arguments;
     NVTX_PAYLOAD_FUNCTIONS(PAYLOAD_POINTER)

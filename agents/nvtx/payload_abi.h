@@ -24,7 +24,7 @@ struct nvtx_module_info {
 
 struct nvtx_data {
     uint64_t schema;
-    size_t size; // SIZE_MAX: whoever reads it is to find out
+    size_t size; // SIZE_MAX: the reader is to find it out
     const void *payload;
 };
 struct nvtx_entry {

@@ -70,7 +70,7 @@ static struct label label_of(struct thread *thread, const struct domain *domain,
     return label;
 }
 
-// The same for whoever comes after us, who knows its own handles only.
+// The same for the next tool, who knows its own handles only.
 static struct nvtx_attributes attributes_after(const struct domain *domain,
                                                const struct nvtx_attributes *given) {
     struct nvtx_attributes attributes = {0};
@@ -228,7 +228,7 @@ struct started {
     uint32_t track;
     uint32_t generation;
     uint64_t start;
-    uint64_t after; // its number for whoever comes after us
+    uint64_t after; // its number for the next tool
     struct label label;
 };
 

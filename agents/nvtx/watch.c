@@ -8,7 +8,7 @@
 
 #include "agent.h"
 
-static const char *_Atomic watched; // whoever asks keeps it
+static const char *_Atomic watched; // kept by its reader
 static _Atomic uint32_t *_Atomic counter;
 static _Atomic uint32_t watched_id; // string
 

@@ -2,7 +2,7 @@
 // Commands in flight: enqueued, and their times not yet asked for. Rules: agent.h.
 //
 // Each thread has a list of the commands it enqueued, a ring of variable-length entries. Its thread alone appends
-// (`tail`). Entries are finished by whoever holds the list's lock: the owner inside its own waiting calls, any thread
+// (`tail`). Entries are finished by the thread that holds the list's lock: the owner inside its own waiting calls, any thread
 // before it lets an object go or asks for a reference count, and, every few ms, the control thread, if the owner has not
 // looked since the last time: where a program waits often enough, no thread of ours calls into its driver. The lock is a
 // flag that is tried, never waited for on the event path: a failed try leaves the entries to the next.

@@ -23,10 +23,10 @@ struct agent_control_work {
 };
 
 // Makes the thread, once per process, with all signals blocked, and its end at exit: exit handlers run youngest first, so
-// before those of whoever registered before this call. `work` stays. Later calls do nothing. Any thread. Without a
+// before those of libraries that registered before this call. `work` stays. Later calls do nothing. Any thread. Without a
 // thread to be had a later call tries again. Whether this call made it.
 bool agent_control_start(const struct agent_control_work *work, struct channel *channel);
-// Its end at exit is registered once more: before those of whoever registered since. Whichever comes first ends it.
+// Its end at exit is registered once more: before those of libraries that registered since. Whichever comes first ends it.
 void agent_control_exit_first(void);
 // It looks soon: there is something to do that threads of the program should be spared. One system call; any thread, signal
 // handlers too.

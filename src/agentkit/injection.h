@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever was to be loaded where our agents are now. An API that loads one library by a variable has room for one: the
+// The library that was to be loaded where our agents are now. An API that loads one library by a variable has room for one: the
 // collector puts our agent there and keeps what the variable named before in another variable; the agent opens that
 // library and hands it everything.
 #ifndef AGENTKIT_INJECTION_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The modules of the process, as its stacks need them: in the table that walks look into (unwind/unwind_table.h), and, before
-// any walk can find them there, in the channel's own table for whoever reads the stacks.
+// any walk can find them there, in the channel's own table for the reader of the stacks.
 //
 // A module is known until the end, whether it is still loaded or not: its addresses mean it. When another one has taken
 // its place a new epoch begins, and an entry says from which epoch on it holds.

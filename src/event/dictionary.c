@@ -2,7 +2,7 @@
 // Invariants: entry 0 of every table exists and is all zero ("unknown"); the hash table holds ids of strings
 // that were interned, at most half full, with a power of two of slots; bytes never move (arena), entries may
 // (arrays), which is why getters of entries hand out pointers into chunks that never move either. A stack's parent is
-// before it, so that whoever follows parents comes to an end. The index of a table that is interned has all its rows
+// before it, so that following parents ends. The index of a table that is interned has all its rows
 // below `seen`: the others are entered when somebody interns, so that who only reads does not pay for it. Of stacks it has
 // only those that are not their parent's first: most paths go on without a branch, and are found, and made, row after
 // row without it.

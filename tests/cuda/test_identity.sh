@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A GPU is one device of the trace, whoever speaks of it: CUPTI in one process or several, and NVML, which numbers devices
+# A GPU is one device of the trace, regardless of who reports it: CUPTI in one process or several, and NVML, which numbers devices
 # in another order when CUDA_VISIBLE_DEVICES or CUDA_DEVICE_ORDER say so. Of a MIG device the instance and its GPU are two.
-# What only one of them knows (NVML the driver, CUPTI the number of SMs) is there, whoever came first.
+# What only one of them knows (NVML the driver, CUPTI the number of SMs) is there, regardless of which came first.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"

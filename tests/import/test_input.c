@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading on, compressed or not: all bytes come, and whoever begins again each time does not begin often.
+// Reading on, compressed or not: all bytes come, and a reader that begins again each time does not begin often.
 #include "support/test.h"
 
 #include <stdlib.h>

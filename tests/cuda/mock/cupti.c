@@ -343,7 +343,7 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
     }
 }
 
-// Whoever shares CUPTI must have said so beforehand: to have the kind switched on does not do.
+// A client that shares CUPTI must have said so beforehand: to have the kind switched on does not do.
 static bool graphs_as_a_whole(void) {
     return mock_is_enabled(CUPTI_KIND_GRAPH_TRACE) && (!mock_wishes.shared || mock_wishes.graphs_as_a_whole);
 }
@@ -578,7 +578,7 @@ API(GetResultString, int result, const char **text) {
 }
 
 int mock_subscribe(void **handle, cupti_callback *callback, void *context) {
-    mock_hook(&ours); // of whoever is subscribed
+    mock_hook(&ours); // of the subscribed client
     if (mock_has("held") || subscribed)
         return CUPTI_MULTIPLE_SUBSCRIBERS;
     if (mock_has("denied"))

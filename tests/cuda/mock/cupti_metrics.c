@@ -228,7 +228,7 @@ API(PmSamplingStop, cupti_pm) {
     struct sampler *sampler = params->object;
     SIZED(cupti_pm, object)
     NEED(sampler->enabled && sampler->on)
-    // Whoever stops has something, also after an overflow: a run without one sample would prove nothing.
+    // A client that stops gets something, also after an overflow: a run without one sample would prove nothing.
     while ((!sampler->made || mock_has("pmfull")) && mock_now() < sampler->next + sampler->interval)
         usleep(100);
     sampler->on = false;

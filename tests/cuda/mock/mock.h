@@ -68,7 +68,7 @@ void mock_note(const char *what, uint32_t correlation, uint64_t start, uint64_t 
 
 // libcuda exports it.
 void mock_hook(const struct hooks *hooks);
-// The driver's big lock: held while a client is handed a buffer, and taken by whoever forks, before the client prepares
+// The driver's big lock: held while a client is handed a buffer, and taken by a thread that forks, before the client prepares
 // for it, as the driver was there first.
 void mock_lock(void);
 void mock_unlock(void);
