@@ -59,7 +59,7 @@ struct cupti {
     char path[1024];   // of the library
     const char *where; // it was found, in words
     bool was_loaded;   // before the agent looked for one
-    bool simulated;    // it is a test double
+    bool simulated;    // it is a mock of the tests
     bool
         system_threads; // records name threads as the system does; without it by pthread_self(), which tells nothing here
 };
