@@ -58,6 +58,32 @@ static tsmith_call *find_around(tsmith_call *calls, size_t kept, const tsmith_ca
     return NULL;
 }
 
+static bool is_wait(const tsmith_call *call) {
+    return call->role == TSMITH_CALL_SYNC_QUEUE || call->role == TSMITH_CALL_SYNC_DEVICE ||
+           call->role == TSMITH_CALL_SYNC_EVENT;
+}
+
+// A wait that another wait makes (cuStreamSynchronize in cudaStreamSynchronize) is the same one: the outer call is it, and
+// waits for what the inner one names.
+static void count_nested_once(tsmith_call *calls, size_t count) {
+    tsmith_call *outer = NULL;
+    for (size_t i = 0; i < count; i++) {
+        tsmith_call *call = &calls[i];
+        if (!is_wait(call))
+            continue;
+        if (!outer || outer->thread != call->thread || outer->end < call->end) {
+            outer = call;
+            continue;
+        }
+        outer->row = outer->row != TSMITH_INDEX_NONE ? outer->row : call->row;
+        if (!outer->wait_count) {
+            outer->wait_first = call->wait_first;
+            outer->wait_count = call->wait_count;
+        }
+        call->role = TSMITH_CALL_OTHER;
+    }
+}
+
 void timeline_merge_waits(tsmith_timeline *timeline) {
     tsmith_call *calls = timeline->calls;
     size_t kept = 0;
@@ -69,6 +95,7 @@ void timeline_merge_waits(tsmith_timeline *timeline) {
             calls[kept++] = calls[i];
     }
     timeline->call_count = kept;
+    count_nested_once(calls, kept);
     for (size_t i = 0; i < kept; i++) {
         tsmith_thread *thread = &timeline->threads[calls[i].thread];
         if (!thread->call_count++)

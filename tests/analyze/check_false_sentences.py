@@ -137,6 +137,8 @@ def waits(made):
     check(row["device_works_ns"] is None and row["way_back_ns"] is None, "an unmatched wait: %s" % row)
     (row,) = one["tables"]["unobserved"]
     check(row["longest_unobserved_ns"] is None and row["never_observed"] == 1, "a command nobody waited for: %s" % row)
+    nested = [*launch("a", 0, 10, 90, 1), wait(20, 85), wait(21, 82, "cuCtxSynchronize"), wait(110, 5)]
+    expect("nested", report(made.trace(nested), "sync"), ["waited 2 times, 90.0 us in all"], ["3 times"])
     expect("matched", report(made.trace([*launch("a", 0, 10, 90, 1), wait(20, 85)]), "sync"),
            ["waited 1 time, 85.0 us in all; for 5.00 us of it " + finished], ["not matched", "not known"])
 

@@ -241,8 +241,8 @@ static void a_record_within_a_call_is_no_second_wait(void **state) {
         sync->correlation = i + 1;
         sync->queue_track = queue;
     }
-    // Another number: a wait of its own.
-    struct made_event *other = made_event(&trace, TSMITH_KIND_SYNC, thread, 210, 5);
+    // Another number, in no wait: a wait of its own.
+    struct made_event *other = made_event(&trace, TSMITH_KIND_SYNC, thread, 260, 5);
     other->operation = TSMITH_OPERATION_WAIT;
     other->correlation = 9;
     tsmith_timeline *timeline = read_trace(&trace, 2, 5, NULL);
@@ -255,8 +255,42 @@ static void a_record_within_a_call_is_no_second_wait(void **state) {
         assert_int_equal(calls[2 * i].role, waits[i].role);
         assert_int_equal(calls[2 * i + 1].start, 100 * i + 1);
     }
-    assert_int_equal(calls[6].start, 210);
+    assert_int_equal(calls[6].start, 260);
     assert_int_equal(calls[6].role, TSMITH_CALL_SYNC_EVENT);
+    tsmith_timeline_destroy(timeline);
+    made_trace_finish(&trace);
+}
+
+// cudaStreamSynchronize makes cuStreamSynchronize, and CUPTI's record lies in that one: one wait, of the outer call.
+static void a_wait_within_a_wait_is_the_same_one(void **state) {
+    (void)state;
+    struct made_trace trace;
+    made_trace_init(&trace);
+    uint32_t process = made_process(&trace, 1), device = made_device(&trace, "d");
+    uint32_t thread = made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "main");
+    uint32_t other = made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "other");
+    uint32_t queue = made_track(&trace, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
+    made_launch(&trace, thread, queue, 9, 0, 5, 8, 30);
+    made_event(&trace, TSMITH_KIND_API, thread, 10, 100)->name = "cudaStreamSynchronize";
+    struct made_event *inner = made_event(&trace, TSMITH_KIND_API, thread, 12, 90);
+    inner->name = "cuStreamSynchronize";
+    inner->correlation = 5;
+    struct made_event *sync = made_event(&trace, TSMITH_KIND_SYNC, thread, 14, 80);
+    sync->operation = TSMITH_OPERATION_FINISH;
+    sync->correlation = 5;
+    sync->queue_track = queue;
+    made_event(&trace, TSMITH_KIND_API, thread, 120, 10)->name = "cudaStreamSynchronize"; // after it
+    made_event(&trace, TSMITH_KIND_API, other, 20, 10)->name = "cudaDeviceSynchronize";   // of another thread
+    tsmith_timeline *timeline = read_trace(&trace, 2, 5, NULL);
+    size_t count;
+    const tsmith_call *calls = tsmith_timeline_calls(timeline, &count);
+    assert_int_equal(count, 5);
+    assert_int_equal(calls[1].role, TSMITH_CALL_SYNC_QUEUE);
+    assert_int_equal(calls[1].end, 110);
+    assert_int_equal(calls[1].row, 0); // what the record within it names
+    assert_int_equal(calls[2].role, TSMITH_CALL_OTHER);
+    assert_int_equal(calls[3].role, TSMITH_CALL_SYNC_QUEUE);
+    assert_int_equal(calls[4].role, TSMITH_CALL_SYNC_DEVICE);
     tsmith_timeline_destroy(timeline);
     made_trace_finish(&trace);
 }
@@ -290,6 +324,7 @@ int main(void) {
         cmocka_unit_test(a_number_that_only_one_process_has_pairs),
         cmocka_unit_test(a_wait_and_its_call_are_one),
         cmocka_unit_test(a_record_within_a_call_is_no_second_wait),
+        cmocka_unit_test(a_wait_within_a_wait_is_the_same_one),
         cmocka_unit_test(hostile_times_stay_within_the_window),
     };
     return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);

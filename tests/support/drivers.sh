@@ -6,6 +6,7 @@
 # Not everything that a driver does to its own heap is right: builds with a sanitizer use one.
 # shellcheck disable=SC2034 # for the script that sources this
 drivers="pocl rusticl intel"
+# shellcheck disable=SC2034
 [ -z "${TRACESMITH_SANITIZE-}" ] || drivers=pocl
 
 # on_driver NAME COMMAND...: runs it with this driver alone.
