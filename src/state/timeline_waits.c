@@ -63,25 +63,27 @@ static bool is_wait(const tsmith_call *call) {
            call->role == TSMITH_CALL_SYNC_EVENT;
 }
 
-// A wait that another wait makes (cuStreamSynchronize in cudaStreamSynchronize) is the same one: the outer call is it, and
-// waits for what the inner one names.
-static void count_nested_once(tsmith_call *calls, size_t count) {
+// Leaves out a wait that another wait makes (cuStreamSynchronize in cudaStreamSynchronize): the outer call is the wait, for
+// what the inner one names.
+static size_t merge_nested(tsmith_call *calls, size_t count) {
     tsmith_call *outer = NULL;
+    size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        tsmith_call *call = &calls[i];
-        if (!is_wait(call))
-            continue;
-        if (!outer || outer->thread != call->thread || outer->end < call->end) {
-            outer = call;
+        const tsmith_call *call = &calls[i];
+        if (outer && is_wait(call) && outer->thread == call->thread && outer->end >= call->end) {
+            outer->row = outer->row != TSMITH_INDEX_NONE ? outer->row : call->row;
+            if (!outer->wait_count) {
+                outer->wait_first = call->wait_first;
+                outer->wait_count = call->wait_count;
+            }
             continue;
         }
-        outer->row = outer->row != TSMITH_INDEX_NONE ? outer->row : call->row;
-        if (!outer->wait_count) {
-            outer->wait_first = call->wait_first;
-            outer->wait_count = call->wait_count;
-        }
-        call->role = TSMITH_CALL_OTHER;
+        calls[kept] = *call;
+        if (is_wait(call))
+            outer = &calls[kept];
+        kept++;
     }
+    return kept;
 }
 
 void timeline_merge_waits(tsmith_timeline *timeline) {
@@ -94,8 +96,7 @@ void timeline_merge_waits(tsmith_timeline *timeline) {
         else
             calls[kept++] = calls[i];
     }
-    timeline->call_count = kept;
-    count_nested_once(calls, kept);
+    timeline->call_count = kept = merge_nested(calls, kept);
     for (size_t i = 0; i < kept; i++) {
         tsmith_thread *thread = &timeline->threads[calls[i].thread];
         if (!thread->call_count++)

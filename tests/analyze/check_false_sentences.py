@@ -153,6 +153,8 @@ def path(made):
     expect("busy", busy, ["Of the 65.0 us of the critical path 76.9% are work of a device; the largest part is compute (76.9%)."], ["inferred"])
     wanted = {"host in a call": 2000, "launch latency": 8000, "compute": 50000, "return of a wait": 5000}
     check(parts_of(busy) == wanted, "the parts of the path: %s" % busy["tables"]["path"])
+    nested = report(made.trace([*launch("a", 0, 10, 50, 1), wait(20, 45), wait(21, 42, "cuCtxSynchronize")]), "critical_path")
+    check(parts_of(nested) == wanted, "the wait that a wait makes: %s" % nested["tables"]["path"])
     late = report(made.trace([*launch("a", 0, 40, 10, 1), wait(20, 35)]), "critical_path")
     expect("late", late, ["18.2% are work of a device; the largest part is launch latency (69.1%)."], ["compute ("])
     beside = made.trace([*launch("a", 0, 10, 50, 1), kernel("b", 12, 20, stream=8, correlation=2),
