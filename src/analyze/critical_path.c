@@ -258,11 +258,11 @@ static void note_inferred(const struct state *state, const struct analysis_conte
     const int64_t from = path->steps[0].from, until = path->inferred_until < context->window.to
                                                           ? path->inferred_until
                                                           : context->window.to;
-    report_note(
-        report,
-        "The path goes through %llu dependencies that the trace does not record but that are inferred "
-        "(docs/analyses.md); the %.1f%% of the path before the last of them rest on that.",
-        (unsigned long long)path->inferred, report_percent(until > from ? until - from : 0, length));
+    report_note(report,
+                "The path goes through %llu inferred dependenc%s, which the trace does not record "
+                "(docs/analyses.md); the %.1f%% of the path before the last of them rest on that.",
+                (unsigned long long)path->inferred, path->inferred == 1 ? "y" : "ies",
+                report_percent(until > from ? until - from : 0, length));
 }
 
 // What ends after a window is not on its path, however long it ran in the window.

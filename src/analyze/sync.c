@@ -110,12 +110,13 @@ static void write_finding(const struct group *all, const struct analysis_context
             (unsigned long long)count, report_plural(count), report_duration(time, all->total),
             report_duration(way, all->back));
     if (all->inferred)
-        report_note(
-            report,
-            "%llu of the waits, %s (%.1f%% of the time of all waits), are inferred: from the call's own "
-            "times, or from what its thread launched last.",
-            (unsigned long long)all->inferred, report_duration(time, all->inferred_total),
-            report_percent(all->inferred_total, all->total));
+        report_note(report,
+                    "%llu of the waits %s inferred, %s (%.1f%% of the time of all waits): from the call's "
+                    "own times, or "
+                    "from what its thread launched last.",
+                    (unsigned long long)all->inferred, all->inferred == 1 ? "is" : "are",
+                    report_duration(time, all->inferred_total),
+                    report_percent(all->inferred_total, all->total));
     if (known < count)
         report_note(report,
                     "%llu of %llu waits are not matched with commands: there was nothing to wait for, or the "
