@@ -30,8 +30,14 @@ void image_region(const struct live *image, size_t region[RECORDING_DIMENSIONS])
                          : 1;
 }
 
+// Bytes of a pixel, in any format of OpenCL at most (RGBA of 32 bits each).
+enum { PIXEL_MOST = 16 };
+
 static bool is_size_of(const struct live *image, uint64_t size) {
     size_t region[RECORDING_DIMENSIONS], product = image->words[RECORDING_IMAGE_ELEMENT];
+    if (product > PIXEL_MOST || image->words[RECORDING_IMAGE_ORDER] > UINT32_MAX ||
+        image->words[RECORDING_IMAGE_TYPE] > UINT32_MAX || image->words[RECORDING_IMAGE_KIND] > UINT32_MAX)
+        return false;
     image_region(image, region);
     for (size_t i = 0; i < RECORDING_DIMENSIONS; i++)
         if (__builtin_mul_overflow(product, region[i], &product))
@@ -63,7 +69,8 @@ static tsmith_element element_of_channel(uint64_t type) {
     }
 }
 
-// What fills a new one: what the recording says, or zeros. In memory the caller frees.
+// What fills a new image: what the recording says, or zeros. The driver reads as many bytes as the format has, which the
+// recording need not say truly: there is room for the largest pixels. In memory the caller frees; NULL: there is none.
 static uint8_t *first_content(struct run *run, struct live *live, const struct recording_record *record) {
     size_t size = 0;
     uint8_t *bytes = NULL;
@@ -76,7 +83,14 @@ static uint8_t *first_content(struct run *run, struct live *live, const struct r
         free(bytes);
         bytes = NULL;
     }
-    return bytes ? bytes : calloc(1, live->size);
+    uint8_t *all = NULL;
+    size_t room;
+    if (!__builtin_mul_overflow(live->size / live->words[RECORDING_IMAGE_ELEMENT], (size_t)PIXEL_MOST, &room))
+        all = calloc(1, room);
+    if (all && bytes)
+        memcpy(all, bytes, live->size);
+    free(bytes);
+    return all;
 }
 
 void execute_image(struct run *run, struct live *live, const struct recording_record *record) {
@@ -112,7 +126,7 @@ void execute_image(struct run *run, struct live *live, const struct recording_re
                           .image_height = words[RECORDING_IMAGE_HEIGHT],
                           .image_depth = words[RECORDING_IMAGE_DEPTH],
                           .image_array_size = words[RECORDING_IMAGE_LAYERS],
-                          .image_row_pitch = words[RECORDING_IMAGE_ROW]};
+                          .image_row_pitch = parent ? words[RECORDING_IMAGE_ROW] : 0};
     desc.buffer = parent ? parent->handle.buffer : NULL;
     uint8_t *bytes = parent ? NULL : first_content(run, live, record);
     if (parent || bytes)
