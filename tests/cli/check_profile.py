@@ -131,11 +131,12 @@ def check_launches(directory):
 def check_left_behind(directory):
     """A process that outlives the program is recorded on, it is said, and a signal ends the recording."""
     path = os.path.join(directory, "left.sbt")
-    stop, launched = os.path.join(directory, "stop"), os.path.join(directory, "launched")
+    stop, launched, lives = (os.path.join(directory, name) for name in ("stop", "launched", "lives"))
     os.mkfifo(launched)
-    script = ("(while '%s' -n 100 && [ -d '%s' ]; do echo 1<>'%s'; [ ! -e '%s' ] || exit 0; done) >/dev/null 2>&1 & exit 3" %
-              (LOOP, directory, launched, stop))
-    told = os.open(launched, os.O_RDONLY | os.O_NONBLOCK)
+    os.mkfifo(lives)
+    script = ("(exec 9>'%s'; while '%s' -n 100 && [ -d '%s' ]; do echo 1<>'%s'; [ ! -e '%s' ] || exit 0; done) >/dev/null 2>&1 & exit 3" %
+              (lives, LOOP, directory, launched, stop))
+    told, ended = (os.open(name, os.O_RDONLY | os.O_NONBLOCK) for name in (launched, lives))
     child = subprocess.Popen([TRACESMITH, "profile", "-o", path, "sh", "-c", script], stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE)
     try:
@@ -147,7 +148,10 @@ def check_left_behind(directory):
     finally:
         with open(stop, "w"):
             pass
+        # It must not write into the folder that is removed next: its end closes the last writer.
+        check(select.select([ended], [], [], 60)[0], "the loop ends")
         os.close(told)
+        os.close(ended)
     check(child.returncode == 3, "the exit code is the program's: %d" % child.returncode)
     info = json.loads(run("info", "--json", path).stdout)
     check(info["complete"] is True and info["kinds"]["kernel"] > 100, "what it did until then is there")

@@ -110,7 +110,8 @@ void execute_image(struct run *run, struct live *live, const struct recording_re
             "mapping it";
     if (!recording_get_list(record, RECORDING_KEY_LIST, live->words, RECORDING_IMAGE_WORDS, &count) ||
         count != RECORDING_IMAGE_WORDS || !context || !is_size_of(live, live->size) ||
-        (within && (!parent || !parent->handle.buffer || parent->type == RECORDING_SHARED))) {
+        (within &&
+         (!parent || !parent->handle.buffer || parent->released || parent->type == RECORDING_SHARED))) {
         live->why = within ? "the memory it lies in could not be made" : "it is damaged in the recording";
         return;
     }

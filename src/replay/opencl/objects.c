@@ -151,7 +151,7 @@ static void make_sub_buffer(struct run *run, struct live *live, const struct rec
     live->within = live_index(run, parent);
     live->parent = parent ? parent->parent : 0;
     live->size = region.size;
-    if (parent && parent->handle.buffer && region.origin <= parent->size &&
+    if (parent && parent->handle.buffer && !parent->released && region.origin <= parent->size &&
         region.size <= parent->size - region.origin)
         live->handle.buffer = run->cl->clCreateSubBuffer(parent->handle.buffer, flags,
                                                          CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
