@@ -88,7 +88,7 @@ static const tsmith_capture_options options = {.size = sizeof options, .buffer_b
 static void prepare(void) {
     static bool prepared;
     struct session_directory session;
-    struct channel *channel;
+    struct channel *channel, *second;
     tsmith_error error;
     const struct record_shape shape = {.kind = TSMITH_KIND_MARKER,
                                        .role = RECORD_EVENT,
@@ -100,7 +100,7 @@ static void prepare(void) {
     prepared = true;
     int fd = mkstemp(output);
     if (fd < 0 || session_directory_create(&session, &options, &error) ||
-        channel_open(session.path, "fuzz", &channel))
+        channel_open(session.path, "fuzz", &channel) || channel_join(channel, "second", &second))
         abort();
     close(fd);
     atexit(remove_output);

@@ -103,8 +103,11 @@ static void write_channel(struct input *input) {
     // Mostly the truth: a count that does not fit ends the reading at once.
     if (bytes % 16)
         atomic_store(&head.committed, bytes & ~7u);
-    int fd = open_new(channel_path, LAYOUT_PAGE + bytes);
+    int fd = open_new(channel_path, LAYOUT_ENTRIES_AT + bytes);
     put(fd, &head, sizeof head, 0);
+    // A second ledger, where the head says that there is one.
+    put(fd, entries, bytes < sizeof(struct layout_ledger) ? bytes : sizeof(struct layout_ledger),
+        LAYOUT_PAGE);
     put(fd, entries, bytes, LAYOUT_ENTRIES_AT);
     close(fd);
 }

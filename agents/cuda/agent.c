@@ -31,16 +31,13 @@ uint64_t cuda_correlation_base;
 
 static pthread_once_t injected = PTHREAD_ONCE_INIT;
 
-const char *agent_option(const char *name) {
-    const char *list = secure_getenv(INJECTION_CUDA_OPTIONS);
-    const size_t length = strlen(name);
-    while (list && *list) {
-        if (strcspn(list, ":,") == length && memcmp(list, name, length) == 0)
-            return list + length;
-        list += strcspn(list, ",");
-        list += *list == ',';
-    }
-    return NULL;
+const char *cuda_option(enum cuda_option option) {
+    static const char *const keys[] = {
+#define KEY(NAME, key, ...) key,
+        CUDA_OPTION_TABLE(KEY)
+#undef KEY
+    };
+    return agent_option(AGENT_API, keys[option]);
 }
 
 static void begin(void) {
@@ -125,7 +122,7 @@ static void inject(void) {
     graph_nodes_init();
     shapes_register(agent.channel);
     thinning_start();
-    windows_init(channel_armed(agent.channel) && !agent_option("range"));
+    windows_init(channel_armed(agent.channel) && !cuda_option(CUDA_OPTION_RANGE));
     pc_sampling_init();
     if (!subscribe(taken, why, sizeof why)) {
         agent_notice(why);

@@ -25,14 +25,20 @@
 #include <stdint.h>
 
 #include "agentkit/agent.h"
+#include "wire/agent_options.h"
 
 #define AGENT_API "cuda"
 
 // Added to CUPTI's correlation ids, so that they differ from those of other APIs. Written while the agent attaches.
 extern uint64_t cuda_correlation_base __attribute__((visibility("hidden")));
 
-// An option of CUDA's that the user gave (INJECTION_CUDA_OPTIONS): what follows its name, which begins with ':', ',' or is
-// at its end; NULL when it was not given.
-const char *agent_option(const char *name);
+// The options of this agent: CUDA_OPTION_GRAPHS, ...
+enum cuda_option {
+#define CUDA_OPTION_ENUM(NAME, key, ...) CUDA_OPTION_##NAME,
+    CUDA_OPTION_TABLE(CUDA_OPTION_ENUM)
+#undef CUDA_OPTION_ENUM
+};
+// As agent_option.
+const char *cuda_option(enum cuda_option option);
 
 #endif

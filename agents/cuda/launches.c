@@ -83,13 +83,13 @@ static enum call_class classify(const char *name) {
                                         "cudaHostAlloc", "cuMemAllocAsync"};
     if (CUDA_CALL_IN(name, launches))
         return CALL_LAUNCH;
-    if (CUDA_CALL_IN(name, waits) || (agent_option("events") && CUDA_CALL_IN(name, events)))
+    if (CUDA_CALL_IN(name, waits) || (cuda_option(CUDA_OPTION_EVENTS) && CUDA_CALL_IN(name, events)))
         return CALL_WAIT;
     if (CUDA_CALL_IN(name, managed))
         return CALL_MANAGED;
     if (CUDA_CALL_IN(name, resets))
         return CALL_RESET;
-    if (agent_option("range") && strncmp(name, "cuProfilerSt", strlen("cuProfilerSt")) == 0)
+    if (cuda_option(CUDA_OPTION_RANGE) && strncmp(name, "cuProfilerSt", strlen("cuProfilerSt")) == 0)
         return strncmp(name, "cuProfilerStart", cuda_call_length(name)) == 0 ? CALL_RANGE_BEGINS
                                                                              : CALL_RANGE_ENDS;
     for (size_t i = 0; i < sizeof noted / sizeof *noted; i++)

@@ -322,29 +322,25 @@ static bool find_functions(void) {
     return all;
 }
 
-// US, or US:NAME+NAME...
-static bool read_option(const char *text) {
-    char *end = NULL;
-    unsigned long us = DEFAULT_US;
-    if (*text == ':') {
-        us = strtoul(text + 1, &end, 10);
-        us = end == text + 1 ? DEFAULT_US : us;
-        text = end;
-    }
+// The names between '+', into `wanted`.
+static bool read_names(const char *names) {
+    const size_t length = strcspn(names, ",");
+    if (length >= sizeof wanted)
+        return false;
+    memcpy(wanted, names, length);
+    wanted_count = length != 0;
+    for (size_t i = 0; i < length; i++)
+        if (wanted[i] == '+') {
+            wanted[i] = '\0';
+            wanted_count++;
+        }
+    return wanted_count <= METRICS_MAX;
+}
+
+static bool read_options(const char *period, const char *names) {
+    const unsigned long given = period ? strtoul(period, NULL, 10) : 0, us = given ? given : DEFAULT_US;
     interval_ns = us * 1000;
-    if (*text == ':') {
-        const size_t length = strcspn(++text, ",");
-        if (length >= sizeof wanted)
-            return false;
-        memcpy(wanted, text, length);
-        wanted_count = length != 0;
-        for (size_t i = 0; i < length; i++)
-            if (wanted[i] == '+') {
-                wanted[i] = '\0';
-                wanted_count++;
-            }
-    }
-    return us >= US_MIN && us <= US_MAX && wanted_count <= METRICS_MAX;
+    return us >= US_MIN && us <= US_MAX && (!names || read_names(names));
 }
 
 static bool start_thread(void) {
@@ -356,10 +352,10 @@ static bool start_thread(void) {
 }
 
 void metrics_start(void) {
-    const char *asked = agent_option("metrics");
-    if (!asked)
+    const char *period = cuda_option(CUDA_OPTION_METRICS), *names = cuda_option(CUDA_OPTION_METRIC_NAMES);
+    if (!period && !names)
         return;
-    if (!read_option(asked))
+    if (!read_options(period, names))
         notice("no metrics of the GPU: the interval is 10 to 1000000 us, with 16 metrics at most");
     else if (!cupti_has(CUPTI_12_6) || !find_functions())
         notice("no metrics of the GPU: they need CUPTI of CUDA 12.6 or newer (set TRACESMITH_CUPTI to its "

@@ -91,11 +91,10 @@ static bool find_functions(void) {
 }
 
 void pc_sampling_init(void) {
-    const char *asked = agent_option("pc-samples");
+    const char *asked = cuda_option(CUDA_OPTION_PC_SAMPLES);
     if (!asked)
         return;
-    if (*asked == ':')
-        period = (uint32_t)strtoul(asked + 1, NULL, 10);
+    period = (uint32_t)strtoul(asked, NULL, 10); // 0 without a value
     if (!cupti_has(CUPTI_12_2) || !find_functions()) {
         notice("no PC samples: they need CUPTI of CUDA 12.2 or newer (set TRACESMITH_CUPTI to its path)");
         return;

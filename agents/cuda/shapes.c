@@ -45,7 +45,7 @@ static void register_records(struct channel *channel) {
 
 void shapes_register(struct channel *channel) {
     register_fields(channel);
-    shapes.latency = agent_option("latency") ? KERNEL_LATENCY : 0;
+    shapes.latency = cuda_option(CUDA_OPTION_LATENCY) ? KERNEL_LATENCY : 0;
     for (uint32_t parts = 0; parts < KERNEL_SHAPES; parts++)
         if ((parts & KERNEL_LATENCY) == shapes.latency)
             register_kernel(channel, parts);

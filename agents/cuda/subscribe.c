@@ -229,7 +229,7 @@ static int enable_callbacks(void) {
 }
 
 static bool wants_graphs(void) {
-    return cupti_has(CUPTI_11_6) && agent_option("graphs");
+    return cupti_has(CUPTI_11_6) && cuda_option(CUDA_OPTION_GRAPHS);
 }
 
 static int enable_graphs(void) {
@@ -297,7 +297,7 @@ static int switch_on(int (*function)(uint8_t), enum cupti_attribute attribute) {
 }
 
 static void enable_events(void) {
-    if (cupti_has(CUPTI_12_8) && agent_option("events") &&
+    if (cupti_has(CUPTI_12_8) && cuda_option(CUDA_OPTION_EVENTS) &&
         switch_on(cupti.ActivityEnableCudaEventDeviceTimestamps, CUPTI_ATTRIBUTE_EVENT_TIMESTAMPS) ==
             CUPTI_OK)
         subscribe_kind(CUPTI_KIND_CUDA_EVENT);
@@ -307,7 +307,7 @@ static void enable_events(void) {
 // times of kernels it refuses.
 static void enable_latency(void) {
     char text[300];
-    if (!agent_option("latency"))
+    if (!cuda_option(CUDA_OPTION_LATENCY))
         return;
     const int result = switch_on(cupti.ActivityEnableLatencyTimestamps, CUPTI_ATTRIBUTE_LATENCY_TIMESTAMPS);
     if (result == CUPTI_OK)
@@ -406,7 +406,7 @@ static bool may_do_without(int taken, char *who, size_t size) {
     holder[sizeof holder - 1] = '\0';
     const bool found = holder_find(cupti.was_loaded, who, size);
     // Without callbacks nobody says when a range begins.
-    return !found && !holder[0] && !agent_option("range");
+    return !found && !holder[0] && !cuda_option(CUDA_OPTION_RANGE);
 }
 
 static void withdraw(void) {

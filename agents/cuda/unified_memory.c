@@ -14,7 +14,7 @@ static _Atomic uint64_t configured; // a bit per device
 static atomic_bool wanted;
 
 void unified_memory_init(void) {
-    if (agent_option("faults") || agent_option("managed"))
+    if (cuda_option(CUDA_OPTION_FAULTS) || cuda_option(CUDA_OPTION_MANAGED))
         atomic_store(&wanted, true);
 }
 
@@ -22,7 +22,7 @@ void unified_memory_init(void) {
 static void configure(uint32_t device) {
     enum { PROCESS_ONE_DEVICE = 1, TRANSFERS = 2, AND_FAULTS = 4 };
     struct cupti_unified_memory_config config[AND_FAULTS];
-    const uint32_t counters = agent_option("faults") ? AND_FAULTS : TRANSFERS;
+    const uint32_t counters = cuda_option(CUDA_OPTION_FAULTS) ? AND_FAULTS : TRANSFERS;
     char text[256];
     if (atomic_load(&library_gone) || atomic_fetch_or(&configured, UINT64_C(1) << device) >> device & 1)
         return;

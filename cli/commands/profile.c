@@ -28,7 +28,10 @@ struct apis {
     const char *names[8];
     size_t count;
     const struct option *option;
-    char cuda[1024]; // what else of CUDA
+    tsmith_agent_option options[REPEATED_MAX + OPTIONS_MAX];
+    size_t option_count;
+    char texts[4096]; // of `options`, what is no whole word of the command line
+    size_t text_bytes;
 };
 
 static void add_api(void *context, size_t index) {
@@ -51,60 +54,83 @@ static bool read_rate(const struct invocation *invocation, uint32_t *out) {
     return true;
 }
 
-// US, or US:NAME+NAME...
-static bool is_metrics(const char *text) {
-    char *end = NULL;
-    const unsigned long us = strtoul(text, &end, 10);
-    const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+";
-    if (!*text)
-        return true;
-    if (*text < '0' || *text > '9' || us < 10 || us > 1000000 || (*end && *end != ':'))
-        return false;
-    return !*end || (end[1] && end[1 + strspn(end + 1, allowed)] == '\0');
+// ---- options of agents
+
+// A copy of a part of a word; NULL after a complaint.
+static const char *keep(struct apis *apis, const char *text, size_t length) {
+    char *copy = apis->texts + apis->text_bytes;
+    if (length >= sizeof apis->texts - apis->text_bytes) {
+        complain("the options of agents are too long");
+        return NULL;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    apis->text_bytes += length + 1;
+    return copy;
 }
 
-static bool read_metrics(const struct invocation *invocation, struct apis *apis, const char **list) {
+static bool add_agent_option(struct apis *apis, const char *api, const char *key, const char *value) {
+    if (!api || !key || !value)
+        return false;
+    if (apis->option_count == sizeof apis->options / sizeof apis->options[0]) {
+        complain("too many options of agents");
+        return false;
+    }
+    apis->options[apis->option_count++] = (tsmith_agent_option){api, key, value};
+    return true;
+}
+
+static void add_cuda_word(void *context, size_t index) {
+    struct apis *apis = context;
+    (void)add_agent_option(apis, "cuda", apis->option->word(index), "");
+}
+
+static bool read_cuda(const struct invocation *invocation, struct apis *apis) {
+    const char *list = invocation_value(invocation, "cuda");
+    apis->option = command_option(invocation->command, "cuda");
+    return !list || option_each_word(apis->option, list, add_cuda_word, apis);
+}
+
+static bool read_pc_samples(const struct invocation *invocation, struct apis *apis) {
+    const char *period = invocation_value(invocation, "pc-samples");
+    return !period || add_agent_option(apis, "cuda", "pc-samples", period);
+}
+
+// US, or US:NAME+NAME...
+static bool read_metrics(const struct invocation *invocation, struct apis *apis) {
     const char *text = invocation_value(invocation, "gpu-metrics");
-    const size_t used = *list == apis->cuda ? strlen(apis->cuda) : 0;
+    const char *names = text ? strchr(text, ':') : NULL;
     if (!text)
         return true;
-    if (!is_metrics(text)) {
-        complain("--gpu-metrics: '%s' is not US or US:NAME+NAME, with US from 10 to 1000000", text);
-        return false;
-    }
-    const int length =
-        snprintf(apis->cuda + used, sizeof apis->cuda - used, "%s%smetrics%s%s", used || !*list ? "" : *list,
-                 used || *list ? "," : "", *text ? ":" : "", text);
-    *list = apis->cuda;
-    if ((size_t)length >= sizeof apis->cuda - used)
-        complain("--gpu-metrics: the list is too long");
-    return (size_t)length < sizeof apis->cuda - used;
+    return add_agent_option(apis, "cuda", "metrics",
+                            names ? keep(apis, text, (size_t)(names - text)) : text) &&
+           (!names || add_agent_option(apis, "cuda", "metric-names", names + 1));
 }
 
-// --cuda and --pc-samples, as one list of words.
-static bool read_cuda_words(const struct invocation *invocation, struct apis *apis, const char **out) {
-    const char *list = invocation_value(invocation, "cuda");
-    const char *period = invocation_value(invocation, "pc-samples");
-    char *end = NULL;
-    const long exponent = period ? strtol(period, &end, 10) : 0;
-    *out = list;
-    if (!period)
-        return true;
-    if (*period && (*end || exponent < 5 || exponent > 31)) {
-        complain("--pc-samples: '%s' is not a number from 5 to 31 (a sample every 2^N cycles)", period);
-        return false;
+// API.KEY[=VALUE]: the words of the table have a point.
+static bool read_named(const struct invocation *invocation, struct apis *apis) {
+    const char *text;
+    size_t cursor = 0;
+    while ((text = invocation_next(invocation, "agent-option", &cursor)) != NULL) {
+        const char *key = strchr(text, '.') + 1, *equals = strchr(text, '=');
+        if (!add_agent_option(apis, keep(apis, text, (size_t)(key - 1 - text)),
+                              keep(apis, key, strcspn(key, "=")), equals ? equals + 1 : ""))
+            return false;
     }
-    *out = apis->cuda;
-    const int length = snprintf(apis->cuda, sizeof apis->cuda, "%s%spc-samples%s%s", list ? list : "",
-                                list ? "," : "", *period ? ":" : "", period);
-    if ((size_t)length >= sizeof apis->cuda)
-        complain("--cuda: the list is too long");
-    return (size_t)length < sizeof apis->cuda;
+    return true;
 }
 
-static bool read_cuda(const struct invocation *invocation, struct apis *apis, const char **out) {
-    return read_cuda_words(invocation, apis, out) && read_metrics(invocation, apis, out);
+static bool read_agent_options(const struct invocation *invocation, struct apis *apis,
+                               tsmith_capture_options *options) {
+    if (!read_cuda(invocation, apis) || !read_pc_samples(invocation, apis) ||
+        !read_metrics(invocation, apis) || !read_named(invocation, apis))
+        return false;
+    options->agent_options = apis->options;
+    options->agent_option_count = apis->option_count;
+    return true;
 }
+
+// ---- other options
 
 static bool read_max_overhead(const struct invocation *invocation, double *out) {
     const char *text = invocation_value(invocation, "max-overhead");
@@ -172,7 +198,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     if (!read_rate(invocation, &options->gpu_counter_rate) ||
         !read_max_overhead(invocation, &options->max_overhead) ||
         !read_block_timeout(invocation, &options->block_timeout) ||
-        !read_cuda(invocation, apis, &options->cuda))
+        !read_agent_options(invocation, apis, options))
         return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");
@@ -200,7 +226,11 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         options->apis = apis->names;
         options->api_count = apis->count;
     }
-    return true;
+    tsmith_error error;
+    const bool good = tsmith_capture_check(options, &error) == TSMITH_OK;
+    if (!good)
+        complain("%s", error.message);
+    return good;
 }
 
 // ---- before anything is run

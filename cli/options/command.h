@@ -28,6 +28,7 @@ struct option {
     bool optional;                         // the value may be left out; given, it is attached with '='
     bool list;                             // several words, separated by commas
     bool repeated;                         // may be given several times: invocation_next has them all
+    bool assigned;                         // a word may be followed by '=' and a value
     const char *(*word)(size_t index);     // the words allowed, NULL after the last; NULL: any value
     const char *(*word_doc)(size_t index); // what each means; may be NULL
 };
@@ -70,6 +71,9 @@ struct invocation {
     } repeated[REPEATED_MAX]; // in the order given
     size_t repeated_count;
     bool help, version, no_cache; // asked for by a global option
+    // The last option whose value was a word of its own, and that word; NULL: none
+    const struct option *took_option;
+    const char *took_word;
 };
 
 extern const struct command *const commands[]; // NULL after the last

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that record, repair and know the machine.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "options.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/xray.h"
@@ -24,32 +28,43 @@ static const char *overflow_doc(size_t index) {
     return docs[index];
 }
 
-static const char *api_word(size_t index) {
-    static const char *const names[] = {"opencl", "cuda", "nvtx", "nccl", NULL};
-    return names[index];
+// The index-th option of an agent's table that `chosen` accepts.
+static bool find_agent_option(size_t index, bool (*chosen)(const tsmith_agent_option_description *option),
+                              tsmith_agent_option_description *out) {
+    out->size = sizeof *out;
+    for (size_t i = 0; tsmith_agent_option_describe(i, out); i++)
+        if ((!chosen || chosen(out)) && index-- == 0)
+            return true;
+    return false;
 }
 
-static const char *api_doc(size_t index) {
-    static const char *const docs[] = {
-        "OpenCL, through a layer of its loader", "CUDA, through CUPTI; the driver loads the agent",
-        "NVTX: ranges, marks and names", "NCCL: collectives, through its profiler plugin interface"};
-    return docs[index];
+static bool is_cuda_flag(const tsmith_agent_option_description *option) {
+    return strcmp(option->api, "cuda") == 0 && !option->argument;
 }
 
 static const char *cuda_word(size_t index) {
-    static const char *const names[] = {"graphs", "events", "managed", "faults", "latency", "range", NULL};
-    return names[index];
+    tsmith_agent_option_description option;
+    return find_agent_option(index, is_cuda_flag, &option) ? option.key : NULL;
 }
 
-static const char *cuda_doc(size_t index) {
-    static const char *const docs[] = {
-        "record a graph launch as one event instead of one per node; lower overhead",
-        "record when the device reached each CUDA event (CUDA 12.8)",
-        "record migrations of unified memory from the start, not from the first managed allocation on",
-        "record page faults of unified memory; slows unified memory down",
-        "record when each kernel was queued and submitted; slows launches down",
-        "record only between cudaProfilerStart and cudaProfilerStop",
-    };
+static const char *agent_word(size_t index) {
+    static char words[OPTIONS_MAX][48];
+    tsmith_agent_option_description option;
+    if (index >= OPTIONS_MAX || !find_agent_option(index, NULL, &option))
+        return NULL;
+    snprintf(words[index], sizeof words[index], "%s.%s", option.api, option.key);
+    return words[index];
+}
+
+static const char *agent_doc(size_t index) {
+    static char docs[OPTIONS_MAX][256];
+    tsmith_agent_option_description option;
+    if (index >= OPTIONS_MAX || !find_agent_option(index, NULL, &option))
+        return NULL;
+    if (!option.argument)
+        return option.doc;
+    snprintf(docs[index], sizeof docs[index], "%s (%s: %" PRIu64 " to %" PRIu64 "%s)", option.doc,
+             option.argument, option.least, option.most, option.value_optional ? "; optional" : "");
     return docs[index];
 }
 
@@ -109,16 +124,15 @@ static const struct option profile_options[] = {
             "collector's process exists"},
     {.name = "api",
      .argument = "LIST",
-     .word = api_word,
-     .word_doc = api_doc,
+     .word = tsmith_agent_name,
+     .word_doc = tsmith_agent_doc,
      .list = true,
      .doc = "GPU APIs to record, separated by commas; default all"},
     {.name = "cuda",
      .argument = "LIST",
      .word = cuda_word,
-     .word_doc = cuda_doc,
      .list = true,
-     .doc = "Additional CUDA data to record, separated by commas"},
+     .doc = "Additional CUDA data to record, separated by commas: options of the agent cuda (below)"},
     {.name = "pc-samples",
      .argument = "N",
      .optional = true,
@@ -129,6 +143,14 @@ static const struct option profile_options[] = {
      .optional = true,
      .doc = "Sample the activity of SMs, tensor cores, memory and links of NVIDIA GPUs every US microseconds "
             "(10 to 1000000; default 100), or the metrics in NAMES, separated by + (docs/cuda.md)"},
+    {.name = "agent-option",
+     .argument = "API.KEY[=VALUE]",
+     .word = agent_word,
+     .word_doc = agent_doc,
+     .repeated = true,
+     .assigned = true,
+     .doc = "An option of an agent; may be given several times. --cuda, --pc-samples and --gpu-metrics are "
+            "shorter forms of it"},
     {.name = "wait",
      .argument = "WHOM",
      .word = wait_word,

@@ -154,6 +154,8 @@ static bool parse_option(const char *word, const char *next, struct invocation *
     if (option->argument && !attached) {
         attached = next;
         *took_next = true;
+        out->took_option = option;
+        out->took_word = next;
     }
     if (option->argument && !attached) {
         complain("option '%s' needs a value: %s", word, option->argument);
@@ -185,7 +187,12 @@ static bool check_operands(const struct invocation *out) {
     if (out->help || out->version)
         return true;
     if (out->operand_count < command->operands_least) {
-        complain("%s needs %s; see 'tracesmith help %s'", command->name, command->operands, command->name);
+        if (out->took_word)
+            complain("%s needs %s ('%s' was taken as the value of --%s); see 'tracesmith help %s'",
+                     command->name, command->operands, out->took_word, out->took_option->name, command->name);
+        else
+            complain("%s needs %s; see 'tracesmith help %s'", command->name, command->operands,
+                     command->name);
         return false;
     }
     if (out->operand_count > command->operands_most) {
@@ -263,7 +270,7 @@ static void complain_word(const struct option *option, const char *word, size_t 
 bool option_each_word(const struct option *option, const char *list,
                       void (*each)(void *context, size_t index), void *context) {
     for (const char *at = list;;) {
-        size_t length = option->list ? strcspn(at, ",") : strlen(at);
+        size_t length = strcspn(at, option->list ? "," : option->assigned ? "=" : "");
         size_t index;
         if (!find_word(option, at, length, &index)) {
             complain_word(option, at, length);
@@ -271,7 +278,7 @@ bool option_each_word(const struct option *option, const char *list,
         }
         if (each)
             each(context, index);
-        if (!at[length])
+        if (!at[length] || option->assigned)
             return true;
         at += length + 1;
     }

@@ -94,11 +94,16 @@ typedef struct tsmith_arrow_options {
     // A source that ends early (TRUNCATED) ends the stream. 0: the stream fails after the last batch, so that nobody takes a
     // part for the whole.
     int accept_truncated;
+    uint64_t kinds; // TSMITH_KIND_BIT of each: only events of these kinds; 0: all
+    int has_window; // only events whose start is at or after `from` and before `to`, ns on the trace clock
+    int64_t from, to;
+    int without_track; // leave out the column "track"
 } tsmith_arrow_options;
 
 // The batches of a source, one array each: a struct with the column "track" (id of the dictionary's track, uint32) and a
 // column per field, named as the field, or "args.NAME" for a field that the trace brought with it. Columns are shared with the
-// batch (tsmith_batch_retain), except booleans, which Arrow packs into bits. A live source that has nothing yet is asked again.
+// batch (tsmith_batch_retain), except booleans, which Arrow packs into bits, and columns of a batch of which only some events
+// are wanted (`kinds`, window), which are copied. A live source that has nothing yet is asked again.
 //
 // The stream takes `source` over and destroys it when it is released; on failure it stays the caller's. What the source reads
 // from (a tsmith_sbt, a tsmith_trace) must outlive the stream. The schema is settled by the first call of the stream: a field

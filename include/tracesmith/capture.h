@@ -35,6 +35,13 @@ typedef struct tsmith_capture tsmith_capture;
 
 enum { TSMITH_STACK_FRAMES_LEAST = 8, TSMITH_STACK_FRAMES_DEFAULT = 1000, TSMITH_STACK_FRAMES_MOST = 16384 };
 
+// What an agent is told: a key of its table (tsmith_agent_option_describe) and a value.
+typedef struct tsmith_agent_option {
+    const char *api;   // "cuda"
+    const char *key;   // "pc-samples"
+    const char *value; // "12"; NULL or "": none
+} tsmith_agent_option;
+
 typedef struct tsmith_capture_options {
     size_t size;         // sizeof(tsmith_capture_options)
     size_t buffer_bytes; // of the ring of each thread; 0: the default (at most 64 MiB, taken as needed)
@@ -59,15 +66,19 @@ typedef struct tsmith_capture_options {
     int recording_every_command; // hashes of what each command wrote, besides
     double
         max_overhead; // % of a thread's time that recording may take (OpenCL, CUDA): more thins what is recorded; 0: not looked at
-    const char *cuda; // what else to record of CUDA, separated by commas: "graphs", "events", "faults",
-                      // "latency", "range", "pc-samples" or "pc-samples:N", "metrics", "metrics:US" or
-                      // "metrics:US:NAME+NAME" (docs/cuda.md)
+    const char *
+        cuda; // the older form of agent_options, for CUDA alone: keys separated by commas, each with its value after
+    // a ':'; the metrics' names after another one ("graphs,metrics:100:NAME+NAME")
     double
         block_timeout; // policy block: seconds that a thread waits for a collector that gives no sign of life; 0: 5;
                        // below 0: as long as the collector's process lives
     uint32_t
         stack_frames; // with `stacks`: the innermost frames that are recorded of each, TSMITH_STACK_FRAMES_LEAST to
     // TSMITH_STACK_FRAMES_MOST (a Python function counts as two); 0: TSMITH_STACK_FRAMES_DEFAULT
+    const tsmith_agent_option *
+        agent_options; // of agents that are injected; of two with one key the last holds. INVALID_ARGUMENT for an agent,
+                       // a key or a value that does not exist, with those that do
+    size_t agent_option_count;
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")
@@ -81,6 +92,9 @@ typedef struct tsmith_capture_options {
     X("signal", "", "what lies between one tsmith_capture_trigger and the next")                             \
     X("range", ":NAME", "what is enqueued, by any thread, while an NVTX range of this name is open")
 
+// Whether the APIs and the agents' options exist and fit together, before anything is made: INVALID_ARGUMENT says what does
+// not, and what there is. tsmith_capture_create checks the same.
+TSMITH_API tsmith_status tsmith_capture_check(const tsmith_capture_options *options, tsmith_error *error);
 // Makes the session directory (0700, unpredictable name). `options` may be NULL.
 TSMITH_API tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
                                                tsmith_error *error);
@@ -177,6 +191,26 @@ TSMITH_API int tsmith_capture_is_session(const char *directory);
 
 TSMITH_API const char *tsmith_overflow_name(tsmith_overflow overflow);
 TSMITH_API int tsmith_overflow_find(const char *name, tsmith_overflow *out);
+
+// ---- agents
+
+// The agents that can be injected, by index: the name of the API, and a line about it; NULL past the last.
+TSMITH_API const char *tsmith_agent_name(size_t index);
+TSMITH_API const char *tsmith_agent_doc(size_t index);
+
+// An option of an agent. The texts are constant.
+typedef struct tsmith_agent_option_description {
+    size_t size; // sizeof(tsmith_agent_option_description), the caller's
+    const char *api;
+    const char *key;
+    const char *argument; // what its value is called; NULL: it takes none
+    int value_optional;
+    uint64_t least, most; // of a number; of a list, how many
+    const char *doc;      // a sentence without its end
+} tsmith_agent_option_description;
+
+// The options of all agents, by index; false past the last.
+TSMITH_API int tsmith_agent_option_describe(size_t index, tsmith_agent_option_description *out);
 
 // ---- devices
 

@@ -299,10 +299,17 @@ TSMITH_API const char *tsmith_kind_name(tsmith_kind kind);
 TSMITH_API const char *tsmith_kind_doc(tsmith_kind kind);
 TSMITH_API const char *tsmith_operation_name(tsmith_operation operation);
 TSMITH_API const char *tsmith_direction_name(tsmith_direction direction);
+// Whether the operation makes memory visible to the host or returns it. Whether bytes are copied for that is up to the
+// driver, and no API tells: the bytes of such a command divided by its duration are no rate of a copy.
+TSMITH_API bool tsmith_operation_is_map(tsmith_operation operation);
 TSMITH_API const char *tsmith_reason_name(tsmith_reason reason);
 TSMITH_API const char *tsmith_reason_doc(tsmith_reason reason);
-// Whether a loss of this reason is of events that are not there. What has no call stack, or not all of it, is there.
+// Whether a loss of this reason is of events that are missing or incomplete. What only lacks its call stack, or a part of
+// it, is neither.
 TSMITH_API bool tsmith_reason_is_of_events(tsmith_reason reason);
+// Whether events of such a loss may be in the trace without a part: their times (no_timing), or their end or begin
+// (unmatched). Of other reasons the event is missing.
+TSMITH_API bool tsmith_reason_is_partial(tsmith_reason reason);
 TSMITH_API const char *tsmith_type_name(tsmith_type type);
 
 // By name; 0 (…_NONE) when there is no such name.

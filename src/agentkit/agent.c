@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "wire/environment.h"
 
 struct agent agent;
 __thread struct agent_thread agent_thread;
@@ -43,6 +46,20 @@ bool agent_attach(const struct agent_spec *what) {
     atomic_compare_exchange_strong(&spec, &none, what);
     pthread_once(&once, attach);
     return agent_recording();
+}
+
+const char *agent_option(const char *api, const char *key) {
+    const char *at = secure_getenv(AGENT_OPTIONS), *value = NULL;
+    const size_t api_length = strlen(api), key_length = strlen(key);
+    while (at && *at) {
+        const char *name = at + api_length + 1;
+        const size_t length = strcspn(at, ",");
+        if (length > api_length && memcmp(at, api, api_length) == 0 && at[api_length] == '.' &&
+            strcspn(name, "=,") == key_length && memcmp(name, key, key_length) == 0)
+            value = name + key_length + (name[key_length] == '=');
+        at += length + (at[length] == ',');
+    }
+    return value;
 }
 
 void agent_notice(const char *text) {

@@ -98,6 +98,10 @@ static inline uint64_t agent_correlation(void) {
     return agent_thread.correlation++;
 }
 
+// The value of an option of this agent (wire/agent_options.h), which ends at ',' or '\0'; NULL: the user did not give it. Not
+// for the event path.
+const char *agent_option(const char *api, const char *key);
+
 // Says something to the reader of the trace, in one line: what happened, and what to do. It becomes the attribute
 // notice.API, which `profile` prints at the end. The last one holds.
 void agent_notice(const char *text);

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "agentkit/stacks_private.h"
+#include "base/thread_sanitizer.h"
 #include "unwind/python.h"
 #include "wire/channel_private.h"
 #include "wire/stack_table.h"
@@ -50,23 +51,28 @@ static __thread uint32_t backoff __attribute__((tls_model("initial-exec")));
 
 static bool has_turn; // of the thread that forks
 
+// A fork waits for no lock (wire/channel.c): for the turn it waits a little, and so do those that want it meanwhile.
 static void before_fork(void) {
-    bool turn = stacks_modules_take_turn();
-    pthread_mutex_lock(&idle_lock);
-    has_turn = turn;
+    has_turn = stacks_modules_take_turn();
 }
 
-static void after_fork(void) {
-    bool turn = has_turn;
-    pthread_mutex_unlock(&idle_lock);
-    if (turn)
+static void after_fork_parent(void) {
+    if (has_turn)
         stacks_modules_end_turn();
+}
+
+static void after_fork_child(void) {
+    thread_sanitizer_pause();
+    pthread_mutex_init(&idle_lock, NULL); // the list is whole at every moment
+    after_fork_parent();
+    thread_sanitizer_resume();
 }
 
 static void thread_end(void *thread) {
     here = NULL;
     pthread_mutex_lock(&idle_lock);
     ((struct thread *)thread)->next = idle;
+    atomic_thread_fence(memory_order_release);
     idle = thread;
     pthread_mutex_unlock(&idle_lock);
 }
@@ -235,11 +241,11 @@ void stacks_refresh(void) {
 }
 
 bool stacks_start(struct channel *of) {
-    if (stacks_on || !of->control->stacks || pthread_key_create(&key, thread_end))
+    if (stacks_on || !of->process->control->stacks || pthread_key_create(&key, thread_end))
         return false;
-    pthread_atfork(before_fork, after_fork, after_fork);
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     channel = of;
-    words_max = of->control->stacks < WORDS_LEAST ? WORDS_LEAST : of->control->stacks;
+    words_max = of->process->control->stacks < WORDS_LEAST ? WORDS_LEAST : of->process->control->stacks;
     words_max = words_max < WORDS_MAX ? words_max : WORDS_MAX;
     stacks_on = true;
     stacks_refresh();

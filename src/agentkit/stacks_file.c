@@ -53,10 +53,10 @@ bool stacks_file_current(const struct channel *channel) {
 
 static int open_file(const struct channel *channel, int flags) {
     char path[PATH_BYTES];
-    size_t stem = strlen(channel->path) - strlen(LAYOUT_CHANNEL_SUFFIX);
+    size_t stem = strlen(channel->process->path) - strlen(LAYOUT_CHANNEL_SUFFIX);
     if (stem + sizeof LAYOUT_STACKS_SUFFIX > sizeof path)
         return -1;
-    memcpy(path, channel->path, stem);
+    memcpy(path, channel->process->path, stem);
     memcpy(path + stem, LAYOUT_STACKS_SUFFIX, sizeof LAYOUT_STACKS_SUFFIX);
     return open(path, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
 }

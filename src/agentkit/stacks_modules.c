@@ -22,7 +22,7 @@
 #include "unwind/unwind_table.h"
 #include "wire/channel_private.h"
 
-enum { MODULES_MAX = 1 << 14, TEXT_BYTES = 1 << 20, OURS_MAX = 8, BUILD_ID_MAX = 64, PATIENCE = 20000 };
+enum { MODULES_MAX = 1 << 14, TEXT_BYTES = 1 << 20, OURS_MAX = 64, BUILD_ID_MAX = 64, PATIENCE = 20000 };
 
 struct known {
     uint64_t begin, end, bias, epoch;
@@ -84,6 +84,31 @@ static bool keep_text(const struct unwind_object *object, struct known *module) 
     return true;
 }
 
+static void set_span(struct span *span, uint64_t begin, uint64_t end) {
+    atomic_store_explicit(&span->begin, begin, memory_order_relaxed);
+    atomic_store_explicit(&span->end, end, memory_order_relaxed);
+}
+
+// Where a library of ours lies; what lay there before is gone. Its own place is taken again by the next one. With more at
+// once than there is room for, frames of the last are taken for the program's.
+static void note_ours(const struct unwind_object *object) {
+    const uint32_t count = atomic_load_explicit(&modules.ours_count, memory_order_relaxed);
+    uint32_t room = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct span *span = &modules.ours[i];
+        const uint64_t begin = atomic_load_explicit(&span->begin, memory_order_relaxed),
+                       end = atomic_load_explicit(&span->end, memory_order_relaxed);
+        if (begin < object->end && object->begin < end)
+            set_span(span, 0, 0);
+        room = atomic_load_explicit(&span->end, memory_order_relaxed) == 0 && room == count ? i : room;
+    }
+    if (!is_ours(object->name) || room == OURS_MAX)
+        return;
+    set_span(&modules.ours[room], object->begin, object->end);
+    if (room == count)
+        atomic_store_explicit(&modules.ours_count, count + 1, memory_order_release);
+}
+
 // Under the linker's lock.
 static void see(void *unused, const struct unwind_object *object) {
     (void)unused;
@@ -103,12 +128,7 @@ static void see(void *unused, const struct unwind_object *object) {
         atomic_store_explicit(&modules.epoch, module.epoch, memory_order_release);
     }
     modules.known[modules.count++] = module;
-    uint32_t ours = atomic_load_explicit(&modules.ours_count, memory_order_relaxed);
-    if (is_ours(object->name) && ours < OURS_MAX) {
-        atomic_store_explicit(&modules.ours[ours].begin, object->begin, memory_order_relaxed);
-        atomic_store_explicit(&modules.ours[ours].end, object->end, memory_order_relaxed);
-        atomic_store_explicit(&modules.ours_count, ours + 1, memory_order_release);
-    }
+    note_ours(object);
 }
 
 // The path that others can use: the program itself has no name there, and the kernel's code no file.

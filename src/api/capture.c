@@ -176,6 +176,18 @@ static const tsmith_source_ops live_ops = {.next = live_next, .dictionary = live
 
 // ---- life
 
+// What they lead to is the caller's, and was used.
+static void forget_pointers(tsmith_capture_options *options) {
+    options->apis = NULL;
+    options->agent_directory = NULL;
+    options->session_root = NULL;
+    options->output = NULL;
+    options->recording = NULL;
+    options->environment = NULL;
+    options->cuda = NULL;
+    options->agent_options = NULL;
+}
+
 tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
                                     tsmith_error *error) {
     *out = NULL;
@@ -222,12 +234,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
         goto fail_directory;
     }
-    capture->options.apis = NULL;
-    capture->options.agent_directory = NULL;
-    capture->options.session_root = NULL;
-    capture->options.output = NULL;
-    capture->options.recording = NULL;
-    capture->options.environment = NULL;
+    forget_pointers(&capture->options);
     *out = capture;
     return TSMITH_OK;
 fail_directory:

@@ -265,11 +265,9 @@ static bool make_room(const struct import_cache *cache, uint64_t wanted) {
             continue;
         }
         total += (uint64_t)stat.st_size;
-        void *items = entries;
         if (unfinished) // somebody writes it
             continue;
-        good = array_reserve(&items, &capacity, count + 1, sizeof *entries);
-        entries = items;
+        good = ARRAY_RESERVE(entries, capacity, count + 1);
         if (!good)
             break;
         memcpy(entries[count].name, at->d_name, strlen(at->d_name) + 1); // is_ours: it fits

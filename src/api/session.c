@@ -21,10 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/session_agents.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "base/thread_sanitizer.h"
 #include "collect/collector.h"
 #include "collect/recovery.h"
 #include "collect/session_directory.h"
@@ -33,7 +35,7 @@
 
 // The shapes every session registers first, in this order: so their ids are constants on the event path.
 enum { SHAPE_BEGIN = 1, SHAPE_END = 2, SHAPE_MARK = 3, SHAPE_COUNT = 4, SHAPES_FIXED = 4 };
-enum { SHAPES_MAX = RECORD_MAX_SHAPES };
+enum { SHAPES_MAX = 256 };
 
 // Making a shape takes shapes_lock, then the channel's lock. Over a fork it is held, so that a child finds it free.
 static pthread_mutex_t shapes_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -58,6 +60,7 @@ struct emit_shape {
 // The collecting side, gone after the stop.
 struct collecting {
     struct session_directory directory;
+    struct session_agents agents;
     struct collector *collector;
     tsmith_sink *sink;
     pthread_t thread;
@@ -71,9 +74,9 @@ struct collecting {
 // The emitting side, kept for good.
 struct tsmith_session {
     struct channel *channel;
-    struct collecting *collecting;
-    tsmith_session *next; // of the retired ones
-    pthread_mutex_t lock; // of what follows
+    struct collecting *collecting; // NULL: attached to a session of another process
+    tsmith_session *next;          // of the retired ones
+    pthread_mutex_t lock;          // of what follows
     tsmith_session_statistics live;
     pid_t owner; // the process that started it
     struct emit_shape
@@ -164,9 +167,15 @@ static void unlock_shapes(void) {
     making_shape = 0;
 }
 
-// Registered after the channel's handlers, so that it runs before them: the order of the locks.
+// A fork does not wait for a thread that makes a shape (wire/channel.c). A shape that it has not counted yet is made again.
+static void renew_lock(void) {
+    thread_sanitizer_pause();
+    pthread_mutex_init(&shapes_lock, NULL);
+    thread_sanitizer_resume();
+}
+
 static void prepare_forks(void) {
-    pthread_atfork(lock_shapes, unlock_shapes, unlock_shapes);
+    pthread_atfork(NULL, NULL, renew_lock);
 }
 
 // 0 with the reason when there is none.
@@ -314,14 +323,23 @@ static void deliver(struct collecting *collecting, const tsmith_batch *batch) {
 static void *collect_main(void *self) {
     tsmith_session *session = self;
     struct collecting *collecting = session->collecting;
+    bool settled =
+        !collecting->agents.on; // all that agents of this process and its children have recorded was taken
     struct timespec nap = {.tv_nsec = FIRST_NAP};
     const tsmith_batch *batch;
     tsmith_error error;
     tsmith_status status;
     do {
-        if (atomic_load(&collecting->stopping))
-            collector_set_closing(collecting->collector, true);
+        if (atomic_load(&collecting->stopping)) {
+            collector_set_settling(collecting->collector, !settled);
+            collector_set_closing(collecting->collector, settled);
+        }
         status = collector_next(collecting->collector, &batch, &error);
+        if (status == TSMITH_END && !settled) {
+            settled = true;
+            status = TSMITH_AGAIN;
+            continue;
+        }
         if (status == TSMITH_OK) {
             deliver(collecting, batch);
             nap.tv_nsec = FIRST_NAP;
@@ -339,8 +357,7 @@ static void *collect_main(void *self) {
 
 // ---- life
 
-static tsmith_status open_channel(tsmith_session *session, tsmith_error *error) {
-    const char *directory = session->collecting->directory.path;
+static tsmith_status open_channel(tsmith_session *session, const char *directory, tsmith_error *error) {
     tsmith_status status = channel_open(directory, "session", &session->channel);
     if (!status && !register_shapes(session->channel))
         status = TSMITH_ERROR_NO_SPACE;
@@ -371,16 +388,73 @@ static void finish_collecting(tsmith_session *session) {
     collector_destroy(collecting->collector);
     if (session->channel)
         channel_detach(session->channel);
+    session_agents_end(&collecting->agents);
     session_directory_remove(&collecting->directory);
     session->collecting = NULL;
     free(collecting);
 }
 
+// The capture options that a session stands for.
+static tsmith_status capture_options(const tsmith_session_options *chosen, tsmith_capture_options *out,
+                                     tsmith_error *error) {
+    *out = (tsmith_capture_options){.size = sizeof *out};
+    if (chosen->agents) {
+        tsmith_status status = sized_take(tsmith_capture_options, chosen->agents, out, error);
+        if (!status)
+            status = session_agents_check(out, error);
+        if (status)
+            return status;
+    }
+    out->buffer_bytes = chosen->buffer_bytes;
+    out->overflow = chosen->overflow;
+    out->session_root = chosen->session_root;
+    out->block_timeout = chosen->block_timeout;
+    return TSMITH_OK;
+}
+
+static tsmith_status open_collecting(struct collecting *collecting, const tsmith_session_options *chosen,
+                                     tsmith_error *error) {
+    tsmith_status status = tsmith_sbt_writer_open(chosen->path, NULL, &collecting->sink, error);
+    if (status)
+        return status;
+    session_directory_set_output(&collecting->directory, chosen->path);
+    session_directory_set_command(&collecting->directory, program_invocation_name);
+    return collector_create(&collecting->directory, COLLECT_SESSION, &collecting->collector, error);
+}
+
+static tsmith_status start(tsmith_session *session, const tsmith_session_options *chosen,
+                           const tsmith_capture_options *capture, tsmith_error *error) {
+    struct collecting *collecting = session->collecting;
+    struct session_agents *agents = &collecting->agents;
+    tsmith_status status = TSMITH_OK;
+    if (chosen
+            ->agents) // before the file, which may hold another trace: this fails where an API was named that has no agent
+        status = session_agents_begin(agents, capture, collecting->directory.path, error);
+    if (!status)
+        status = open_collecting(collecting, chosen, error);
+    if (!status)
+        status = open_channel(session, collecting->directory.path, error);
+    if (!status && agents->note[0])
+        channel_attribute(session->channel, "notice.session", agents->note);
+    pthread_once(&fork_once, prepare_forks);
+    if (status)
+        return status;
+    session_directory_describe(&collecting->directory, collector_dictionary(collecting->collector));
+    collecting->started = clock_trace_now();
+    status = start_thread(session, error);
+    if (!status && agents->on)
+        own_process_switch(true);
+    return status;
+}
+
 tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith_session **out,
                                    tsmith_error *error) {
     tsmith_session_options chosen = {0};
+    tsmith_capture_options capture;
     *out = NULL;
     tsmith_status status = sized_take(tsmith_session_options, options, &chosen, error);
+    if (!status)
+        status = capture_options(&chosen, &capture, error);
     if (status != TSMITH_OK)
         return status;
     if (!chosen.path)
@@ -396,28 +470,10 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
     pthread_mutex_init(&session->lock, NULL);
     session->owner = getpid();
     session->collecting = collecting;
-    const tsmith_capture_options capture = {.size = sizeof capture,
-                                            .buffer_bytes = chosen.buffer_bytes,
-                                            .overflow = chosen.overflow,
-                                            .session_root = chosen.session_root,
-                                            .block_timeout = chosen.block_timeout};
     status = session_directory_create(&collecting->directory, &capture, error);
     if (status)
         goto fail;
-    status = tsmith_sbt_writer_open(chosen.path, NULL, &collecting->sink, error);
-    if (!status) {
-        session_directory_set_output(&collecting->directory, chosen.path);
-        session_directory_set_command(&collecting->directory, program_invocation_name);
-        status = collector_create(&collecting->directory, COLLECT_SESSION, &collecting->collector, error);
-    }
-    if (!status)
-        status = open_channel(session, error);
-    pthread_once(&fork_once, prepare_forks);
-    if (!status) {
-        session_directory_describe(&collecting->directory, collector_dictionary(collecting->collector));
-        collecting->started = clock_trace_now();
-        status = start_thread(session, error);
-    }
+    status = start(session, &chosen, &capture, error);
     if (!status) {
         *out = session;
         return TSMITH_OK;
@@ -430,6 +486,54 @@ fail:
     free(session);
     return status;
 }
+
+tsmith_status tsmith_session_attach(tsmith_session **out, tsmith_error *error) {
+    const char *directory = own_process_recorded();
+    *out = NULL;
+    if (!directory)
+        return status_set(error, TSMITH_ERROR_STATE,
+                          "this process is not recorded: `tracesmith profile` starts programs that are");
+    tsmith_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while attaching to a session");
+    pthread_mutex_init(&session->lock, NULL);
+    session->owner = getpid();
+    const tsmith_status status = open_channel(session, directory, error);
+    pthread_once(&fork_once, prepare_forks);
+    if (status) {
+        free(session);
+        return status;
+    }
+    *out = session;
+    return TSMITH_OK;
+}
+
+// ---- agents
+
+const char *tsmith_session_note(const tsmith_session *session) {
+    return session && session->collecting ? session->collecting->agents.note : "";
+}
+
+const char *const *tsmith_session_environment(const tsmith_session *session) {
+    return session && session->collecting ? (const char *const *)session->collecting->agents.environment.all
+                                          : NULL;
+}
+
+tsmith_status tsmith_session_switch(tsmith_session *session, int on, tsmith_error *error) {
+    if (!session || session->owner != getpid() || !session->collecting)
+        return status_set(error, TSMITH_ERROR_STATE,
+                          "only the process that started a session switches its agents");
+    if (session->collecting->agents.on) {
+        if (!on)
+            own_process_switch(false);
+        session_directory_arm(&session->collecting->directory, on);
+        if (on)
+            own_process_switch(true);
+    }
+    return TSMITH_OK;
+}
+
+// ---- the end
 
 static tsmith_session_statistics final_statistics(const struct collecting *collecting) {
     struct collect_totals totals = collector_totals(collecting->collector);
@@ -466,6 +570,15 @@ static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_stati
                       (int)session->owner);
 }
 
+// The collector is in another process, which goes on.
+static tsmith_status stop_attached(tsmith_session *session, tsmith_session_statistics *statistics) {
+    channel_close(session->channel);
+    if (statistics)
+        memset(statistics, 0, sizeof *statistics);
+    retire(session);
+    return TSMITH_OK;
+}
+
 tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statistics *statistics,
                                   tsmith_error *error) {
     if (!session) {
@@ -475,6 +588,10 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
     }
     if (session->owner != getpid())
         return stop_in_child(session, statistics, error);
+    if (!session->collecting)
+        return stop_attached(session, statistics);
+    if (session->collecting->agents.on)
+        own_process_switch(false);
     struct collecting *collecting = session->collecting;
     // In this order: no new emission, nobody waits for room any more, then the last drain.
     channel_close(session->channel);

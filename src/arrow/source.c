@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/table.h"
 #include "event/batch.h"
+#include "event/select.h"
 
 struct source_column {
     uint32_t field;
@@ -26,7 +27,9 @@ struct source_column {
 struct source_stream {
     tsmith_source *source;
     tsmith_arrow_options options;
-    uint32_t *fields; // of the options
+    uint32_t *fields;   // of the options
+    tsmith_batch *some; // rows of a batch of which not all are wanted
+    uint32_t *rows;     // their numbers
     bool settled;
     struct source_column *columns;
     size_t column_count, column_capacity;
@@ -116,7 +119,8 @@ static tsmith_status settle(struct source_stream *stream, tsmith_error *error) {
         return TSMITH_OK;
     const tsmith_dictionary *dictionary = tsmith_source_dictionary(stream->source);
     tsmith_status status = TSMITH_OK;
-    (void)take_name(stream, "track");
+    if (!stream->options.without_track)
+        (void)take_name(stream, "track");
     for (size_t i = 0; stream->fields && i < stream->options.field_count && status == TSMITH_OK; i++)
         status = add_column(stream, dictionary, stream->fields[i], error);
     for (uint32_t field = 1; !stream->fields && field < TSMITH_FIELD_LIMIT && status == TSMITH_OK; field++)
@@ -139,17 +143,23 @@ static bool column_schema(const struct source_column *column, struct ArrowSchema
            (!dictionary || arrow_schema_make(out->dictionary, "U", "", false, 0, false, NULL, NULL));
 }
 
+// Where the fields begin, behind the track.
+static size_t first_column(const struct source_stream *stream) {
+    return stream->options.without_track ? 0 : 1;
+}
+
 static tsmith_status source_schema(void *self, struct ArrowSchema *out, tsmith_error *error) {
     struct source_stream *stream = self;
     const tsmith_status status = settle(stream, error);
     if (status != TSMITH_OK)
         return status;
+    const size_t first = first_column(stream);
     bool good =
-        arrow_schema_make(out, "+s", "", false, (int64_t)stream->column_count + 1, false, NULL, NULL) &&
-        arrow_schema_make(out->children[0], "I", "track", false, 0, false, NULL,
-                          "id of the track in the dictionary");
+        arrow_schema_make(out, "+s", "", false, (int64_t)(stream->column_count + first), false, NULL, NULL) &&
+        (!first || arrow_schema_make(out->children[0], "I", "track", false, 0, false, NULL,
+                                     "id of the track in the dictionary"));
     for (size_t i = 0; good && i < stream->column_count; i++)
-        good = column_schema(&stream->columns[i], out->children[i + 1]);
+        good = column_schema(&stream->columns[i], out->children[i + first]);
     if (!good && out->release)
         out->release(out);
     return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the schema");
@@ -317,22 +327,44 @@ static tsmith_status make_batch(struct source_stream *stream, const tsmith_batch
     if (status != TSMITH_OK)
         return status;
     const uint32_t count = tsmith_batch_count(batch);
-    bool good =
-        arrow_array_make(out, &(struct arrow_parts){.length = count,
-                                                    .buffer_count = 1,
-                                                    .child_count = (int64_t)stream->column_count + 1}) &&
-        make_track(batch, out->children[0]);
+    const size_t first = first_column(stream);
+    bool good = arrow_array_make(
+                    out, &(struct arrow_parts){.length = count,
+                                               .buffer_count = 1,
+                                               .child_count = (int64_t)(stream->column_count + first)}) &&
+                (!first || make_track(batch, out->children[0]));
     for (size_t i = 0; good && i < stream->column_count; i++) {
         const struct source_column *wanted = &stream->columns[i];
         tsmith_column column = {.field = wanted->field, .type = wanted->type, .count = count};
         column.valid = column.values = zeros;
         column.offsets = wanted->type == TSMITH_TYPE_LIST ? (const uint32_t *)zeros : NULL;
         (void)tsmith_batch_column(batch, wanted->field, &column);
-        good = make_column(stream, wanted, batch, &column, out->children[i + 1]);
+        good = make_column(stream, wanted, batch, &column, out->children[i + first]);
     }
     if (!good && out->release)
         out->release(out);
     return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the columns");
+}
+
+// The events of the batch that are wanted: the batch itself, or another one, which is lent too. It may have none.
+static tsmith_status choose(struct source_stream *stream, const tsmith_batch **batch, tsmith_error *error) {
+    const tsmith_arrow_options *options = &stream->options;
+    const uint32_t count = tsmith_batch_count(*batch);
+    if (!options->kinds && !options->has_window)
+        return TSMITH_OK;
+    tsmith_status status = stream->some ? TSMITH_OK : tsmith_batch_create(&stream->some);
+    if (!status && !stream->rows && !(stream->rows = calloc(TSMITH_BATCH_MAX + 1, sizeof *stream->rows)))
+        status = TSMITH_ERROR_NO_MEMORY;
+    if (status)
+        return status_set(error, status, "There is no memory for a batch");
+    const int64_t from = options->has_window ? options->from : INT64_MIN;
+    const int64_t to = options->has_window ? options->to : INT64_MAX;
+    const uint32_t wanted = select_rows(*batch, options->kinds, from, to, stream->rows);
+    if (wanted == count)
+        return TSMITH_OK;
+    status = select_batch(stream->some, *batch, stream->rows, wanted);
+    *batch = stream->some;
+    return status ? status_set(error, status, "There is no memory for a batch") : TSMITH_OK;
 }
 
 static tsmith_status source_next(void *self, struct ArrowArray *out, tsmith_error *error) {
@@ -341,6 +373,8 @@ static tsmith_status source_next(void *self, struct ArrowArray *out, tsmith_erro
     tsmith_status status = settle(stream, error);
     while (status == TSMITH_OK) {
         status = tsmith_source_next(stream->source, &batch, error);
+        if (status == TSMITH_OK)
+            status = choose(stream, &batch, error);
         if (status == TSMITH_OK && tsmith_batch_count(batch) > 0)
             break;
         status = status == TSMITH_AGAIN ? TSMITH_OK : status;
@@ -363,6 +397,8 @@ static void free_stream(struct source_stream *stream) {
     for (size_t i = 0; i < TSMITH_TYPE_LIMIT; i++)
         arrow_text_release(stream->words[i]);
     arrow_text_release(stream->strings);
+    tsmith_batch_destroy(stream->some);
+    free(stream->rows);
     table_finish(&stream->by_field);
     table_finish(&stream->names);
     free(stream->columns);

@@ -10,13 +10,17 @@
 // False when memory is exhausted; the array is then unchanged.
 bool array_reserve(void **items, size_t *capacity, size_t needed, size_t element);
 
-// The same of a pointer to elements and its capacity, a size_t. False when memory is exhausted. `items` is evaluated more
-// than once.
+// The same of a pointer to elements and its capacity, a size_t; no call is made where there is room. False when memory is
+// exhausted. `items` and `capacity` are evaluated more than once.
 #define ARRAY_RESERVE(items, capacity, needed)                                                               \
     ({                                                                                                       \
-        void *array_items_ = (items);                                                                        \
-        bool array_good_ = array_reserve(&array_items_, &(capacity), (needed), sizeof *(items));             \
-        (items) = array_items_;                                                                              \
+        const size_t array_needed_ = (needed);                                                               \
+        bool array_good_ = array_needed_ <= (capacity);                                                      \
+        if (!array_good_) {                                                                                  \
+            void *array_items_ = (items);                                                                    \
+            array_good_ = array_reserve(&array_items_, &(capacity), array_needed_, sizeof *(items));         \
+            (items) = array_items_;                                                                          \
+        }                                                                                                    \
         array_good_;                                                                                         \
     })
 

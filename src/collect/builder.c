@@ -92,10 +92,7 @@ static bool grow(struct builder *builder) {
 }
 
 static struct builder_column *add_column(struct builder *builder, uint32_t field, tsmith_type type) {
-    void *columns = builder->columns;
-    bool room = array_reserve(&columns, &builder->column_capacity, builder->column_count + 1u,
-                              sizeof *builder->columns);
-    builder->columns = columns;
+    bool room = ARRAY_RESERVE(builder->columns, builder->column_capacity, builder->column_count + 1u);
     if (!room)
         return NULL;
     struct builder_column *column = &builder->columns[builder->column_count];
@@ -152,10 +149,8 @@ bool builder_add_device_bitmap(struct builder *builder, struct builder_column *c
 
 bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *values, uint32_t count) {
     struct builder_column *column = builder_column(builder, field, TSMITH_TYPE_LIST);
-    void *elements = builder->elements;
-    bool room = column && array_reserve(&elements, &builder->element_capacity, builder->element_count + count,
-                                        sizeof *builder->elements);
-    builder->elements = elements;
+    bool room =
+        column && ARRAY_RESERVE(builder->elements, builder->element_capacity, builder->element_count + count);
     if (!room)
         return false;
     memcpy(builder->elements + builder->element_count, values, count * sizeof *values);

@@ -16,11 +16,9 @@
 #include "wire/channel.h"
 
 static bool add_id(struct collect_ids *ids, uint32_t id) {
-    void *items = ids->items;
     if (ids->count == 0)
         ids->count = 1;
-    bool room = array_reserve(&items, &ids->capacity, ids->count + 1u, sizeof *ids->items);
-    ids->items = items;
+    bool room = ARRAY_RESERVE(ids->items, ids->capacity, ids->count + 1u);
     if (!room)
         return false;
     ids->items[0] = 0;
@@ -155,13 +153,10 @@ static uint32_t find_identity(const struct collector *collector, uint32_t text) 
 
 // Makes `text` one more identity of the device.
 static bool keep_identity(struct collector *collector, uint32_t text, uint32_t device) {
-    void *identities = collector->identities;
     if (!text || !device || find_identity(collector, text))
         return true;
-    if (!array_reserve(&identities, &collector->identity_capacity, collector->identity_count + 1,
-                       sizeof *collector->identities))
+    if (!ARRAY_RESERVE(collector->identities, collector->identity_capacity, collector->identity_count + 1))
         return false;
-    collector->identities = identities;
     collector->identities[collector->identity_count++] = (struct identity){text, device};
     return true;
 }
@@ -362,8 +357,16 @@ static char *read_new_entries(struct collect_channel *channel, uint64_t committe
     return text;
 }
 
+static void read_apis(struct collect_channel *channel) {
+    for (; channel->api_count < collect_ledger_count(channel); channel->api_count++) {
+        struct collect_api *api = &channel->apis[channel->api_count];
+        memcpy(api->name, layout_ledger_at(channel->head, channel->api_count)->api, sizeof api->name - 1);
+    }
+}
+
 void collect_channel_read_table(struct collector *collector, struct collect_channel *channel) {
     (void)collect_look_at_head(channel);
+    read_apis(channel);
     uint64_t committed = atomic_load_explicit(&channel->head->committed, memory_order_acquire);
     if (committed <= channel->table_read || channel->table_bad)
         return;
@@ -424,7 +427,7 @@ static void *copy_head_of_file(int fd, size_t bytes) {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return NULL;
-    copy_part(fd, at, 0, LAYOUT_PAGE);
+    copy_part(fd, at, 0, bytes == LAYOUT_DATA_AT ? LAYOUT_PAGE : bytes);
     if (bytes == LAYOUT_DATA_AT) {
         struct layout_rings *rings = at;
         uint32_t slots = atomic_load(&rings->slot_count), subs = atomic_load(&rings->sub_count);
@@ -445,7 +448,7 @@ static bool map_files(const struct collector *collector, struct collect_channel 
     if (channel->table_fd < 0 || channel->rings_fd < 0)
         return false;
     channel->live = !collector->recover;
-    channel->head = copy_head_of_file(channel->table_fd, LAYOUT_PAGE);
+    channel->head = copy_head_of_file(channel->table_fd, LAYOUT_ENTRIES_AT);
     if (!collector->recover && fstat(channel->rings_fd, &status) == 0)
         channel->local = channel_local_pool(status.st_dev, status.st_ino);
     // Of this process itself: the same memory, so that there is one order of things in it (and race detectors
@@ -492,7 +495,6 @@ tsmith_status collect_channel_open(struct collector *collector, const char *name
                                           .start_time = channel->head->start_time,
                                           .space = channel->head->pid_namespace};
     channel->elsewhere = process_is_elsewhere(&channel->seen);
-    memcpy(channel->api, channel->head->api, sizeof channel->api - 1);
     collect_channel_read_table(collector, channel);
     if (!channel->process)
         add_process(collector, channel);
@@ -505,7 +507,7 @@ fail:
 
 void collect_channel_release(struct collect_channel *channel) {
     if (channel->head)
-        munmap(channel->head, LAYOUT_PAGE);
+        munmap(channel->head, LAYOUT_ENTRIES_AT);
     if (channel->rings && !channel->local)
         munmap(channel->rings, LAYOUT_DATA_AT);
     if (channel->shared)

@@ -21,20 +21,15 @@ void collect_add_source(struct builder *builder, struct collect_channel *channel
         if (builder->sources[i].channel == channel && builder->sources[i].slot == slot)
             return;
     }
-    void *sources = builder->sources;
     builder->source_at = builder->source_count;
-    bool room = array_reserve(&sources, &builder->source_capacity, builder->source_count + 1,
-                              sizeof *builder->sources);
-    builder->sources = sources;
+    bool room = ARRAY_RESERVE(builder->sources, builder->source_capacity, builder->source_count + 1);
     if (room)
         builder->sources[builder->source_count++] = (struct builder_source){.channel = channel, .slot = slot};
 }
 
 static bool add_mark(struct collector *collector, uint32_t *count, const struct layout_journal_mark *mark) {
-    void *marks = collector->marks;
-    bool room = mark->channel != UINT32_MAX && array_reserve(&marks, &collector->mark_capacity,
-                                                             *count + (size_t)1, sizeof *collector->marks);
-    collector->marks = marks;
+    bool room = mark->channel != UINT32_MAX &&
+                ARRAY_RESERVE(collector->marks, collector->mark_capacity, *count + (size_t)1);
     if (room)
         collector->marks[(*count)++] = *mark;
     return room;
@@ -61,6 +56,19 @@ static struct layout_journal_mark mark_of_ring(const struct collector *collector
     return mark;
 }
 
+// What each API counted is lost.
+static bool add_ledgers(struct collector *collector, const struct collect_channel *channel, uint32_t *count) {
+    struct layout_journal_mark mark = {.channel = channel->journal};
+    bool done = true;
+    for (uint32_t i = 0; i < channel->api_count; i++)
+        for (uint32_t reason = 1; reason < LAYOUT_REASONS && done; reason++) {
+            mark.slot = LAYOUT_JOURNAL_STATE_LOST + reason + i * LAYOUT_REASONS;
+            mark.position = channel->apis[i].lost_seen[reason];
+            done = mark.position == 0 || add_mark(collector, count, &mark);
+        }
+    return done;
+}
+
 static bool add_states(struct collector *collector, const struct builder *builder, uint32_t *count) {
     bool done = true;
     for (uint32_t i = 0; i < collector->channel_count && done; i++) {
@@ -81,11 +89,7 @@ static bool add_states(struct collector *collector, const struct builder *builde
         done = done && (!over || add_mark(collector, count, &mark));
         mark.slot = LAYOUT_JOURNAL_STATE_TABLE_BAD;
         done = done && (!channel->table_bad || add_mark(collector, count, &mark));
-        for (uint32_t reason = 1; reason < LAYOUT_REASONS && done; reason++) {
-            mark.slot = LAYOUT_JOURNAL_STATE_LOST + reason;
-            mark.position = channel->lost_seen[reason];
-            done = mark.position == 0 || add_mark(collector, count, &mark);
-        }
+        done = done && add_ledgers(collector, channel, count);
     }
     return done;
 }
@@ -175,14 +179,17 @@ struct builder *collect_waiting_losses(struct collector *collector) {
 // ---- recover
 
 static void restore_state(struct collect_channel *channel, const struct layout_journal_mark *mark) {
-    uint32_t reason = mark->slot - LAYOUT_JOURNAL_STATE_LOST;
     channel->started |= mark->slot == LAYOUT_JOURNAL_STATE_STARTED;
     channel->ended |= mark->slot == LAYOUT_JOURNAL_STATE_ENDED;
     channel->final_losses |= mark->slot == LAYOUT_JOURNAL_STATE_FINAL_LOSSES;
     channel->table_told |= mark->slot == LAYOUT_JOURNAL_STATE_TABLE_BAD;
-    if (mark->slot > LAYOUT_JOURNAL_STATE_LOST && reason < LAYOUT_REASONS &&
-        mark->position > channel->lost_seen[reason])
-        channel->lost_seen[reason] = mark->position;
+    if (mark->slot <= LAYOUT_JOURNAL_STATE_LOST)
+        return;
+    const uint32_t at = mark->slot - LAYOUT_JOURNAL_STATE_LOST, reason = at % LAYOUT_REASONS;
+    if (at / LAYOUT_REASONS < LAYOUT_LEDGERS) {
+        uint64_t *seen = &channel->apis[at / LAYOUT_REASONS].lost_seen[reason];
+        *seen = mark->position > *seen ? mark->position : *seen;
+    }
 }
 
 void collect_journal_look_up(struct collector *collector, struct collect_channel *channel) {

@@ -3,6 +3,7 @@
 // processes.
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "collect/collect_private.h"
 
@@ -65,30 +66,35 @@ void collect_lose(struct collector *collector, struct collect_channel *channel, 
         builder_set(builder, TSMITH_FIELD_HOST_TRACK, TSMITH_TYPE_TRACK, thread);
 }
 
-void collect_reported_losses(struct collector *collector, struct collect_channel *channel) {
-    (void)collect_look_at_head(channel);
-    uint32_t reported = atomic_load_explicit(&channel->head->lost_reported, memory_order_acquire);
-    if (reported == channel->lost_reported)
+// What one API counted since the last time.
+static void take_ledger(struct collector *collector, struct collect_channel *channel,
+                        struct layout_ledger *ledger, struct collect_api *api) {
+    uint32_t reported = atomic_load_explicit(&ledger->lost_reported, memory_order_acquire);
+    if (reported == api->lost_reported)
         return;
-    channel->lost_reported = reported;
-    uint64_t first = atomic_load_explicit(&channel->head->lost_first, memory_order_relaxed);
-    uint64_t last = atomic_load_explicit(&channel->head->lost_last, memory_order_relaxed);
+    api->lost_reported = reported;
+    uint64_t first = atomic_load_explicit(&ledger->lost_first, memory_order_relaxed);
+    uint64_t last = atomic_load_explicit(&ledger->lost_last, memory_order_relaxed);
     // What was lost since the report before this one is of the time since then. Threads may note their times in another order.
-    int64_t from =
-        channel->lost_until ? channel->lost_until : session_clock_convert(&collector->clock, first);
+    int64_t from = api->lost_until ? api->lost_until : session_clock_convert(&collector->clock, first);
     int64_t to = session_clock_convert(&collector->clock, last);
     to = to > from ? to : from;
-    channel->lost_until = to;
+    api->lost_until = to;
     for (uint32_t reason = 1; reason < TSMITH_REASON_LIMIT; reason++) {
-        uint64_t lost = atomic_load_explicit(&channel->head->lost[reason], memory_order_relaxed);
-        if (lost > channel->lost_seen[reason]) {
-            collector->totals.asked +=
-                is_event((tsmith_reason)reason) ? lost - channel->lost_seen[reason] : 0;
-            collect_lose(collector, channel, (tsmith_reason)reason, lost - channel->lost_seen[reason], from,
-                         to, 0);
+        uint64_t lost = atomic_load_explicit(&ledger->lost[reason], memory_order_relaxed);
+        if (lost > api->lost_seen[reason]) {
+            collector->totals.asked += is_event((tsmith_reason)reason) ? lost - api->lost_seen[reason] : 0;
+            collect_lose(collector, channel, (tsmith_reason)reason, lost - api->lost_seen[reason], from, to,
+                         0);
         }
-        channel->lost_seen[reason] = lost;
+        api->lost_seen[reason] = lost;
     }
+}
+
+void collect_reported_losses(struct collector *collector, struct collect_channel *channel) {
+    (void)collect_look_at_head(channel);
+    for (uint32_t i = 0; i < collect_ledger_count(channel); i++)
+        take_ledger(collector, channel, layout_ledger_at(channel->head, i), &channel->apis[i]);
 }
 
 // Why records are missing that the owner counted and that are not there.
@@ -201,6 +207,22 @@ static uint32_t threads_torn(struct collector *collector, struct collect_channel
     return count;
 }
 
+// Events that were begun and not recorded, of the APIs that did not close.
+static uint64_t in_flight(struct collect_channel *channel) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < collect_ledger_count(channel); i++) {
+        struct layout_ledger *ledger = layout_ledger_at(channel->head, i);
+        uint64_t open = 0;
+        for (uint32_t list = 0; list < LAYOUT_FLIGHTS; list++)
+            open += atomic_load_explicit(&ledger->flights[list].begun, memory_order_relaxed) -
+                    atomic_load_explicit(&ledger->flights[list].ended, memory_order_relaxed);
+        if (atomic_load_explicit(&ledger->state, memory_order_acquire) != LAYOUT_CHANNEL_CLOSED &&
+            (int64_t)open > 0)
+            count += open;
+    }
+    return count;
+}
+
 // When the process was last heard of, in a directory whose collector is gone.
 static int64_t last_sign(struct collector *collector, const struct collect_channel *channel) {
     int64_t last = channel->head->attached;
@@ -220,21 +242,19 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
     // A process that ends by itself, however it does (_exit, exec), ends between records, and what its other threads
     // were writing is counted and not there (finish_ring). One that was killed may have been about to write. How many
     // is not known: every thread one, so that is what is stated.
-    bool torn = alive || killed || collector->recover;
+    // This process itself goes on when its own recording ends, with no record cut short.
+    const bool own = !channel->elsewhere && channel->seen.pid == (uint64_t)getpid();
+    bool torn = (alive && !own) || killed || collector->recover;
     uint32_t in_use = torn && !closed ? threads_torn(collector, channel) : 0;
     if (in_use > 0) {
         collect_lose(collector, channel, alive ? TSMITH_REASON_STILL_RUNNING : TSMITH_REASON_PROCESS_DIED,
                      in_use, now, now, 0);
         collector->totals.dropped -= in_use; // nobody knows that they were asked for
     }
-    int64_t in_flight = 0;
-    for (uint32_t i = 0; i < LAYOUT_FLIGHTS; i++)
-        in_flight = (int64_t)((uint64_t)in_flight +
-                              atomic_load_explicit(&channel->head->flights[i].begun, memory_order_relaxed) -
-                              atomic_load_explicit(&channel->head->flights[i].ended, memory_order_relaxed));
-    if (!closed && in_flight > 0) {
-        collector->totals.asked += (uint64_t)in_flight;
-        collect_lose(collector, channel, TSMITH_REASON_NO_COMPLETION, (uint64_t)in_flight, now, now, 0);
+    const uint64_t unfinished = in_flight(channel);
+    if (unfinished > 0) {
+        collector->totals.asked += unfinished;
+        collect_lose(collector, channel, TSMITH_REASON_NO_COMPLETION, unfinished, now, now, 0);
     }
     for (uint32_t i = 0; i < collector->channel_count; i++) {
         if (collector->channels[i]->process != channel->process)

@@ -131,7 +131,7 @@ tsmith_status collect_channel_open(struct collector *collector, const char *name
 // Closes and unmaps its files; what is known of it stays.
 void collect_channel_release(struct collect_channel *channel);
 void collect_channel_close(struct collect_channel *channel);
-// Takes in the entries that were added.
+// Takes in the entries that were added, and the APIs that have joined.
 void collect_channel_read_table(struct collector *collector, struct collect_channel *channel);
 // A file of the channel; -1 when there is none of at least that many bytes.
 int collect_open_file(int directory, const char *name, const char *suffix, uint64_t least);
@@ -157,6 +157,12 @@ bool collect_clear_peek(struct collect_channel *channel, uint32_t sub);
 bool collect_set_state(struct collect_channel *channel, uint32_t sub, uint32_t state);
 // Live: writes `expected` and `thread_before`.
 void collect_write_before(struct collect_channel *channel, uint32_t sub);
+
+// How many APIs have joined, as of the last look.
+static inline uint32_t collect_ledger_count(const struct collect_channel *channel) {
+    uint32_t count = atomic_load_explicit(&channel->head->ledgers, memory_order_acquire);
+    return count < LAYOUT_LEDGERS ? count : LAYOUT_LEDGERS;
+}
 
 // ---- collect_ring.c, collect_record.c
 static inline uint32_t collect_id(const struct collect_ids *ids, uint64_t local) {

@@ -16,9 +16,7 @@ struct collect_ring *collect_ring_of(struct collect_channel *channel, uint32_t s
     if (slot >= LAYOUT_SLOTS)
         return NULL;
     if (slot >= channel->ring_count) {
-        void *states = channel->ring_states;
-        bool room = array_reserve(&states, &channel->ring_capacity, slot + 1u, sizeof *channel->ring_states);
-        channel->ring_states = states;
+        bool room = ARRAY_RESERVE(channel->ring_states, channel->ring_capacity, slot + 1u);
         if (!room)
             return NULL;
         memset(channel->ring_states + channel->ring_count, 0,
@@ -31,10 +29,7 @@ struct collect_ring *collect_ring_of(struct collect_channel *channel, uint32_t s
 // ---- scanning
 
 static bool add_found(struct collector *collector, const struct collect_found *one) {
-    void *found = collector->found;
-    bool room = array_reserve(&found, &collector->found_capacity, collector->found_count + 1u,
-                              sizeof *collector->found);
-    collector->found = found;
+    bool room = ARRAY_RESERVE(collector->found, collector->found_capacity, collector->found_count + 1u);
     if (room)
         collector->found[collector->found_count++] = *one;
     return room;
@@ -135,12 +130,9 @@ static const uint64_t *borrow_words(struct collector *collector, struct collect_
 }
 
 static void hold(struct collector *collector, const struct collect_work *work) {
-    void *held = collector->held;
     if (collector->held_first > 0 && collector->held_first == collector->held_count)
         collector->held_first = collector->held_count = 0;
-    bool room =
-        array_reserve(&held, &collector->held_capacity, collector->held_count + 1u, sizeof *collector->held);
-    collector->held = held;
+    bool room = ARRAY_RESERVE(collector->held, collector->held_capacity, collector->held_count + 1u);
     if (!room) {
         collector->out_of_memory = true;
         return;

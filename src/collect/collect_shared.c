@@ -45,6 +45,8 @@ bool collect_look_at_head(struct collect_channel *channel) {
     bool sound = look(channel->table_fd, &now, 0, sizeof now) && now.magic == LAYOUT_CHANNEL_MAGIC;
     if (sound)
         memcpy(channel->head, &now, sizeof now);
+    for (uint32_t i = 1; sound && i < collect_ledger_count(channel); i++)
+        sound = look(channel->table_fd, channel->head, (size_t)i * LAYOUT_PAGE, sizeof(struct layout_ledger));
     return verdict(channel, sound);
 }
 

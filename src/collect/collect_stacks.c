@@ -19,13 +19,10 @@
 bool collect_read_module(struct collector *collector, struct collect_channel *channel, const char *payload,
                          size_t bytes) {
     struct layout_module entry;
-    void *modules = channel->modules;
     if (bytes < sizeof entry)
         return false;
     memcpy(&entry, payload, sizeof entry);
-    bool room = array_reserve(&modules, &channel->module_capacity, channel->module_count + 1u,
-                              sizeof *channel->modules);
-    channel->modules = modules;
+    bool room = ARRAY_RESERVE(channel->modules, channel->module_capacity, channel->module_count + 1u);
     if (!room)
         return false;
     const struct collect_ids *strings = &channel->strings;

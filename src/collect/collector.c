@@ -33,10 +33,7 @@ enum { REST_SHARE = 16 };                        // of a ring, or less
 struct builder *collect_builder(struct collector *collector, uint32_t track) {
     if (track >= collector->builder_count) {
         uint32_t count = tsmith_dictionary_track_count(collector->dictionary);
-        void *builders = collector->builders;
-        bool room = track < count && array_reserve(&builders, &collector->builder_capacity, count,
-                                                   sizeof *collector->builders);
-        collector->builders = builders;
+        bool room = track < count && ARRAY_RESERVE(collector->builders, collector->builder_capacity, count);
         if (!room)
             return NULL;
         memset(collector->builders + collector->builder_count, 0,
@@ -61,10 +58,8 @@ static uint32_t find_clock(struct collector *collector, uint32_t device, uint32_
     for (uint32_t i = 0; i < collector->clock_count; i++)
         if (collector->clocks[i].device == device && collector->clocks[i].process == process)
             return i + 1;
-    void *clocks = collector->clocks;
-    bool room = array_reserve(&clocks, &collector->clock_capacity, collector->clock_count + (size_t)1,
-                              sizeof *collector->clocks);
-    collector->clocks = clocks;
+    bool room =
+        ARRAY_RESERVE(collector->clocks, collector->clock_capacity, collector->clock_count + (size_t)1);
     if (!room)
         return 0;
     device_clock_init(&collector->clocks[collector->clock_count], device, process,
@@ -75,10 +70,8 @@ static uint32_t find_clock(struct collector *collector, uint32_t device, uint32_
 struct device_clock *collect_device_clock(struct collector *collector, uint32_t track) {
     const uint32_t count = tsmith_dictionary_track_count(collector->dictionary);
     if (track >= collector->clock_of_track_count) {
-        void *clocks = collector->clock_of_track;
-        bool room = track < count && array_reserve(&clocks, &collector->clock_of_track_capacity, count,
-                                                   sizeof *collector->clock_of_track);
-        collector->clock_of_track = clocks;
+        bool room = track < count &&
+                    ARRAY_RESERVE(collector->clock_of_track, collector->clock_of_track_capacity, count);
         if (!room)
             return NULL;
         memset(collector->clock_of_track + collector->clock_of_track_count, 0,
@@ -175,10 +168,8 @@ static void add_channel(struct collector *collector, const char *name) {
     uint32_t number = collector->known ? journal_find_channel(collector->known, name) : UINT32_MAX;
     if (number != UINT32_MAX && collector->known->channels[number].finished)
         return; // all of it is in the file, and its files may be gone in part
-    void *channels = collector->channels;
-    bool room = array_reserve(&channels, &collector->channel_capacity, collector->channel_count + 1u,
-                              sizeof *collector->channels);
-    collector->channels = channels;
+    bool room =
+        ARRAY_RESERVE(collector->channels, collector->channel_capacity, collector->channel_count + 1u);
     if (!room) {
         collector->out_of_memory = true;
         return;
@@ -205,9 +196,7 @@ struct names {
 };
 
 static bool add_name(struct names *names, const struct journal_state *known, const char *text) {
-    void *items = names->items;
-    bool room = array_reserve(&items, &names->capacity, names->count + 1, sizeof *names->items);
-    names->items = items;
+    bool room = ARRAY_RESERVE(names->items, names->capacity, names->count + 1);
     char *copy = room ? strdup(text) : NULL;
     if (copy)
         names->items[names->count++] = (struct name){known ? journal_find_channel(known, text) : 0, copy};
@@ -634,20 +623,28 @@ struct collect_totals collector_totals(const struct collector *collector) {
     return collector->totals;
 }
 
+static bool has_api(const struct collect_channel *channel, uint32_t before, const char *name) {
+    for (uint32_t i = 0; i < before; i++)
+        if (strcmp(channel->apis[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 bool collector_api(const struct collector *collector, size_t index, const char **name, uint32_t *processes) {
     size_t seen = 0;
-    for (uint32_t i = 0; i < collector->channel_count; i++) {
-        const char *api = collector->channels[i]->api;
-        bool first = true;
-        for (uint32_t j = 0; j < i && first; j++)
-            first = strcmp(collector->channels[j]->api, api) != 0;
-        if (!first || seen++ != index)
-            continue;
-        *name = api;
-        *processes = 0;
-        for (uint32_t j = i; j < collector->channel_count; j++)
-            *processes += strcmp(collector->channels[j]->api, api) == 0;
-        return true;
-    }
+    for (uint32_t i = 0; i < collector->channel_count; i++)
+        for (uint32_t api = 0; api < collector->channels[i]->api_count; api++) {
+            const char *this = collector->channels[i]->apis[api].name;
+            bool first = !has_api(collector->channels[i], api, this);
+            for (uint32_t j = 0; j < i && first; j++)
+                first = !has_api(collector->channels[j], collector->channels[j]->api_count, this);
+            if (!first || seen++ != index)
+                continue;
+            *name = this;
+            *processes = 0;
+            for (uint32_t j = i; j < collector->channel_count; j++)
+                *processes += has_api(collector->channels[j], collector->channels[j]->api_count, this);
+            return true;
+        }
     return false;
 }

@@ -99,9 +99,17 @@ struct collect_frame {
     uint32_t id; // 0: an empty place
 };
 
+// An API of a channel, as far as its ledger was read.
+struct collect_api {
+    uint64_t lost_seen[LAYOUT_REASONS];
+    uint32_t lost_reported;
+    int64_t lost_until; // trace time up to which losses were reported; 0: none was
+    char name[LAYOUT_API_BYTES];
+};
+
 enum collect_channel_state { COLLECT_LIVE, COLLECT_GONE, COLLECT_DONE };
 
-// One process and API.
+// One process, or a part of it where its agents do not share a channel.
 struct collect_channel {
     char *name; // of the files, without suffix
     enum collect_channel_state state;
@@ -115,8 +123,9 @@ struct collect_channel {
     bool table_told;       // recover: that the table is damaged is in the file
     bool started, ended,
         final_losses; // recover: the process's start, its end, what was missing at its end are in the file
-    char api[32];
-    struct layout_channel *head; // a copy of the first page
+    struct layout_channel *head;             // a copy of the first page and the ledgers behind it
+    struct collect_api apis[LAYOUT_LEDGERS]; // in the order in which they joined
+    uint32_t api_count;
     struct layout_rings
         *rings; // a copy of LAYOUT_DATA_AT bytes, as far as they are in use; of `local` the rings themselves
     void *shared;       // of another process, live: the same part of the file, mapped for its addresses only
@@ -149,12 +158,9 @@ struct collect_channel {
     struct collect_ring *ring_states; // by slot
     size_t ring_capacity;
     uint32_t ring_count;
-    uint64_t lost_seen[LAYOUT_REASONS];
-    uint32_t lost_reported;
-    int64_t lost_until; // trace time up to which losses were reported; 0: none was
-    uint32_t held;      // sub-buffers taken and not freed yet
-    int64_t checked;    // trace time of the last look whether the process lives
-    int end_status;     // wait status, when has_end_status
+    uint32_t held;   // sub-buffers taken and not freed yet
+    int64_t checked; // trace time of the last look whether the process lives
+    int end_status;  // wait status, when has_end_status
     bool has_end_status;
 };
 

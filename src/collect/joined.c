@@ -23,12 +23,10 @@ void joined_finish(struct joined *joined) {
 }
 
 tsmith_status joined_add(struct joined *joined, tsmith_source *taken) {
-    void *sources = joined->sources;
-    if (!array_reserve(&sources, &joined->capacity, joined->count + 1, sizeof *joined->sources)) {
+    if (!ARRAY_RESERVE(joined->sources, joined->capacity, joined->count + 1)) {
         tsmith_source_destroy(taken);
         return TSMITH_ERROR_NO_MEMORY;
     }
-    joined->sources = sources;
     joined->sources[joined->count++] = (struct joined_source){taken, NULL};
     return TSMITH_OK;
 }

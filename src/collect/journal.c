@@ -85,9 +85,7 @@ static struct journal_track *track_of(struct journal_state *state, const struct 
     size_t at = place_of(state, entry->channel, entry->track);
     if (state->places[at])
         return &state->tracks[state->places[at] - 1];
-    void *tracks = state->tracks;
-    bool room = array_reserve(&tracks, &state->track_capacity, state->track_count + 1, sizeof *state->tracks);
-    state->tracks = tracks;
+    bool room = ARRAY_RESERVE(state->tracks, state->track_capacity, state->track_count + 1);
     if (!room)
         return NULL;
     struct journal_track *track = &state->tracks[state->track_count++];
@@ -114,9 +112,7 @@ static bool put_mark(struct journal_track *track, const struct layout_journal_ma
         *found = *mark;
         return true;
     }
-    void *marks = track->marks;
-    bool room = array_reserve(&marks, &track->mark_capacity, track->mark_count + 1, sizeof *track->marks);
-    track->marks = marks;
+    bool room = ARRAY_RESERVE(track->marks, track->mark_capacity, track->mark_count + 1);
     if (!room)
         return false;
     memmove(track->marks + low + 1, track->marks + low, (track->mark_count - low) * sizeof *track->marks);
@@ -143,10 +139,7 @@ static bool apply_track(struct journal_state *state, const struct layout_journal
 
 static bool apply_channel(struct journal_state *state, const struct layout_journal_entry *entry,
                           const char *name) {
-    void *channels = state->channels;
-    bool room =
-        array_reserve(&channels, &state->channel_capacity, state->channel_count + 1, sizeof *state->channels);
-    state->channels = channels;
+    bool room = ARRAY_RESERVE(state->channels, state->channel_capacity, state->channel_count + 1);
     char *copy = room ? strndup(name, entry->words) : NULL;
     if (!copy)
         return false;

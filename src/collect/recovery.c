@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "collect/joined.h"
@@ -214,8 +215,9 @@ tsmith_status tsmith_capture_remove(const char *directory, tsmith_error *error) 
     uint32_t processes = session_processes_alive(session.path, &unclear);
     if (processes > 0) {
         session_directory_close(&session);
-        return status_set(error, TSMITH_ERROR_BUSY, "%u processes still record into %s; end them first",
-                          processes, directory);
+        return status_set(error, TSMITH_ERROR_BUSY, "%u %s into %s; end %s first", processes,
+                          plural(processes, "process still records", "processes still record"), directory,
+                          plural(processes, "it", "them"));
     }
     session_directory_remove(&session);
     if (access(directory, F_OK) == 0)

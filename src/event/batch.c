@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "event/sort.h"
 
-enum { FIRST_CAPACITY = 64 };
+enum { FIRST_CAPACITY = 64, GUESSES = 32 };
 
 struct column {
     uint32_t field;
@@ -47,6 +47,7 @@ struct tsmith_batch {
     struct column *spare;
     size_t spare_count, spare_capacity;
     uint16_t index[TSMITH_FIELD_LIMIT]; // of a schema field: its column's index + 1, or 0
+    uint16_t guess[GUESSES];            // of another field, by its number: what its index + 1 was last
     void *scratch;                      // for sorting
     size_t scratch_capacity;
     tsmith_batch *lent;
@@ -90,9 +91,7 @@ void tsmith_batch_destroy(tsmith_batch *batch) {
 void tsmith_batch_reset(tsmith_batch *batch, uint32_t track) {
     give_up_lent(batch);
     for (uint32_t i = 0; i < batch->column_count; i++) {
-        void *spare = batch->spare;
-        if (array_reserve(&spare, &batch->spare_capacity, batch->spare_count + 1, sizeof *batch->spare)) {
-            batch->spare = spare;
+        if (ARRAY_RESERVE(batch->spare, batch->spare_capacity, batch->spare_count + 1)) {
             batch->spare[batch->spare_count++] = batch->columns[i];
         } else {
             free_column(&batch->columns[i]);
@@ -214,17 +213,13 @@ static bool reserve_rows(struct column *column, uint32_t rows) {
         !reserve_bytes(&column->values, &column->value_capacity, (size_t)rows * column->size))
         return false;
     if (column->type == TSMITH_TYPE_LIST) {
-        void *offsets = column->offsets;
-        if (!array_reserve(&offsets, &column->offset_capacity, (size_t)rows + 1, sizeof *column->offsets))
+        if (!ARRAY_RESERVE(column->offsets, column->offset_capacity, (size_t)rows + 1))
             return false;
-        column->offsets = offsets;
     }
     if (!column->every) {
         size_t had = column->valid_capacity;
-        void *valid = column->valid;
-        if (!array_reserve(&valid, &column->valid_capacity, batch_bitmap_words(rows), sizeof *column->valid))
+        if (!ARRAY_RESERVE(column->valid, column->valid_capacity, batch_bitmap_words(rows)))
             return false;
-        column->valid = valid;
         memset(column->valid + had, 0, (column->valid_capacity - had) * sizeof *column->valid);
     }
     return true;
@@ -264,12 +259,9 @@ static struct column *find_column(const tsmith_batch *batch, uint32_t field) {
 }
 
 static struct column *insert_column(tsmith_batch *batch, uint32_t field, tsmith_type type, bool every) {
-    void *columns = batch->columns;
     if (tsmith_type_size(type) == 0 || batch->column_count >= UINT16_MAX - 1 ||
-        !array_reserve(&columns, &batch->column_capacity, batch->column_count + (size_t)1,
-                       sizeof *batch->columns))
+        !ARRAY_RESERVE(batch->columns, batch->column_capacity, batch->column_count + (size_t)1))
         return NULL;
-    batch->columns = columns;
     struct column made = take_spare(batch, field, type);
     made.every = every;
     if (!reserve_rows(&made, batch->capacity ? batch->capacity : FIRST_CAPACITY)) {
@@ -423,18 +415,26 @@ uint32_t tsmith_batch_append(tsmith_batch *batch, tsmith_kind kind, int64_t star
 }
 
 static struct column *column_for_set(tsmith_batch *batch, uint32_t field, tsmith_type type) {
+    uint16_t *guess = &batch->guess[field % GUESSES];
+    if (field >= TSMITH_FIELD_LIMIT && *guess && *guess <= batch->column_count &&
+        batch->columns[*guess - 1].field == field)
+        return &batch->columns[*guess - 1];
     struct column *column = find_column(batch, field);
-    return column ? column : insert_column(batch, field, type, false);
+    if (!column)
+        column = insert_column(batch, field, type, false);
+    if (column)
+        *guess = (uint16_t)(column - batch->columns + 1);
+    return column;
 }
 
 tsmith_status tsmith_batch_set_dynamic(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t bits) {
-    if (batch->count == 0 || type == TSMITH_TYPE_LIST || tsmith_type_size(type) == 0)
+    if (batch->count == 0 || type == TSMITH_TYPE_LIST)
         return TSMITH_ERROR_INVALID_ARGUMENT;
-    if (!own_columns(batch))
+    if (batch->lent && !own_columns(batch))
         return TSMITH_ERROR_NO_MEMORY;
     struct column *column = column_for_set(batch, field, type);
     if (!column)
-        return TSMITH_ERROR_NO_MEMORY;
+        return tsmith_type_size(type) ? TSMITH_ERROR_NO_MEMORY : TSMITH_ERROR_INVALID_ARGUMENT;
     if (column->type != type)
         return TSMITH_ERROR_INVALID_ARGUMENT;
     store(column, batch->count - 1, bits);

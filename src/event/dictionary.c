@@ -70,10 +70,8 @@ static inline uint32_t table_add(struct table *table, struct arena *arena, const
         return UINT32_MAX;
     size_t chunk = table->count / CHUNK_ENTRIES;
     if (table->count % CHUNK_ENTRIES == 0) {
-        void *chunks = table->chunks;
-        if (!array_reserve(&chunks, &table->chunk_capacity, chunk + 1, sizeof *table->chunks))
+        if (!ARRAY_RESERVE(table->chunks, table->chunk_capacity, chunk + 1))
             return UINT32_MAX;
-        table->chunks = chunks;
         table->chunks[chunk] = arena_take(arena, size * CHUNK_ENTRIES, sizeof(uint64_t));
         if (!table->chunks[chunk])
             return UINT32_MAX;
@@ -83,12 +81,10 @@ static inline uint32_t table_add(struct table *table, struct arena *arena, const
 }
 
 static uint32_t add_string(tsmith_dictionary *dictionary, const char *bytes, size_t length) {
-    void *strings = dictionary->strings;
     if (dictionary->string_count == UINT32_MAX ||
-        !array_reserve(&strings, &dictionary->string_capacity, dictionary->string_count + (size_t)1,
-                       sizeof *dictionary->strings))
+        !ARRAY_RESERVE(dictionary->strings, dictionary->string_capacity,
+                       dictionary->string_count + (size_t)1))
         return UINT32_MAX;
-    dictionary->strings = strings;
     char *copy = arena_copy(&dictionary->arena, bytes, length);
     if (!copy)
         return UINT32_MAX;
@@ -370,13 +366,10 @@ static void enter_stack(tsmith_dictionary *dictionary, uint32_t *place, uint32_t
 
 // Room for the children of all rows, and of so many more.
 static bool make_children_room(tsmith_dictionary *dictionary, size_t more) {
-    void *children = dictionary->first_child;
     size_t had = dictionary->first_child_capacity, needed = dictionary->stack_table.count + more;
     if (needed <= had)
         return true;
-    bool room =
-        array_reserve(&children, &dictionary->first_child_capacity, needed, sizeof *dictionary->first_child);
-    dictionary->first_child = children;
+    bool room = ARRAY_RESERVE(dictionary->first_child, dictionary->first_child_capacity, needed);
     if (room)
         memset(dictionary->first_child + had, 0,
                (dictionary->first_child_capacity - had) * sizeof *dictionary->first_child);

@@ -64,12 +64,10 @@ static struct gather_run *find_run(struct gather *gather, uint32_t track, uint32
 }
 
 static void make_ready(struct gather *gather, struct gather_run *run) {
-    void *ready = gather->ready;
-    if (!array_reserve(&ready, &gather->ready_capacity, gather->ready_count + 1, sizeof *gather->ready)) {
+    if (!ARRAY_RESERVE(gather->ready, gather->ready_capacity, gather->ready_count + 1)) {
         gather->failed = true;
         return;
     }
-    gather->ready = ready;
     gather->ready[gather->ready_count++] = run->batch;
     run->batch = NULL;
 }

@@ -122,11 +122,8 @@ static uint64_t key_of(const tsmith_dictionary *dictionary, uint32_t id, const t
 
 static bool mark_process(struct labels *labels, uint32_t process) {
     const size_t had = labels->with_threads_capacity;
-    void *marks = labels->with_threads;
-    if (!array_reserve(&marks, &labels->with_threads_capacity, process + (size_t)1,
-                       sizeof *labels->with_threads))
+    if (!ARRAY_RESERVE(labels->with_threads, labels->with_threads_capacity, process + (size_t)1))
         return false;
-    labels->with_threads = marks;
     memset(labels->with_threads + had, 0,
            (labels->with_threads_capacity - had) * sizeof *labels->with_threads);
     labels->processes_with_threads += !labels->with_threads[process];
@@ -136,10 +133,8 @@ static bool mark_process(struct labels *labels, uint32_t process) {
 
 static bool enter(const tsmith_dictionary *dictionary, struct labels *labels, uint32_t id) {
     const tsmith_track *track = tsmith_dictionary_track(dictionary, id);
-    void *ordinals = labels->ordinals;
-    if (!array_reserve(&ordinals, &labels->ordinal_capacity, id + (size_t)1, sizeof *labels->ordinals))
+    if (!ARRAY_RESERVE(labels->ordinals, labels->ordinal_capacity, id + (size_t)1))
         return false;
-    labels->ordinals = ordinals;
     labels->ordinals[id] = count_one(labels, key_of(dictionary, id, track, true));
     if (!labels->ordinals[id] || !count_one(labels, key_of(dictionary, id, track, false)))
         return false;

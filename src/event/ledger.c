@@ -20,14 +20,12 @@ struct ledger_entry {
 void ledger_note(struct ledger *ledger, tsmith_dictionary *dictionary, tsmith_reason reason, uint64_t lost,
                  bool covers, const char *format, ...) {
     char text[512];
-    void *entries = ledger->entries;
     if (ledger->count == ENTRIES_MAX)
         return;
-    if (!array_reserve(&entries, &ledger->capacity, ledger->count + 1, sizeof *ledger->entries)) {
+    if (!ARRAY_RESERVE(ledger->entries, ledger->capacity, ledger->count + 1)) {
         ledger->failed = true;
         return;
     }
-    ledger->entries = entries;
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);

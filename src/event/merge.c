@@ -59,9 +59,7 @@ struct merge {
 };
 
 static bool map_add(struct map *map, uint32_t id) {
-    void *ids = map->ids;
-    bool room = array_reserve(&ids, &map->capacity, map->count + (size_t)1, sizeof *map->ids);
-    map->ids = ids;
+    bool room = ARRAY_RESERVE(map->ids, map->capacity, map->count + (size_t)1);
     if (room)
         map->ids[map->count++] = id;
     return room;
@@ -309,10 +307,8 @@ static uint32_t identified_device(const tsmith_dictionary *dictionary, uint32_t 
 
 static bool note_identities(struct identities *identities, const tsmith_dictionary *dictionary) {
     const uint32_t devices = tsmith_dictionary_device_count(dictionary);
-    void *texts = identities->texts;
-    if (!array_reserve(&texts, &identities->capacity, devices, sizeof *identities->texts))
+    if (!ARRAY_RESERVE(identities->texts, identities->capacity, devices))
         return false;
-    identities->texts = texts;
     for (; identities->count < devices; identities->count++)
         identities->texts[identities->count] = 0;
     for (uint32_t id = 1; id < devices; id++)
@@ -420,10 +416,8 @@ static bool note_named(struct merge *merge) {
         if (frame >= tsmith_dictionary_frame_count(merge->into))
             continue;
         size_t before = merge->named_capacity;
-        void *named = merge->named;
-        if (!array_reserve(&named, &merge->named_capacity, frame / 64 + (size_t)1, sizeof *merge->named))
+        if (!ARRAY_RESERVE(merge->named, merge->named_capacity, frame / 64 + (size_t)1))
             return false;
-        merge->named = named;
         memset(merge->named + before, 0, (merge->named_capacity - before) * sizeof *merge->named);
         merge->named[frame / 64] |= UINT64_C(1) << frame % 64;
     }

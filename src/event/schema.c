@@ -44,6 +44,16 @@ NAMES_DEFINE(tsmith_direction_name, tsmith_direction, TSMITH_DIRECTION_TABLE, NA
 NAMES_DEFINE(tsmith_reason_name, tsmith_reason, TSMITH_REASON_TABLE, NAMES_NAME, NULL)
 NAMES_DEFINE(tsmith_reason_doc, tsmith_reason, TSMITH_REASON_TABLE, NAMES_DOC, NULL)
 
+bool tsmith_operation_is_map(tsmith_operation operation) {
+    return operation == TSMITH_OPERATION_MAP || operation == TSMITH_OPERATION_UNMAP ||
+           operation == TSMITH_OPERATION_MAP_IMAGE || operation == TSMITH_OPERATION_SVM_MAP ||
+           operation == TSMITH_OPERATION_SVM_UNMAP;
+}
+
+bool tsmith_reason_is_partial(tsmith_reason reason) {
+    return reason == TSMITH_REASON_NO_TIMING || reason == TSMITH_REASON_UNMATCHED;
+}
+
 bool tsmith_reason_is_of_events(tsmith_reason reason) {
     return reason != TSMITH_REASON_NO_STACK && reason != TSMITH_REASON_PARTIAL_STACK &&
            reason != TSMITH_REASON_DEEP_STACK && reason != TSMITH_REASON_PYTHON_STACK;

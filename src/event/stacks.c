@@ -101,11 +101,9 @@ static void catch_up(tsmith_stack_names *names) {
              frames = tsmith_dictionary_frame_count(names->dictionary);
     if (names->seen >= count)
         return;
-    void *first = names->first;
     size_t had = names->capacity;
-    if (!array_reserve(&first, &names->capacity, frames, sizeof *names->first))
+    if (!ARRAY_RESERVE(names->first, names->capacity, frames))
         return;
-    names->first = first;
     memset(names->first + had, 0, (names->capacity - had) * sizeof *names->first);
     for (; names->seen < count; names->seen++) {
         uint32_t frame = tsmith_dictionary_symbol(names->dictionary, names->seen)->frame;
@@ -194,12 +192,10 @@ static size_t add_text(char *text, size_t size, size_t length, const char *more,
 
 size_t tsmith_stack_path(tsmith_stack_names *names, uint32_t stack, char *text, size_t size) {
     size_t count = tsmith_stack_lines(names, stack, NULL, 0), length = 0;
-    void *lines = names->lines;
     if (size)
         text[0] = '\0';
-    if (!array_reserve(&lines, &names->line_capacity, count, sizeof *names->lines))
+    if (!ARRAY_RESERVE(names->lines, names->line_capacity, count))
         return 0;
-    names->lines = lines;
     (void)tsmith_stack_lines(names, stack, names->lines, count);
     for (size_t i = count; i-- > 0;) {
         if (!names->lines[i].inlined && names->lines[i].flags & TSMITH_FRAME_TRUNCATED)

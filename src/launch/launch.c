@@ -16,28 +16,13 @@
 
 #include "base/array.h"
 #include "base/status.h"
+#include "launch/agent_table.h"
 #include "launch/launch_agents.h"
 #include "recording/range.h"
 #include "wire/channel.h"
 #include "wire/environment.h"
 
 extern char **environ;
-
-// How each API loads what it is told to: a list in a variable of its own, or one library, and then what the variable
-// named before is kept for our agent, which hands everything on to it.
-static const struct {
-    const char *api;
-    const char *variable;
-    char separator;     // of a list
-    const char *next;   // the variable that keeps the one library there was
-    const char *loader; // the library that reads the variable, when it is new enough; NULL: all there are do
-} injections[] = {
-    {"opencl", "OPENCL_LAYERS", ':', NULL, "libOpenCL.so.1"},
-    {"nvtx", INJECTION_NVTX, '\0', INJECTION_NVTX_NEXT, NULL},
-    {"cuda", INJECTION_CUDA, '\0', INJECTION_CUDA_NEXT, NULL},
-    {"nccl", INJECTION_NCCL, '\0', INJECTION_NCCL_NEXT, NULL},
-};
-enum { INJECTIONS = sizeof injections / sizeof injections[0] };
 
 // ---- the environment
 
@@ -48,9 +33,7 @@ struct list {
 
 // Takes `text`, NULL when memory ran out while it was made.
 static bool add(struct list *list, char *text) {
-    void *items = list->items;
-    bool room = text && array_reserve(&items, &list->capacity, list->count + 2, sizeof *list->items);
-    list->items = items;
+    bool room = text && ARRAY_RESERVE(list->items, list->capacity, list->count + 2);
     if (!room) {
         free(text);
         return false;
@@ -144,38 +127,33 @@ static bool loader_reads(const char *loader, const char *variable) {
     return reads;
 }
 
-static bool wanted(const tsmith_capture_options *options, const char *api) {
-    bool any = !options->apis || options->api_count == 0;
-    for (size_t i = 0; !any && i < options->api_count; i++)
-        any = strcmp(options->apis[i], api) == 0;
-    return any;
+static tsmith_status check_agent(const char *api, const char *directory, tsmith_error *error) {
+    const struct agent_row *row;
+    char path[4096];
+    const tsmith_status status = agent_row_find(api, &row, error);
+    return status || launch_agent_path(directory, api, path, sizeof path)
+               ? status
+               : status_set(error, TSMITH_ERROR_MISSING,
+                            "the agent for %s was not found in %s" LAUNCH_HOW_BUILT, api, directory);
 }
 
 static tsmith_status check_apis(const tsmith_capture_options *options, const char *directory,
                                 tsmith_error *error) {
-    char path[4096];
-    for (size_t i = 0; options->apis && i < options->api_count; i++) {
-        bool known = false;
-        for (size_t j = 0; j < INJECTIONS; j++)
-            known |= strcmp(options->apis[i], injections[j].api) == 0;
-        if (!known)
-            return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                              "unknown API \"%s\"; available: opencl, cuda, nvtx, nccl", options->apis[i]);
-        if (!launch_agent_path(directory, options->apis[i], path, sizeof path))
-            return status_set(error, TSMITH_ERROR_MISSING,
-                              "the agent for %s was not found in %s" LAUNCH_HOW_BUILT, options->apis[i],
-                              directory);
-    }
-    return TSMITH_OK;
+    tsmith_status status = TSMITH_OK;
+    for (size_t i = 0; !status && options->apis && i < options->api_count; i++)
+        status = check_agent(options->apis[i], directory, error);
+    for (size_t i = 0; !status && options->agent_options && i < options->agent_option_count; i++)
+        status = check_agent(options->agent_options[i].api, directory, error);
+    return status;
 }
 
 // The layer that records commands and data, nearer to the driver than the one that records times: what it does itself is
 // not in the trace.
 static bool inject_recorder(struct list *list, size_t injection, const char *directory) {
     char path[4096], name[64];
-    snprintf(name, sizeof name, "%s-record", injections[injection].api);
+    snprintf(name, sizeof name, "%s-record", agent_rows[injection].api);
     return !launch_agent_path(directory, name, path, sizeof path) || // not every API has one
-           set(list, injections[injection].variable, path, injections[injection].separator);
+           set(list, agent_rows[injection].variable, path, agent_rows[injection].separator);
 }
 
 // As one word of the variable.
@@ -202,18 +180,18 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "'%s' is not a capture range; available: %.*s", options->recording,
                           (int)sizeof ranges - 3, ranges);
-    if (!wanted(options, "opencl"))
+    if (!agent_is_selected(options, "opencl"))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "commands and data can be recorded of OpenCL only, and OpenCL is not selected");
     if (!launch_agent_path(directory, "opencl-record", path, sizeof path))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "the recorder of commands and data is not in %s" LAUNCH_HOW_BUILT, directory);
     if (range.form == RECORDING_RANGE_USER &&
-        (!wanted(options, "nvtx") || !launch_agent_path(directory, "nvtx", path, sizeof path)))
+        (!agent_is_selected(options, "nvtx") || !launch_agent_path(directory, "nvtx", path, sizeof path)))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "capture ranges of a program need NVTX, and its agent is not selected or not in %s",
                           directory);
-    if (!loader_reads(injections[0].loader, injections[0].variable))
+    if (!loader_reads(agent_rows[0].loader, agent_rows[0].variable))
         return status_set(
             error, TSMITH_ERROR_MISSING,
             "commands and data are recorded by a layer, and the OpenCL loader does not support layers: "
@@ -239,24 +217,30 @@ static bool set_max_overhead(struct list *list, double percent) {
     return set(list, CHANNEL_MAX_OVERHEAD, text, '\0');
 }
 
+// Those of a recording in which this process runs itself are not the program's.
+static bool set_agent_options(struct list *list, const char *options) {
+    return (!options[0] && find(list, AGENT_OPTIONS) == list->count) ||
+           set(list, AGENT_OPTIONS, options, '\0');
+}
+
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
-    for (size_t i = 0; i < INJECTIONS; i++) {
-        if (!wanted(options, injections[i].api) ||
-            !launch_agent_path(directory, injections[i].api, path, sizeof path))
+    for (size_t i = 0; i < AGENT_ROWS; i++) {
+        if (!agent_is_selected(options, agent_rows[i].api) ||
+            !launch_agent_path(directory, agent_rows[i].api, path, sizeof path))
             continue;
         // A loader that knows nothing of layers is given the calls by a library before it.
-        snprintf(name, sizeof name, "%s-preload", injections[i].api);
-        bool layer = loader_reads(injections[i].loader, injections[i].variable) ||
+        snprintf(name, sizeof name, "%s-preload", agent_rows[i].api);
+        bool layer = loader_reads(agent_rows[i].loader, agent_rows[i].variable) ||
                      !launch_agent_path(directory, name, preload, sizeof preload);
-        if (injections[i].next && !keep(list, injections[i].variable, injections[i].next, path))
+        if (agent_rows[i].next && !keep(list, agent_rows[i].variable, agent_rows[i].next, path))
             return false;
         // Loaders put each layer before the one named before it.
         if (options->recording && !inject_recorder(list, i, directory))
             return false;
-        if (!set(list, layer ? injections[i].variable : "LD_PRELOAD", layer ? path : preload,
-                 layer ? injections[i].separator : ':'))
+        if (!set(list, layer ? agent_rows[i].variable : "LD_PRELOAD", layer ? path : preload,
+                 layer ? agent_rows[i].separator : ':'))
             return false;
         (*injected)++;
     }
@@ -266,7 +250,7 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
 tsmith_status launch_environment(const tsmith_capture_options *options, const char *session_directory,
                                  char ***out, tsmith_error *error) {
     struct list list = {0};
-    char directory[4096];
+    char directory[4096], agent_options[AGENT_OPTIONS_BYTES];
     size_t injected = 0;
     *out = NULL;
     tsmith_status status =
@@ -275,6 +259,8 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
         status = check_apis(options, directory, error);
     if (!status)
         status = check_recording(options, directory, error);
+    if (!status)
+        status = agent_options_write(options, agent_options, sizeof agent_options, error);
     if (status)
         return status;
     bool room = true;
@@ -285,8 +271,7 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
     room = room && set(&list, CHANNEL_ENVIRONMENT, session_directory, '\0') &&
            (!options->recording || set_recording(&list, options)) &&
            (!(options->max_overhead > 0) || set_max_overhead(&list, options->max_overhead)) &&
-           (!options->cuda || set(&list, INJECTION_CUDA_OPTIONS, options->cuda, '\0')) &&
-           inject(&list, options, directory, &injected);
+           set_agent_options(&list, agent_options) && inject(&list, options, directory, &injected);
     if (!room)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY,
                             "out of memory while preparing the environment of the program");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "event/merge.h"
 #include "sbt/continue.h"
@@ -80,9 +81,10 @@ static bool set_loss(const struct recovery *recovery, tsmith_dictionary *diction
     uint64_t lost = trace->damaged_events + (continued ? 0 : trace->torn_events);
     char text[160];
     if (damaged)
-        (void)snprintf(text, sizeof text,
-                       "%" PRIu64 " damaged parts and %" PRIu64 " bytes left out by recovery%s", damaged,
-                       trace->damaged_bytes, trace->ended || continued ? "" : "; the recording was cut off");
+        (void)snprintf(text, sizeof text, "%" PRIu64 " damaged %s (%" PRIu64 " %s) left out by recovery%s",
+                       damaged, plural(damaged, "part", "parts"), trace->damaged_bytes,
+                       plural(trace->damaged_bytes, "byte", "bytes"),
+                       trace->ended || continued ? "" : "; the recording was cut off");
     else
         (void)snprintf(text, sizeof text, "the recording was cut off here");
     uint64_t message = tsmith_dictionary_intern_cstr(dictionary, text);

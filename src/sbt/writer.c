@@ -16,6 +16,7 @@
 
 #include "base/destination.h"
 #include "base/hash.h"
+#include "base/plural.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "sbt/column.h"
@@ -118,13 +119,14 @@ static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
     if (writer->owns_fd && fstat(writer->to.fd, &stat) == 0 && S_ISREG(stat.st_mode))
         (void)!ftruncate(writer->to.fd, (off_t)writer->offset); // best effort: readers cope with a torn frame
     static const char FORMAT[] =
-        "%s: the trace could not be written any further; the %llu events before are readable. %s";
+        "%s: the trace could not be written any further; what was written before (%llu %s) is readable. %s";
     const unsigned long long events = writer->events_written;
     errno = code;
     if (writer->to.output.write)
-        status_set(&writer->broken, why.status, FORMAT, writer->path, events, tsmith_status_text(why.status));
+        status_set(&writer->broken, why.status, FORMAT, writer->path, events,
+                   plural(events, "event", "events"), tsmith_status_text(why.status));
     else
-        status_set_errno(&writer->broken, FORMAT, writer->path, events,
+        status_set_errno(&writer->broken, FORMAT, writer->path, events, plural(events, "event", "events"),
                          code == ENOSPC || code == EDQUOT ? "Free some space or write to another place"
                          : code == EPIPE                  ? "The reader of the pipe has exited"
                                                           : "The system says why");

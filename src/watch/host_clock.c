@@ -15,13 +15,11 @@ void host_clock_finish(struct host_clock *clock) {
 }
 
 bool host_clock_add(struct host_clock *clock, int64_t clock_time, int64_t trace_time) {
-    void *pairs = clock->pairs;
     const tsmith_clock_pair *last = clock->count ? &clock->pairs[clock->count - 1] : NULL;
     if (last && (clock_time <= last->clock_time || trace_time <= last->trace_time))
         return true;
-    if (!array_reserve(&pairs, &clock->capacity, clock->count + 1, sizeof *clock->pairs))
+    if (!ARRAY_RESERVE(clock->pairs, clock->capacity, clock->count + 1))
         return false;
-    clock->pairs = pairs;
     clock->pairs[clock->count++] = (tsmith_clock_pair){.clock_time = clock_time, .trace_time = trace_time};
     return true;
 }

@@ -42,12 +42,10 @@ static bool take_sections(struct code_file *file, const struct elf_file *elf) {
     size_t capacity = 0;
     for (size_t i = 0; i < elf->section_count; i++) {
         const Elf64_Shdr *section = &elf->sections[i];
-        void *sections = file->sections;
         if (!(section->sh_flags & SHF_EXECINSTR) || section->sh_type == SHT_NOBITS)
             continue;
-        if (!array_reserve(&sections, &capacity, file->section_count + 1, sizeof *file->sections))
+        if (!ARRAY_RESERVE(file->sections, capacity, file->section_count + 1))
             return false;
-        file->sections = sections;
         file->sections[file->section_count++] =
             (struct code_section){section->sh_offset, section->sh_size, section->sh_addr};
     }
@@ -176,12 +174,10 @@ static bool take_line(struct process_code *into, struct code_files *files, unsig
     if (!read_line(line, &mapping, &offset, &device, &inode, &path))
         return true;
     mapping.file = file_of(files, pid, &mapping, device, inode, path);
-    void *mappings = into->mappings;
     if (!find_bias(&mapping, offset) || into->count == MAPPINGS_MOST)
         return true;
-    if (!array_reserve(&mappings, &into->capacity, into->count + 1, sizeof *into->mappings))
+    if (!ARRAY_RESERVE(into->mappings, into->capacity, into->count + 1))
         return false;
-    into->mappings = mappings;
     into->mappings[into->count++] = mapping; // the kernel tells them sorted
     return true;
 }

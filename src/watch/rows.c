@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "event/gather.h"
 #include "event/ledger.h"
@@ -390,13 +391,10 @@ static void add_call(struct rows *rows, struct watched_thread *thread, const str
 }
 
 static void enter(struct rows *rows, struct watched_thread *thread, const struct open_call *call) {
-    void *calls = thread->calls;
-    if (thread->depth == DEPTH_MOST ||
-        !array_reserve(&calls, &thread->capacity, thread->depth + 1, sizeof *thread->calls)) {
+    if (thread->depth == DEPTH_MOST || !ARRAY_RESERVE(thread->calls, thread->capacity, thread->depth + 1)) {
         rows->too_many++;
         return;
     }
-    thread->calls = calls;
     thread->calls[thread->depth++] = *call;
 }
 
@@ -559,13 +557,11 @@ static bool is_valid(const struct agent_bpf_signature *signature) {
 }
 
 static bool take_probe(struct rows *rows, const struct watch_probe *record, size_t size) {
-    void *probes = rows->probes;
     size -= sizeof *record;
     if (record->head.more != rows->probe_count || rows->probe_count == AGENT_BPF_PROBES_MOST ||
         size >= sizeof rows->probes->name || !is_valid(&record->signature) ||
-        !array_reserve(&probes, &rows->probe_capacity, rows->probe_count + 1, sizeof *rows->probes))
+        !ARRAY_RESERVE(rows->probes, rows->probe_capacity, rows->probe_count + 1))
         return false;
-    rows->probes = probes;
     struct watched_probe *probe = &rows->probes[rows->probe_count++];
     *probe =
         (struct watched_probe){.is_of_kernel = record->is_of_kernel != 0, .signature = record->signature};
@@ -714,20 +710,20 @@ static void end(struct rows *rows) {
          "times the kernel passed over a program that was to look at something");
     note_stacks(rows, ended);
     if (ended->lost_faults)
-        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNTRACED, 0, true,
-                    "%llu faults came while the process's memory was being changed: any of them may have "
-                    "been of a device's",
-                    (unsigned long long)ended->lost_faults);
+        ledger_note(
+            &rows->ledger, rows->dictionary, TSMITH_REASON_UNTRACED, 0, true,
+            "%llu %s came while the process's memory was being changed, and may have been of a device's",
+            (unsigned long long)ended->lost_faults, plural(ended->lost_faults, "fault", "faults"));
     if (!ended->head.type)
         ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_PROCESS_DIED, 0, true,
                     "the recording was killed; kernel events that had not been read by then are lost");
     note(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "its records are of too many threads or calls");
     note(rows, rows->bad, TSMITH_REASON_CORRUPT, "records of the kernel could not be read");
     if (rows->unmatched)
-        ledger_note(
-            &rows->ledger, rows->dictionary, TSMITH_REASON_UNMATCHED, 0, false,
-            "%llu calls of probed functions have an entry without a return or a return without an entry",
-            (unsigned long long)rows->unmatched);
+        ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNMATCHED, 0, false,
+                    "%llu %s of probed functions %s an entry without a return or a return without an entry",
+                    (unsigned long long)rows->unmatched, plural(rows->unmatched, "call", "calls"),
+                    plural(rows->unmatched, "has", "have"));
     gather_flush(&rows->gather);
     rows->failed |= !ledger_write(&rows->ledger, rows->dictionary, &rows->gather);
     rows->over = true;

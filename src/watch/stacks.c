@@ -21,10 +21,8 @@ bool watch_stacks_add_module(struct watch_stacks *stacks, const struct watch_mod
     const uint32_t number = record->head.more;
     if (size < sizeof *record || record->path_size > size - sizeof *record || number >= MODULES_MOST)
         return false;
-    void *modules = stacks->modules;
-    if (!array_reserve(&modules, &stacks->module_capacity, number + 1u, sizeof *stacks->modules))
+    if (!ARRAY_RESERVE(stacks->modules, stacks->module_capacity, number + 1u))
         return false;
-    stacks->modules = modules;
     for (; stacks->module_count <= number; stacks->module_count++)
         stacks->modules[stacks->module_count] = 0;
     const size_t id_size = size - sizeof *record - record->path_size;

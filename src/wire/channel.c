@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a channel in its process: open, threads coming and going, fork, close.
+// The life of a channel in its process: open, other APIs that join, threads coming and going, fork, close.
 //
-//     OPEN --fork, in the child--> FORKED --first use--> OPEN (own files, same ids) or DEAD
-//     OPEN --close--> CLOSED --detach--> CLOSED, without memory in the session
+//     OPEN --fork, in the child--> FORKED --first use--> REVIVING --> OPEN (own files, same ids) or DEAD
+//     OPEN --the last of its APIs closes--> CLOSED --all detached--> CLOSED, without memory in the session
 //
-// Locks: registry_lock, then a channel's lock. The event path takes neither. A struct channel is never freed:
-// a thread may be about to look at its gate.
+// Locks: registry_lock, then a process's lock. The event path takes neither. Neither struct is ever freed:
+// a thread may be about to look at a gate.
+//
+// A fork takes none of them. A thread in a driver may want one while it has the driver's own locks, and the thread that
+// forks waits for those in the fork handlers of the driver: if it had ours by then, both would wait for ever. So a forked
+// child finds what other threads left in the middle of a change. Of each thread it has the first part of what that stored, in
+// order. What it relies on therefore becomes visible by one store after all that belongs to it: a process in the registry, a
+// channel in its list, an entry of the table. Everything else it makes anew, without the program's allocator.
 #include "wire/channel_private.h"
 
 #include <errno.h>
@@ -19,14 +25,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread_sanitizer.h"
 #include "tracesmith/capture.h"
+#include "wire/memory.h"
 #include "wire/process.h"
 
 __thread struct channel_here channel_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct channel *registry;
-static struct channel *retired; // detached; kept, as a thread may still look at a gate
+static struct channel_process *registry;
+static struct channel_process *retired; // detached; kept, as a thread may still look at a gate
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool thread_key_made;
@@ -38,14 +46,14 @@ static const uint32_t RING_BACKOFF = 1024; // calls
 
 // Every lock of a channel is taken through these. A signal handler that emits while its thread has one, or waits for
 // one, sees `inside` and is refused: it would wait for its own thread.
-static void lock(struct channel *channel) {
+static void lock(struct channel_process *process) {
     channel_here.inside++;
     atomic_signal_fence(memory_order_seq_cst);
-    pthread_mutex_lock(&channel->lock);
+    pthread_mutex_lock(&process->lock);
 }
 
-static void unlock(struct channel *channel) {
-    pthread_mutex_unlock(&channel->lock);
+static void unlock(struct channel_process *process) {
+    pthread_mutex_unlock(&process->lock);
     atomic_signal_fence(memory_order_seq_cst);
     channel_here.inside--;
 }
@@ -54,15 +62,15 @@ static void unlock(struct channel *channel) {
 
 // Under the channel's lock. The ring is the calling thread's.
 static void ring_part(struct ring_owner *owner) {
-    struct channel *channel = owner->channel;
-    channel->threads--;
-    if (channel->state == CHANNEL_OPEN) {
+    struct channel_process *process = owner->process;
+    process->threads--;
+    if (process->state == CHANNEL_OPEN) {
         ring_leave(&owner->ring);
         return;
     }
     ring_free(&owner->ring);
-    if (channel->detached && channel->threads == 0)
-        ring_pool_unmap(&channel->pool);
+    if (process->detached && process->threads == 0)
+        ring_pool_unmap(&process->pool);
 }
 
 static void thread_end(void *unused) {
@@ -71,10 +79,10 @@ static void thread_end(void *unused) {
     memset(&channel_here, 0, sizeof channel_here);
     while (owner) {
         struct ring_owner *next = owner->next;
-        struct channel *channel = owner->channel;
-        lock(channel);
+        struct channel_process *process = owner->process;
+        lock(process);
         ring_part(owner);
-        unlock(channel);
+        unlock(process);
         owner = next;
     }
 }
@@ -84,14 +92,14 @@ static void drop_stale_rings(void) {
     struct ring_owner **at = &channel_here.owners;
     while (*at) {
         struct ring_owner *owner = *at;
-        struct channel *channel = owner->channel;
-        lock(channel);
-        bool stale = owner->channel_id != atomic_load(&channel->gate.id);
+        struct channel_process *process = owner->process;
+        lock(process);
+        bool stale = owner->process_id != atomic_load(&process->id);
         if (stale) {
             *at = owner->next;
             ring_part(owner);
         }
-        unlock(channel);
+        unlock(process);
         if (!stale)
             at = &owner->next;
     }
@@ -99,45 +107,50 @@ static void drop_stale_rings(void) {
 
 // ---- fork
 
-static void before_fork(void) {
-    channel_here.inside++;
-    pthread_mutex_lock(&registry_lock);
-    for (struct channel *channel = registry; channel; channel = channel->next)
-        if (!channel->not_in_children)
-            pthread_mutex_lock(&channel->lock);
+// What the gates of a process's open channels compare with the thread's ring. Under the process's lock, or before another
+// thread can know of the process.
+static void set_id(struct channel_process *process, uint64_t id) {
+    atomic_store(&process->id, id);
+    for (struct channel *channel = process->channels; channel; channel = channel->next)
+        if (!channel->closed)
+            atomic_store(&channel->gate.id, id);
 }
 
-static void after_fork_parent(void) {
-    for (struct channel *channel = registry; channel; channel = channel->next)
-        if (!channel->not_in_children)
-            pthread_mutex_unlock(&channel->lock);
-    pthread_mutex_unlock(&registry_lock);
-    channel_here.inside--;
+// In the child: nothing of the parent's may be touched again, but read.
+static void fork_process(struct channel_process *process) {
+    bool open = false;
+    pthread_mutex_init(&process->lock, NULL); // the thread that has it does not exist in this process
+    for (struct channel *channel = process->channels; channel; channel = channel->next) {
+        channel->closed = channel->closed || channel->not_in_children;
+        atomic_store(&channel->gate.id, channel->closed ? CHANNEL_CLOSED_ID : CHANNEL_FORKED_ID);
+        open = open || !channel->closed;
+    }
+    atomic_store(&process->id, CHANNEL_FORKED_ID);
+    process->threads = 0;
+    if (process->state == CHANNEL_OPEN)
+        process->state = CHANNEL_FORKED;
+    // Another thread of a forked child was making the files that this process would copy.
+    if (process->state == CHANNEL_REVIVING)
+        process->state = CHANNEL_TORN;
+    if (!open && process->state != CHANNEL_CLOSED)
+        process->state = CHANNEL_DEAD;
 }
 
 static void after_fork_child(void) {
-    // The rings of all threads are the parent's; this process must not touch them again.
+    thread_sanitizer_pause();
+    // A signal handler may have forked while its thread had a lock: it goes on under it.
+    const uint32_t inside = channel_here.inside;
     memset(&channel_here, 0, sizeof channel_here);
-    for (struct channel *channel = registry; channel; channel = channel->next) {
-        if (channel->not_in_children) { // the thread that held the lock does not exist in this process
-            pthread_mutex_init(&channel->lock, NULL);
-            channel->state = CHANNEL_DEAD;
-            atomic_store(&channel->gate.id, CHANNEL_FORKED_ID);
-            continue;
-        }
-        if (channel->state == CHANNEL_OPEN) {
-            channel->state = CHANNEL_FORKED;
-            channel->threads = 0;
-            atomic_store(&channel->gate.id, CHANNEL_FORKED_ID);
-        }
-        pthread_mutex_unlock(&channel->lock);
-    }
-    pthread_mutex_unlock(&registry_lock);
+    channel_here.inside = inside;
+    pthread_mutex_init(&registry_lock, NULL);
+    for (struct channel_process *process = registry; process; process = process->next)
+        fork_process(process);
+    thread_sanitizer_resume();
 }
 
 static void prepare_process(void) {
     thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
-    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    pthread_atfork(NULL, NULL, after_fork_child);
 }
 
 // ---- files
@@ -174,64 +187,73 @@ const _Atomic uint32_t *channel_trigger(const char *session_directory) {
     return control ? &control->trigger : NULL;
 }
 
-static void forget_paths(struct channel *channel) {
-    free(channel->path);
-    free(channel->rings_path);
-    channel->path = NULL;
-    channel->rings_path = NULL;
+static bool name_file(const struct channel_process *process, unsigned long long start, unsigned attempt,
+                      const char *suffix, char path[PATH_BYTES]) {
+    const int length = snprintf(path, PATH_BYTES, "%s/%d-%llu-%s-%u%s", process->directory, (int)getpid(),
+                                start, process->api, attempt, suffix);
+    return length > 0 && length < PATH_BYTES;
 }
 
 // One attempt at names and files; EEXIST when somebody has the name.
-static int make_named_files(struct channel *channel, unsigned long long start, unsigned attempt) {
-    forget_paths(channel);
-    if (asprintf(&channel->path, "%s/%d-%llu-%s-%u" LAYOUT_CHANNEL_SUFFIX, channel->directory, (int)getpid(),
-                 start, channel->api, attempt) < 0)
-        channel->path = NULL;
-    if (asprintf(&channel->rings_path, "%s/%d-%llu-%s-%u" LAYOUT_RINGS_SUFFIX, channel->directory,
-                 (int)getpid(), start, channel->api, attempt) < 0)
-        channel->rings_path = NULL;
-    if (!channel->path || !channel->rings_path)
-        return ENOMEM;
-    if (!ring_pool_open(&channel->pool, channel->rings_path, channel->control))
+static int make_named_files(struct channel_process *process, unsigned long long start, unsigned attempt) {
+    if (!name_file(process, start, attempt, LAYOUT_CHANNEL_SUFFIX, process->path) ||
+        !name_file(process, start, attempt, LAYOUT_RINGS_SUFFIX, process->rings_path))
+        return ENAMETOOLONG;
+    if (!ring_pool_open(&process->pool, process->rings_path, process->control))
         return errno;
-    if (channel_table_create(channel)) {
+    if (channel_table_create(process)) {
         // A program that replaced itself by exec is the same process: its new image must not number its calls from 1
         // again (tests/opencl/test_processes.sh).
-        atomic_store(&channel->correlation, (uint64_t)attempt << 36);
+        atomic_store(&process->correlation, (uint64_t)attempt << 36);
         return 0;
     }
-    ring_pool_unmap(&channel->pool);
-    unlink(channel->rings_path);
+    ring_pool_unmap(&process->pool);
+    unlink(process->rings_path);
     return ENOSPC;
 }
 
-// Makes the two files under a name nobody has. Sets head, pool and the paths.
-static bool make_files(struct channel *channel) {
+// Makes the two files under a name nobody has. Sets head, pool and the paths. No API has joined.
+static bool make_files(struct channel_process *process) {
     unsigned long long start = process_start_time();
     int failure = EEXIST;
     for (unsigned attempt = 0; failure == EEXIST && attempt < 1000; attempt++)
-        failure = make_named_files(channel, start, attempt);
+        failure = make_named_files(process, start, attempt);
     if (failure)
         return false;
-    channel->head->version = LAYOUT_VERSION;
-    channel->head->bytes = sizeof(struct layout_channel);
-    channel->head->pid = (uint64_t)getpid();
-    channel->head->parent_pid = (uint64_t)getppid();
-    channel->head->start_time = start;
-    channel->head->pid_namespace = process_namespace();
-    channel->head->attached = clock_trace_now();
-    memcpy(channel->head->api, channel->api, sizeof channel->head->api);
-    atomic_store(&channel->head->state, LAYOUT_CHANNEL_OPEN);
+    process->head->version = LAYOUT_VERSION;
+    process->head->bytes = sizeof(struct layout_channel);
+    process->head->pid = (uint64_t)getpid();
+    process->head->parent_pid = (uint64_t)getppid();
+    process->head->start_time = start;
+    process->head->pid_namespace = process_namespace();
+    process->head->attached = clock_trace_now();
+    atomic_store(&process->head->state, LAYOUT_CHANNEL_OPEN);
     return true;
 }
 
-static void publish(struct channel *channel) {
+// Gives an API its ledger, the next one of the process. False: there is no room.
+static bool join(struct channel_process *process, struct channel *channel, const char *api) {
+    const uint32_t index = atomic_load_explicit(&process->head->ledgers, memory_order_relaxed);
+    if (index == LAYOUT_LEDGERS || (index && !channel_table_reserve_ledger(process, index)))
+        return false;
+    struct layout_ledger *ledger = layout_ledger_at(process->head, index);
+    memcpy(ledger->api, api, strlen(api) + 1);
+    ledger->attached = clock_trace_now();
+    atomic_store_explicit(&ledger->state, LAYOUT_CHANNEL_OPEN, memory_order_relaxed);
+    channel->ledger = ledger;
+    channel->process = process;
+    atomic_store_explicit(&process->head->ledgers, index + 1, memory_order_release);
+    return true;
+}
+
+static void publish(struct channel_process *process) {
     // The magic makes the file valid; before, the collector passes over it.
     atomic_thread_fence(memory_order_release);
-    *(volatile uint64_t *)&channel->head->magic = LAYOUT_CHANNEL_MAGIC;
-    atomic_fetch_add_explicit(&channel->control->generation, 1, memory_order_release);
-    atomic_store(&channel->gate.id, atomic_fetch_add(&last_id, 1) + 1);
-    channel->state = CHANNEL_OPEN;
+    *(volatile uint64_t *)&process->head->magic = LAYOUT_CHANNEL_MAGIC;
+    atomic_fetch_add_explicit(&process->control->generation, 1, memory_order_release);
+    set_id(process, atomic_fetch_add(&last_id, 1) + 1);
+    atomic_thread_fence(memory_order_release);
+    process->state = CHANNEL_OPEN;
 }
 
 static uint32_t read_string(struct channel *channel, const char *path) {
@@ -251,10 +273,10 @@ static uint32_t read_string(struct channel *channel, const char *path) {
 static void describe_process(struct channel *channel) {
     char text[PATH_BYTES];
     ssize_t length = readlink("/proc/self/exe", text, sizeof text);
-    channel->head->name = length > 0 ? channel_table_string(channel, text, (size_t)length) : 0;
-    channel->head->command_line = read_string(channel, "/proc/self/cmdline");
+    channel->process->head->name = length > 0 ? channel_table_string(channel, text, (size_t)length) : 0;
+    channel->process->head->command_line = read_string(channel, "/proc/self/cmdline");
     if (gethostname(text, sizeof text) == 0)
-        channel->head->host = channel_table_string(channel, text, strnlen(text, sizeof text));
+        channel->process->head->host = channel_table_string(channel, text, strnlen(text, sizeof text));
 }
 
 // A process that may open no more files can still make a folder, whose name says who is missing from the trace.
@@ -266,162 +288,265 @@ static void leave_word(const char *session_directory) {
         (void)mkdir(path, 0700); // no session there any more: nobody to tell
 }
 
-tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out) {
+static struct channel *make_channel(const struct layout_control *control, const char *api) {
+    struct channel *channel = strlen(api) < LAYOUT_API_BYTES ? calloc(1, sizeof *channel) : NULL;
+    if (channel)
+        channel->gate.armed = &control->armed;
+    return channel;
+}
+
+static void free_process(struct channel_process *process) {
+    if (process->control)
+        munmap(process->control, LAYOUT_PAGE);
+    free(process->directory);
+    free(process);
+}
+
+static tsmith_status open_process(const char *session_directory, const char *api, struct channel **out) {
     tsmith_status status = TSMITH_ERROR_STATE;
-    int saved = errno;
-    *out = NULL;
-    pthread_once(&once, prepare_process);
-    struct channel *channel = calloc(1, sizeof *channel);
-    if (!channel)
+    struct channel *channel = NULL;
+    struct channel_process *process = calloc(1, sizeof *process);
+    if (!process)
         return TSMITH_ERROR_NO_MEMORY;
-    pthread_mutex_init(&channel->lock, NULL);
-    channel->control = map_control(session_directory);
-    if (!thread_key_made || !channel->control || strlen(api) >= sizeof channel->api)
+    pthread_mutex_init(&process->lock, NULL);
+    process->control = map_control(session_directory);
+    if (thread_key_made && process->control)
+        channel = make_channel(process->control, api);
+    if (!channel)
         goto fail;
-    channel->gate.armed = &channel->control->armed;
-    memcpy(channel->api, api, strlen(api));
-    channel->directory = strdup(session_directory);
-    if (!channel->directory)
+    memcpy(process->api, api, strlen(api));
+    process->directory = strdup(session_directory);
+    if (!process->directory)
         goto fail;
     status = TSMITH_ERROR_NO_SPACE;
-    if (!make_files(channel))
+    if (!make_files(process) || !join(process, channel, api))
         goto fail;
+    process->channels = channel;
     describe_process(channel);
     pthread_mutex_lock(&registry_lock);
-    publish(channel);
-    channel->next = registry;
-    registry = channel;
+    publish(process);
+    process->next = registry;
+    atomic_thread_fence(memory_order_release);
+    registry = process;
     pthread_mutex_unlock(&registry_lock);
     *out = channel;
-    errno = saved;
     return TSMITH_OK;
 fail:
     leave_word(session_directory);
-    if (channel->control)
-        munmap(channel->control, LAYOUT_PAGE);
-    free(channel->directory);
-    forget_paths(channel);
     free(channel);
+    free_process(process);
+    return status;
+}
+
+tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out) {
+    int saved = errno;
+    *out = NULL;
+    pthread_once(&once, prepare_process);
+    const tsmith_status status = open_process(session_directory, api, out);
     errno = saved;
     return status;
 }
 
-// In a child, at its first use, under the lock: own files, with the entries that its objects already refer
-// to.
-static void revive(struct channel *channel) {
-    channel->state = CHANNEL_DEAD;
-    ring_pool_unmap(&channel->pool);
-    struct layout_channel *parent = channel->head;
-    channel->head = NULL;
-    if (atomic_load(&channel->control->state) != LAYOUT_SESSION_OPEN || !make_files(channel)) {
-        channel->head = parent; // for counting; shared with the parent, whose loss it is then
-        return;
+// The APIs of a forked child's channel join it in the order in which they joined the parent's. False: one does not, as it is
+// closed or there is no room; its ledger stays the parent's.
+static bool join_again(struct channel_process *process) {
+    struct channel *in_order[LAYOUT_LEDGERS];
+    uint32_t count = 0;
+    bool all = true;
+    for (struct channel *channel = process->channels; channel && count < LAYOUT_LEDGERS;
+         channel = channel->next)
+        in_order[count++] = channel;
+    while (count-- > 0) {
+        struct channel *channel = in_order[count];
+        channel->closed = channel->closed || !join(process, channel, channel->ledger->api);
+        all = all && !channel->closed;
     }
-    channel->head->name = parent->name;
-    channel->head->command_line = parent->command_line;
-    channel->head->host = parent->host;
-    munmap(parent, LAYOUT_PAGE);
-    publish(channel);
+    return all;
 }
 
-bool channel_lock(struct channel *channel) {
+// In a child, at its first use, under the lock: own files, with the entries that its objects already refer
+// to.
+static void revive(struct channel_process *process) {
+    process->state = CHANNEL_REVIVING;
+    ring_pool_unmap(&process->pool);
+    struct layout_channel *parent = process->head;
+    process->head = NULL;
+    process->threads_known = (struct channel_threads){0}; // of the parent
+    channel_table_rebuild(process);
+    if (atomic_load(&process->control->state) != LAYOUT_SESSION_OPEN || !make_files(process)) {
+        process->head = parent; // for counting; shared with the parent, whose loss it is then
+        process->state = CHANNEL_DEAD;
+        return;
+    }
+    process->head->name = parent->name;
+    process->head->command_line = parent->command_line;
+    process->head->host = parent->host;
+    if (join_again(process))
+        munmap(parent, LAYOUT_ENTRIES_AT);
+    publish(process);
+}
+
+static bool lock_process(struct channel_process *process) {
     if (channel_here.inside) {
         channel_here.inside++;
         return false;
     }
-    lock(channel);
-    if (channel->state == CHANNEL_FORKED)
-        revive(channel);
-    return channel->state == CHANNEL_OPEN;
+    lock(process);
+    if (process->state == CHANNEL_FORKED)
+        revive(process);
+    if (process->state == CHANNEL_TORN) {
+        leave_word(process->directory);
+        process->state = CHANNEL_DEAD;
+    }
+    return process->state == CHANNEL_OPEN;
 }
 
-void channel_unlock(struct channel *channel) {
+static void unlock_process(struct channel_process *process) {
     if (channel_here.inside == 1)
-        unlock(channel);
+        unlock(process);
     else
         channel_here.inside--;
 }
 
+bool channel_lock(struct channel *channel) {
+    return lock_process(channel->process) && !channel->closed;
+}
+
+void channel_unlock(struct channel *channel) {
+    unlock_process(channel->process);
+}
+
+tsmith_status channel_join(struct channel *other, const char *api, struct channel **out) {
+    tsmith_status status = TSMITH_ERROR_STATE;
+    int saved = errno;
+    struct channel_process *process = other->process;
+    struct channel *channel = make_channel(process->control, api);
+    *out = NULL;
+    if (!channel)
+        return TSMITH_ERROR_NO_MEMORY;
+    if (lock_process(process)) {
+        status = join(process, channel, api) ? TSMITH_OK : TSMITH_ERROR_NO_SPACE;
+        if (status == TSMITH_OK) {
+            atomic_store(&channel->gate.id, atomic_load(&process->id));
+            channel->next = process->channels;
+            atomic_thread_fence(memory_order_release);
+            process->channels = channel;
+            *out = channel;
+        }
+    }
+    unlock_process(process);
+    if (status)
+        free(channel);
+    errno = saved;
+    return status;
+}
+
 void channel_not_in_children(struct channel *channel) {
-    pthread_mutex_lock(&registry_lock);
     channel->not_in_children = true;
-    pthread_mutex_unlock(&registry_lock);
+}
+
+static bool any_open(const struct channel_process *process) {
+    for (const struct channel *channel = process->channels; channel; channel = channel->next)
+        if (!channel->closed)
+            return true;
+    return false;
+}
+
+// The last API is over, under the lock.
+static void close_process(struct channel_process *process) {
+    if (process->state == CHANNEL_OPEN) {
+        // The calling thread's ring is handed over; those of others stay as they are and are read up to what
+        // they have committed: their threads may be writing right now.
+        if (channel_here.id == atomic_load(&process->id) && channel_here.ring)
+            ring_finish(channel_here.ring);
+        for (struct ring_owner *idle = process->pool.idle; idle; idle = idle->next)
+            ring_finish(&idle->ring);
+        atomic_store(&process->id, CHANNEL_CLOSED_ID);
+        atomic_store_explicit(&process->head->state, LAYOUT_CHANNEL_CLOSED, memory_order_release);
+        process->state = CHANNEL_CLOSED;
+    } else if (process->state == CHANNEL_FORKED) {
+        process->state = CHANNEL_DEAD; // never used in this process: the files are the parent's
+    }
 }
 
 void channel_close(struct channel *channel) {
     if (!channel)
         return;
-    lock(channel);
-    if (channel->state == CHANNEL_OPEN) {
-        // The calling thread's ring is handed over; those of others stay as they are and are read up to what
-        // they have committed: their threads may be writing right now.
-        if (channel_here.id == atomic_load(&channel->gate.id) && channel_here.ring)
-            ring_finish(channel_here.ring);
-        for (struct ring_owner *idle = channel->pool.idle; idle; idle = idle->next)
-            ring_finish(&idle->ring);
+    struct channel_process *process = channel->process;
+    lock(process);
+    if (!channel->closed && (process->state == CHANNEL_OPEN || process->state == CHANNEL_FORKED)) {
+        channel->closed = true;
         atomic_store(&channel->gate.id, CHANNEL_CLOSED_ID);
-        atomic_store_explicit(&channel->head->state, LAYOUT_CHANNEL_CLOSED, memory_order_release);
-        channel->state = CHANNEL_CLOSED;
-    } else if (channel->state == CHANNEL_FORKED) {
-        channel->state = CHANNEL_DEAD; // never used in this process: the files are the parent's
+        if (process->state == CHANNEL_OPEN) // otherwise the ledger is the parent's
+            atomic_store_explicit(&channel->ledger->state, LAYOUT_CHANNEL_CLOSED, memory_order_release);
+        if (!any_open(process))
+            close_process(process);
     }
-    unlock(channel);
+    unlock(process);
 }
 
-static void retire(struct channel *channel) {
-    struct channel **at = &registry;
+static void retire(struct channel_process *process) {
+    struct channel_process **at = &registry;
     pthread_mutex_lock(&registry_lock);
-    while (*at && *at != channel)
+    while (*at && *at != process)
         at = &(*at)->next;
     if (*at) {
-        *at = channel->next;
-        channel->next = retired;
-        retired = channel;
+        *at = process->next;
+        process->next = retired;
+        retired = process;
     }
     pthread_mutex_unlock(&registry_lock);
 }
 
-void channel_detach(struct channel *channel) {
-    lock(channel);
-    bool first = channel->state == CHANNEL_CLOSED && !channel->detached;
-    if (first) {
-        channel->detached = true;
-        while (channel->pool.idle) {
-            struct ring_owner *idle = channel->pool.idle;
-            channel->pool.idle = idle->next;
-            ring_free(&idle->ring);
-        }
-        channel_table_detach(channel);
-        if (channel->threads == 0)
-            ring_pool_unmap(&channel->pool);
-        else
-            ring_pool_detach(&channel->pool);
-        // Read by late emitters: a page of zeros says closed, disarmed.
-        ring_pool_make_private(channel->control, LAYOUT_PAGE);
-        free(channel->directory);
-        channel->directory = NULL;
+// Under the lock; no API uses it any more.
+static void detach_process(struct channel_process *process) {
+    process->detached = true;
+    while (process->pool.idle) {
+        struct ring_owner *idle = process->pool.idle;
+        process->pool.idle = idle->next;
+        ring_free(&idle->ring);
     }
-    unlock(channel);
-    if (first)
-        retire(channel);
+    channel_table_detach(process);
+    if (process->threads == 0)
+        ring_pool_unmap(&process->pool);
+    else
+        ring_pool_detach(&process->pool);
+    // Read by late emitters: a page of zeros says closed, disarmed.
+    ring_pool_make_private(process->control, LAYOUT_PAGE);
+    free(process->directory);
+    process->directory = NULL;
+}
+
+void channel_detach(struct channel *channel) {
+    struct channel_process *process = channel->process;
+    lock(process);
+    channel->detached = true;
+    bool last = process->state == CHANNEL_CLOSED && !process->detached;
+    for (const struct channel *other = process->channels; other; other = other->next)
+        last = last && other->detached;
+    if (last)
+        detach_process(process);
+    unlock(process);
+    if (last)
+        retire(process);
 }
 
 bool channel_live(const struct channel *channel) {
-    return atomic_load(&channel->control->state) == LAYOUT_SESSION_OPEN;
+    return atomic_load(&channel->process->control->state) == LAYOUT_SESSION_OPEN;
 }
 
 bool channel_tick_is_tsc(const struct channel *channel) {
-    return channel->control->tick_is_tsc != 0;
+    return channel->process->control->tick_is_tsc != 0;
 }
 
 uint64_t channel_tick_scale(const struct channel *channel) {
-    const struct layout_control *control = channel->control;
+    const struct layout_control *control = channel->process->control;
     return atomic_load_explicit(&control->segment_count, memory_order_acquire) ? control->segments[0].scale
                                                                                : 0;
 }
 
 uint64_t channel_correlations(struct channel *channel, uint64_t count) {
-    return atomic_fetch_add_explicit(&channel->correlation, count, memory_order_relaxed) + 1;
+    return atomic_fetch_add_explicit(&channel->process->correlation, count, memory_order_relaxed) + 1;
 }
 
 // ---- the thread's ring
@@ -449,22 +574,23 @@ static bool grow_threads(struct channel_threads *threads) {
                                     .count = threads->count};
     if (2 * (threads->count + 1) <= threads->places)
         return true;
-    grown.items = calloc(grown.places, sizeof *grown.items);
+    grown.items = memory_take(grown.places * sizeof *grown.items);
     if (!grown.items)
         return false;
     for (size_t i = 0; i < threads->places; i++)
         if (threads->items[i].tid)
             *find_thread(&grown, threads->items[i].tid) = threads->items[i];
-    free(threads->items);
+    if (threads->items)
+        munmap(threads->items, threads->places * sizeof *threads->items);
     *threads = grown;
     return true;
 }
 
-static void remember_thread(struct channel *channel, uint32_t tid, uint32_t track, bool taken) {
-    if (!track || !grow_threads(&channel->threads_known))
+static void remember_thread(struct channel_process *process, uint32_t tid, uint32_t track, bool taken) {
+    if (!track || !grow_threads(&process->threads_known))
         return;
-    struct channel_thread *place = find_thread(&channel->threads_known, tid);
-    channel->threads_known.count += place->tid == 0;
+    struct channel_thread *place = find_thread(&process->threads_known, tid);
+    process->threads_known.count += place->tid == 0;
     *place = (struct channel_thread){.tid = tid, .track = track, .taken = taken};
 }
 
@@ -472,19 +598,19 @@ static void remember_thread(struct channel *channel, uint32_t tid, uint32_t trac
 static uint32_t make_thread_track(struct channel *channel) {
     char name[17] = {0};
     const uint32_t tid = (uint32_t)syscall(SYS_gettid);
-    const struct channel_thread *known = find_thread(&channel->threads_known, tid);
+    const struct channel_thread *known = find_thread(&channel->process->threads_known, tid);
     uint32_t track = known && known->tid && !known->taken ? known->track : 0;
     if (!track) {
         prctl(PR_GET_NAME, name, 0, 0, 0);
         track = add_thread_track(channel, tid, name, strnlen(name, sizeof name));
     }
-    remember_thread(channel, tid, track, true);
+    remember_thread(channel->process, tid, track, true);
     return track;
 }
 
 static uint32_t thread_track(struct channel *channel, uint32_t tid) {
     char path[64], name[64];
-    const struct channel_thread *known = find_thread(&channel->threads_known, tid);
+    const struct channel_thread *known = find_thread(&channel->process->threads_known, tid);
     if (known && known->tid)
         return known->track;
     snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
@@ -494,7 +620,7 @@ static uint32_t thread_track(struct channel *channel, uint32_t tid) {
         close(fd);
     length -= length > 0 && name[length - 1] == '\n';
     const uint32_t track = add_thread_track(channel, tid, name, length > 0 ? (size_t)length : 0);
-    remember_thread(channel, tid, track, false);
+    remember_thread(channel->process, tid, track, false);
     return track;
 }
 
@@ -507,25 +633,27 @@ uint32_t channel_thread(struct channel *channel, uint32_t tid) {
 }
 
 static struct ring *make_ring(struct channel *channel) {
+    struct channel_process *process = channel->process;
     struct ring *ring = NULL;
     channel_here.inside++;
     drop_stale_rings();
     channel_here.inside--;
     if (!channel_lock(channel))
         goto done;
-    uint64_t id = atomic_load(&channel->gate.id);
+    uint64_t id = atomic_load(&process->id);
     for (struct ring_owner *owner = channel_here.owners; owner && !ring; owner = owner->next)
-        if (owner->channel == channel)
+        if (owner->process == process)
             ring = &owner->ring;
     if (!ring) {
-        ring = ring_open(&channel->pool, make_thread_track(channel));
+        ring = ring_open(&process->pool, make_thread_track(channel));
         if (!ring)
             goto done;
         ring->owner->channel = channel;
-        ring->owner->channel_id = id;
+        ring->owner->process = process;
+        ring->owner->process_id = id;
         ring->owner->next = channel_here.owners;
         channel_here.owners = ring->owner;
-        channel->threads++;
+        process->threads++;
         pthread_setspecific(thread_key, channel); // any value: it makes thread_end run
     }
     // A signal handler must not find the id of one channel with the ring of another.
@@ -567,13 +695,13 @@ void channel_rest(struct channel *channel, bool resting) {
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode) {
     struct ring_pool *found = NULL;
     pthread_mutex_lock(&registry_lock);
-    for (struct channel *channel = registry; channel && !found; channel = channel->next) {
-        pthread_mutex_lock(&channel->lock);
+    for (struct channel_process *process = registry; process && !found; process = process->next) {
+        pthread_mutex_lock(&process->lock);
         bool mapped =
-            channel->state == CHANNEL_OPEN || (channel->state == CHANNEL_CLOSED && !channel->detached);
-        if (mapped && channel->pool.device == device && channel->pool.inode == inode)
-            found = &channel->pool;
-        pthread_mutex_unlock(&channel->lock);
+            process->state == CHANNEL_OPEN || (process->state == CHANNEL_CLOSED && !process->detached);
+        if (mapped && process->pool.device == device && process->pool.inode == inode)
+            found = &process->pool;
+        pthread_mutex_unlock(&process->lock);
     }
     pthread_mutex_unlock(&registry_lock);
     return found;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A channel: what one process records in one session. It holds the process's own table of strings, tracks,
 // devices and shapes (an append-only shared file, never lost to a full ring) and one ring per thread that
-// emits.
+// emits. Several APIs can share it: each has a ledger of its own (what it lost, what it has in flight, whether it is
+// over), all else is the process's, so the records of a thread stay in the order in which it wrote them.
 //
 // Used inside other people's programs: nothing here aborts, exits, prints, or raises a signal; what cannot be
 // recorded is counted. Registering (channel_*) takes a lock and may make system calls: do it when objects are
@@ -33,14 +34,17 @@ struct channel;
 // status, nothing else) when the directory is no live session. The channel lives until channel_close, or for
 // the life of the process.
 tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out);
-// The API does not work in forked children, so they never use the channel. A fork then does not wait for threads that use
-// it: such a thread may be in a driver whose own locks the fork waits for next.
+// The same for one more API in the channel that `other` is in, closed or not: its own part of it, with an own ledger, to be
+// closed like the first. Shapes, fields and lists of channel_begun that it registers are its own. NO_SPACE when so many have
+// joined that there is no room for another.
+tsmith_status channel_join(struct channel *other, const char *api, struct channel **out);
+// The API does not work in forked children, so it never uses the channel there. Other APIs in it do.
 void channel_not_in_children(struct channel *channel);
-// The process is ending or the API is over: hands over what the rings hold and says that nothing more comes.
+// The process is ending or the API is over: says that nothing more of it comes; the last one hands over what the rings hold.
 // Threads that emit all the same do no harm. The struct stays, its memory in the session goes with the
 // process.
 void channel_close(struct channel *channel);
-// After channel_close and the last drain, in a process that lives on: gives back all memory but the struct.
+// After channel_close and the last drain, in a process that lives on: the last API gives back all memory but the structs.
 void channel_detach(struct channel *channel);
 // Where this process itself has the rings file of that device and inode mapped; NULL when it has not.
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode);

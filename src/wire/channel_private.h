@@ -14,7 +14,14 @@
 #define CHANNEL_CLOSED_ID UINT64_MAX // what no thread's ring was made for: nor 0, a thread's that has none
 #define CHANNEL_FORKED_ID (UINT64_MAX - 1)
 
-enum channel_state { CHANNEL_DEAD = 0, CHANNEL_OPEN, CHANNEL_FORKED, CHANNEL_CLOSED };
+enum channel_state {
+    CHANNEL_DEAD = 0,
+    CHANNEL_OPEN,
+    CHANNEL_FORKED,
+    CHANNEL_REVIVING,
+    CHANNEL_TORN, // FORKED while it was REVIVING: DEAD, as soon as somebody is to be told
+    CHANNEL_CLOSED
+};
 
 struct channel_interned {
     uint32_t id; // 0: the place is empty
@@ -34,16 +41,16 @@ struct channel_threads {
     size_t places, count;
 };
 
-struct channel {
-    struct channel_gate gate;
+// What all APIs of the process share: the files, the strings, the rings. Never freed.
+struct channel_process {
+    _Atomic uint64_t id;            // of the gates of its open channels
     struct layout_control *control; // its first page
-    struct layout_channel *head;    // the file's first page
+    struct layout_channel *head;    // mapped, the places of all ledgers with it: LAYOUT_ENTRIES_AT bytes
     _Atomic uint64_t correlation;
     pthread_mutex_t lock; // all below
     enum channel_state state;
     bool detached;
-    bool not_in_children; // under registry_lock
-    uint32_t threads;     // rings that threads hold
+    uint32_t threads; // rings that threads hold
     struct ring_pool pool;
     char *entries; // mapped, `entries_bytes` long
     uint64_t entries_bytes;
@@ -52,11 +59,22 @@ struct channel {
     size_t interned_places;
     uint32_t counts[16]; // entries by type
     struct channel_threads threads_known;
-    struct channel *next;
-    char api[32];
-    char *directory; // heap
-    char *path;
-    char *rings_path;
+    struct channel *channels; // of its APIs, the first one last
+    struct channel_process *next;
+    char api[LAYOUT_API_BYTES]; // the first: names the files
+    char *directory;            // heap
+    char path[PATH_BYTES];
+    char rings_path[PATH_BYTES];
+};
+
+// One API's part in it. Never freed: a thread may be about to look at its gate.
+struct channel {
+    struct channel_gate gate;
+    struct channel_process *process;
+    struct layout_ledger *ledger;
+    bool closed, detached; // under the process's lock
+    bool not_in_children;
+    struct channel *next; // of the same process
 };
 
 static_assert(offsetof(struct channel, gate) == 0, "channel_ring looks at the gate first");
@@ -68,8 +86,12 @@ bool channel_lock(struct channel *channel);
 void channel_unlock(struct channel *channel);
 
 // The table, under the lock. Creating it copies the entries of the table there was (a parent's).
-bool channel_table_create(struct channel *channel);
-void channel_table_detach(struct channel *channel);
+bool channel_table_create(struct channel_process *process);
+void channel_table_detach(struct channel_process *process);
+// In a forked child: what the entries say is all that is known of the table.
+void channel_table_rebuild(struct channel_process *process);
+// Backs the page of one more ledger by space.
+bool channel_table_reserve_ledger(struct channel_process *process, uint32_t ledger);
 uint32_t channel_table_string(struct channel *channel, const char *bytes, size_t length);
 uint32_t channel_table_add(struct channel *channel, uint32_t type, const void *payload, size_t bytes);
 

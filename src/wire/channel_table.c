@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "wire/memory.h"
 
 static const uint64_t FIRST_BYTES = 64 * 1024;
 static const size_t STRING_MAX =
@@ -20,9 +20,9 @@ static const size_t STRING_MAX =
 enum { FIRST_PLACES = 256 };
 
 // Makes room for `bytes` more: the file grows, and is mapped anew.
-static bool reserve(struct channel *channel, int fd, uint64_t bytes) {
-    uint64_t wanted = channel->entries_bytes ? channel->entries_bytes : FIRST_BYTES;
-    while (wanted < channel->entries_used + bytes)
+static bool reserve(struct channel_process *process, int fd, uint64_t bytes) {
+    uint64_t wanted = process->entries_bytes ? process->entries_bytes : FIRST_BYTES;
+    while (wanted < process->entries_used + bytes)
         wanted *= 2;
     if (wanted > LAYOUT_ENTRIES_MAX)
         return false;
@@ -31,39 +31,44 @@ static bool reserve(struct channel *channel, int fd, uint64_t bytes) {
     void *at = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, fd, LAYOUT_ENTRIES_AT);
     if (at == MAP_FAILED)
         return false;
-    if (channel->entries)
-        munmap(channel->entries, channel->entries_bytes);
-    channel->entries = at;
-    channel->entries_bytes = wanted;
+    // A forked child has the old mapping or the new one, and no more bytes of it than there are.
+    char *before = process->entries;
+    const uint64_t before_bytes = process->entries_bytes;
+    process->entries = at;
+    atomic_thread_fence(memory_order_release);
+    process->entries_bytes = wanted;
+    atomic_thread_fence(memory_order_release);
+    if (before)
+        munmap(before, before_bytes);
     return true;
 }
 
-static bool ensure_room(struct channel *channel, uint64_t bytes) {
-    if (channel->entries_used + bytes <= channel->entries_bytes)
+static bool ensure_room(struct channel_process *process, uint64_t bytes) {
+    if (process->entries_used + bytes <= process->entries_bytes)
         return true;
-    int fd = open(channel->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    bool room = fd >= 0 && reserve(channel, fd, bytes);
+    int fd = open(process->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool room = fd >= 0 && reserve(process, fd, bytes);
     if (fd >= 0)
         close(fd);
     return room;
 }
 
-bool channel_table_create(struct channel *channel) {
+bool channel_table_create(struct channel_process *process) {
     bool done = false;
-    char *inherited = channel->entries;
-    uint64_t inherited_bytes = channel->entries_bytes;
-    channel->entries = NULL;
-    channel->entries_bytes = 0;
-    int fd = open(channel->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || !file_reserve(fd, 0, LAYOUT_PAGE) || !reserve(channel, fd, channel->entries_used))
+    char *inherited = process->entries;
+    uint64_t inherited_bytes = process->entries_bytes;
+    process->entries = NULL;
+    process->entries_bytes = 0;
+    int fd = open(process->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || !file_reserve(fd, 0, LAYOUT_PAGE) || !reserve(process, fd, process->entries_used))
         goto done;
-    void *head = mmap(NULL, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *head = mmap(NULL, LAYOUT_ENTRIES_AT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (head == MAP_FAILED)
         goto done;
-    channel->head = head;
+    process->head = head;
     if (inherited)
-        memcpy(channel->entries, inherited, channel->entries_used);
-    atomic_store_explicit(&channel->head->committed, channel->entries_used, memory_order_release);
+        memcpy(process->entries, inherited, process->entries_used);
+    atomic_store_explicit(&process->head->committed, process->entries_used, memory_order_release);
     done = true;
 done:
     if (inherited)
@@ -71,42 +76,53 @@ done:
     if (fd >= 0)
         close(fd);
     if (!done) {
-        if (channel->entries)
-            munmap(channel->entries, channel->entries_bytes);
-        channel->entries = NULL;
-        channel->entries_bytes = 0;
+        if (process->entries)
+            munmap(process->entries, process->entries_bytes);
+        process->entries = NULL;
+        process->entries_bytes = 0;
         if (fd >= 0)
-            unlink(channel->path);
+            unlink(process->path);
     }
     return done;
 }
 
-void channel_table_detach(struct channel *channel) {
-    munmap(channel->entries, channel->entries_bytes);
-    free(channel->interned);
-    channel->entries = NULL;
-    channel->interned = NULL;
-    channel->interned_places = 0;
+void channel_table_detach(struct channel_process *process) {
+    munmap(process->entries, process->entries_bytes);
+    if (process->interned)
+        munmap(process->interned, process->interned_places * sizeof *process->interned);
+    process->entries = NULL;
+    process->interned = NULL;
+    process->interned_places = 0;
     // channel_lose may still count here.
-    ring_pool_make_private(channel->head, LAYOUT_PAGE);
+    ring_pool_make_private(process->head, LAYOUT_ENTRIES_AT);
+}
+
+bool channel_table_reserve_ledger(struct channel_process *process, uint32_t ledger) {
+    int fd = open(process->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool room = fd >= 0 && file_reserve(fd, (uint64_t)ledger * LAYOUT_PAGE, LAYOUT_PAGE);
+    if (fd >= 0)
+        close(fd);
+    return room;
 }
 
 // Appends an entry of two parts. Its id, or 0.
 static uint32_t append(struct channel *channel, uint32_t type, const void *first, size_t first_bytes,
                        const void *second, size_t second_bytes) {
+    struct channel_process *process = channel->process;
     int saved = errno;
     uint32_t id = 0;
     size_t bytes = (sizeof(struct layout_entry) + first_bytes + second_bytes + 7) & ~(size_t)7;
-    if (ensure_room(channel, bytes)) {
-        char *at = channel->entries + channel->entries_used;
+    if (ensure_room(process, bytes)) {
+        char *at = process->entries + process->entries_used;
         struct layout_entry entry = {.bytes = (uint32_t)bytes, .type = type};
         memcpy(at, &entry, sizeof entry);
         memcpy(at + sizeof entry, first, first_bytes);
         if (second_bytes)
             memcpy(at + sizeof entry + first_bytes, second, second_bytes);
-        channel->entries_used += bytes;
-        id = ++channel->counts[type];
-        atomic_store_explicit(&channel->head->committed, channel->entries_used, memory_order_release);
+        atomic_thread_fence(memory_order_release);
+        process->entries_used += bytes;
+        id = ++process->counts[type];
+        atomic_store_explicit(&process->head->committed, process->entries_used, memory_order_release);
     } else {
         channel_lose(channel, TSMITH_REASON_TABLE_FULL, 1);
     }
@@ -120,52 +136,89 @@ uint32_t channel_table_add(struct channel *channel, uint32_t type, const void *p
 
 // ---- strings
 
-static bool same(const struct channel *channel, const struct channel_interned *place, const char *bytes,
-                 uint32_t length) {
-    const char *at = channel->entries + place->offset + sizeof(struct layout_entry);
+static bool same(const struct channel_process *process, const struct channel_interned *place,
+                 const char *bytes, uint32_t length) {
+    const char *at = process->entries + place->offset + sizeof(struct layout_entry);
     uint32_t there;
     memcpy(&there, at, sizeof there);
     return there == length && memcmp(at + 8, bytes, length) == 0;
 }
 
-static bool grow_interned(struct channel *channel) {
-    size_t places = channel->interned_places ? 2 * channel->interned_places : FIRST_PLACES;
-    struct channel_interned *table = calloc(places, sizeof *table);
+static bool grow_interned(struct channel_process *process) {
+    size_t places = process->interned_places ? 2 * process->interned_places : FIRST_PLACES;
+    struct channel_interned *table = memory_take(places * sizeof *table);
     if (!table)
         return false;
-    for (size_t i = 0; i < channel->interned_places; i++) {
-        if (!channel->interned[i].id)
+    for (size_t i = 0; i < process->interned_places; i++) {
+        if (!process->interned[i].id)
             continue;
-        size_t at = channel->interned[i].hash & (places - 1);
+        size_t at = process->interned[i].hash & (places - 1);
         while (table[at].id)
             at = (at + 1) & (places - 1);
-        table[at] = channel->interned[i];
+        table[at] = process->interned[i];
     }
-    free(channel->interned);
-    channel->interned = table;
-    channel->interned_places = places;
+    if (process->interned)
+        munmap(process->interned, process->interned_places * sizeof *process->interned);
+    process->interned = table;
+    process->interned_places = places;
     return true;
 }
 
+static size_t place_of(const struct channel_process *process, uint32_t hash) {
+    size_t at = hash & (process->interned_places - 1);
+    while (process->interned[at].id)
+        at = (at + 1) & (process->interned_places - 1);
+    return at;
+}
+
+// A string that is in the table. Without memory for it, it is added again when it is wanted again.
+static void remember(struct channel_process *process, uint64_t offset, uint32_t id) {
+    uint32_t length;
+    memcpy(&length, process->entries + offset + sizeof(struct layout_entry), sizeof length);
+    const uint32_t hash =
+        (uint32_t)hash_bytes(process->entries + offset + sizeof(struct layout_entry) + 8, length);
+    if (2 * (size_t)id >= process->interned_places && !grow_interned(process))
+        return;
+    process->interned[place_of(process, hash)] =
+        (struct channel_interned){.id = id, .hash = hash, .offset = offset};
+}
+
+// Another thread of the parent may have been changing all but the entries themselves: that memory is left alone.
+void channel_table_rebuild(struct channel_process *process) {
+    struct layout_entry entry;
+    memset(process->counts, 0, sizeof process->counts);
+    process->interned = NULL;
+    process->interned_places = 0;
+    for (uint64_t at = 0; at < process->entries_used; at += entry.bytes) {
+        memcpy(&entry, process->entries + at, sizeof entry);
+        if (entry.bytes < sizeof entry || entry.type >= sizeof process->counts / sizeof process->counts[0])
+            break; // the program has written into it
+        const uint32_t id = ++process->counts[entry.type];
+        if (entry.type == LAYOUT_ENTRY_STRING)
+            remember(process, at, id);
+    }
+}
+
 static uint32_t intern(struct channel *channel, const char *bytes, size_t length, uint32_t flags) {
+    struct channel_process *process = channel->process;
     uint32_t kept = (uint32_t)(length < STRING_MAX ? length : STRING_MAX);
     uint32_t hash = (uint32_t)hash_bytes(bytes, kept);
     if (kept == 0)
         return 0;
-    if (2 * (size_t)channel->counts[LAYOUT_ENTRY_STRING] >= channel->interned_places &&
-        !grow_interned(channel)) {
+    if (2 * (size_t)process->counts[LAYOUT_ENTRY_STRING] >= process->interned_places &&
+        !grow_interned(process)) {
         channel_lose(channel, TSMITH_REASON_TABLE_FULL, 1);
         return 0;
     }
-    size_t at = hash & (channel->interned_places - 1);
-    for (; channel->interned[at].id; at = (at + 1) & (channel->interned_places - 1))
-        if (channel->interned[at].hash == hash && same(channel, &channel->interned[at], bytes, kept))
-            return channel->interned[at].id;
-    uint64_t offset = channel->entries_used;
+    size_t at = hash & (process->interned_places - 1);
+    for (; process->interned[at].id; at = (at + 1) & (process->interned_places - 1))
+        if (process->interned[at].hash == hash && same(process, &process->interned[at], bytes, kept))
+            return process->interned[at].id;
+    uint64_t offset = process->entries_used;
     const uint32_t head[2] = {kept, flags};
     uint32_t id = append(channel, LAYOUT_ENTRY_STRING, head, sizeof head, bytes, kept);
     if (id)
-        channel->interned[at] = (struct channel_interned){.id = id, .hash = hash, .offset = offset};
+        process->interned[at] = (struct channel_interned){.id = id, .hash = hash, .offset = offset};
     return id;
 }
 
@@ -236,7 +289,7 @@ uint16_t channel_field(struct channel *channel, const char *name, tsmith_type ty
     if (channel_lock(channel)) {
         uint32_t payload[4] = {channel_table_string(channel, name, strlen(name)), (uint32_t)type,
                                unit ? channel_table_string(channel, unit, strlen(unit)) : 0, 0};
-        if (channel->counts[LAYOUT_ENTRY_FIELD] < UINT16_MAX - TSMITH_FIELD_DYNAMIC)
+        if (channel->process->counts[LAYOUT_ENTRY_FIELD] < UINT16_MAX - TSMITH_FIELD_DYNAMIC)
             id = channel_table_add(channel, LAYOUT_ENTRY_FIELD, payload, sizeof payload);
     }
     channel_unlock(channel);
@@ -248,7 +301,7 @@ uint16_t channel_shape(struct channel *channel, const struct record_shape *shape
     uint32_t id = 0;
     if (shape->field_count > RECORD_MAX_FIELDS)
         return 0;
-    if (channel_lock(channel) && channel->counts[LAYOUT_ENTRY_SHAPE] + 1 < RECORD_MAX_SHAPES)
+    if (channel_lock(channel) && channel->process->counts[LAYOUT_ENTRY_SHAPE] + 1 < RECORD_MAX_SHAPES)
         id = channel_table_add(channel, LAYOUT_ENTRY_SHAPE, shape, bytes);
     channel_unlock(channel);
     return (uint16_t)id;
@@ -263,7 +316,7 @@ static void flight_add(uint32_t list, _Atomic uint64_t *counter, uint64_t count)
 }
 
 static struct layout_flight *flight_of(struct channel *channel, uint32_t list) {
-    return &channel->head->flights[list < LAYOUT_FLIGHTS ? list : LAYOUT_FLIGHTS - 1];
+    return &channel->ledger->flights[list < LAYOUT_FLIGHTS ? list : LAYOUT_FLIGHTS - 1];
 }
 
 void channel_begun(struct channel *channel, uint32_t list, uint64_t count) {
@@ -275,13 +328,13 @@ void channel_ended(struct channel *channel, uint32_t list, uint64_t count) {
 }
 
 void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count) {
-    struct layout_channel *head = channel->head;
+    struct layout_ledger *ledger = channel->ledger;
     uint64_t now = clock_tick(channel_tick_is_tsc(channel));
     uint64_t never = 0;
-    atomic_compare_exchange_strong_explicit(&head->lost_first, &never, now, memory_order_relaxed,
+    atomic_compare_exchange_strong_explicit(&ledger->lost_first, &never, now, memory_order_relaxed,
                                             memory_order_relaxed);
-    atomic_store_explicit(&head->lost_last, now, memory_order_relaxed);
+    atomic_store_explicit(&ledger->lost_last, now, memory_order_relaxed);
     if ((uint32_t)reason < LAYOUT_REASONS)
-        atomic_fetch_add_explicit(&head->lost[reason], count, memory_order_relaxed);
-    atomic_fetch_add_explicit(&head->lost_reported, 1, memory_order_release);
+        atomic_fetch_add_explicit(&ledger->lost[reason], count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ledger->lost_reported, 1, memory_order_release);
 }

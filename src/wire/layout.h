@@ -5,8 +5,9 @@
 //     control                          one per session: what to record and how, is anybody there, ticks ->
 //                                      trace time
 //     control.kept                     a copy that only the collector writes, for recover
-//     <pid>-<start>-<api>-<n>.channel  one per process and API: who it is, its strings, tracks, devices,
-//                                      shapes (append only)
+//     <pid>-<start>-<api>-<n>.channel  one per process: who it is, the ledgers of the APIs that record in it (the name has
+//                                      the first), its strings, tracks, devices, shapes (append only). A process has
+//                                      more than one where its agents do not share one
 //     <pid>-<start>-<api>-<n>.rings    its sub-buffers, each written by one thread at a time (ring.h)
 //     <pid>-<start>-<api>-<n>.stacks   its call stacks, when they are wanted: a page, then segments (stacks.h)
 //     journal                          the collector's own: what of the rings is in the output file (journal.h)
@@ -21,9 +22,10 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define LAYOUT_VERSION 3u
+#define LAYOUT_VERSION 4u
 #define LAYOUT_PAGE 4096u
 #define LAYOUT_CONTROL_NAME "control"
 #define LAYOUT_CONTROL_KEPT_NAME "control.kept"
@@ -165,7 +167,7 @@ enum {
     LAYOUT_JOURNAL_STATE_ENDED,             // its end is
     LAYOUT_JOURNAL_STATE_FINAL_LOSSES,      // what was missing at its end is
     LAYOUT_JOURNAL_STATE_TABLE_BAD,         // that its table is damaged is
-    LAYOUT_JOURNAL_STATE_LOST,              // + reason: so many that the process itself counted are
+    LAYOUT_JOURNAL_STATE_LOST, // + reason + ledger * LAYOUT_REASONS: so many that the API itself counted are
 };
 
 // ---- channel
@@ -182,6 +184,21 @@ struct layout_flight {
     _Atomic uint64_t ended;
 };
 
+enum { LAYOUT_API_BYTES = 32 }; // of the name of an API, its NUL included
+
+// What one API counts in the channel of its process: its ledger. An API joins once and is never taken out.
+struct layout_ledger {
+    char api[LAYOUT_API_BYTES];
+    int64_t attached; // trace time
+    _Atomic uint32_t state;
+    _Atomic uint32_t lost_reported;           // grows with every channel_lose
+    _Alignas(64) _Atomic uint64_t lost_first; // ticks of the first and last channel_lose, 0 before
+    _Atomic uint64_t lost_last;
+    _Atomic uint64_t lost[LAYOUT_REASONS];
+    struct layout_flight
+        flights[LAYOUT_FLIGHTS]; // by list; the last is for all that are more, added to atomically
+};
+
 struct layout_channel {
     uint64_t magic;
     uint32_t version;
@@ -193,16 +210,11 @@ struct layout_channel {
     uint32_t name;       // string ids of this channel
     uint32_t command_line;
     uint32_t host;
-    uint32_t pid_namespace; // whose number `pid` is; 0: not known
-    char api[32];
-    _Alignas(64) _Atomic uint64_t committed; // bytes of whole entries after the header page
-    _Atomic uint32_t state;
-    _Atomic uint32_t lost_reported;           // grows with every channel_lose
-    _Alignas(64) _Atomic uint64_t lost_first; // ticks of the first and last channel_lose, 0 before
-    _Atomic uint64_t lost_last;
-    _Atomic uint64_t lost[LAYOUT_REASONS];
-    struct layout_flight
-        flights[LAYOUT_FLIGHTS]; // by list; the last is for all that are more, added to atomically
+    uint32_t pid_namespace;                  // whose number `pid` is; 0: not known
+    _Alignas(64) _Atomic uint64_t committed; // bytes of whole entries at LAYOUT_ENTRIES_AT
+    _Atomic uint32_t state;                  // CLOSED when all its APIs are
+    _Atomic uint32_t ledgers;   // how many APIs have joined; a ledger is written before it is counted
+    struct layout_ledger first; // the ledger of the first API
 };
 
 enum layout_entry_type {
@@ -232,7 +244,8 @@ struct layout_entry {
     uint32_t type;
 };
 
-#define LAYOUT_ENTRIES_AT LAYOUT_PAGE
+#define LAYOUT_LEDGERS 8u // at most; those after the first have a page each behind the first page
+#define LAYOUT_ENTRIES_AT (LAYOUT_LEDGERS * LAYOUT_PAGE)
 #define LAYOUT_ENTRIES_MAX (1ull << 32) // bytes of entries of one channel
 
 // ---- stacks
@@ -303,7 +316,12 @@ static_assert(sizeof(struct layout_slot) == 64, "slots are cache lines");
 static_assert(sizeof(struct layout_sub) == 128, "sub-buffer descriptors are two cache lines");
 static_assert(sizeof(struct layout_channel) <= LAYOUT_PAGE && sizeof(struct layout_rings) <= LAYOUT_PAGE,
               "headers fit their page");
+static_assert(sizeof(struct layout_ledger) <= LAYOUT_PAGE, "a ledger fits its page");
 
+static inline struct layout_ledger *layout_ledger_at(struct layout_channel *head, uint32_t index) {
+    return index ? (struct layout_ledger *)(void *)((char *)head + (size_t)LAYOUT_PAGE * index)
+                 : &head->first;
+}
 static inline struct layout_slot *layout_slot_at(struct layout_rings *rings, uint32_t index) {
     return (struct layout_slot *)(void *)((char *)rings + LAYOUT_SLOTS_AT) + index;
 }

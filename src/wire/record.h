@@ -17,7 +17,8 @@
 
 #define RECORD_MAX_WORDS 1024u // of a record, head and list included
 #define RECORD_MAX_FIELDS 48u  // of a shape
-#define RECORD_MAX_SHAPES 256u // of a channel; shape 0 is never used, so a zero head is no record
+#define RECORD_MAX_SHAPES                                                                                    \
+    1024u // of a channel, of all its APIs; shape 0 is never used, so a zero head is no record
 // Shape of a one-word record, written by the ring itself: what follows was recorded by the thread whose track is the
 // subject.
 #define RECORD_SWITCH 0xffffu

@@ -109,12 +109,13 @@ struct ring_owner {
     uint32_t drop_reason;  // of records dropped since the last one was closed
     uint32_t grow_backoff; // attempts to skip after the file could not grow
     bool writing;
-    int64_t gone_heartbeat; // of the collector when it was given up (block),
-    uint32_t gone_reason;   // and the reason of what is dropped until it beats again
-    struct channel *channel;
-    uint64_t channel_id;            // of the channel when the ring was made
-    struct ring_owner *next;        // of the same thread in other channels; or of the pool's idle ones
-    uint32_t owned[RING_QUOTA_MAX]; // sub-buffers, in the order they are filled, round and round
+    int64_t gone_heartbeat;          // of the collector when it was given up (block),
+    uint32_t gone_reason;            // and the reason of what is dropped until it beats again
+    struct channel *channel;         // that asked for it first,
+    struct channel_process *process; // whose channel it is,
+    uint64_t process_id;             // and what id that had then
+    struct ring_owner *next;         // of the same thread in other sessions; or of the pool's idle ones
+    uint32_t owned[RING_QUOTA_MAX];  // sub-buffers, in the order they are filled, round and round
 };
 
 #endif

@@ -204,8 +204,15 @@ enum { OPTIONS_COUNT = sizeof OPTIONS / sizeof OPTIONS[0] };
 
 // Results, which the library fills up to the caller's size.
 static const char *const RESULTS[] = {
-    "tsmith_capture_completion", "tsmith_capture_left",  "tsmith_permutation_summary", "tsmith_plan_summary",
-    "tsmith_recording_summary",  "tsmith_replay_extent", "tsmith_symbolize_counts",    "tsmith_watch_totals",
+    "tsmith_agent_option_description",
+    "tsmith_capture_completion",
+    "tsmith_capture_left",
+    "tsmith_permutation_summary",
+    "tsmith_plan_summary",
+    "tsmith_recording_summary",
+    "tsmith_replay_extent",
+    "tsmith_symbolize_counts",
+    "tsmith_watch_totals",
 };
 
 // ---- tests

@@ -45,6 +45,7 @@ expect 2 "see 'tracesmith help'" xyzzy
 expect 2 "did you mean '--version'" --verson
 expect 2 'before the command' -x
 expect 2 'needs FILE' view
+expect 2 "('file' was taken as the value of --permute)" replay --permute file
 expect 2 "unexpected argument 'b'" view a b
 expect 2 "did you mean '--stats'" view --stat file
 expect 2 "did you mean '--format'" view --formt=json file
@@ -79,6 +80,13 @@ expect 126 'cannot be run' profile "$work"
 expect 126 'cannot be run' profile "$work/plain"
 echo precious >"$work/precious"
 expect 2 'was not changed' profile -o "$work/precious" true
+# Options of agents: nothing is run, and no file is touched.
+expect 2 "did you mean 'cuda.graphs'" profile --agent-option cuda.grafs -o "$work/none.sbt" -- true
+expect 2 'cuda.pc-samples' profile --agent-option=opencl.x -o "$work/none.sbt" -- true
+expect 2 'not a number from 5 to 31' profile --agent-option cuda.pc-samples=4 -o "$work/none.sbt" -- true
+expect 2 'takes no value' profile --agent-option cuda.graphs=1 -o "$work/none.sbt" -- true
+expect 2 'which is not selected' profile --cuda graphs --api opencl -o "$work/none.sbt" -- true
+[ ! -e "$work/none.sbt" ] || { echo "a refused option left a file"; failed=1; }
 [ "$(cat "$work/precious")" = precious ] || {
     echo "profile overwrote a file that is no trace"
     failed=1

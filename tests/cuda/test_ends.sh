@@ -84,12 +84,13 @@ run.expect(kernels + lost == run.truth["launches"] + 1, f"{kernels} kernels and 
 run.expect(1 <= lost <= 128 * 1024 // 256, f"{run.lost}: more than a buffer")
 print(f"endless: {kernels} kernels, {run.lost} lost")
 
-# One thread, and that of the agent if it had come to write what CUPTI recorded: each is counted once, not once per agent.
+# The program's thread is counted once, not once per agent. The agent's thread is counted, too, if it has written records
+# of CUPTI and did not sleep when the program was killed.
 with open(sys.argv[1] + "/both.whole", encoding="utf-8") as file:
     whole = json.load(file)
 kinds = Counter(event["kind"] for event in whole["events"])
 died = sum(event["lost"] for event in whole["events"] if event.get("reason") == "process_died")
-expect(kinds["range"] == 2 and died == (2 if kinds["api"] else 1), f"{died} counted of {kinds}")
+expect(kinds["range"] == 2 and 1 <= died <= (2 if kinds["api"] else 1), f"{died} counted of {kinds}")
 
 run = Run(sys.argv[1], "children")
 run.expect(len(run.truths) == 2 and not run.lost, f"lost {run.lost}")

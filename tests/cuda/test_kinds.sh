@@ -31,9 +31,11 @@ for version in 130001 130100; do
 done
 options='--cuda graphs'
 record graphs -- "$programs/cu_work" launches=2 graphs=7
+options='--agent-option cuda.graphs'
 MOCK_CUPTI=version=130300 record graphs-shared -- "$programs/cu_work" launches=2 graphs=7
+options='--cuda graphs'
 MOCK_CUPTI=version=130300,nodes record nodes-shared -- "$programs/cu_work" launches=2 graphs=7
-options='--cuda events'
+options='--agent-option=cuda.events'
 MOCK_CUPTI=version=130300 record events-shared -- "$programs/cu_work" launches=2 rare
 options='--cuda latency'
 for version in 19 130001 130300; do

@@ -158,7 +158,7 @@ for library in "$cache"/*/lib/libcupti.so.*; do
     cp "$library" "$work/real"
 done
 if [ -f "$work/real/libcupti.so.13" ] && [ -z "${TRACESMITH_SANITIZE:-}" ]; then
-    agent=$(find "$TRACESMITH_BUILD_DIR" -name libtracesmith-cuda.so | head -1)
+    agent=$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-cuda.so
     cat >"$work/inject.py" <<'PY'
 import ctypes, sys
 assert ctypes.CDLL(sys.argv[1]).InitializeInjection() == 1

@@ -29,11 +29,13 @@ options=--gpu-metrics=1000
 measure full pmwait,pmfull=3
 options='--pc-samples --gpu-metrics=500:sm__cycles_active.avg+dram__bytes.sum'
 measure chosen pmwait
+options='--agent-option cuda.pc-samples --agent-option cuda.metrics=500 --agent-option=cuda.metric-names=sm__cycles_active.avg+dram__bytes.sum'
+measure named pmwait
 options=--gpu-metrics=200:nothing
 measure nothing pmwait
 for wrong in 5 100: 100:a-b x 100,latency; do
     "$TRACESMITH" profile "--gpu-metrics=$wrong" -o "$work/no.sbt" -- true 2>"$work/no.err" && fail "$wrong was taken"
-    grep -q 'is not US or US:NAME' "$work/no.err" || fail "a wrong interval is not said: $(cat "$work/no.err")"
+    grep -qE 'is not a (number from 10 to 1000000|list of names)' "$work/no.err" || fail "a wrong interval is not said: $(cat "$work/no.err")"
 done
 python3 - "$work" <<'PY'
 import sys
@@ -89,6 +91,7 @@ run.expect(not any(n.startswith("nvl") for n in names), f"{list(names)}")
 run.expect("nvlrx__bytes.sum.per_second" in run.attributes["cuda.metrics.left_out"], "what was left out is not said")
 run, names = check("passes", 3)
 run.expect(run.attributes["cuda.metrics.left_out"].count("one pass") == 7, run.attributes["cuda.metrics.left_out"])
+check("named", 2, 500000)
 run, names = check("chosen", 2, 500000)
 run.expect(set(names) == {"sm__cycles_active.avg", "dram__bytes.sum"} and run.of("sample"), f"{list(names)}")
 run, names = check("full", 10, 1000000, {"vendor_dropped": 3})

@@ -10,8 +10,8 @@
 enum { STRINGS = 64, TRACKS = 32, WORDS = 48, RECORDS = 512, OWN_MAX = 64 };
 
 static bool want_latency;
-const char *agent_option(const char *name) {
-    return want_latency && strcmp(name, "latency") == 0 ? name : NULL;
+const char *cuda_option(enum cuda_option option) {
+    return want_latency && option == CUDA_OPTION_LATENCY ? "" : NULL;
 }
 
 struct expected_word {

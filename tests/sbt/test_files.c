@@ -115,7 +115,7 @@ static void a_full_disk_is_said_and_leaves_what_was_written(void **state) {
     tsmith_sink_destroy(sink);
     uint64_t left = read_numbers(made.path, TSMITH_TRUNCATED, NULL);
     char count[32];
-    snprintf(count, sizeof count, " %llu events", (unsigned long long)left);
+    snprintf(count, sizeof count, "(%llu events)", (unsigned long long)left);
     assert_true(left > 0 && left % ROWS == 0);
     assert_non_null(strstr(error.message, count));
     made_end(&made);

@@ -97,7 +97,7 @@ static bool plan_column(struct chrome *chrome, tsmith_column column) {
             place = PLACE_NOWHERE; // of a Chrome trace it was made from what the file has
         const bool derived = column.field == TSMITH_FIELD_DIRECTION || column.field == TSMITH_FIELD_FILE ||
                              column.field == TSMITH_FIELD_LINE || column.field == TSMITH_FIELD_PRIORITY ||
-                             column.field == TSMITH_FIELD_OPERATION;
+                             column.field == TSMITH_FIELD_OPERATION || column.field == TSMITH_FIELD_VALUE;
         if (derived && chrome->origin.chrome && !chrome->producer)
             place = PLACE_NOWHERE; // so were these, from a name or an argument
     } else {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prepares the agents for a session of the calling process. The session goes on without them where they come too late.
+#include "api/session_agents.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+tsmith_status session_agents_check(const tsmith_capture_options *options, tsmith_error *error) {
+    const char *what = options->recording          ? "recording"
+                       : options->gpu_counter_rate ? "gpu_counter_rate"
+                       : options->environment      ? "environment"
+                                                   : NULL;
+    return !what
+               ? TSMITH_OK
+               : status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                            "a session cannot use the capture option %s: it is for programs that are started",
+                            what);
+}
+
+static bool sets_preload(const struct own_environment *environment) {
+    static const char PRELOAD[] = "LD_PRELOAD=";
+    for (size_t i = 0; i < environment->count; i++)
+        if (strncmp(environment->changed[i].entry, PRELOAD, sizeof PRELOAD - 1) == 0)
+            return true;
+    return false;
+}
+
+tsmith_status session_agents_begin(struct session_agents *agents, const tsmith_capture_options *options,
+                                   const char *directory, tsmith_error *error) {
+    const char *recorded = own_process_recorded();
+    tsmith_error late;
+    if (recorded) {
+        snprintf(agents->note, sizeof agents->note,
+                 "GPU calls of this process are recorded into %s already, and not into this file", recorded);
+        return TSMITH_OK;
+    }
+    if (!own_process_take()) {
+        snprintf(agents->note, sizeof agents->note,
+                 "GPU calls of this process are recorded by another session or profiler of it, and not into "
+                 "this file");
+        return TSMITH_OK;
+    }
+    agents->on = true;
+    if (own_process_check(&late) != TSMITH_OK)
+        snprintf(agents->note, sizeof agents->note, "not recorded in this process: %.400s", late.message);
+    const tsmith_status status = own_process_set(options, directory, true, &agents->environment, error);
+    if (status)
+        session_agents_end(agents);
+    else if (!agents->note[0] && sets_preload(&agents->environment))
+        snprintf(agents->note, sizeof agents->note,
+                 "OpenCL is recorded in programs that this process starts, not in this process: the OpenCL "
+                 "loader of this machine does not support layers");
+    return status;
+}
+
+void session_agents_end(struct session_agents *agents) {
+    if (!agents->on)
+        return;
+    own_process_restore(&agents->environment);
+    own_process_release();
+    agents->on = false;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agents that can be loaded into programs: one row each. launch.c loads them by it; the public functions tsmith_agent_*
+// list it.
+#ifndef LAUNCH_AGENT_TABLE_H
+#define LAUNCH_AGENT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tracesmith/capture.h"
+#include "wire/agent_options.h"
+
+struct agent_option_row {
+    const char *key;
+    enum agent_value value;
+    const char *argument; // what help calls the value; NULL: none
+    unsigned long least, most;
+    const char *doc;
+};
+
+// Each API reads a list of libraries in a variable of its own, or one library; then the library that the variable named before
+// is kept for our agent, which hands everything on to it.
+struct agent_row {
+    const char *api;
+    const char *doc;
+    const char *variable;
+    char separator;     // of a list
+    const char *next;   // the variable that keeps the one library there was
+    const char *loader; // the library that reads the variable, if it is new enough; NULL: all there are do
+    const struct agent_option_row *options;
+    size_t option_count;
+};
+
+enum { AGENT_ROWS = 4 };
+extern const struct agent_row agent_rows[AGENT_ROWS];
+
+// The row of an API. INVALID_ARGUMENT, with the APIs there are, if there is none.
+tsmith_status agent_row_find(const char *api, const struct agent_row **out, tsmith_error *error);
+
+// Whether a capture loads the agent of an API.
+bool agent_is_selected(const tsmith_capture_options *options, const char *api);
+
+enum { AGENT_OPTIONS_BYTES = 4096 };
+// The options of all agents as the value of AGENT_OPTIONS, checked; "" if there are none.
+tsmith_status agent_options_write(const tsmith_capture_options *options, char *out, size_t size,
+                                  tsmith_error *error);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of agents, a table for each agent that has any. The launcher checks what a caller gives by it and lists it in
+// src/launch/agent_table.c; an agent reads its options with agent_option (agentkit/agent.h). Help, completions and
+// docs/commands.md are generated from it.
+#ifndef WIRE_AGENT_OPTIONS_H
+#define WIRE_AGENT_OPTIONS_H
+
+enum agent_value {
+    AGENT_VALUE_NONE,
+    AGENT_VALUE_NUMBER, // from `least` to `most`; may be left out
+    AGENT_VALUE_NAMES   // from `least` to `most` names of letters, digits, '_' and '.', separated by '+'
+};
+
+// X(NAME, "key", value, "what the value is called" or NULL, least, most, "doc")
+#define CUDA_OPTION_TABLE(X)                                                                                 \
+    X(GRAPHS, "graphs", NONE, NULL, 0, 0,                                                                    \
+      "record a graph launch as one event instead of one per node; lower overhead")                          \
+    X(EVENTS, "events", NONE, NULL, 0, 0, "record when the device reached each CUDA event (CUDA 12.8)")      \
+    X(MANAGED, "managed", NONE, NULL, 0, 0,                                                                  \
+      "record migrations of unified memory from the start, not from the first managed allocation on")        \
+    X(FAULTS, "faults", NONE, NULL, 0, 0, "record page faults of unified memory; slows unified memory down") \
+    X(LATENCY, "latency", NONE, NULL, 0, 0,                                                                  \
+      "record when each kernel was queued and submitted; slows launches down")                               \
+    X(RANGE, "range", NONE, NULL, 0, 0, "record only between cudaProfilerStart and cudaProfilerStop")        \
+    X(PC_SAMPLES, "pc-samples", NUMBER, "N", 5, 31,                                                          \
+      "sample program counters and stall reasons every 2^N cycles; default chosen by CUPTI")                 \
+    X(METRICS, "metrics", NUMBER, "US", 10, 1000000,                                                         \
+      "sample the activity of SMs, tensor cores, memory and links every US microseconds; default 100")       \
+    X(METRIC_NAMES, "metric-names", NAMES, "NAMES", 1, 16,                                                   \
+      "sample the metrics in NAMES, separated by +, in place of these")
+
+#endif
