@@ -220,7 +220,45 @@ static const char *read_exponent(const char *at, const char *end, struct json_nu
     return at;
 }
 
+// A number of at most DIGITS_FIT digits, at most 7 of them behind a point, without an exponent; NULL if it is another, or none.
+// Reads at most 33 bytes.
+ALWAYS_INLINE const char *read_short(const char *at, struct json_number *out) {
+    static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    const bool negative = *at == '-';
+    unsigned count, whole;
+    at += negative;
+    uint64_t mantissa = json_digits(at, &count);
+    at += count;
+    whole = count;
+    for (unsigned more = count; more == 8;) {
+        if (whole > DIGITS_FIT - 3) // what comes may not fit
+            return NULL;
+        const uint64_t digits = json_digits(at, &more);
+        at += more;
+        whole += more;
+        mantissa = mantissa * powers[more] + digits;
+    }
+    bool integral = *at != '.';
+    int32_t exponent = 0;
+    if (!integral) {
+        const uint64_t digits = json_digits(at + 1, &count);
+        if (!count || count == 8)
+            return NULL;
+        mantissa = mantissa * powers[count] + digits;
+        at += 1 + count;
+        exponent = -(int32_t)count;
+    }
+    if (!whole || whole - (unsigned)exponent > DIGITS_FIT || (*at | 0x20) == 'e')
+        return NULL;
+    *out = (struct json_number){mantissa, exponent, negative, integral, true};
+    return at;
+}
+
 const char *json_number_read(const char *at, const char *end, struct json_number *out) {
+    enum { SHORT_MOST = 33 };
+    const char *after = end - at >= SHORT_MOST ? read_short(at, out) : NULL;
+    if (after)
+        return after;
     struct json_number number = {.integral = true, .exact = true};
     int32_t whole, fraction = 0;
     if (at < end && *at == '-') {

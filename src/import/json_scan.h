@@ -12,6 +12,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/bytes.h"
+
 static inline const char *json_skip_space(const char *at, const char *end) {
     while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
         at++;
@@ -59,6 +61,20 @@ static inline const char *json_string_end(const char *at, const char *end, bool 
     }
 #endif
     return NULL;
+}
+
+// The value of up to 8 digits at `at`, and how many they are. Without a branch for each digit, because the length of a number is
+// hard to predict.
+static inline uint64_t json_digits(const char *at, unsigned *count) {
+    const uint64_t zeros = 0x3030303030303030, reach = 0x7676767676767676, tops = 0x8080808080808080;
+    const uint64_t bytes = bytes_get_u64(at) ^ zeros;
+    // The top bit of a byte that is no digit. A carry spoils only bytes behind the first of them.
+    const uint64_t others = (bytes | (bytes + reach)) & tops;
+    *count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    uint64_t digits = *count ? bytes << (64 - 8 * *count) : 0; // leading zeros
+    digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
+    digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
+    return (digits * 10000 + (digits >> 32)) & 0xffffffff;
 }
 
 // A number as it is written: mantissa * 10^exponent.

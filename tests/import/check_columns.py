@@ -170,6 +170,29 @@ def perfetto(folder):
         check(got == {name: place or (None, None) for name, place in PLACES.items()}, "%s: places: %s" % (one, got))
 
 
+# Keys of a counter's event, its arguments, and its value: its only number, if there is one that a double holds.
+COUNTERS = [({}, {"value": 1.5}, 1.5), ({"id": 7}, {"bytes": 4096}, 4096), ({}, {"used": -3, "note": "text"}, -3),
+            ({}, {"used": 1, "free": 2}, None), ({}, {"text": "1"}, None), ({}, {}, None),
+            ({}, {"value": 2**53 + 1}, None), ({}, {"value": 2**63}, None), ({}, {"value": 2**53 - 1}, 2**53 - 1)]
+
+
+def counters(folder):
+    """The value of a counter with one series is in `value`; the export of Chrome JSON has it once, Perfetto's brings it back."""
+    path, again, out = (os.path.join(folder, name) for name in ("counters.json", "counters.pftrace", "counters.out.json"))
+    events = [{"ph": "C", "name": "counter %d" % i, "ts": 10 * i, "pid": 5, **keys, "args": args}
+              for i, (keys, args, _) in enumerate(COUNTERS)]
+    write(path, events)
+    run("export", path, "-f", "perfetto", "-o", again)
+    for one in (path, again):
+        got = [row["value"] for row in rows(one, "SELECT value FROM counter ORDER BY start")]
+        check(got == [value for _, _, value in COUNTERS], "%s: values of counters: %s" % (one, got))
+        run("export", one, "-f", "chrome", "-o", out)
+        with open(out, encoding="utf-8") as file:
+            back = [entry for entry in json.load(file)["traceEvents"] if entry["ph"] == "C"]
+        check([(entry["name"], entry.get("args", {})) for entry in back] == [(entry["name"], entry["args"]) for entry in events],
+              "%s: the export has the counters of the source: %s" % (one, back))
+
+
 def two_processes(folder):
     """A number that a launching process does not have is nobody's, though another process has it."""
     path = os.path.join(folder, "two.json")
@@ -186,6 +209,7 @@ def main():
         waits(folder)
         kernels(folder)
         mtia(folder)
+        counters(folder)
         two_processes(folder)
         python(folder)
         priorities(folder)

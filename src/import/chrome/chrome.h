@@ -4,6 +4,7 @@
 #ifndef IMPORT_CHROME_CHROME_H
 #define IMPORT_CHROME_CHROME_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,15 +70,25 @@ enum role {
 
 enum { KEY_SUCCESSORS = 6, KEY_MEMO = 56, KEYS_MAX = 4096 };
 
-// A key as it occurs in one place.
+// A string value of a key.
+struct key_memo {
+    uint32_t id;
+    uint8_t length;
+    char raw[KEY_MEMO]; // up to and with its closing quote
+};
+
+// A key as it occurs in one place. The first part changes with each event and is the reader's alone; the rows, which may be in
+// another thread (pipeline.c), have the second one, in cache lines of its own.
 struct key {
-    uint32_t text; // string id
-    uint8_t place, role;
-    uint8_t successor_count, memo_length;
-    uint32_t memo_id;
-    uint32_t own_field;                  // of the vocabulary, in a file that we wrote; 0: none
+    uint32_t text; // string id, in the reader's dictionary
+    uint8_t successor_count;
+    uint8_t last;                        // of the memos
     uint16_t successors[KEY_SUCCESSORS]; // transitions out of it, the likeliest first
-    char memo[KEY_MEMO];                 // the last string value, up to and with its closing quote
+    struct key_memo memos[2];            // the last two string values
+
+    alignas(64) uint32_t name; // string id, in the trace's dictionary; 0: not asked yet
+    uint32_t own_field;        // of the vocabulary, in a file that we wrote; 0: none
+    uint8_t place, role;       // both sides read these
     uint32_t fields[PLACE_COUNT - 1]
                    [FORM_COUNT]; // dynamic fields: as itself, and as part of the end of a pair
 };
@@ -141,8 +152,7 @@ tsmith_status reader_create(struct chrome *chrome);
 void reader_destroy(struct reader *reader);
 // Looks at the first bytes: ERROR_FORMAT when they cannot be a trace.
 tsmith_status reader_begin(struct chrome *chrome, tsmith_error *error);
-// Reads events into the rows until the rows want to give some of them away (OK) or the file ends (END,
-// TRUNCATED).
+// Reads events into the reader's block until that is full (OK) or the file ends (END, TRUNCATED).
 tsmith_status reader_run(struct chrome *chrome, tsmith_error *error);
 // Behind the end of the trace: reads the rest of the file, so that the checksums of compressed data are compared. END, or
 // TRUNCATED when the data is damaged; `events` were read.

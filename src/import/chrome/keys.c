@@ -48,6 +48,7 @@ uint32_t reader_find_key(struct chrome *chrome, const char *raw, size_t length, 
     tsmith_string decoded = tsmith_dictionary_string(chrome->dictionary, text);
     reader->keys[index] =
         (struct key){.text = text,
+                     .name = chrome->rows ? text : 0, // without rows, the dictionary is not that of the trace
                      .place = place,
                      .role = find_role(decoded.bytes, decoded.length, place),
                      .own_field = place == PLACE_ARGUMENT ? own_field(decoded) : TSMITH_FIELD_NONE};

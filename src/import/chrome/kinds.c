@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an event of a Chrome trace is: by its category, or by what its process is called. msprof and torch_npu (Ascend)
 // write the tasks of the hardware and the calls of its runtime without categories, as processes of these names.
+#include <math.h>
 #include <string.h>
 
 #include "event/category.h"
@@ -8,6 +9,8 @@
 #include "event/python_name.h"
 #include "event/wait_name.h"
 #include "import/chrome/rows.h"
+
+static const double EXACT_MOST = 0x1p53; // every integer below it is a double of its own
 
 // What the hardware of an Ascend NPU did, by the name of the task; what is none of these is an operator.
 static tsmith_kind kind_of_task(tsmith_string name) {
@@ -202,6 +205,32 @@ static void set_python_place(struct chrome *chrome, tsmith_batch *batch, const s
     set(rows, batch, TSMITH_FIELD_LINE, rows->python_line);
 }
 
+// The value of a counter with one series: its only number. Of several series each is an argument; which one would be the
+// value, nobody tells.
+static void set_counter_value(struct chrome *chrome, tsmith_batch *batch, const struct event *event) {
+    const struct value *only = NULL;
+    double number;
+    uint64_t bits;
+    for (size_t i = 0; i < event->count; i++) {
+        const struct value *value = &event->values[i];
+        if (reader_key(chrome->reader, value->key)->place != PLACE_ARGUMENT || value->form > FORM_F64)
+            continue;
+        if (only)
+            return;
+        only = value;
+    }
+    if (!only)
+        return;
+    memcpy(&number, &only->bits, sizeof number);
+    number = only->form == FORM_I64   ? (double)(int64_t)only->bits
+             : only->form == FORM_U64 ? (double)only->bits
+                                      : number;
+    if (only->form != FORM_F64 && fabs(number) >= EXACT_MOST)
+        return; // it would be another number
+    memcpy(&bits, &number, sizeof bits);
+    set(chrome->rows, batch, TSMITH_FIELD_VALUE, bits);
+}
+
 void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, const struct event *event) {
     const tsmith_direction direction = kind == TSMITH_KIND_MEMCPY ? direction_of(chrome, event) : 0;
     if (direction)
@@ -212,6 +241,8 @@ void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, 
             : TSMITH_OPERATION_NONE;
     if (operation)
         set(chrome->rows, batch, TSMITH_FIELD_OPERATION, operation);
+    if (kind == TSMITH_KIND_COUNTER)
+        set_counter_value(chrome, batch, event);
     if (kind == TSMITH_KIND_RANGE && event->has_category)
         set_python_place(chrome, batch, event);
     if (kind != TSMITH_KIND_KERNEL && kind != TSMITH_KIND_MEMCPY && kind != TSMITH_KIND_MEMSET)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the text of a Chrome trace to events.
+// From the text of a Chrome trace to events, which it packs into blocks. pipeline.c runs it.
 //
 // The same keys come in the same order with the same spaces between them, event after event. So what stands
 // between two values (`,\n  "dur": `, or the end of one event and the beginning of the next) is remembered as a
@@ -16,11 +16,25 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "import/chrome/chrome.h"
+#include "base/plural.h"
+#include "import/chrome/block.h"
 #include "import/chrome/reader.h"
+#include "import/chrome/rows.h"
 #include "import/json_scan.h"
 
 // ---- the current event
+
+// The event is read again from its beginning, or was given up.
+static void forget_noticed(struct reader *reader) {
+    memset(reader->noticed, 0, sizeof reader->noticed);
+    reader->noticed_any = false;
+}
+
+static void count_noticed(struct chrome *chrome) {
+    for (size_t i = 0; i < PROBLEM_COUNT; i++)
+        chrome->problems.counts[i] += chrome->reader->noticed[i];
+    forget_noticed(chrome->reader);
+}
 
 static void begin_event(struct reader *reader, const struct chrome *chrome, const char *at) {
     struct event *event = &reader->event;
@@ -34,27 +48,26 @@ static void begin_event(struct reader *reader, const struct chrome *chrome, cons
                             .capacity = capacity};
     reader->event_at = at;
     reader->swallowed = false;
-}
-
-static void commit(struct chrome *chrome, enum reader_state state, const char *at) {
-    chrome->reader->state = state;
-    chrome->input.begin = (size_t)(at - chrome->input.window);
+    if (__builtin_expect(reader->noticed_any, 0))
+        forget_noticed(reader);
 }
 
 // The event ends before `after`.
 static void end_event(struct chrome *chrome, const char *after) {
     struct reader *reader = chrome->reader;
     struct event *event = &reader->event;
-    commit(chrome, AFTER_EVENT, after);
+    reader_commit(chrome, AFTER_EVENT, after);
     if (!event->ph && !event->start.there) {
         chrome->problems.counts[PROBLEM_MALFORMED_EVENT] += !reader->resyncing;
         return;
     }
     reader->resyncing = reader->tolerant = false;
     reader->events++;
+    if (__builtin_expect(reader->noticed_any, 0))
+        count_noticed(chrome);
     if (times_lost(chrome, event))
         return;
-    if (!rows_add(chrome, event, reader->event_at, (size_t)(after - reader->event_at)))
+    if (!block_add_event(chrome, reader->block, event, reader->event_at, (size_t)(after - reader->event_at)))
         reader->full = true;
 }
 
@@ -165,18 +178,29 @@ static const char *string_end(struct chrome *chrome, const char *at, const char 
     } while (quote && !ends_string(quote, end, key));
     if (quote && find_event(at, quote))
         chrome->reader->swallowed = true; // not a quote too many, but one too few
-    else
-        chrome->problems.counts[PROBLEM_UNESCAPED_QUOTE] += quote != NULL;
+    else if (quote)
+        reader_notice(chrome->reader, PROBLEM_UNESCAPED_QUOTE);
     return quote;
+}
+
+// The memo of the string whose content begins at `content`; NULL if there is none.
+static inline const struct key_memo *find_memo(struct key *key, const char *content, const char *end) {
+    for (unsigned i = 0; i < 2; i++, key->last ^= 1) {
+        const struct key_memo *memo = &key->memos[key->last];
+        if (memo->length && (size_t)(end - content) > memo->length &&
+            reader_same_text(content, memo->raw, memo->length))
+            return memo;
+    }
+    return NULL;
 }
 
 static enum result read_string(struct chrome *chrome, uint32_t index, const char **at, const char *end) {
     struct key *key = &chrome->reader->keys[index];
     const char *content = *at + 1;
-    if (key->memo_length && (size_t)(end - content) > key->memo_length &&
-        reader_same_bytes(content, key->memo, key->memo_length) && !chrome->reader->tolerant) {
-        *at = content + key->memo_length;
-        put_string(chrome, index, key->role, key->memo_id);
+    const struct key_memo *memo = find_memo(key, content, end);
+    if (memo && !chrome->reader->tolerant) {
+        *at = content + memo->length;
+        put_string(chrome, index, key->role, memo->id);
         return GOT;
     }
     bool plain;
@@ -204,9 +228,11 @@ static enum result read_string(struct chrome *chrome, uint32_t index, const char
     }
     uint32_t id = texts_string(&chrome->texts, content, length, plain);
     if (length < KEY_MEMO) {
-        memcpy(key->memo, content, length + 1);
-        key->memo_length = (uint8_t)(length + 1);
-        key->memo_id = id;
+        key->last ^= 1;
+        struct key_memo *made = &key->memos[key->last];
+        memcpy(made->raw, content, length + 1);
+        made->length = (uint8_t)(length + 1);
+        made->id = id;
     }
     put_string(chrome, index, key->role, id);
     return GOT;
@@ -290,7 +316,7 @@ static void put_number(struct chrome *chrome, uint32_t index, const struct json_
     }
     enum text_form form;
     uint32_t id = texts_json_once(&chrome->texts, text, length, &form);
-    chrome->problems.counts[PROBLEM_INTEGER_OVERFLOW]++;
+    reader_notice(chrome->reader, PROBLEM_INTEGER_OVERFLOW);
     put_value(chrome, index, role, form == TEXT_JSON ? FORM_JSON : FORM_STRING, id);
 }
 
@@ -320,7 +346,7 @@ static enum result read_word(struct chrome *chrome, uint32_t index, const char *
             bits = tsmith_dictionary_intern(chrome->dictionary, "null", 4);
         } else if (words[i].form == FORM_F64) {
             bits = double_bits(words[i].value);
-            chrome->problems.counts[PROBLEM_NOT_A_NUMBER]++;
+            reader_notice(chrome->reader, PROBLEM_NOT_A_NUMBER);
         }
         put_value(chrome, index, role, words[i].form, bits);
         *at += length;
@@ -329,10 +355,27 @@ static enum result read_word(struct chrome *chrome, uint32_t index, const char *
     return (size_t)(end - *at) < strlen("-Infinity") ? MORE : BAD;
 }
 
+// Most numbers: up to 7 digits and nothing else, not a time. False, and nothing is taken, if the value is another.
+static inline bool short_integer(struct chrome *chrome, uint32_t index, const char **at, const char *end) {
+    enum { DIGITS_MOST = 7 };
+    unsigned count;
+    const uint64_t digits = json_digits(*at, &count);
+    const char next = (*at)[count];
+    const uint8_t role = chrome->reader->keys[index].role;
+    if (!count || count > DIGITS_MOST || next == '.' || (next | 0x20) == 'e' || end - *at <= DIGITS_MOST ||
+        role == ROLE_TIME || role == ROLE_DURATION)
+        return false;
+    put_value(chrome, index, role, FORM_I64, digits);
+    *at += count;
+    return true;
+}
+
 static inline enum result read_value(struct chrome *chrome, uint32_t index, const char **at,
                                      const char *end) {
     if (**at == '"')
         return read_string(chrome, index, at, end);
+    if (short_integer(chrome, index, at, end))
+        return GOT;
     struct json_number number;
     const char *after = json_number_read(*at, end, &number);
     if (after) {
@@ -372,12 +415,12 @@ static enum result walk_to_next(struct chrome *chrome, struct walk *walk) {
     if (at >= walk->end)
         return MORE;
     if (*at == ']') {
-        commit(chrome, chrome->reader->array_form ? FINISHED : TOP_LEVEL, at + 1);
+        reader_commit(chrome, chrome->reader->array_form ? FINISHED : TOP_LEVEL, at + 1);
         return LEFT;
     }
     if (*at != '{')
         return BAD;
-    commit(chrome, AT_EVENT, at);
+    reader_commit(chrome, AT_EVENT, at);
     if (chrome->reader->full)
         return LEFT;
     begin_event(chrome->reader, chrome, at);
@@ -473,7 +516,7 @@ static enum result walk(struct chrome *chrome, uint32_t *index, const char **at,
     return GOT;
 }
 
-// Along a known transition. LEFT when the rows are full at the end of an event inside it.
+// Along a known transition. LEFT when the block is full at the end of an event inside it.
 static inline enum result follow(struct chrome *chrome, const struct transition *transition,
                                  const char **at) {
     struct reader *reader = chrome->reader;
@@ -481,7 +524,7 @@ static inline enum result follow(struct chrome *chrome, const struct transition 
         reader->event.empty_args = true;
     if (transition->flags & ENDS_EVENT) {
         end_event(chrome, *at + transition->end_at);
-        commit(chrome, AT_EVENT, *at + transition->begin_at);
+        reader_commit(chrome, AT_EVENT, *at + transition->begin_at);
         if (reader->full)
             return LEFT;
         begin_event(reader, chrome, *at + transition->begin_at);
@@ -574,7 +617,7 @@ static const char *top_value_end(struct chrome *chrome, const char *at, const ch
 
 static enum result enter_events(struct chrome *chrome, const char *at) {
     chrome->reader->saw_events = true;
-    commit(chrome, BEFORE_EVENTS, at);
+    reader_commit(chrome, BEFORE_EVENTS, at);
     return GOT;
 }
 
@@ -589,7 +632,7 @@ static enum result read_top(struct chrome *chrome) {
     if (at >= end)
         return MORE;
     if (*at == '}') {
-        commit(chrome, FINISHED, at + 1);
+        reader_commit(chrome, FINISHED, at + 1);
         return GOT;
     }
     if (*at != '"')
@@ -608,8 +651,10 @@ static enum result read_top(struct chrome *chrome) {
     const char *after = top_value_end(chrome, at, end, &result);
     if (!after)
         return result;
-    rows_add_top(chrome, text, (size_t)(quote - text), at, (size_t)(after - at));
-    commit(chrome, reader->state, after);
+    own_recognize(chrome, text, (size_t)(quote - text), at, (size_t)(after - at));
+    if (!block_add_top(chrome, reader->block, text, (size_t)(quote - text), at, (size_t)(after - at)))
+        reader->full = true;
+    reader_commit(chrome, reader->state, after);
     return GOT;
 }
 
@@ -625,66 +670,11 @@ static bool find_trace_events(struct chrome *chrome) {
     if (!found)
         return false;
     chrome->problems.counts[PROBLEM_MALFORMED_VALUE]++;
-    commit(chrome, TOP_LEVEL, found);
+    reader_commit(chrome, TOP_LEVEL, found);
     return true;
 }
 
 // ---- running
-
-tsmith_status reader_create(struct chrome *chrome) {
-    struct reader *reader = calloc(1, sizeof *reader);
-    if (!reader)
-        return TSMITH_ERROR_NO_MEMORY;
-    chrome->reader = reader;
-    reader->keys = calloc(KEYS_MAX + 1, sizeof *reader->keys);
-    reader->transitions = calloc(TRANSITIONS_MAX, sizeof *reader->transitions);
-    if (!reader->keys || !reader->transitions)
-        return TSMITH_ERROR_NO_MEMORY;
-    reader->key_count = 1; // 0: the beginning of an event
-    reader->nested_limit = NESTED_LIMIT;
-    return TSMITH_OK;
-}
-
-void reader_destroy(struct reader *reader) {
-    if (!reader)
-        return;
-    free(reader->keys);
-    free(reader->transitions);
-    free(reader->event.values);
-    free(reader);
-}
-
-tsmith_status reader_begin(struct chrome *chrome, tsmith_error *error) {
-    struct input *input = &chrome->input;
-    const char *at = input->window + input->begin, *end = input->window + input->end;
-    if (end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
-        at += 3;
-    for (;;) {
-        at = json_skip_space(at, end);
-        if (at < end)
-            break;
-        input->begin = input->end;
-        if (input_more(input, error) != TSMITH_OK)
-            return status_set_at(error, TSMITH_ERROR_FORMAT, input->offset + input->end, UINT64_MAX, "%s: %s",
-                                 chrome->name, input->problem ? input->problem : "empty, or only spaces");
-        at = input->window + input->begin;
-        end = input->window + input->end;
-    }
-    uint64_t offset = input->offset + (uint64_t)(at - input->window);
-    if (end - at >= 4 && memcmp(at, "SBT\x89", 4) == 0) // a plain one does not come here
-        return status_set_at(error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
-                             "%s: a compressed .sbt file: decompress it first", chrome->name);
-    if (*at != '{' && *at != '[')
-        return status_set_at(
-            error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
-            "%s: no trace that TraceSmith reads: byte %llu is 0x%02x, and a Chrome or Kineto trace "
-            "begins with '{' or '['",
-            chrome->name, (unsigned long long)offset, (unsigned char)*at);
-    chrome->reader->array_form = *at == '[';
-    chrome->reader->saw_events = *at == '[';
-    commit(chrome, *at == '[' ? BEFORE_EVENTS : TOP_LEVEL, at + 1);
-    return TSMITH_OK;
-}
 
 // The file stops, and we are not at its end.
 static tsmith_status stop_early(struct chrome *chrome, tsmith_error *error) {
@@ -705,9 +695,10 @@ static tsmith_status stop_early(struct chrome *chrome, tsmith_error *error) {
         return TSMITH_END;
     }
     reader->stopped = status_set_at(error, TSMITH_TRUNCATED, offset, reader->events,
-                                    "%s: ends early at byte %llu%s%s; the %llu events before that were read",
+                                    "%s: ends early at byte %llu%s%s; what is before that (%llu %s) was read",
                                     chrome->name, (unsigned long long)offset, input->problem ? ": " : "",
-                                    input->problem ? input->problem : "", (unsigned long long)reader->events);
+                                    input->problem ? input->problem : "", (unsigned long long)reader->events,
+                                    plural(reader->events, "event", "events"));
     return reader->stopped;
 }
 
@@ -757,7 +748,7 @@ tsmith_status reader_run(struct chrome *chrome, tsmith_error *error) {
         if (reader->state == FINISHED)
             return finished(chrome, error);
         enum result result = read_stretch(chrome);
-        if (chrome->texts.failed || tsmith_dictionary_failed(chrome->dictionary) || rows_failed(chrome->rows))
+        if (chrome->texts.failed || tsmith_dictionary_failed(chrome->dictionary))
             return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", chrome->name);
         if (result == BAD) {
             if (reader->state != TOP_LEVEL)
@@ -779,7 +770,7 @@ tsmith_status reader_run(struct chrome *chrome, tsmith_error *error) {
         else if (status < 0)
             return status;
         else if (status == TSMITH_END && reader->state == SEARCHING && ends_as_trace(chrome))
-            commit(chrome, FINISHED, chrome->input.window + chrome->input.end);
+            reader_commit(chrome, FINISHED, chrome->input.window + chrome->input.end);
         else if (status == TSMITH_END &&
                  (reader->state == SEARCHING || reader->state != AT_EVENT || reader->tolerant ||
                   !find_event(chrome->input.window + chrome->input.begin + 1,

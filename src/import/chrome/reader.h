@@ -47,21 +47,37 @@ struct transition {
 struct reader {
     enum reader_state state;
     bool array_form, saw_events;
-    bool tolerant;  // the event at the commit is read for the second time
-    bool swallowed; // a string of this event seems to reach into the next one
-    bool resyncing; // no good event since the last damaged one
-    bool full;
+    bool tolerant;       // the event at the commit is read for the second time
+    bool swallowed;      // a string of this event seems to reach into the next one
+    bool resyncing;      // no good event since the last damaged one
+    bool full;           // the block is
+    struct block *block; // where events go
     uint64_t events;
     size_t nested_limit;
     tsmith_status stopped;
     struct event event;
     const char *event_at;
-    struct key *keys;
+    // Problems of the event, which count when it ends: until then it may be read again.
+    uint32_t noticed[PROBLEM_COUNT];
+    bool noticed_any;
+    void *keys_memory;
+    struct key *keys; // in it
     uint32_t key_count;
     uint16_t slots[KEY_SLOTS];
     struct transition *transitions;
     uint16_t transition_count;
 };
+
+// Everything before `at` has been handed on.
+static inline void reader_commit(struct chrome *chrome, enum reader_state state, const char *at) {
+    chrome->reader->state = state;
+    chrome->input.begin = (size_t)(at - chrome->input.window);
+}
+
+static inline void reader_notice(struct reader *reader, unsigned problem) {
+    reader->noticed[problem]++;
+    reader->noticed_any = true;
+}
 
 // ---- keys.c
 
@@ -88,16 +104,31 @@ void times_negative(struct chrome *chrome, struct moment *moment, const char *te
 // Whether the event has no place in the trace, for it has no time that is a number: then it is counted as lost.
 bool times_lost(struct chrome *chrome, const struct event *event);
 
+// Whether text of at least 8 bytes is the same.
 static inline bool reader_same_bytes(const char *a, const char *b, size_t length) {
-    if (length < 8)
-        return memcmp(a, b, length) == 0;
     // The end differs most often: it is where the key is.
     if (bytes_get_u64(a + length - 8) != bytes_get_u64(b + length - 8))
         return false;
-    for (size_t i = 0; i + 8 < length; i += 8)
+    size_t i = 0;
+#if defined(__SSE2__)
+    for (; i + 16 <= length; i += 16) {
+        const __m128i left = _mm_loadu_si128((const __m128i *)(const void *)(a + i)),
+                      right = _mm_loadu_si128((const __m128i *)(const void *)(b + i));
+        if (_mm_movemask_epi8(_mm_cmpeq_epi8(left, right)) != 0xffff)
+            return false;
+    }
+#endif
+    for (; i + 8 < length; i += 8)
         if (bytes_get_u64(a + i) != bytes_get_u64(b + i))
             return false;
     return true;
+}
+
+// The same of any text that is followed by 8 bytes which may be read, whatever they are.
+static inline bool reader_same_text(const char *a, const char *b, size_t length) {
+    if (length >= 8)
+        return reader_same_bytes(a, b, length);
+    return length == 0 || (bytes_get_u64(a) ^ bytes_get_u64(b)) << (64 - 8 * length) == 0;
 }
 
 // The transition that the text at `at` follows, NULL when it is none that is known.
@@ -106,7 +137,7 @@ static inline const struct transition *reader_predict(struct reader *reader, str
     for (uint32_t i = 0; i < key->successor_count; i++) {
         const struct transition *transition = &reader->transitions[key->successors[i]];
         if ((size_t)(end - at) <= transition->length ||
-            !reader_same_bytes(at, transition->text, transition->length))
+            !reader_same_text(at, transition->text, transition->length))
             continue;
         if (i) {
             uint16_t better = key->successors[i];

@@ -185,7 +185,7 @@ static uint32_t field_of(struct chrome *chrome, struct key *key, uint32_t form, 
     if (!*field) {
         static const char *const units[][2] = {{"", "json"}, {"event", "event json"}, {"end", "end json"}};
         size_t place = key->place == PLACE_ARGUMENT ? (end ? 2 : 0) : 1;
-        *field = add_field(chrome, key->text, form_types[form], units[place][form == FORM_JSON]);
+        *field = add_field(chrome, key->name, form_types[form], units[place][form == FORM_JSON]);
     }
     return *field;
 }
@@ -490,7 +490,7 @@ static uint32_t flow_form(struct chrome *chrome, const struct event *event) {
         const struct key *key = reader_key(chrome->reader, event->values[i].key);
         if (key->role == ROLE_ID && event->values[i].form == FORM_I64)
             continue;
-        tsmith_string text = tsmith_dictionary_string(chrome->dictionary, key->text);
+        tsmith_string text = tsmith_dictionary_string(chrome->dictionary, key->name);
         if (key->place != PLACE_EVENT || text.length != 2 || memcmp(text.bytes, "bp", 2) != 0 ||
             event->values[i].form != FORM_STRING)
             return 0;

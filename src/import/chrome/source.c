@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batch source around a JSON trace: opens the input and runs a reader. formats.c and rocprof.c call it.
+// The batch source around a JSON trace: opens the input and runs a reader. pipeline.c and rocprof.c call it.
 #include "import/chrome/source.h"
 
 #include <stdlib.h>
@@ -96,25 +96,4 @@ no_memory:
 fail:
     destroy(source);
     return status;
-}
-
-// ---- Chrome traces
-
-static tsmith_status chrome_begin(struct chrome *chrome, void **state, tsmith_error *error) {
-    (void)state;
-    return reader_begin(chrome, error);
-}
-
-static tsmith_status chrome_run(struct chrome *chrome, void *state, tsmith_error *error) {
-    (void)state;
-    return reader_run(chrome, error);
-}
-
-static void chrome_finish(void *state) {
-    (void)state;
-}
-
-tsmith_status chrome_source_open(struct import_job *job, tsmith_source **out, tsmith_error *error) {
-    static const struct json_reader reader = {"chrome-json", chrome_begin, chrome_run, chrome_finish};
-    return json_source_open(&reader, job, out, error);
 }

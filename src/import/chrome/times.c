@@ -25,7 +25,7 @@ void times_odd(struct chrome *chrome, struct moment *moment, double us, const ch
     moment->odd = true;
     moment->rest = 0;
     moment->text = texts_json_once(&chrome->texts, text, length, &form);
-    chrome->problems.counts[PROBLEM_ODD_TIME]++;
+    reader_notice(chrome->reader, PROBLEM_ODD_TIME);
 }
 
 static bool is_whole(const struct json_number *number) {
@@ -49,7 +49,7 @@ void times_negative(struct chrome *chrome, struct moment *moment, const char *te
         return;
     *moment = (struct moment){.there = true, .odd = true, .bad = true};
     moment->text = texts_json_once(&chrome->texts, text, length, &form);
-    chrome->problems.counts[PROBLEM_BACKWARDS]++;
+    reader_notice(chrome->reader, PROBLEM_BACKWARDS);
 }
 
 void times_read(struct chrome *chrome, struct moment *moment, const struct json_number *number,
@@ -79,7 +79,7 @@ void times_bad(struct chrome *chrome, struct moment *moment, const char *text, s
         moment->text = texts_json_once(&chrome->texts, quoted, (size_t)count, &form);
     }
     if (moment == &chrome->reader->event.duration)
-        chrome->problems.counts[PROBLEM_NO_DURATION]++;
+        reader_notice(chrome->reader, PROBLEM_NO_DURATION);
 }
 
 bool times_lost(struct chrome *chrome, const struct event *event) {

@@ -327,7 +327,7 @@ void tracks_metadata(struct chrome *chrome, const struct event *event, const cha
     for (size_t i = 0; i < event->count; i++) {
         const struct key *key = reader_key(chrome->reader, event->values[i].key);
         if (key->place != PLACE_ARGUMENT || event->values[i].form != FORM_STRING ||
-            !is_text(chrome, key->text, "name"))
+            !is_text(chrome, key->name, "name"))
             continue;
         if (is_text(chrome, event->name, "thread_name"))
             name_track(chrome, event, (uint32_t)event->values[i].bits);

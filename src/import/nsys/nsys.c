@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/plural.h"
 
 enum { SMALLEST_ROW = 4 };
 
@@ -181,8 +182,9 @@ static void end_table(struct nsys *nsys) {
 
 static void note_damage(struct nsys *nsys, const char *why) {
     const struct nsys_table *table = &nsys->tables[nsys->at];
-    ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, true,
-                "table %s: %s after %llu rows", table->name, why, (unsigned long long)nsys->row_count);
+    ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_CORRUPT, 0, true, "table %s: %s after %llu %s",
+                table->name, why, (unsigned long long)nsys->row_count,
+                plural(nsys->row_count, "row", "rows"));
     if (!nsys->damaged)
         (void)status_set_at(
             &nsys->stop, TSMITH_TRUNCATED, UINT64_MAX, nsys->row_count,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/plural.h"
 #include "import/sqlite_file.h"
 
 enum { ROWS_PER_RUN = 4096, PARTS_MAX = 4096 };
@@ -62,13 +63,13 @@ static void forget_columns(struct rocpd *rocpd) {
 
 static void damage(struct rocpd *rocpd, const char *why) {
     ledger_note(&rocpd->ledger, rocpd->dictionary, TSMITH_REASON_CORRUPT, 0, true,
-                "table %s%s: %s after %llu rows", tables[rocpd->table], rocpd_part(rocpd)->suffix, why,
-                (unsigned long long)rocpd->row_count);
+                "table %s%s: %s after %llu %s", tables[rocpd->table], rocpd_part(rocpd)->suffix, why,
+                (unsigned long long)rocpd->row_count, plural(rocpd->row_count, "row", "rows"));
     if (!rocpd->damaged)
         (void)status_set_at(&rocpd->stop, TSMITH_TRUNCATED, UINT64_MAX, rocpd->row_count,
-                            "%s: table %s%s is damaged (%s, after %llu rows); what could be read was read",
+                            "%s: table %s%s is damaged (%s, after %llu %s); what could be read was read",
                             rocpd->name, tables[rocpd->table], rocpd_part(rocpd)->suffix, why,
-                            (unsigned long long)rocpd->row_count);
+                            (unsigned long long)rocpd->row_count, plural(rocpd->row_count, "row", "rows"));
     rocpd->damaged = true;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/plural.h"
 #include "import/chrome/reader.h"
 #include "import/chrome/rows.h"
 #include "import/json_scan.h"
@@ -504,8 +505,9 @@ static tsmith_status run(struct chrome *chrome, void *state, tsmith_error *error
         chrome->problems.counts[rocprof->state == IN_ARRAY ? PROBLEM_TRUNCATED : PROBLEM_NO_END]++;
         rocprof->state = OVER;
         return status_set_at(error, TSMITH_TRUNCATED, offset, rocprof->events,
-                             "%s: cannot be read beyond byte %llu; the %llu records before that were read",
-                             chrome->name, (unsigned long long)offset, (unsigned long long)rocprof->events);
+                             "%s: cannot be read beyond byte %llu; what is before that (%llu %s) was read",
+                             chrome->name, (unsigned long long)offset, (unsigned long long)rocprof->events,
+                             plural(rocprof->events, "record", "records"));
     }
     if (full)
         return TSMITH_OK;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batch source of xctrace's XML: feeds the parser and delivers its rows. formats.c opens it.
 #include "import/xctrace/xctrace.h"
+#include "base/plural.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,16 @@ bool xctrace_is(struct input *input) {
     static const char root[] = "<trace-query-result";
     const char *at = input->window + input->begin;
     size_t there = input->end - input->begin;
-    return there && memmem(at, there < HEAD ? there : HEAD, root, sizeof root - 1) &&
-           strchr("<\xef \t\r\n", *at);
+    there = there < HEAD ? there : HEAD;
+    if (!memmem(at, there, root, sizeof root - 1))
+        return false;
+    // What comes first is markup. A line feed alone says nothing: every Perfetto trace begins with its number.
+    const char *end = at + there;
+    if (there >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+        at += 3;
+    while (at < end && strchr(" \t\r\n", *at))
+        at++;
+    return end - at >= 2 && at[0] == '<' && (at[1] == '?' || at[1] == '!' || at[1] == root[1]);
 }
 
 // ---- reading
@@ -45,9 +54,9 @@ static void stop_at(struct xctrace *xctrace, const char *why) {
     uint64_t offset = (uint64_t)XML_GetCurrentByteIndex(xctrace->parser);
     (void)status_set_at(
         &xctrace->stop, TSMITH_TRUNCATED, offset, xctrace->rows,
-        "%s: cannot be read beyond byte %llu (line %lu): %s; the %llu rows before that were read",
+        "%s: cannot be read beyond byte %llu (line %lu): %s; what is before that (%llu %s) was read",
         xctrace->name, (unsigned long long)offset, (unsigned long)XML_GetCurrentLineNumber(xctrace->parser),
-        why, (unsigned long long)xctrace->rows);
+        why, (unsigned long long)xctrace->rows, plural(xctrace->rows, "row", "rows"));
     xctrace->ended_early = true;
     end(xctrace);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/plural.h"
 
 enum { BASIC = 0, RECORDER = 1, RECORD = 32, BASIC_VERSION_MAX = 3, RECORDER_VERSION_MAX = 5 };
 
@@ -117,8 +118,9 @@ static void end(struct xray *xray) {
         ledger_note(&xray->ledger, xray->dictionary, TSMITH_REASON_CORRUPT, 0, true,
                     "the log ends within a record or buffer");
         (void)status_set_at(&xray->stop, TSMITH_TRUNCATED, xray->file.size, xray->records,
-                            "%s: ends within a record or buffer; the %llu records before that were read",
-                            xray->name, (unsigned long long)xray->records);
+                            "%s: ends within a record or buffer; what is before that (%llu %s) was read",
+                            xray->name, (unsigned long long)xray->records,
+                            plural(xray->records, "record", "records"));
     }
     gather_flush(&xray->gather);
     xray->failed |= !ledger_write(&xray->ledger, xray->dictionary, &xray->gather);
