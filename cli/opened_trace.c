@@ -244,15 +244,20 @@ int64_t trace_duration(const struct trace *trace) {
 
 void losses_complain(const struct losses *losses, const char *path) {
     struct text line = {0};
-    uint64_t total = 0;
+    uint64_t total = 0, partial = 0;
     if (losses->uncounted || losses->absent)
         complain("%s: %s: see 'tracesmith view -t loss'", path, losses_uncounted_text(losses));
-    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
         total += tsmith_reason_is_of_events((tsmith_reason)reason) ? losses->by_reason[reason] : 0;
+        partial += tsmith_reason_is_partial((tsmith_reason)reason) ? losses->by_reason[reason] : 0;
+    }
     if (!total)
         return;
     text_add_counted(&line, total, "event", "events");
-    text_add_format(&line, " %s not recorded: ", plural(total, "was", "were"));
+    if (partial)
+        text_add_format(&line, " %s missing or incomplete: ", plural(total, "is", "are"));
+    else
+        text_add_format(&line, " %s not recorded: ", plural(total, "was", "were"));
     bool first = true;
     for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++) {
         if (!losses->by_reason[reason] || !tsmith_reason_is_of_events((tsmith_reason)reason))

@@ -176,7 +176,8 @@ static void say_times(struct text *text, tsmith_recording *recording, const tsmi
     }
 }
 
-static void say_hazards(struct text *text, tsmith_recording *recording) {
+// exact: every compared result is; otherwise the missing order may be the reason of the difference.
+static void say_hazards(struct text *text, tsmith_recording *recording, bool exact) {
     tsmith_plan *plan = NULL;
     tsmith_error error;
     size_t count = 0;
@@ -186,10 +187,10 @@ static void say_hazards(struct text *text, tsmith_recording *recording) {
             count += !hazard.possible;
     tsmith_plan_destroy(plan);
     if (count)
-        text_add_format(text,
-                        "hint: this replay is exact, but %zu %s the same memory in no fixed order: "
-                        "--hazards lists them\n",
-                        count, plural(count, "pair of commands uses", "pairs of commands use"));
+        text_add_format(text, "hint: %s%zu %s the same memory in no fixed order%s: --hazards lists them\n",
+                        exact ? "this replay is exact, but " : "", count,
+                        plural(count, "pair of commands uses", "pairs of commands use"),
+                        exact ? "" : ", which may decide the results");
 }
 
 void say_next(struct text *text, tsmith_recording *recording, const tsmith_replay *replay,
@@ -199,7 +200,9 @@ void say_next(struct text *text, tsmith_recording *recording, const tsmith_repla
     tsmith_replay_get_extent(replay, &extent);
     if (verdicts[TSMITH_VERDICT_DIVERGED] && times < 2)
         say_times(text, recording, replay);
-    else if (!verdicts[TSMITH_VERDICT_DIVERGED] && verdicts[TSMITH_VERDICT_EXACT] &&
-             !tsmith_replay_against(replay) && extent.commands <= PLANNED_MOST)
-        say_hazards(text, recording);
+    const bool differs = verdicts[TSMITH_VERDICT_DIVERGED] || verdicts[TSMITH_VERDICT_WITHIN_NOISE] ||
+                         verdicts[TSMITH_VERDICT_WITHIN_TOLERANCE];
+    if ((differs || verdicts[TSMITH_VERDICT_EXACT]) && !tsmith_replay_against(replay) &&
+        extent.commands <= PLANNED_MOST)
+        say_hazards(text, recording, !differs);
 }

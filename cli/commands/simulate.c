@@ -406,9 +406,12 @@ static void add_model_text(const struct simulate *simulate, struct text *text) {
     if (model->inferred)
         text_add_format(
             text,
-            "%" PRIu64 " dependencies on the way are inferred, not recorded (docs/analyses.md); %.1f%% of "
-            "the time rests on them\n",
-            model->inferred, model->recorded > 0 ? 100 * (double)model->rests / (double)model->recorded : 0);
+            "%" PRIu64
+            " %s on the way %s inferred, not recorded (docs/analyses.md); %.1f%% of the time rests on %s\n",
+            model->inferred, plural(model->inferred, "dependency", "dependencies"),
+            plural(model->inferred, "is", "are"),
+            model->recorded > 0 ? 100 * (double)model->rests / (double)model->recorded : 0,
+            plural(model->inferred, "it", "them"));
     if (model->uncalibrated && simulate->asked) {
         text_add_cstr(text, "Never decided anything in this trace, and is taken as 0: ");
         add_uncalibrated(simulate, text, "");

@@ -40,7 +40,7 @@ struct row {
     uint64_t bytes, live, lost;
     uint32_t track, name, queue;
     uint8_t kind, operation, direction;
-    bool has_duration, has_bytes, has_live, is_hole;
+    bool has_duration, has_bytes, has_live, is_hole, is_partial;
 };
 
 // Device work or a wait that may still be going on.
@@ -62,6 +62,11 @@ struct collector {
     tsmith_column columns[FIELD_COUNT];
     struct running_list work, waits;
 };
+
+bool stats_has_rate(const struct total *total) {
+    return (total->kind == TSMITH_KIND_MEMCPY || total->kind == TSMITH_KIND_MEMSET) &&
+           total->bytes_time > 0 && !tsmith_operation_is_map((tsmith_operation)total->operation);
+}
 
 bool stats_is_device_work(uint8_t kind) {
     return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET ||
@@ -106,6 +111,8 @@ static void stats_collect(void *context, uint32_t at, struct text *record) {
     row.lost = get_or_zero(collector, AT_LOST, at);
     row.is_hole = row.kind == TSMITH_KIND_LOSS &&
                   tsmith_reason_is_of_events((tsmith_reason)get_or_zero(collector, AT_REASON, at));
+    row.is_partial =
+        row.is_hole && tsmith_reason_is_partial((tsmith_reason)get_or_zero(collector, AT_REASON, at));
     row.has_bytes = get(collector, AT_BYTES, at, &row.bytes);
     row.has_live = get(collector, AT_LIVE_BYTES, at, &row.live);
     text_add(record, (const char *)&row, sizeof row);
@@ -186,6 +193,7 @@ static void add_busy(struct stats *stats, const struct row *row) {
     track->events++;
     if (row->is_hole) {
         stats->lost += row->lost;
+        stats->partial += row->is_partial ? row->lost : 0;
         covered_add(&stats->holes, start, end, &fresh);
     }
     if (row->kind == TSMITH_KIND_API)

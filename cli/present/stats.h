@@ -73,6 +73,7 @@ struct stats {
     uint32_t track_count, device_count, process_count;
     struct covered holes;      // time in which something was not recorded
     uint64_t lost;             // events, as the loss events say
+    uint64_t partial;          // of those, events that may be in the trace without a part
     uint64_t work, timed_work; // kernels and transfers, and how many of them have times
     bool out_of_memory;
 };
@@ -81,6 +82,8 @@ void stats_write_text(struct stats *stats);
 void stats_write_json(struct stats *stats);
 
 bool stats_is_device_work(uint8_t kind);
+// Whether bytes over time say how fast memory was moved: of copies and fills of known size, not of maps.
+bool stats_has_rate(const struct total *total);
 // Whether the trace says when its host threads waited. One of another profiler may only have calls that wait among others.
 bool stats_know_waits(const struct stats *stats);
 // Indices of the totals that `keep` keeps, largest sum first; the caller frees. NULL when memory is

@@ -51,8 +51,7 @@ static void add_totals(struct text *text, const struct stats *stats) {
                             total->sum, total->sum / (int64_t)total->timed, total->least, total->most);
         if (total->sized)
             text_add_format(text, ",\"bytes\":%" PRIu64, total->bytes);
-        bool moved = total->kind == TSMITH_KIND_MEMCPY || total->kind == TSMITH_KIND_MEMSET;
-        if (moved && total->bytes_time > 0) {
+        if (stats_has_rate(total)) {
             text_add_cstr(text, ",\"bytes_per_second\":");
             text_add_f64(text, (double)total->timed_bytes * 1e9 / (double)total->bytes_time);
         }

@@ -177,7 +177,7 @@ static void write_transfers(struct stats *stats) {
             text_add_cstr(&line, "          -          -");
         }
         from = line.length;
-        if (total->bytes_time > 0) {
+        if (stats_has_rate(total)) {
             text_add_bytes(&line, (double)total->timed_bytes * 1e9 / (double)total->bytes_time);
             text_add_cstr(&line, "/s");
         }
@@ -350,7 +350,8 @@ static void write_causes(struct stats *stats, uint32_t number) {
     }
     if (count > CAUSES_MOST) {
         add_cause(&line, wait, others);
-        text_add_format(&line, "%zu others\n", count - CAUSES_MOST);
+        text_add_format(&line, "%zu %s\n", count - CAUSES_MOST,
+                        plural(count - CAUSES_MOST, "other", "others"));
     }
     if (wait->sum > wait->explained) {
         add_cause(&line, wait, wait->sum - wait->explained);
@@ -458,12 +459,12 @@ static void write_timed(const struct stats *stats) {
     text_finish(&line);
 }
 
-// The totals lack what was not recorded: in how much of the time that can be.
+// The totals lack what is missing, and times of what has none: in how much of the time that can be.
 static void write_holes(struct stats *stats) {
     struct text words = {0}, lines = {0};
     if (!stats->lost && !stats->holes.started)
         return;
-    heading("NOT RECORDED", "");
+    heading(stats->partial ? "MISSING OR INCOMPLETE" : "NOT RECORDED", "");
     text_add_counted(&words, stats->lost, "event", "events");
     if (stats->holes.busy) {
         text_add_cstr(&words, ", in intervals that cover ");
@@ -473,7 +474,10 @@ static void write_holes(struct stats *stats) {
     } else {
         text_add_cstr(&words, ", at an unknown time");
     }
-    text_add_format(&words, "; everything above lacks %s", plural(stats->lost, "it", "them"));
+    const char *them = plural(stats->lost, "it", "them");
+    text_add_format(&words, "; everything above lacks %s", them);
+    if (stats->partial)
+        text_add_format(&words, ", or a part of %s", them);
     text_add_wrapped(&lines, (tsmith_string){text_cstr(&words), words.length}, 0, 0, terminal_width());
     output_text(&lines);
     text_finish(&words);

@@ -238,7 +238,8 @@ static bool times_suffice(const tsmith_timeline *timeline) {
     return timeline->work - timeline->timed_work <= timeline->work / 20;
 }
 
-// No answer is better than the share of commands whose times are known. Without any it says only that.
+// No answer is better than the share of commands whose times are known. Without any it says only that, but for how long
+// host threads waited.
 static void say_what_is_timed(const struct analysis_context *context, const struct analysis_kind *kind,
                               struct report *report) {
     const uint64_t work = context->timeline->work, timed = context->timeline->timed_work;
@@ -246,7 +247,7 @@ static void say_what_is_timed(const struct analysis_context *context, const stru
     const bool advises = kind == &analysis_advice;
     if (timed == work || needs_no_times(kind))
         return;
-    if (timed == 0 || (advises && !times_suffice(context->timeline)))
+    if ((timed == 0 && kind != &analysis_sync) || (advises && !times_suffice(context->timeline)))
         report_finding(report, "Times are known of %llu of %llu kernels and transfers: %s is not known.",
                        (unsigned long long)timed, (unsigned long long)work,
                        advises ? "what to fix first" : "what the devices did when");

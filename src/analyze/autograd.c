@@ -41,10 +41,8 @@ static void learn_fields(struct autograd *autograd, const tsmith_dictionary *dic
 }
 
 static bool add_op(struct autograd_ops *ops, struct autograd_op op) {
-    void *items = ops->items;
-    if (!array_reserve(&items, &ops->capacity, ops->count + 1, sizeof *ops->items))
+    if (!ARRAY_RESERVE(ops->items, ops->capacity, ops->count + 1))
         return false;
-    ops->items = items;
     ops->items[ops->count++] = op;
     return true;
 }

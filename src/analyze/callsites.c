@@ -13,6 +13,7 @@
 #include "analyze/analysis.h"
 #include "analyze/tally.h"
 #include "base/array.h"
+#include "base/plural.h"
 #include "event/fold.h"
 #include "event/stacks.h"
 #include "tracesmith/stacks.h"
@@ -108,10 +109,8 @@ static tsmith_status write_batch(void *state, const tsmith_dictionary *dictionar
         !tsmith_batch_column(batch, TSMITH_FIELD_START, &start))
         return TSMITH_OK;
     bool correlated = tsmith_batch_column(batch, TSMITH_FIELD_CORRELATION, &correlation);
-    void *seen = sites->seen;
-    if (!array_reserve(&seen, &sites->capacity, sites->count + start.count, sizeof *sites->seen))
+    if (!ARRAY_RESERVE(sites->seen, sites->capacity, sites->count + start.count))
         return TSMITH_ERROR_NO_MEMORY;
-    sites->seen = seen;
     for (uint32_t row = 0; row < start.count; row++) {
         uint32_t id = ((const uint32_t *)stack.values)[row];
         if (!tsmith_column_has(&stack, row) || !id)
@@ -195,11 +194,8 @@ static uint32_t function_of(struct callsites *sites, const tsmith_stack_line *li
     size_t had = sites->function_numbers.count;
     uint64_t key = line->function ? line->function : UINT64_C(1) << 40 | line->frame;
     uint32_t number = tally_number(&sites->function_numbers, key);
-    void *functions = sites->functions;
-    if (number == UINT32_MAX ||
-        !array_reserve(&functions, &sites->function_capacity, had + 1, sizeof *sites->functions))
+    if (number == UINT32_MAX || !ARRAY_RESERVE(sites->functions, sites->function_capacity, had + 1))
         return UINT32_MAX;
-    sites->functions = functions;
     if (number == had)
         sites->functions[number] = (struct function){.line = *line};
     return number;
@@ -219,10 +215,8 @@ static const uint32_t IS_GUESSED = UINT32_C(1) << 31; // beside the number of a 
 static uint32_t child_of(struct callsites *sites, uint32_t parent, uint32_t function) {
     size_t had = sites->node_numbers.count;
     uint32_t number = tally_number(&sites->node_numbers, (uint64_t)parent << 32 | function);
-    void *nodes = sites->nodes;
-    if (number == UINT32_MAX || !array_reserve(&nodes, &sites->node_capacity, had + 2, sizeof *sites->nodes))
+    if (number == UINT32_MAX || !ARRAY_RESERVE(sites->nodes, sites->node_capacity, had + 2))
         return UINT32_MAX;
-    sites->nodes = nodes;
     if (number == had)
         sites->nodes[number + 1] = (struct node){
             .parent = parent, .function = function & ~IS_GUESSED, .is_guessed = function & IS_GUESSED};
@@ -250,10 +244,8 @@ static uint32_t site_of(struct callsites *sites, const tsmith_stack_line *line, 
     uint32_t file = tally_number(&sites->file_numbers, (uint64_t)function << 32 | line->file);
     uint32_t number =
         file == UINT32_MAX ? file : tally_number(&sites->site_numbers, (uint64_t)file << 32 | line->line);
-    void *all = sites->sites;
-    if (number == UINT32_MAX || !array_reserve(&all, &sites->site_capacity, had + 1, sizeof *sites->sites))
+    if (number == UINT32_MAX || !ARRAY_RESERVE(sites->sites, sites->site_capacity, had + 1))
         return UINT32_MAX;
-    sites->sites = all;
     if (number == had)
         sites->sites[number] = (struct site){.function = function, .file = line->file, .line = line->line};
     return number;
@@ -717,10 +709,11 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
                    file.length ? " at " : "", ANALYSIS_SHOWN(file), line,
                    report_duration(time, top->self.time), report_percent(top->self.time, all));
     if (sites->without.count)
-        report_note(report, "%llu of %llu commands, %.1f%% of the time, have no %s.",
+        report_note(report, "%llu of %llu %s, %.1f%% of the time, %s no %s.",
                     (unsigned long long)sites->without.count,
                     (unsigned long long)(sites->with.count + sites->without.count),
-                    report_percent(sites->without.time, all),
+                    plural(sites->with.count + sites->without.count, "command", "commands"),
+                    report_percent(sites->without.time, all), plural(sites->without.count, "has", "have"),
                     sites->by_ranges ? "range around their call" : "call stack");
     if (sites->unnamed)
         report_note(report,

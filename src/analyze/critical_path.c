@@ -7,6 +7,7 @@
 #include "analyze/analysis.h"
 #include "analyze/tally.h"
 #include "base/array.h"
+#include "base/plural.h"
 
 // The kinds of steps: the nodes' own work by what they are, then the edges.
 enum { OWN_CALL = TSMITH_WORK_LIMIT, OWN_COMPILE, OWN_LIMIT, CLASSES = OWN_LIMIT + PATH_LIMIT };
@@ -84,11 +85,9 @@ static tsmith_status write_parts(struct state *state, const struct analysis_cont
         uint32_t class = class_of(context, step), name = name_of(context, step->node);
         size_t known = state->part_numbers.count;
         uint32_t number = tally_number(&state->part_numbers, (uint64_t) class << 32 | name);
-        void *parts = state->parts;
         if (number == UINT32_MAX ||
-            !array_reserve(&parts, &state->part_capacity, state->part_numbers.count, sizeof *state->parts))
+            !ARRAY_RESERVE(state->parts, state->part_capacity, state->part_numbers.count))
             return TSMITH_ERROR_NO_MEMORY;
-        state->parts = parts;
         if (number == known)
             state->parts[number] = (struct part){.class = class, .name = name};
         state->parts[number].count++;
@@ -127,11 +126,9 @@ static int by_path_time(const void *left, const void *right) {
 static struct by_kernel *kernel_of(struct state *state, uint32_t name) {
     size_t known = state->kernel_numbers.count;
     uint32_t number = tally_number(&state->kernel_numbers, name);
-    void *kernels = state->kernels;
-    if (number == UINT32_MAX || !array_reserve(&kernels, &state->kernel_capacity, state->kernel_numbers.count,
-                                               sizeof *state->kernels))
+    if (number == UINT32_MAX ||
+        !ARRAY_RESERVE(state->kernels, state->kernel_capacity, state->kernel_numbers.count))
         return NULL;
-    state->kernels = kernels;
     if (number == known)
         state->kernels[number] = (struct by_kernel){.name = name, .least_slack = INT64_MAX};
     return &state->kernels[number];
@@ -277,6 +274,31 @@ static void note_beyond(const struct state *state, const struct analysis_context
                 report_duration(text, context->window.to - path->steps[path->count - 1].to));
 }
 
+// The earliest time of a node of the graph, not before the window.
+static int64_t first_time(const struct analysis_context *context) {
+    int64_t first = context->window.to;
+    for (uint32_t node = 0; node < context->graph->node_count; node++) {
+        const int64_t start = graph_time(context->graph, node, false);
+        first = start < first ? start : first;
+    }
+    return first > context->window.from ? first : context->window.from;
+}
+
+// A path that begins in the middle answers for less than the trace: no dependency leads further back.
+static void note_beginning(const struct state *state, const struct analysis_context *context,
+                           struct report *report, int64_t length) {
+    const struct critical_path *path = &state->path;
+    char text[REPORT_TEXT];
+    const int64_t missing = path->count ? path->steps[0].from - first_time(context) : 0;
+    if (missing <= length / 100)
+        return;
+    report_note(
+        report,
+        "The path begins %s after the first call or command: the trace does not tell what its first step "
+        "waited for.",
+        report_duration(text, missing));
+}
+
 static tsmith_status finish(void *self, const struct analysis_context *context, struct report *report) {
     struct state *state = self;
     uint64_t contradicted = 0;
@@ -292,12 +314,15 @@ static tsmith_status finish(void *self, const struct analysis_context *context, 
     if (status == TSMITH_OK)
         advise(state, context, length);
     note_inferred(state, context, report, length);
+    note_beginning(state, context, report, length);
     note_beyond(state, context, report);
     for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
         contradicted += context->graph->contradicted[kind];
     if (contradicted)
-        report_note(report, "%llu dependencies contradict the times of the trace and are left out.",
-                    (unsigned long long)contradicted);
+        report_note(report, "%llu %s the times of the trace and %s left out.",
+                    (unsigned long long)contradicted,
+                    plural(contradicted, "dependency contradicts", "dependencies contradict"),
+                    plural(contradicted, "is", "are"));
     return status;
 }
 

@@ -118,11 +118,9 @@ static struct diff_entry *find_entry(tsmith_diff *diff, enum diff_group group, c
                                      const char *second) {
     size_t length = strlen(first), more = strlen(second);
     char *key = malloc(length + more + 2);
-    void *entries = diff->entries;
     struct diff_entry *found = NULL;
-    if (!key || !array_reserve(&entries, &diff->capacity, diff->count + 1, sizeof *diff->entries))
+    if (!key || !ARRAY_RESERVE(diff->entries, diff->capacity, diff->count + 1))
         goto done;
-    diff->entries = entries;
     key[0] = (char)('a' + group);
     memcpy(key + 1, first, length + 1);
     memcpy(key + length + 2, second, more);

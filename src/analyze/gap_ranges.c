@@ -79,12 +79,10 @@ static void add_stretch(struct search *search, struct pass *pass, const struct r
 }
 
 static void begin_range(struct search *search, struct pass *pass) {
-    void *stack = pass->stack;
-    if (!array_reserve(&stack, &pass->capacity, pass->count + 1, sizeof *pass->stack)) {
+    if (!ARRAY_RESERVE(pass->stack, pass->capacity, pass->count + 1)) {
         search->failed = true;
         return;
     }
-    pass->stack = stack;
     pass->stack[pass->count++] = pass->next;
 }
 

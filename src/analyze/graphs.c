@@ -48,15 +48,13 @@ static bool add_launches(struct graphs *graphs, const struct analysis_context *c
         return false;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const tsmith_call *call = &timeline->calls[i];
-        void *launches = graphs->launches;
         if (call->start < context->window.from || call->start >= context->window.to ||
             !is_graph(graphs, context, call))
             continue;
         uint32_t number = tally_number(&graphs->numbers, i);
-        if (number == UINT32_MAX || !array_reserve(&launches, &graphs->launch_capacity, graphs->numbers.count,
-                                                   sizeof *graphs->launches))
+        if (number == UINT32_MAX ||
+            !ARRAY_RESERVE(graphs->launches, graphs->launch_capacity, graphs->numbers.count))
             return false;
-        graphs->launches = launches;
         graphs->launches[number] = (struct launch){.call = i};
     }
     return true;

@@ -44,11 +44,8 @@ void host_calls_clear(struct host_calls *calls) {
 static bool add(struct host_calls *calls, uint32_t name, uint32_t index, int64_t time) {
     const size_t known = calls->names.count;
     const uint32_t number = tally_number(&calls->names, name);
-    void *times = calls->times;
-    if (number == UINT32_MAX ||
-        !array_reserve(&times, &calls->capacity, calls->names.count, sizeof *calls->times))
+    if (number == UINT32_MAX || !ARRAY_RESERVE(calls->times, calls->capacity, calls->names.count))
         return false;
-    calls->times = times;
     if (number == known)
         calls->times[number] = (struct host_call_time){.name = name};
     struct host_call_time *it = &calls->times[number];

@@ -85,10 +85,8 @@ static bool add_activity(struct activity *activity, const tsmith_call *call) {
         last->to = call->end > last->to ? call->end : last->to;
         return true;
     }
-    void *items = to->items;
-    if (!array_reserve(&items, &to->capacity, to->count + 1, sizeof *to->items))
+    if (!ARRAY_RESERVE(to->items, to->capacity, to->count + 1))
         return false;
-    to->items = items;
     to->items[to->count++] = (tsmith_interval){call->start, call->end};
     return true;
 }

@@ -56,10 +56,8 @@ static struct entry *find_entry(struct kernels *kernels, uint32_t name) {
         kernels->name_count = grown;
     }
     if (!kernels->entry_of_name[name]) {
-        void *entries = kernels->entries;
-        if (!array_reserve(&entries, &kernels->capacity, kernels->count + 1, sizeof *kernels->entries))
+        if (!ARRAY_RESERVE(kernels->entries, kernels->capacity, kernels->count + 1))
             return NULL;
-        kernels->entries = entries;
         kernels->entries[kernels->count] = (struct entry){.name = name};
         kernels->entry_of_name[name] = (uint32_t)++kernels->count;
     }
@@ -105,11 +103,9 @@ static struct shape *find_shape(struct kernels *kernels, struct entry *entry, co
     for (uint64_t key = hash_bytes(words, sizeof words);; key++) {
         const size_t before = kernels->shape_numbers.count;
         const uint32_t number = tally_number(&kernels->shape_numbers, key);
-        void *shapes = kernels->shapes;
-        if (number == UINT32_MAX || !array_reserve(&shapes, &kernels->shape_capacity,
-                                                   kernels->shape_numbers.count, sizeof *kernels->shapes))
+        if (number == UINT32_MAX ||
+            !ARRAY_RESERVE(kernels->shapes, kernels->shape_capacity, kernels->shape_numbers.count))
             return NULL;
-        kernels->shapes = shapes;
         struct shape *found = &kernels->shapes[number];
         if (number == before) {
             *found = *wanted;

@@ -149,11 +149,9 @@ static bool read_change(const struct memory *memory, const tsmith_dictionary *di
 static bool note_allocator(struct memory *memory, const struct change *change, uint64_t allocated,
                            uint64_t reserved) {
     uint32_t number = tally_number(&memory->places, change->place);
-    void *allocators = memory->allocators;
-    if (number == UINT32_MAX || !array_reserve(&allocators, &memory->allocator_capacity, memory->places.count,
-                                               sizeof *memory->allocators))
+    if (number == UINT32_MAX ||
+        !ARRAY_RESERVE(memory->allocators, memory->allocator_capacity, memory->places.count))
         return false;
-    memory->allocators = allocators;
     struct allocator *allocator = &memory->allocators[number];
     if (number == memory->allocator_count) {
         memory->allocator_count++;
@@ -215,9 +213,7 @@ static tsmith_status take(void *state, const tsmith_dictionary *dictionary, cons
         if (!(instant ? read_instant(memory, batch, row, process, &change, &failed)
                       : read_change(memory, dictionary, batch, row, process, &change)))
             continue;
-        void *changes = memory->changes;
-        failed |= !array_reserve(&changes, &memory->capacity, memory->count + 1, sizeof *memory->changes);
-        memory->changes = changes;
+        failed |= !ARRAY_RESERVE(memory->changes, memory->capacity, memory->count + 1);
         change.bytes = change.bytes > INT64_MAX ? INT64_MAX : change.bytes;
         if (!failed)
             memory->changes[memory->count++] = change;
@@ -561,9 +557,7 @@ static bool account_place(struct memory *memory, size_t from, size_t to, const s
     for (size_t i = 0; done && i < slots.size; i++) {
         if (!slots.items[i].object || slots.items[i].change == TSMITH_INDEX_NONE)
             continue;
-        void *items = totals->alive;
-        done = array_reserve(&items, &totals->alive_capacity, totals->alive_count + 1, sizeof *totals->alive);
-        totals->alive = items;
+        done = ARRAY_RESERVE(totals->alive, totals->alive_capacity, totals->alive_count + 1);
         if (done)
             totals->alive[totals->alive_count++] = memory->changes[slots.items[i].change];
         alive++;

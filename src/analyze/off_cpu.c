@@ -25,10 +25,8 @@ bool off_cpu_take(struct off_cpu *off, const tsmith_batch *batch) {
         if (((const uint8_t *)kind.values)[row] != TSMITH_KIND_OFF_CPU ||
             !tsmith_batch_get(batch, TSMITH_FIELD_DURATION, row, &duration))
             continue;
-        void *periods = off->periods;
-        if (!array_reserve(&periods, &off->capacity, off->count + 1, sizeof *off->periods))
+        if (!ARRAY_RESERVE(off->periods, off->capacity, off->count + 1))
             return false;
-        off->periods = periods;
         const int64_t from = ((const int64_t *)start.values)[row], to = from + (int64_t)duration;
         tsmith_batch_get(batch, TSMITH_FIELD_OPERATION, row, &operation);
         tsmith_batch_get(batch, TSMITH_FIELD_NAME, row, &name);
@@ -122,10 +120,8 @@ static bool add_reason(struct off_cpu *off, const struct off_reason *reason) {
             return true;
         }
     }
-    void *reasons = off->reasons;
-    if (!array_reserve(&reasons, &off->reason_capacity, off->reason_count + 1, sizeof *off->reasons))
+    if (!ARRAY_RESERVE(off->reasons, off->reason_capacity, off->reason_count + 1))
         return false;
-    off->reasons = reasons;
     off->reasons[off->reason_count++] = *reason;
     return true;
 }

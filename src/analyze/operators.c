@@ -5,6 +5,7 @@
 
 #include "analyze/analysis.h"
 #include "base/array.h"
+#include "base/plural.h"
 
 struct entry {
     uint32_t key;
@@ -53,11 +54,9 @@ static bool count_calls(struct operators *operators, const struct analysis_conte
 static bool add_pair(struct operators *operators, uint32_t key, uint32_t name, int64_t time) {
     size_t known = operators->pair_numbers.count;
     uint32_t number = tally_number(&operators->pair_numbers, (uint64_t)key << 32 | name);
-    void *pairs = operators->pairs;
-    if (number == UINT32_MAX || !array_reserve(&pairs, &operators->pair_capacity,
-                                               operators->pair_numbers.count, sizeof *operators->pairs))
+    if (number == UINT32_MAX ||
+        !ARRAY_RESERVE(operators->pairs, operators->pair_capacity, operators->pair_numbers.count))
         return false;
-    operators->pairs = pairs;
     if (number == known)
         operators->pairs[number] = (struct pair){.key = key, .name = name};
     operators->pairs[number].count++;
@@ -175,12 +174,13 @@ static void write_finding(const struct operators *operators, const struct analys
                    report_percent(first->self, operators->time), (unsigned long long)first->self_count,
                    report_plural(first->self_count));
     if (operators->outside)
-        report_note(
-            report,
-            "%llu of %llu commands (%.1f%% of the device time) were launched outside of any range, or "
-            "nobody is seen to launch them.",
-            (unsigned long long)operators->outside, (unsigned long long)operators->commands,
-            report_percent(operators->outside_time, operators->time));
+        report_note(report,
+                    "%llu of %llu %s (%.1f%% of the device time) %s launched outside of any range, or "
+                    "nobody is seen to launch them.",
+                    (unsigned long long)operators->outside, (unsigned long long)operators->commands,
+                    plural(operators->commands, "command", "commands"),
+                    report_percent(operators->outside_time, operators->time),
+                    plural(operators->outside, "was", "were"));
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {

@@ -8,6 +8,7 @@
 #include "analyze/analysis.h"
 #include "analyze/autograd.h"
 #include "analyze/time_order.h"
+#include "base/plural.h"
 
 // A range on the device at hand.
 struct projected {
@@ -178,9 +179,11 @@ static void write_finding(const struct projection *projection, const struct anal
     }
     if (projection->unmatched)
         report_note(report,
-                    "Of %llu commands that autograd launched, %llu are not matched with an operator of the "
+                    "Of %llu %s that autograd launched, %llu %s not matched with an operator of the "
                     "forward pass.",
-                    (unsigned long long)projection->backward, (unsigned long long)projection->unmatched);
+                    (unsigned long long)projection->backward,
+                    plural(projection->backward, "command", "commands"),
+                    (unsigned long long)projection->unmatched, plural(projection->unmatched, "is", "are"));
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {

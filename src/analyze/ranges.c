@@ -30,10 +30,8 @@ static struct range_track *find_track(struct ranges *ranges, uint32_t track) {
         ranges->of_track_count = grown;
     }
     if (!ranges->of_track[track]) {
-        void *tracks = ranges->tracks;
-        if (!array_reserve(&tracks, &ranges->track_capacity, ranges->track_count + 1, sizeof *ranges->tracks))
+        if (!ARRAY_RESERVE(ranges->tracks, ranges->track_capacity, ranges->track_count + 1))
             return NULL;
-        ranges->tracks = tracks;
         ranges->tracks[ranges->track_count] = (struct range_track){.track = track};
         ranges->of_track[track] = (uint32_t)++ranges->track_count;
     }
@@ -48,11 +46,9 @@ static int64_t cut(int64_t time) {
 
 static bool add_range(struct ranges *ranges, struct range_track *track, int64_t start, int64_t duration,
                       uint64_t key) {
-    void *items = track->items;
     int64_t end;
-    if (!array_reserve(&items, &track->capacity, track->count + 1, sizeof *track->items))
+    if (!ARRAY_RESERVE(track->items, track->capacity, track->count + 1))
         return false;
-    track->items = items;
     if (__builtin_add_overflow(start, duration, &end))
         end = INT64_MAX;
     struct range range = {cut(start), cut(end), tally_number(&ranges->keys, key), TSMITH_INDEX_NONE};
@@ -126,12 +122,10 @@ struct stack {
 };
 
 static bool push(struct stack *stack, struct range *ranges, uint32_t index) {
-    void *items = stack->items;
     while (stack->count && ranges[stack->items[stack->count - 1]].end <= ranges[index].start)
         stack->count--;
-    if (!array_reserve(&items, &stack->capacity, stack->count + 1, sizeof *stack->items))
+    if (!ARRAY_RESERVE(stack->items, stack->capacity, stack->count + 1))
         return false;
-    stack->items = items;
     ranges[index].parent = stack->count ? stack->items[stack->count - 1] : TSMITH_INDEX_NONE;
     stack->items[stack->count++] = index;
     return true;

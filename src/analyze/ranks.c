@@ -103,13 +103,10 @@ static uint32_t value_of(const tsmith_batch *batch, uint32_t field, uint32_t row
 static bool add_collective(struct reading *reading, const tsmith_batch *batch, uint32_t row, int64_t start,
                            int64_t end) {
     struct rank *rank = reading->rank;
-    void *items = rank->collectives;
     uint32_t key = make_key(reading, value_of(batch, TSMITH_FIELD_NAME, row),
                             value_of(batch, reading->group_field, row));
-    if (!key || !array_reserve(&items, &rank->collective_capacity, rank->collective_count + 1,
-                               sizeof *rank->collectives))
+    if (!key || !ARRAY_RESERVE(rank->collectives, rank->collective_capacity, rank->collective_count + 1))
         return false;
-    rank->collectives = items;
     rank->collectives[rank->collective_count++] = (struct rank_collective){start, end, key, 0};
     return true;
 }
@@ -120,13 +117,11 @@ static bool add_step(struct reading *reading, const tsmith_batch *batch, uint32_
     struct rank *rank = reading->rank;
     tsmith_string name =
         tsmith_dictionary_string(reading->dictionary, value_of(batch, TSMITH_FIELD_NAME, row));
-    void *items = rank->steps;
     if (name.length < sizeof STEP || memcmp(name.bytes, STEP, sizeof STEP - 1) != 0)
         return true;
     uint32_t id = tsmith_dictionary_intern(reading->ranks->keys, name.bytes, name.length);
-    if (!id || !array_reserve(&items, &rank->step_capacity, rank->step_count + 1, sizeof *rank->steps))
+    if (!id || !ARRAY_RESERVE(rank->steps, rank->step_capacity, rank->step_count + 1))
         return false;
-    rank->steps = items;
     rank->steps[rank->step_count++] = (struct rank_step){start, end, id};
     return true;
 }
@@ -233,17 +228,14 @@ tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_so
                                tsmith_error *error) {
     struct rank rank = {.label = strdup(label)};
     struct reading reading = {.ranks = ranks, .rank = &rank};
-    void *items = ranks->items;
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (ranks->finished)
         status = status_set(error, TSMITH_ERROR_STATE,
                             "The comparison of ranks is finished and accepts no more traces.");
-    else if (!rank.label || !array_reserve(&items, &ranks->capacity, ranks->count + 1, sizeof *ranks->items))
+    else if (!rank.label || !ARRAY_RESERVE(ranks->items, ranks->capacity, ranks->count + 1))
         status = status_set(error, status, "Out of memory while reading the trace of a rank.");
     else
         status = read_source(&reading, source, error);
-    if (!ranks->finished)
-        ranks->items = items;
     if (status >= 0) {
         tsmith_interval window = tsmith_timeline_window(reading.ledger);
         const int64_t world = find_number(reading.dictionary, "\"world_size\"");

@@ -27,12 +27,10 @@ struct report_table *report_begin_table(struct report *report, const char *name,
 
 static tsmith_cell *next_cell(struct report *report, struct report_table *table) {
     static tsmith_cell nowhere;
-    void *cells = table->cells;
-    if (!array_reserve(&cells, &table->cell_capacity, table->cell_count + 1, sizeof *table->cells)) {
+    if (!ARRAY_RESERVE(table->cells, table->cell_capacity, table->cell_count + 1)) {
         report->failed = true;
         return &nowhere;
     }
-    table->cells = cells;
     table->cells[table->cell_count] = (tsmith_cell){.known = 1};
     return &table->cells[table->cell_count++];
 }

@@ -375,9 +375,8 @@ tsmith_status tsmith_report_write_text(const tsmith_report *report, size_t max_r
     fprintf(out, "\n  Covers %.1f%% of %s", report_percent(window - report->missing, window ? window : 1),
             report_duration(length, window));
     if (report->missing || report->lost)
-        fprintf(out, "; %s are incomplete, %" PRIu64 " event%s lost",
-                report_duration(missing, report->missing), report->lost,
-                report->lost == 1 ? " was" : "s were");
+        fprintf(out, "; %s are incomplete, %" PRIu64 " event%s missing or incomplete",
+                report_duration(missing, report->missing), report->lost, report->lost == 1 ? " is" : "s are");
     fputs(".\n", out);
     for (size_t i = 0; i < report->note_count; i++) {
         fputs("  Note: ", out);

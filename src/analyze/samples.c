@@ -42,10 +42,8 @@ bool samples_add(struct samples *samples, int64_t value) {
     if (samples->buckets) {
         samples->buckets[bucket_of((uint64_t)value)]++;
     } else {
-        void *values = samples->values;
-        if (!array_reserve(&values, &samples->capacity, samples->count + 1, sizeof *samples->values))
+        if (!ARRAY_RESERVE(samples->values, samples->capacity, samples->count + 1))
             return false;
-        samples->values = values;
         samples->values[samples->count] = value;
     }
     samples->min = samples->count == 0 || value < samples->min ? value : samples->min;

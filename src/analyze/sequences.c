@@ -46,12 +46,10 @@ static bool add_command(struct sequences *sequences, const struct analysis_conte
     struct range_walk walk = range_walk_begin(context->ranges, context->timeline, command);
     size_t count = 0;
     for (; walk.at; range_walk_next(&walk)) {
-        void *outer = sequences->outer;
         if (!sequences->counts[walk.at->key])
             continue;
-        if (!array_reserve(&outer, &sequences->outer_capacity, count + 1, sizeof *sequences->outer))
+        if (!ARRAY_RESERVE(sequences->outer, sequences->outer_capacity, count + 1))
             return false;
-        sequences->outer = outer;
         sequences->outer[count++] = walk;
     }
     while (count-- > 0) { // from the outermost in
@@ -71,16 +69,14 @@ static bool add_command(struct sequences *sequences, const struct analysis_conte
 static bool add_range(struct sequences *sequences, const struct ranges *ranges, uint32_t track, uint32_t at) {
     const struct range *range = &ranges->tracks[track].items[at];
     const struct launched *launched = &sequences->launched[ranges->tracks[track].first + at];
-    void *items = sequences->items;
     size_t known = sequences->numbers.count;
     if (launched->count < SHORTEST)
         return true;
     uint32_t number =
         tally_number(&sequences->numbers, mix(mix(launched->hash, launched->count), range->key));
     if (number == UINT32_MAX ||
-        !array_reserve(&items, &sequences->capacity, sequences->numbers.count, sizeof *sequences->items))
+        !ARRAY_RESERVE(sequences->items, sequences->capacity, sequences->numbers.count))
         return false;
-    sequences->items = items;
     struct sequence *sequence = &sequences->items[number];
     if (number == known)
         *sequence = (struct sequence){range->key, launched->count, track, at, launched->hash, 0, 0, 0};

@@ -7,6 +7,7 @@
 #include "analyze/analysis.h"
 #include "analyze/tally.h"
 #include "base/array.h"
+#include "base/plural.h"
 
 struct instruction {
     uint32_t function, file, line; // line 0: not known
@@ -35,17 +36,14 @@ static uint32_t instruction_of(struct stalls *stalls, uint32_t function, uint64_
     const size_t had = stalls->instruction_numbers.count;
     const uint32_t code = tally_number(&stalls->objects, object);
     const uint32_t at = tally_number(&stalls->addresses, address);
-    void *instructions = stalls->instructions;
     if (code == UINT32_MAX || at == UINT32_MAX)
         return UINT32_MAX;
     const uint32_t place = tally_number(&stalls->places, (uint64_t)code << 32 | at);
     const uint32_t number =
         place == UINT32_MAX ? place
                             : tally_number(&stalls->instruction_numbers, (uint64_t)function << 32 | place);
-    if (number == UINT32_MAX ||
-        !array_reserve(&instructions, &stalls->instruction_capacity, had + 1, sizeof *stalls->instructions))
+    if (number == UINT32_MAX || !ARRAY_RESERVE(stalls->instructions, stalls->instruction_capacity, had + 1))
         return UINT32_MAX;
-    stalls->instructions = instructions;
     if (number == had)
         stalls->instructions[number] = (struct instruction){.function = function, .address = address};
     return number;
@@ -56,10 +54,8 @@ static bool add(struct stalls *stalls, uint32_t instruction, uint32_t reason, ui
     const uint32_t number = instruction == UINT32_MAX
                                 ? instruction
                                 : tally_number(&stalls->sum_numbers, (uint64_t)instruction << 32 | reason);
-    void *sums = stalls->sums;
-    if (number == UINT32_MAX || !array_reserve(&sums, &stalls->sum_capacity, had + 1, sizeof *stalls->sums))
+    if (number == UINT32_MAX || !ARRAY_RESERVE(stalls->sums, stalls->sum_capacity, had + 1))
         return false;
-    stalls->sums = sums;
     if (number == had)
         stalls->sums[number] = (struct sum){instruction, reason, 0};
     stalls->sums[number].samples += samples;
@@ -218,9 +214,10 @@ static bool write_functions(const struct stalls *stalls, const struct analysis_c
     }
     if (groups && count) {
         const tsmith_string name = tsmith_dictionary_string(context->dictionary, groups[0].function);
-        report_finding(report, "%.1f%% of %llu samples of the devices were in %.*s%s.",
+        report_finding(report, "%.1f%% of %llu %s of the devices %s in %.*s%s.",
                        report_percent((int64_t)groups[0].samples, (int64_t)stalls->samples),
-                       (unsigned long long)stalls->samples, ANALYSIS_NAMED(name));
+                       (unsigned long long)stalls->samples, plural(stalls->samples, "sample", "samples"),
+                       plural(stalls->samples, "was", "were"), ANALYSIS_NAMED(name));
     }
     free(groups);
     return groups != NULL;

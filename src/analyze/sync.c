@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/analysis.h"
+#include "base/plural.h"
 
 struct group {
     uint32_t name;
@@ -46,7 +47,7 @@ static struct group measure(const struct analysis_context *context, uint32_t ind
         one.inferred = 1;
         one.inferred_total = one.total;
     }
-    if (end == TSMITH_TIME_UNKNOWN)
+    if (end == TSMITH_TIME_UNKNOWN || graph_waited_for_untimed(context->graph, index))
         return one;
     one.known = 1;
     one.device = end > call->start ? end - call->start : 0;
@@ -101,8 +102,9 @@ static void write_finding(const struct group *all, const struct analysis_context
     else if (!count)
         report_finding(report, "No wait of a host thread for a device is in the %s.", context->scope);
     else if (!known)
-        report_finding(report, "Host threads waited %llu time%s, %s in all; what for is not known.",
-                       (unsigned long long)count, report_plural(count), report_duration(time, all->total));
+        report_finding(
+            report, "Host threads waited %llu time%s, %s in all; when the device had finished is not known.",
+            (unsigned long long)count, report_plural(count), report_duration(time, all->total));
     else
         report_finding(
             report,
@@ -119,9 +121,10 @@ static void write_finding(const struct group *all, const struct analysis_context
                     report_percent(all->inferred_total, all->total));
     if (known < count)
         report_note(report,
-                    "%llu of %llu waits are not matched with commands: there was nothing to wait for, or the "
-                    "trace does not tell.",
-                    (unsigned long long)(count - known), (unsigned long long)count);
+                    "%llu of %llu %s %s not matched with commands: there was nothing to wait for, or the "
+                    "trace does not tell when it ended.",
+                    (unsigned long long)(count - known), (unsigned long long)count,
+                    plural(count, "wait", "waits"), plural(count - known, "is", "are"));
 }
 
 static void write_calls(const struct syncs *syncs, const struct analysis_context *context,

@@ -34,11 +34,8 @@ uint32_t tally_number(struct tally *tally, uint64_t key) {
     size_t at = slot_of(tally, key);
     if (tally->slots[at])
         return tally->slots[at] - 1;
-    void *keys = tally->keys;
-    if (tally->count >= UINT32_MAX - 1 ||
-        !array_reserve(&keys, &tally->capacity, tally->count + 1, sizeof *tally->keys))
+    if (tally->count >= UINT32_MAX - 1 || !ARRAY_RESERVE(tally->keys, tally->capacity, tally->count + 1))
         return UINT32_MAX;
-    tally->keys = keys;
     tally->keys[tally->count] = key;
     tally->slots[at] = (uint32_t)++tally->count;
     return (uint32_t)tally->count - 1;

@@ -29,11 +29,8 @@ enum { STREAMING_LEAST = 8, FIXED_MOST = 10000 /* ns */ };
 static const double MARGIN_LEAST = 0.08;
 
 bool sim_doubt(tsmith_simulation *simulation, uint32_t node, int64_t least, int64_t most) {
-    void *doubts = simulation->doubts;
-    if (!array_reserve(&doubts, &simulation->doubt_capacity, simulation->doubt_count + 1,
-                       sizeof *simulation->doubts))
+    if (!ARRAY_RESERVE(simulation->doubts, simulation->doubt_capacity, simulation->doubt_count + 1))
         return false;
-    simulation->doubts = doubts;
     simulation->doubts[simulation->doubt_count++] = (struct sim_doubt){node, least, most};
     return true;
 }

@@ -35,10 +35,8 @@ struct samples {
 
 static bool add_sample(struct samples *samples, enum sample_kind kind, uint64_t name, uint64_t second,
                        uint32_t at, int64_t start, int64_t time) {
-    void *items = samples->items;
-    if (!array_reserve(&items, &samples->capacity, samples->count + 1, sizeof *samples->items))
+    if (!ARRAY_RESERVE(samples->items, samples->capacity, samples->count + 1))
         return false;
-    samples->items = items;
     samples->items[samples->count++] =
         (struct sample){(uint64_t)kind << 32 | name, second, at, start >= samples->cut, time};
     return true;

@@ -136,7 +136,8 @@ static void calibrate_command(const tsmith_simulation *simulation, const struct 
                               uint32_t node) {
     const tsmith_command *command = sim_command(simulation, node);
     const struct incoming in = incoming(simulation->graph, node, false);
-    if (in.binding)
+    // A compilation happens within the call; its distance from there is no launch latency.
+    if (in.binding && command->kind != TSMITH_KIND_COMPILE)
         class_add(command_class(simulation, classes, command, in.binding->kind),
                   sim_between(in.from, graph_time(simulation->graph, node, false)));
 }
@@ -196,10 +197,8 @@ static bool make_ranges(struct sim_model *model, const struct classes *classes) 
 
 static bool add_link(tsmith_simulation *simulation, uint32_t from, uint32_t to, int64_t lag, uint32_t kind) {
     struct sim_model *model = &simulation->model;
-    void *links = model->links;
-    if (!array_reserve(&links, &model->link_capacity, model->link_count + 1, sizeof *model->links))
+    if (!ARRAY_RESERVE(model->links, model->link_capacity, model->link_count + 1))
         return false;
-    model->links = links;
     model->links[model->link_count++] = (struct sim_link){.from = from, .to = to, .lag = lag, .kind = kind};
     return true;
 }
@@ -224,11 +223,11 @@ static bool link_command_start(tsmith_simulation *simulation, const struct class
             continue;
         const struct lag_class *class = command_class(simulation, classes, command, edge->kind);
         int64_t recorded = sim_between(edge_time(simulation->graph, edge), start), lag = recorded;
-        if (edge == in.binding)
+        if (edge == in.binding && command->kind != TSMITH_KIND_COMPILE)
             lag = binding_lag(simulation, class, 2 * node, recorded);
-        else if (class->lag < recorded)
+        else if (edge != in.binding && class->lag < recorded)
             lag = class->lag;
-        if (!class->count)
+        if (!class->count && command->kind != TSMITH_KIND_COMPILE)
             simulation->figures.uncalibrated |= 1u << edge->kind;
         if (edge->kind == TSMITH_EDGE_RESOURCE) {
             simulation->model.gap[node] = lag;
@@ -237,12 +236,6 @@ static bool link_command_start(tsmith_simulation *simulation, const struct class
         if (!add_link(simulation, edge_point(edge), 2 * node, lag, edge->kind))
             return false;
         simulation->model.links[simulation->model.link_count - 1].binds = edge == in.binding;
-    }
-    // A compilation has no launch in the graph; it happens in the call.
-    if (!in.binding && command->call != TSMITH_INDEX_NONE) {
-        uint32_t call = graph_call_node(simulation->graph, command->call);
-        int64_t lag = sim_between(graph_time(simulation->graph, call, false), start);
-        return add_link(simulation, 2 * call, 2 * node, lag, TSMITH_EDGE_LAUNCH);
     }
     simulation->figures.anchored += !in.binding;
     return true;

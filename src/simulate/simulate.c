@@ -83,17 +83,14 @@ static void merge_parts(tsmith_simulation *simulation) {
 }
 
 static bool add_part(tsmith_simulation *simulation, const char *what, uint32_t node, int64_t time) {
-    void *parts = simulation->parts;
     if (time <= 0)
         return true;
     if (simulation->part_count == simulation->part_limit) {
         merge_parts(simulation);
         simulation->part_limit = 2 * simulation->part_count + PARTS_LEAST;
     }
-    if (!array_reserve(&parts, &simulation->part_capacity, simulation->part_count + 1,
-                       sizeof *simulation->parts))
+    if (!ARRAY_RESERVE(simulation->parts, simulation->part_capacity, simulation->part_count + 1))
         return false;
-    simulation->parts = parts;
     simulation->parts[simulation->part_count++] =
         (tsmith_simulated_part){.what = what, .name = name_of(simulation, node), .count = 1, .time = time};
     return true;

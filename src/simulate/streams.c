@@ -103,10 +103,8 @@ static const tsmith_need *find_needs(const tsmith_change *asked, uint32_t node, 
 
 static bool put(struct spread *spread, uint32_t node, uint32_t number, int64_t ready) {
     struct stream *stream = &spread->streams[number];
-    void *commands = stream->commands;
-    if (!array_reserve(&commands, &stream->capacity, stream->count + 1, sizeof *stream->commands))
+    if (!ARRAY_RESERVE(stream->commands, stream->capacity, stream->count + 1))
         return false;
-    stream->commands = commands;
     stream->commands[stream->count++] = node;
     spread->stream[node] = number;
     const int64_t start = ready > stream->free ? ready : stream->free;

@@ -27,12 +27,10 @@ struct bounds {
 };
 
 static void keep_bound(struct bounds *bounds, struct side *side, uint32_t device, int64_t at, int64_t bound) {
-    void *items = side->items;
-    if (bounds->failed || !array_reserve(&items, &side->capacity, side->count + 1, sizeof *side->items)) {
+    if (bounds->failed || !ARRAY_RESERVE(side->items, side->capacity, side->count + 1)) {
         bounds->failed = true;
         return;
     }
-    side->items = items;
     side->items[side->count++] = (struct device_bound){device, {at, bound}};
 }
 

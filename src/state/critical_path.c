@@ -35,15 +35,13 @@ struct walk {
 // Prepends, cut to the window (steps are collected backwards and turned around in the end).
 static void add_step(struct walk *walk, int64_t from, int64_t to, uint32_t node, uint32_t kind) {
     struct critical_path *path = walk->path;
-    void *steps = path->steps;
     from = from > walk->window.from ? from : walk->window.from;
     if (from >= to || walk->failed)
         return;
-    if (!array_reserve(&steps, &path->capacity, path->count + 1, sizeof *path->steps)) {
+    if (!ARRAY_RESERVE(path->steps, path->capacity, path->count + 1)) {
         walk->failed = true;
         return;
     }
-    path->steps = steps;
     path->steps[path->count++] = (struct path_step){from, to, node, kind};
 }
 

@@ -29,13 +29,10 @@ void graph_add(struct graph_builder *builder, tsmith_edge_kind kind, uint32_t fr
         graph->contradicted[kind]++;
         return;
     }
-    void *edges = builder->edges;
-    if (builder->failed ||
-        !array_reserve(&edges, &builder->edge_capacity, builder->edge_count + 1, sizeof *builder->edges)) {
+    if (builder->failed || !ARRAY_RESERVE(builder->edges, builder->edge_capacity, builder->edge_count + 1)) {
         builder->failed = true;
         return;
     }
-    builder->edges = edges;
     builder->edges[builder->edge_count++] = (struct graph_raw_edge){from, to, (uint32_t)kind};
     graph->counts[kind]++;
 }
@@ -148,6 +145,17 @@ int64_t graph_waited_until(const tsmith_graph *graph, uint32_t call) {
         latest = end > latest ? end : latest;
     }
     return latest;
+}
+
+bool graph_waited_for_untimed(const tsmith_graph *graph, uint32_t call) {
+    const uint32_t node = graph_call_node(graph, call);
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
+        const uint32_t from = graph->edges[i].from;
+        if (graph_is_wait(graph->edges[i].kind) && from < graph->command_count &&
+            graph->timeline->commands[from].untimed)
+            return true;
+    }
+    return false;
 }
 
 const tsmith_device_clock *tsmith_graph_clocks(const tsmith_graph *graph, size_t *count) {

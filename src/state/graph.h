@@ -76,6 +76,8 @@ static inline bool graph_is_wait(uint32_t kind) {
 
 // When what a call waited for had ended, on the hosts' clock; TSMITH_TIME_UNKNOWN when nothing says that it waited.
 int64_t graph_waited_until(const tsmith_graph *graph, uint32_t call);
+// Whether a command it waited for has no times: then graph_waited_until is when that was enqueued, and says nothing of its end.
+bool graph_waited_for_untimed(const tsmith_graph *graph, uint32_t call);
 
 // The command that ends last of those enqueued in a row before `time`, or TSMITH_INDEX_NONE.
 static inline uint32_t graph_last_before(const struct graph_builder *builder, uint32_t row, int64_t time) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/destination.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "state/graph.h"
 
@@ -151,7 +152,8 @@ tsmith_status tsmith_graph_write_dot(const tsmith_graph *graph, const tsmith_dic
     write_threads(&drawing);
     write_edges(&drawing);
     if (drawing.left_out)
-        fprintf(out, "  // %" PRIu64 " more nodes are in the window and left out\n", drawing.left_out);
+        fprintf(out, "  // %" PRIu64 " more %s in the window and left out\n", drawing.left_out,
+                plural(drawing.left_out, "node is", "nodes are"));
     fputs("}\n", out);
     free(drawing.shown);
     if (ferror(out) || fflush(out))

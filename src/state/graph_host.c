@@ -50,12 +50,10 @@ static void add_thread(struct graph_builder *builder, const tsmith_thread *threa
         if (from != TSMITH_INDEX_NONE)
             graph_add(builder, after ? TSMITH_EDGE_PROGRAM_ORDER : TSMITH_EDGE_CALLED,
                       graph_call_node(builder->graph, from), graph_call_node(builder->graph, i));
-        void *items = open->items;
-        if (!array_reserve(&items, &open->capacity, open->count + 1, sizeof *open->items)) {
+        if (!ARRAY_RESERVE(open->items, open->capacity, open->count + 1)) {
             builder->failed = true;
             return;
         }
-        open->items = items;
         open->items[open->count++] = (struct open_call){i, TSMITH_INDEX_NONE};
     }
     while (open->count)
@@ -68,10 +66,10 @@ static void add_launches(struct graph_builder *builder) {
     const tsmith_timeline *timeline = builder->timeline;
     for (uint32_t i = 0; i < timeline->command_count; i++) {
         const tsmith_command *command = &timeline->commands[i];
-        if (command->call == TSMITH_INDEX_NONE || command->kind == TSMITH_KIND_COMPILE)
+        if (command->call == TSMITH_INDEX_NONE)
             continue;
         graph_add(builder, TSMITH_EDGE_LAUNCH, graph_call_node(builder->graph, command->call), i);
-        if (timeline->calls[command->call].blocking)
+        if (timeline->calls[command->call].blocking && command->kind != TSMITH_KIND_COMPILE)
             graph_add(builder, TSMITH_EDGE_SYNC_RETURN, i, graph_call_node(builder->graph, command->call));
     }
 }

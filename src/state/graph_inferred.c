@@ -94,10 +94,8 @@ static bool find_candidates(struct inferring *inferring) {
         timeline_fetch_call(timeline, i, (uint32_t)timeline->command_count);
         if (!is_launched(timeline, command) || !had_ended(inferring, i))
             continue;
-        void *items = inferring->candidates;
-        if (!array_reserve(&items, &inferring->capacity, inferring->count + 1, sizeof *inferring->candidates))
+        if (!ARRAY_RESERVE(inferring->candidates, inferring->capacity, inferring->count + 1))
             return false;
-        inferring->candidates = items;
         inferring->candidates[inferring->count++] = (struct candidate){command->call, i};
     }
     return true;
@@ -300,14 +298,12 @@ static bool infer_others(struct graph_builder *builder) {
             call->role == TSMITH_CALL_COMPILE || call->wait_count)
             continue;
         const struct other one = measure(builder, i);
-        void *items = others;
         if (one.command == TSMITH_INDEX_NONE)
             continue;
-        if (!array_reserve(&items, &capacity, count + 1, sizeof *others)) {
+        if (!ARRAY_RESERVE(others, capacity, count + 1)) {
             free(others);
             return false;
         }
-        others = items;
         others[count++] = one;
     }
     if (count)

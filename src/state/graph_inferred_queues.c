@@ -34,10 +34,8 @@ struct ends {
 };
 
 static bool add_gap(struct gaps *gaps, int64_t from, int64_t to, uint32_t command) {
-    void *items = gaps->items;
-    if (!array_reserve(&items, &gaps->capacity, gaps->count + 1, sizeof *gaps->items))
+    if (!ARRAY_RESERVE(gaps->items, gaps->capacity, gaps->count + 1))
         return false;
-    gaps->items = items;
     gaps->items[gaps->count++] = (struct gap){from, to, command, false};
     return true;
 }

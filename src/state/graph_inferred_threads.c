@@ -4,16 +4,19 @@
 //
 // Two rules, both against what chance would give (as in graph_inferred_queues.c):
 //   - again and again, TIMES_LEAST times or more, with the same other thread (a hand-over);
-//   - with the last call of any other thread of the process (a join). A thread ends once, so there are few of these, and
-//     what may be chance 1 time in JOIN_CHANCE is believed.
-#include <math.h>
+//   - with the last call of any other thread of the process (a join). A thread ends once, so there are few of these. By
+//     chance it ends anywhere in the silence, so that the time from there to the silence's end, as a part of the silence,
+//     is the probability that chance brings them this near. As many are believed as keep the expected share of false ones
+//     below 1 in JOIN_CHANCE (Benjamini and Hochberg 1995).
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "state/graph.h"
 
 enum { SILENCE = 50000, SOON = 30000, TIMES_LEAST = 3, THREADS_MOST = 64, JOIN_CHANCE = 100 };
-static const int64_t JOIN_SOON[] = {30000, 100000, 300000}; // the first that gives more than chance counts
+enum {
+    JOIN_SOON = 10000000
+}; // a thread that joined another may free and report for milliseconds before it calls
 
 struct silence {
     int64_t from, to;    // to: when the next call begins, INT64_MAX after the last
@@ -27,10 +30,8 @@ struct silences {
 };
 
 static bool add_silence(struct silences *silences, struct silence one) {
-    void *items = silences->items;
-    if (!array_reserve(&items, &silences->capacity, silences->count + 1, sizeof *silences->items))
+    if (!ARRAY_RESERVE(silences->items, silences->capacity, silences->count + 1))
         return false;
-    silences->items = items;
     silences->items[silences->count++] = one;
     return true;
 }
@@ -134,46 +135,66 @@ static const struct silence * final(const struct silences *silences, size_t thre
                : NULL;
 }
 
-// The last call of another thread after which a silence ended, and whether any ended within it at all.
-static uint32_t joined(const tsmith_timeline *timeline, const struct silences *silences, size_t thread,
-                       const struct silence *one, int64_t soon, bool *any) {
+struct join {
+    double chance;
+    uint32_t last, next; // calls
+    bool soon;
+};
+
+// The latest end of another thread within a silence: false if there is none.
+static bool find_join(const tsmith_timeline *timeline, const struct silences *silences, size_t thread,
+                      const struct silence *one, struct join *join) {
     const struct silence *latest = NULL;
-    *any = false;
     for (size_t other = 0; other < timeline->thread_count; other++) {
         const struct silence *last = final(silences, other);
         if (other == thread || !last ||
             timeline->threads[other].process != timeline->threads[thread].process ||
             last->from <= one->from || last->from > one->to)
             continue;
-        *any = true;
         if (!latest || last->from > latest->from)
             latest = last;
     }
-    return latest && latest->from >= one->to - soon ? latest->last : TSMITH_INDEX_NONE;
+    if (!latest)
+        return false;
+    const int64_t after = one->to - latest->from;
+    *join = (struct join){(double)after / (double)(one->to - one->from), latest->last, one->next,
+                          after <= JOIN_SOON};
+    return true;
 }
 
-static void infer_joins(struct graph_builder *builder, const struct silences *silences, size_t thread) {
-    const tsmith_timeline *timeline = builder->timeline;
+static int by_chance(const void *left, const void *right) {
+    const struct join *a = left, *b = right;
+    return a->chance < b->chance ? -1 : a->chance > b->chance;
+}
+
+// How many of them, the least probable first, are believed.
+static size_t believed(struct join *joins, size_t count) {
+    qsort(joins, count, sizeof *joins, by_chance);
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        if (joins[i].chance * JOIN_CHANCE * (double)count <= (double)(i + 1))
+            most = i + 1;
+    return most;
+}
+
+static bool infer_joins(struct graph_builder *builder, const struct silences *silences, size_t thread) {
     const struct silence *first = &silences->items[silences->first[thread]],
                          *end = &silences->items[silences->first[thread + 1]];
-    for (size_t i = 0; i < sizeof JOIN_SOON / sizeof *JOIN_SOON; i++) {
-        size_t times = 0;
-        double expected = 0;
-        bool any;
-        for (const struct silence *one = first; one < end && one->next != TSMITH_INDEX_NONE; one++) {
-            times += joined(timeline, silences, thread, one, JOIN_SOON[i], &any) != TSMITH_INDEX_NONE;
-            expected += any ? fmin(1, (double)JOIN_SOON[i] / (double)(one->to - one->from)) : 0;
-        }
-        if (!times || expected * JOIN_CHANCE > (double)times)
-            continue;
-        for (const struct silence *one = first; one < end && one->next != TSMITH_INDEX_NONE; one++) {
-            const uint32_t call = joined(timeline, silences, thread, one, JOIN_SOON[i], &any);
-            if (call != TSMITH_INDEX_NONE)
-                graph_add(builder, TSMITH_EDGE_THREAD_INFERRED, graph_call_node(builder->graph, call),
-                          graph_call_node(builder->graph, one->next));
-        }
-        return;
+    struct join *joins = NULL;
+    size_t count = 0, capacity = 0;
+    bool done = true;
+    for (const struct silence *one = first; one < end && one->next != TSMITH_INDEX_NONE && done; one++) {
+        done = ARRAY_RESERVE(joins, capacity, count + 1);
+        if (done)
+            count += find_join(builder->timeline, silences, thread, one, &joins[count]);
     }
+    const size_t most = done && count ? believed(joins, count) : 0;
+    for (size_t i = 0; i < most; i++)
+        if (joins[i].soon)
+            graph_add(builder, TSMITH_EDGE_THREAD_INFERRED, graph_call_node(builder->graph, joins[i].last),
+                      graph_call_node(builder->graph, joins[i].next));
+    free(joins);
+    return done;
 }
 
 void graph_infer_threads(struct graph_builder *builder) {
@@ -181,9 +202,9 @@ void graph_infer_threads(struct graph_builder *builder) {
     struct silences silences = {0};
     if (timeline->thread_count < 2 || timeline->thread_count > THREADS_MOST)
         return;
-    const bool done = find_silences(timeline, &silences);
+    bool done = find_silences(timeline, &silences);
     for (size_t thread = 0; thread < timeline->thread_count && done; thread++) {
-        infer_joins(builder, &silences, thread);
+        done = infer_joins(builder, &silences, thread);
         for (size_t other = 0; other < timeline->thread_count; other++)
             if (other != thread && timeline->threads[other].process == timeline->threads[thread].process)
                 infer_pair(builder, &silences, thread, other);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the memory limit for answers and refuses those that would exceed it. The timeline calls it.
 #include "state/memory_limit.h"
+#include "base/plural.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -45,7 +46,8 @@ tsmith_status memory_limit_refuse(size_t commands, size_t calls, tsmith_error *e
                               : "half of this machine's memory; TRACESMITH_MEMORY_LIMIT is not a size";
     return status_set(
         error, TSMITH_ERROR_NO_MEMORY,
-        "%zu commands and %zu calls need up to %llu MiB of memory; the limit is %llu MiB (%s). Allow it with "
+        "%zu %s and %zu %s need up to %llu MiB of memory; the limit is %llu MiB (%s). Allow it with "
         "the environment variable %s=%lluMiB.",
-        commands, calls, needed_mib, limit_mib, whose, VARIABLE, needed_mib);
+        commands, plural(commands, "command", "commands"), calls, plural(calls, "call", "calls"), needed_mib,
+        limit_mib, whose, VARIABLE, needed_mib);
 }

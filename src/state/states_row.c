@@ -38,11 +38,8 @@ tsmith_status states_append(tsmith_states *states, size_t first, int64_t from, i
         last->to = to;
         return TSMITH_OK;
     }
-    void *segments = states->segments;
-    if (!array_reserve(&segments, &states->segment_capacity, states->segment_count + 1,
-                       sizeof *states->segments))
+    if (!ARRAY_RESERVE(states->segments, states->segment_capacity, states->segment_count + 1))
         return TSMITH_ERROR_NO_MEMORY;
-    states->segments = segments;
     states->segments[states->segment_count++] = (tsmith_segment){from, to, (uint32_t)state, command};
     return TSMITH_OK;
 }
@@ -84,10 +81,8 @@ static int order_intervals(const void *left, const void *right) {
 }
 
 static bool doubt(struct doubts *doubts, int64_t from, int64_t to) {
-    void *items = doubts->items;
-    if (!array_reserve(&items, &doubts->capacity, doubts->count + 1, sizeof *doubts->items))
+    if (!ARRAY_RESERVE(doubts->items, doubts->capacity, doubts->count + 1))
         return false;
-    doubts->items = items;
     doubts->items[doubts->count++] = (tsmith_interval){from, to};
     return true;
 }

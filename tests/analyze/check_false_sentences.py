@@ -63,6 +63,16 @@ def startup(made):
     expect("trace", report(path, "advice"), ["The device's first command, a, begins 60.0 us into the trace."], [])
 
 
+def path_beginning(made):
+    """The path begins where no dependency leads further back, which is said if it is later than what happened first."""
+    words = "after the first call or command: the trace does not tell what its first step waited for"
+    early = [*launch("a", 0, 10, 50, 1), wait(20, 45)]
+    unlaunched = found(made.trace([*early, kernel("b", 1000, 200, stream=8, correlation=99)]), "critical_path")
+    expect("a kernel without its launch", unlaunched, ["The path begins 1.00 ms " + words], [])
+    paired = found(made.trace([*early, *launch("b", 900, 1000, 200, 2)]), "critical_path")
+    expect("with it", paired, [], ["The path begins"])
+
+
 def path_of_window(made):
     """A kernel that ends after the window is not on its path, and that is said."""
     path = made.trace([*launch("a", 0, 10, 90, 1), *launch("b", 200, 210, 90, 2)])
@@ -132,7 +142,7 @@ def waits(made):
     expect("no calls", report(made.trace([kernel("a", 0, 100)]), "sync"), ["its waits are not known"], ["No wait", finished])
     expect("no waits", report(made.trace(launch("a", 0, 10, 90, 1)), "sync"), ["No wait of a host thread"], ["not known", finished])
     one = report(made.trace([kernel("a", 0, 100), wait(10, 95)]), "sync")
-    expect("unmatched", one, ["waited 1 time, 95.0 us in all; what for is not known", "1 of 1 waits are not matched"], [finished])
+    expect("unmatched", one, ["waited 1 time, 95.0 us in all; when the device had finished is not known", "1 of 1 wait is not matched"], [finished])
     (row,) = one["tables"]["waits"]
     check(row["device_works_ns"] is None and row["way_back_ns"] is None, "an unmatched wait: %s" % row)
     (row,) = one["tables"]["unobserved"]
@@ -493,7 +503,7 @@ def clocks(made):
 
 
 def main():
-    tests = (window, startup, path_of_window, no_duration, unnamed, always_busy, at_once, unsized, waits, path, launching, queues, together,
+    tests = (window, startup, path_of_window, path_beginning, no_duration, unnamed, always_busy, at_once, unsized, waits, path, launching, queues, together,
              both_sides, cut_sequences, autograd, sizes, no_calls, untimed_graphs,
              file_state, losses, counts, clocks)
     for test in tests:

@@ -34,7 +34,7 @@ def make(rng):
         if roll < 0.4:
             trace.event(rng.choice(queues), "kernel", start, duration=duration, name=rng.choice(["blur", "sharpen"]))
         elif roll < 0.55:
-            trace.event(rng.choice(queues), "memcpy", start, duration=duration, operation="read", direction="d2h",
+            trace.event(rng.choice(queues), "memcpy", start, duration=duration, operation=rng.choice(("read", "map")), direction="d2h",
                         bytes=rng.randrange(1, 5000))
         elif roll < 0.7:
             trace.event(rng.choice(threads), "api", start, duration=duration, name="clFinish")
@@ -104,7 +104,9 @@ def check_window(path, trace, tracks, low, high, options):
         if durations:
             check(total["min_ns"] == min(durations) and total["max_ns"] == max(durations), "totals: min, max")
         check(total.get("bytes", 0) == sum(e.get("bytes", 0) for e in events), "totals: bytes")
-        check(total["kind"] in ("memcpy", "memset") or "bytes_per_second" not in total, "only what moves has a rate")
+        moved = sum(e["duration"] for e in events if "duration" in e and e.get("bytes") is not None)
+        has_rate = total["kind"] in ("memcpy", "memset") and total["operation"] != "map" and moved > 0
+        check(("bytes_per_second" in total) == has_rate, "only what moves has a rate: %s" % total)
     for device in stats["device_busy"]:
         work = [e for e in inside if e["kind"] in WORK and tracks[e["track"]][2] == device["device"]]
         check(device["busy_ns"] == len(ticks(work, low, high)), "device busy")

@@ -88,6 +88,25 @@ PY
     esac
 done
 
+# A compilation waits for the call that launches it: the critical path of one thread goes from its first call to its last end.
+record single env POCL_CACHE_DIR="$work/single" "$programs/cl_launch_loop" -n 3
+"$TRACESMITH" analyze --only critical_path --json "$work/single.sbt" >"$work/single.path"
+python3 - "$work/single.json" "$work/single.path" <<'PY'
+import json
+import sys
+from trace import Trace, expect
+
+trace = Trace(sys.argv[1])
+expect(trace.of("compile"), "nothing was compiled")
+(report,) = json.load(open(sys.argv[2]))["traces"][0]["reports"]
+parts = {row["what"]: row["time_ns"] for row in report["tables"]["path"]}
+spans = [(e["start"], e["start"] + e["duration"]) for e in trace.calls() + trace.commands() if "duration" in e]
+whole = max(end for _, end in spans) - min(start for start, _ in spans)
+expect(parts.get("compile"), f"no compilation on the path: {parts}")
+expect(0.99 * whole <= sum(parts.values()) <= whole, f"{parts} of {whole} ns")
+expect(not any("The path begins" in note for note in report["notes"]), report["notes"])
+PY
+
 record failing "$programs/cl_errors" --json
 python3 - "$work/failing.json" <<'PY'
 import sys

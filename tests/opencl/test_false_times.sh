@@ -45,15 +45,26 @@ def answers(shape, known, all_commands):
 
     def told(*arguments):
         done = subprocess.run([os.environ["TRACESMITH"], *arguments, trace], capture_output=True, text=True, check=True)
+        lost = f"{all_commands - known} events are missing or incomplete: {all_commands - known} no_timing"
+        expect(lost in done.stderr and "not recorded" not in done.stderr, f"{shape}: {arguments} says {done.stderr}")
         return " ".join(done.stdout.split())
 
     share = f"{known} of {all_commands} kernels and transfers"
     expect(share in told("view", "--stats"), f"{shape}: view --stats does not say {share}")
+    expect("MISSING OR INCOMPLETE" in told("view", "--stats"), f"{shape}: view --stats has no gap")
     expect(share in told("info"), f"{shape}: info does not say {share}")
     whole = told("analyze")
     for answer in ("breakdown", "idle", "kernels", "critical_path", "launches", "sync", "streams", "bandwidth"):
         said = whole.split(f" {answer} ", 1)[1]
         expect(share in said[:600], f"{shape}: analyze's {answer} does not say {share}: {said[:300]}")
+    waits = json.loads(told("analyze", "--only", "sync", "--json"))["traces"][0]["reports"][0]
+    calls = waits["tables"]["waits"]
+    total = sum(call["total_ns"] for call in calls)
+    expect(f"waited {sum(call['count'] for call in calls)} times" in waits["finding"], f"{shape}: {waits['finding']}")
+    expect(total > 0, f"{shape}: no wait of the host: {calls}")
+    if not known:  # when what was waited for ended is not known of any
+        expect("when the device had finished is not known" in waits["finding"], f"{shape}: {waits['finding']}")
+        expect(all(call["matched"] == 0 and call["way_back_ns"] is None for call in calls), f"{shape}: {calls}")
     expect("what to fix first is not known" in whole, f"{shape}: advice rests on untimed commands")
     with open(f"{work}/{shape}.err") as file:
         expect(f"times are known of {share}" in file.read(), f"{shape}: profile does not say {share}")

@@ -107,7 +107,7 @@ def others(trace):
 
 # ---- queues and threads
 
-TIMES, SILENCE, JOIN_CHANCE, JOIN_SOON = 3, 50000, 100, (30000, 100000, 300000)
+TIMES, SILENCE, JOIN_CHANCE, JOIN_SOON = 3, 50000, 100, 10000000
 
 
 def covered(since, until, ends):
@@ -148,19 +148,23 @@ def silences(calls):
 
 
 def accept_joins(gaps, finals, link):
-    for soon in JOIN_SOON:
-        hits, expected = [], 0
-        for since, until, what in gaps:
-            within = [(end, last) for end, last in finals if since < end <= until]
-            if within:
-                expected += min(1, soon / (until - since))
-                end = max(end for end, _ in within)
-                if end >= until - soon:
-                    hits.append((next(last for time, last in within if time == end), what))
-        if hits and expected * JOIN_CHANCE <= len(hits):
-            for source, what in hits:
-                link(source, what)
-            return
+    """Benjamini and Hochberg's procedure, as a step down from the largest number that could be believed."""
+    found = []
+    for since, until, what in gaps:
+        within = [(end, last) for end, last in finals if since < end <= until]
+        if within:
+            end = max(end for end, _ in within)
+            found.append((until - end, until - since, next(last for time, last in within if time == end), what))
+    found.sort(key=lambda one: one[0] / one[1])
+    for most in range(len(found), 0, -1):
+        after, length = found[most - 1][:2]
+        if after / length * JOIN_CHANCE * len(found) <= most:
+            break
+    else:
+        most = 0
+    for after, _, source, what in found[:most]:
+        if after <= JOIN_SOON:
+            link(source, what)
 
 
 def find(trace):

@@ -53,6 +53,7 @@ sys.exit(None if good else json.dumps([v, a["notes"], [r for r in a["results"] i
 
 # Ours.
 try cl_ranges exact 2 "$programs/cl_ranges"
+try cl_binary exact 2 "$programs/cl_binary"
 try cl_what_if exact 1 sh -c '"$0" queues >/dev/null' "$programs/cl_what_if"
 [ ! -x "$TRACESMITH_BUILD_DIR/examples/image_pipeline" ] ||
     try image_pipeline exact 5 sh -c '"$0" -n 4 -s 256x128 --json | sed "s/.*\"checksum\"/checksum/; s/,.*//"' \

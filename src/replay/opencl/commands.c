@@ -44,9 +44,10 @@ static const char *set_uses(struct run *run, struct live *kernel) {
 }
 
 // Drivers follow a handle without looking at it: a value, or the handle of something else, must not come to be one.
-static bool fits_declaration(const struct live_argument *argument, const struct live *target) {
+static bool fits_declaration(const struct live_argument *argument, enum recording_argument_form form,
+                             const struct live *target) {
     const bool sampler = target && target->type == RECORDING_SAMPLER;
-    switch (argument->form) {
+    switch (form) {
     case RECORDING_ARGUMENT_VALUE:
         return argument->declared == DECLARED_UNKNOWN;
     case RECORDING_ARGUMENT_OBJECT:
@@ -56,14 +57,25 @@ static bool fits_declaration(const struct live_argument *argument, const struct 
     }
 }
 
+// Of a program that was made from its binary the recorder may not know what its arguments are: a handle of no memory is
+// recorded as a value then.
+static enum recording_argument_form form_of(const struct live_argument *argument) {
+    static const void *const none;
+    const bool no_memory = argument->form == RECORDING_ARGUMENT_VALUE &&
+                           argument->declared == DECLARED_MEMORY && argument->size == sizeof none &&
+                           memcmp(argument->data, &none, sizeof none) == 0;
+    return no_memory ? RECORDING_ARGUMENT_NULL : argument->form;
+}
+
 static const char *set_argument(struct run *run, const struct live *kernel, cl_uint index,
                                 struct live_argument *argument) {
     struct live *target = argument->target ? &run->lives[argument->target] : NULL;
     size_t size = argument->size;
     const void *value = argument->data;
-    if (!fits_declaration(argument, target))
+    const enum recording_argument_form form = form_of(argument);
+    if (!fits_declaration(argument, form, target))
         return "an argument of the kernel is not what the kernel declares";
-    switch (argument->form) {
+    switch (form) {
     case RECORDING_ARGUMENT_OBJECT:
         if (!target || (!live_is_memory(target) && target->type != RECORDING_SAMPLER) ||
             target->type == RECORDING_SHARED)
