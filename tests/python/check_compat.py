@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of the package that came before this one: what they give is what was recorded or emitted, and what they cannot do they say.
+
+TRACESMITH_SEEDS: a folder of texts with Python snippets of that package; each that does not need PyTorch runs as it is written.
+"""
+import glob
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import threading
+import unittest
+
+import opencl
+import tracesmith as ts
+
+# In a process of its own: an API that is in use already cannot be recorded.
+RECORDED = """
+import json, sys
+import opencl
+import tracesmith as ts
+profiler = ts.create_profiler(ts.PlatformType.OpenCL)
+profiler.initialize(ts.ProfilerConfig())
+profiler.start_capture()
+opencl.fill(5)
+profiler.stop_capture()
+events = profiler.get_events()
+timeline = ts.build_timeline(events)
+ts.export_perfetto(events, "trace.json")
+ts.export_perfetto(events, "trace.pftrace")
+writer = ts.SBTWriter("whole.sbt")
+writer.write_events(events)
+writer.finalize()
+writer = ts.SBTWriter("part.sbt")
+writer.write_events([event for event in events if event.type is ts.EventType.MemsetDevice])
+writer.finalize()
+outcome = ts.replay_trace(events)
+json.dump([[e.type.name for e in events], timeline.gpu_utilization, timeline.max_concurrent_ops, outcome.success, outcome.reason],
+          sys.stdout)
+"""
+
+
+def fills(path):
+    with ts.open(path) as trace:
+        return len(list(trace.sql("SELECT 1 FROM events WHERE kind = 'memset' OR name = 'fill'")))
+
+
+class Compat(unittest.TestCase):
+    @unittest.skipUnless(opencl.fill(0), "no OpenCL device")
+    def test_what_a_program_did_is_recorded(self):
+        done = subprocess.run([sys.executable, "-B", "-c", RECORDED], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": os.path.dirname(opencl.__file__)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kinds, utilization, most, success, reason = json.loads(done.stdout)
+        self.assertEqual(kinds.count("MemsetDevice"), 5)
+        self.assertTrue(0 < utilization <= 1, utilization)
+        self.assertEqual(most, 1)
+        self.assertEqual(success, False)
+        self.assertIn("no recording", reason)
+        for path in ("trace.json", "trace.pftrace", "whole.sbt", "part.sbt"):
+            self.assertEqual(fills(path), 5, path)
+
+    def test_timeline_by_hand(self):
+        def work(start, duration, device=0):
+            event = ts.TraceEvent(ts.EventType.KernelComplete, "k", start)
+            event.duration, event.device_id = duration, device
+            return event
+
+        timeline = ts.build_timeline([work(0, 10), work(5, 10), work(30, 10), work(0, 7, 1)])
+        self.assertEqual((timeline.gpu_utilization, timeline.max_concurrent_ops), ((25 / 40 + 1) / 2, 3))
+        self.assertEqual(timeline.total_duration, 40)
+        nothing = ts.build_timeline([])
+        self.assertTrue(math.isnan(nothing.gpu_utilization))
+        self.assertIsNone(nothing.total_duration)
+
+    def test_session_keeps_or_counts_every_event(self):
+        config = ts.TracingConfig()
+        config.buffer_size_kb = 256  # 1,024 events
+        session = ts.TracingSession()
+        session.start(config)
+
+        def emit(thread):
+            for number in range(400):
+                event = ts.TraceEvent()
+                event.type, event.name, event.thread_id = ts.EventType.KernelLaunch, "mine", thread
+                event.metadata["grid_dim"] = f"{number}x1x1"
+                session.emit(event)
+
+        threads = [threading.Thread(target=emit, args=(number,)) for number in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        session.emit_counter("memory", 7)  # no room
+        session.stop()
+        statistics = session.get_statistics()
+        self.assertEqual((statistics.events_emitted, statistics.events_dropped), (1601, 1601 - 1024))
+        self.assertGreater(statistics.duration_ms(), 0)
+        for path in ("session.json", "session.perfetto-trace", "session.sbt"):
+            session.export_to_file(path)
+            with ts.open(path) as trace:
+                self.assertEqual(list(trace.sql("SELECT count(*) FROM events WHERE name = 'mine'")), [(1024,)], path)
+        self.assertRaises(ts.StateError, session.emit, ts.TraceEvent())
+        self.assertRaises(ts.StateError, session.stop)
+
+    def test_counters(self):
+        session = ts.TracingSession()
+        session.start()
+        for value in (1.5, 2.5):
+            self.assertTrue(session.emit_counter("memory", value))
+        session.stop()
+        session.export_to_file("counters.json")
+        with open("counters.json", encoding="utf-8") as file:
+            counters = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "C"]
+        self.assertEqual([(one["name"], one["args"]["value"]) for one in counters], [("memory", 1.5), ("memory", 2.5)])
+
+    def test_what_is_not_there_is_said(self):
+        for platform in (ts.PlatformType.Simulation, ts.PlatformType.Metal, ts.PlatformType.ROCm):
+            with self.assertRaises(ts.UnsupportedError) as caught:
+                ts.create_profiler(platform)
+            self.assertIn(platform.name, str(caught.exception))
+        self.assertEqual(len(ts.EventType), 23)
+        self.assertFalse(ts.replay_trace([]).success)
+        self.assertIn(ts.detect_platform(), (ts.PlatformType.CUDA, ts.PlatformType.OpenCL, ts.PlatformType.Unknown))
+        self.assertEqual(ts.is_maca_available(), False)
+        self.assertEqual(ts.get_maca_device_count(), 0)
+        self.assertRaises(ts.StateError, ts.create_profiler(ts.PlatformType.OpenCL).get_events)
+        self.assertRaises(ts.ArgumentError, ts.export_perfetto, [ts.TraceEvent()], "x.json")
+        from tracesmith.xctrace import XCTraceProfiler, profile_with_xctrace
+
+        self.assertRaises(ts.UnsupportedError, profile_with_xctrace, ["true"])
+        self.assertRaises(ts.UnsupportedError, XCTraceProfiler().profile_command, ["true"])
+
+    @unittest.skipUnless(os.environ.get("TRACESMITH_SEEDS"), "TRACESMITH_SEEDS names no folder")
+    def test_snippets_run_as_written(self):
+        ran = 0
+        for path in sorted(glob.glob(os.path.join(os.environ["TRACESMITH_SEEDS"], "*"))):
+            with open(path, encoding="utf-8") as file:
+                snippets = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
+            for code in snippets:
+                if "import tracesmith as ts" not in code:
+                    continue
+                done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, (code, done.stderr))
+                ran += 1
+        self.assertGreater(ran, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
