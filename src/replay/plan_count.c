@@ -4,14 +4,14 @@
 //
 // A state is the set of commands that have run. From each state those commands can come next whose predecessors are in
 // it; the number of orders is the number of ways from the empty set to the full one. Up to 64 commands and so many sets
-// that is counted exactly; of more commands it is only known whether there is more than one order.
+// it is counted exactly; of more commands it is only known whether there is more than one order.
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/table.h"
 #include "replay/plan.h"
 
-enum { COUNTED_MOST = 64, STATES_MOST = 1 << 15 };
+enum { COUNTED_MOST = 64, SETS_MOST = 1 << 15, ALL_SETS_MOST = 1 << 18 };
 
 // Commands of the order, in it, and what must be before each: commands by their place.
 struct places {
@@ -50,65 +50,54 @@ static bool find_places(const struct plan *plan, struct places *places) {
 
 // ---- exactly
 
+// Sets of equally many commands: how many orders of its commands lead to each. Of a recording that somebody made up, all
+// sets together may be many more than those of one size: both are bounded.
 struct states {
-    struct chunk_table index; // of a set of commands: index + 1
-    uint64_t *sets, *ways;
-    size_t count, set_capacity, way_capacity;
+    struct table ways;
+    size_t left; // sets that may still be added, of any size
 };
 
-static void states_clear(struct states *states) {
-    chunk_table_finish(&states->index);
-    states->index = (struct chunk_table){0};
-    states->count = 0;
+static bool states_add(struct states *states, uint64_t set, uint64_t ways) {
+    bool is_new;
+    uint64_t *sum = table_add(&states->ways, set, &is_new);
+    if (!sum || states->ways.count > SETS_MOST || (is_new && states->left-- == 0))
+        return false;
+    *sum = *sum > PLAN_ORDERS_MOST - ways ? PLAN_ORDERS_MOST : *sum + ways;
+    return true;
 }
 
-static bool states_add(struct states *states, uint64_t set, uint64_t ways) {
-    const struct chunk_hash key = {set * 0x9e3779b97f4a7c15u ^ set >> 29, set};
-    const uint64_t known = chunk_table_find(&states->index, key);
-    if (known) {
-        uint64_t *sum = &states->ways[known - 1];
-        *sum = *sum > PLAN_ORDERS_MOST - ways ? PLAN_ORDERS_MOST : *sum + ways;
-        return true;
+// Adds the sets that come from this one by one more command.
+static bool add_larger(const struct places *places, uint64_t set, uint64_t ways, struct states *to) {
+    for (size_t i = 0; i < places->count; i++) {
+        const uint64_t bit = (uint64_t)1 << i;
+        if (!(set & bit) && !(places->before[i] & ~set) && !states_add(to, set | bit, ways))
+            return false;
     }
-    void *sets = states->sets, *all_ways = states->ways;
-    const bool room = array_reserve(&sets, &states->set_capacity, states->count + 1, sizeof *states->sets);
-    states->sets = sets;
-    if (!room || !array_reserve(&all_ways, &states->way_capacity, states->count + 1, sizeof *states->ways))
-        return false;
-    states->ways = all_ways;
-    if (!chunk_table_add(&states->index, key, states->count + 1))
-        return false;
-    states->sets[states->count] = set;
-    states->ways[states->count++] = ways;
     return true;
 }
 
 // From the sets of so many commands to those of one more. False: too many, or no memory.
-static bool advance(const struct places *places, const struct states *from, struct states *to) {
-    states_clear(to);
-    for (size_t i = 0; i < from->count; i++)
-        for (size_t j = 0; j < places->count; j++) {
-            const uint64_t set = from->sets[i], bit = (uint64_t)1 << j;
-            if (set & bit || (places->before[j] & ~set))
-                continue;
-            if (to->count > STATES_MOST || !states_add(to, set | bit, from->ways[i]))
-                return false;
-        }
-    return true;
+static bool advance(const struct places *places, struct states *states) {
+    struct states to = {.left = states->left};
+    bool good = !states->ways.has_zero || add_larger(places, 0, states->ways.zero, &to);
+    for (size_t i = 0; i < states->ways.capacity && good; i++) {
+        const struct table_slot *slot = &states->ways.slots[i];
+        good = !slot->key || add_larger(places, slot->key, slot->value, &to);
+    }
+    table_finish(&states->ways);
+    *states = to;
+    return good;
 }
 
 static uint64_t count_exactly(const struct places *places) {
-    struct states states[2] = {{.count = 0}, {.count = 0}};
-    bool known = states_add(&states[0], 0, 1);
+    struct states states = {.left = ALL_SETS_MOST};
+    bool known = states_add(&states, 0, 1);
     for (size_t i = 0; i < places->count && known; i++)
-        known = advance(places, &states[i % 2], &states[(i + 1) % 2]);
-    const struct states *last = &states[places->count % 2];
-    const uint64_t count = known && last->count == 1 ? last->ways[0] : 0;
-    for (int i = 0; i < 2; i++) {
-        states_clear(&states[i]);
-        free(states[i].sets);
-        free(states[i].ways);
-    }
+        known = advance(places, &states);
+    const uint64_t every = places->count == COUNTED_MOST ? ~(uint64_t)0 : ((uint64_t)1 << places->count) - 1;
+    const uint64_t *ways = known ? table_find(&states.ways, every) : NULL;
+    const uint64_t count = ways ? *ways : 0;
+    table_finish(&states.ways);
     return count;
 }
 
