@@ -168,6 +168,8 @@ static cl_int log_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, WAITS)
 static void layer_begin(void) {
     const char *path = getenv("CALLS_LAYER_LOG");
     file = path ? fopen(path, "w") : NULL;
+    if (file)
+        setvbuf(file, NULL, _IOLBF, 0); // programs crash
 #define SET(name) layer.name = log_##name;
     SET(clCreateContext)
     SET(clCreateCommandQueue)
