@@ -242,9 +242,14 @@ static bool set_sizes(struct chrome *chrome, tsmith_batch *batch, const struct v
 
 // The values that are looked at together, by role; NULL: the event has none.
 struct known_values {
+    const struct event *event;
     const struct value *grid, *block, *bandwidth, *bytes;
-    bool mtia; // its bytes are in "size"; both arguments come back as they were
 };
+
+// Bytes of an MTIA event are in "size"; both arguments come back as they were.
+static bool is_mtia(const struct chrome *chrome, const struct known_values *known) {
+    return kinds_is_mtia(chrome, known->event);
+}
 
 static bool is_natural(const struct value *value) {
     return value->form == FORM_U64 || (value->form == FORM_I64 && (int64_t)value->bits >= 0);
@@ -277,12 +282,12 @@ static bool set_known(struct chrome *chrome, tsmith_batch *batch, uint8_t role, 
             value->bits);
         return true;
     case ROLE_SIZE:
-        if (known->mtia && is_natural(value))
+        if (is_natural(value) && is_mtia(chrome, known))
             set(rows, batch, TSMITH_FIELD_BYTES, value->bits);
         return false;
     case ROLE_CORRELATION:
     case ROLE_BYTES:
-        if (!is_natural(value) || (known->mtia && role == ROLE_BYTES))
+        if (!is_natural(value) || (role == ROLE_BYTES && is_mtia(chrome, known)))
             return false;
         known->bytes = role == ROLE_BYTES ? value : known->bytes;
         set(rows, batch, role == ROLE_BYTES ? TSMITH_FIELD_BYTES : TSMITH_FIELD_CORRELATION, value->bits);
@@ -330,7 +335,7 @@ static void set_value(struct chrome *chrome, tsmith_batch *batch, const struct v
 }
 
 static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct event *event, bool end) {
-    struct known_values known = {.mtia = kinds_is_mtia(chrome, event)};
+    struct known_values known = {.event = event};
     for (size_t i = 0; i < event->count; i++) {
         const struct value *value = &event->values[i];
         uint8_t role = reader_key(chrome->reader, value->key)->role;
