@@ -34,7 +34,7 @@ extern "C" {
     X(PROGRAM_ORDER, 0, "program_order", 1, 0, "a thread makes one call after the other")                    \
     X(CALLED, 1, "called", 0, 0, "a call is made inside another, or before another has ended")               \
     X(RETURNED, 2, "returned", 1, 1, "a call ends after the calls inside it")                                \
-    X(LAUNCH, 3, "launch", 0, 0, "a call launches a command")                                                \
+    X(LAUNCH, 3, "launch", 0, 0, "a call launches a command, or sets an event that it waits for")            \
     X(STREAM_ORDER, 4, "stream_order", 1, 0, "an in-order queue runs one command after the other")           \
     X(GRAPH_NODE, 5, "graph_node", 1, 0, "stream order within one launch of a captured graph")               \
     X(BARRIER, 6, "barrier", 1, 0, "a barrier or marker of an out-of-order queue")                           \

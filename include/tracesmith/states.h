@@ -54,6 +54,7 @@ typedef enum tsmith_coarse {
       "the trace does not tell: a hole, a command nobody is seen to launch, or one that waits for longer "   \
       "than "                                                                                                \
       "launching takes (10 times the median of its device, at least 100 us)")                                \
+    X(WAIT_HOST, 9, "wait_host", WAITING, "the next command waits for an event that the host has not set")   \
     X(WAIT_EVENT, 7, "wait_event", WAITING, "the next command waits for commands of other queues")           \
     X(EMPTY, 8, "empty", IDLE, "nothing was enqueued: the host gave it no work")
 
@@ -61,7 +62,7 @@ typedef enum tsmith_state {
 #define TSMITH_STATE_ENUM(NAME, number, name, coarse, doc) TSMITH_STATE_##NAME = number,
     TSMITH_STATE_TABLE(TSMITH_STATE_ENUM)
 #undef TSMITH_STATE_ENUM
-        TSMITH_STATE_LIMIT = 9
+        TSMITH_STATE_LIMIT = 10
 } tsmith_state;
 
 // Why a command that was queued did not run. X(NAME, number, "name", "doc")
@@ -70,13 +71,14 @@ typedef enum tsmith_state {
     X(STREAM_ORDER, 1, "stream_order", "the command before it in its queue, a barrier, the default stream")  \
     X(EVENT, 2, "event", "a command it was told to wait for")                                                \
     X(RESOURCE, 3, "resource", "the device or copy engine was busy")                                         \
-    X(COMPILE, 4, "compile", "it was being compiled")
+    X(COMPILE, 4, "compile", "it was being compiled")                                                        \
+    X(HOST, 5, "host", "the host had not set an event that it was told to wait for")
 
 typedef enum tsmith_block {
 #define TSMITH_BLOCK_ENUM(NAME, number, name, doc) TSMITH_BLOCK_##NAME = number,
     TSMITH_BLOCK_TABLE(TSMITH_BLOCK_ENUM)
 #undef TSMITH_BLOCK_ENUM
-        TSMITH_BLOCK_LIMIT = 5
+        TSMITH_BLOCK_LIMIT = 6
 } tsmith_block;
 
 // The life of a command: enqueued <= queued <= submitted <= start and queued <= unblocked <= start. It is

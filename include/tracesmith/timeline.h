@@ -82,13 +82,14 @@ typedef struct tsmith_command {
     X(RECORD, 5, "record", "recorded an event in a queue")                                                   \
     X(WAIT_EVENT, 6, "wait_event", "made a queue wait for an event")                                         \
     X(COMPILE, 7, "compile", "compiled a program or a kernel")                                               \
-    X(MEMORY, 8, "memory", "allocated or freed device memory")
+    X(MEMORY, 8, "memory", "allocated or freed device memory")                                               \
+    X(SET_EVENT, 9, "set_event", "set an event that commands may wait for")
 
 typedef enum tsmith_call_role {
 #define TSMITH_CALL_ENUM(NAME, number, name, doc) TSMITH_CALL_##NAME = number,
     TSMITH_CALL_TABLE(TSMITH_CALL_ENUM)
 #undef TSMITH_CALL_ENUM
-        TSMITH_CALL_LIMIT = 9
+        TSMITH_CALL_LIMIT = 10
 } tsmith_call_role;
 
 // One call of the GPU API, or a wait or compilation, on a host thread. Calls are sorted by thread, then by

@@ -290,7 +290,7 @@ static void measure(struct idle *idle, const tsmith_row *device) {
             add_time(idle, CAUSE_BEFORE, length);
         } else if (segments[i].from >= device->last_end) {
             add_time(idle, CAUSE_AFTER, length);
-        } else if (segments[i].state == TSMITH_STATE_EMPTY) {
+        } else if (segments[i].state == TSMITH_STATE_EMPTY || segments[i].state == TSMITH_STATE_WAIT_HOST) {
             add_empty(idle, device, segments[i].from, segments[i].to);
         } else {
             add_stretch(idle, CAUSES[segments[i].state], segments[i].from, segments[i].to,

@@ -72,6 +72,9 @@ static void add_launches(struct graph_builder *builder) {
         if (timeline->calls[command->call].blocking && command->kind != TSMITH_KIND_COMPILE)
             graph_add(builder, TSMITH_EDGE_SYNC_RETURN, i, graph_call_node(builder->graph, command->call));
     }
+    for (size_t i = 0; i < timeline->setting_count; i++)
+        graph_add(builder, TSMITH_EDGE_LAUNCH, graph_call_node(builder->graph, timeline->settings[i].call),
+                  timeline->settings[i].command);
 }
 
 // The last command of all queues of the call's process: what a wait for the device waits for.

@@ -27,21 +27,42 @@ static tsmith_block block_of(uint32_t edge_kind) {
     }
 }
 
+// The call of that node set an event that the command waited for.
+static void find_setting(const tsmith_states *states, uint32_t index, uint32_t node, tsmith_life *life) {
+    const tsmith_timeline *timeline = states->timeline;
+    const tsmith_command *command = &timeline->commands[index];
+    const tsmith_call *call = &timeline->calls[node - states->graph->command_count];
+    const int64_t time =
+        clamp(graph_on_device(states->graph, timeline->rows[command->row].device, call->start), INT64_MIN + 1,
+              command->start);
+    if (time > life->unblocked) {
+        life->unblocked = time;
+        life->block = TSMITH_BLOCK_HOST;
+        life->blocker = TSMITH_INDEX_NONE;
+    }
+}
+
 // What held the command up last, if that was after it had been queued. A runtime may hold back what is blocked, so being
 // submitted later does not matter.
 static void find_blocker(const tsmith_states *states, uint32_t index, tsmith_life *life) {
     const tsmith_graph *graph = states->graph;
+    const tsmith_command *command = &states->timeline->commands[index];
     life->unblocked = life->queued;
     life->blocker = TSMITH_INDEX_NONE;
     for (uint32_t i = graph->first[index]; i < graph->first[index + 1]; i++) {
-        tsmith_block block = block_of(graph->edges[i].kind);
+        const tsmith_edge *edge = &graph->edges[i];
+        if (edge->kind == TSMITH_EDGE_LAUNCH && edge->from != graph_call_node(graph, command->call)) {
+            find_setting(states, index, edge->from, life);
+            continue;
+        }
+        tsmith_block block = block_of(edge->kind);
         if (block == TSMITH_BLOCK_NONE)
             continue;
-        int64_t end = states->timeline->commands[graph->edges[i].from].end;
+        int64_t end = states->timeline->commands[edge->from].end;
         if (end > life->unblocked) {
             life->unblocked = end;
             life->block = block;
-            life->blocker = graph->edges[i].from;
+            life->blocker = edge->from;
         }
     }
 }

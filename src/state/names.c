@@ -18,6 +18,7 @@ static const struct {
     {"EventSynchronize", TSMITH_CALL_SYNC_EVENT},
     {"WaitForEvents", TSMITH_CALL_SYNC_EVENT},
     {"EventRecord", TSMITH_CALL_RECORD},
+    {"SetUserEventStatus", TSMITH_CALL_SET_EVENT},
     {"StreamWaitEvent", TSMITH_CALL_WAIT_EVENT},
     {"BuildProgram", TSMITH_CALL_COMPILE},
     {"CompileProgram", TSMITH_CALL_COMPILE},

@@ -42,10 +42,13 @@ static void sift_down(const tsmith_states *states, struct heap *heap, size_t at)
 }
 
 static tsmith_state first_state(const uint32_t counts[TSMITH_STATE_LIMIT]) {
-    int state = 0;
-    while (state < TSMITH_STATE_EMPTY && !counts[state])
-        state++;
-    return (tsmith_state)state;
+#define STATE_ORDER(NAME, number, name, COARSE, doc) TSMITH_STATE_##NAME,
+    static const tsmith_state ORDER[TSMITH_STATE_LIMIT] = {TSMITH_STATE_TABLE(STATE_ORDER)};
+#undef STATE_ORDER
+    size_t at = 0;
+    while (at + 1 < TSMITH_STATE_LIMIT && !counts[ORDER[at]])
+        at++;
+    return ORDER[at];
 }
 
 // A device's state is the first, in the order of the table, that any of its rows is in.

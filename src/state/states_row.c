@@ -128,6 +128,8 @@ static tsmith_state blocked_state(const tsmith_life *life) {
         return TSMITH_STATE_COMPILE;
     case TSMITH_BLOCK_RESOURCE:
         return TSMITH_STATE_WAIT_RESOURCE;
+    case TSMITH_BLOCK_HOST:
+        return TSMITH_STATE_WAIT_HOST;
     case TSMITH_BLOCK_NONE:
         return TSMITH_STATE_PENDING;
     default: // nothing of this queue runs: it is a barrier or another queue that it waits for

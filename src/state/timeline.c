@@ -126,6 +126,7 @@ void tsmith_timeline_destroy(tsmith_timeline *timeline) {
     free(timeline->holes);
     free(timeline->raw_waits);
     free(timeline->waits);
+    free(timeline->settings);
     free(timeline->notes);
     free(timeline->row_of_track);
     free(timeline->thread_of_track);

@@ -36,6 +36,11 @@ enum state_field {
         STATE_FIELD_LIMIT
 };
 
+// A call that set a user event, and a command that waited for it.
+struct setting {
+    uint32_t command, call;
+};
+
 struct tsmith_timeline {
     tsmith_timeline_options options;
     bool finished;
@@ -65,6 +70,8 @@ struct tsmith_timeline {
     size_t raw_wait_count, raw_wait_capacity;
     uint32_t *waits;
     size_t wait_count;
+    struct setting *settings;
+    size_t setting_count, setting_capacity;
 
     struct sync_note *notes;
     size_t note_count, note_capacity;

@@ -6,6 +6,7 @@
 // a number counts if exactly one process has it. A number that nobody or more than one has stays unpaired.
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "state/timeline.h"
 
 // Open addressing over indices; a slot holds index + 1.
@@ -245,7 +246,42 @@ static bool index_commands(const tsmith_timeline *timeline, struct table *table)
     return true;
 }
 
-// Replaces numbers by indices; what the trace does not have (user events, commands before the trace) goes.
+// Calls that set a user event, by its number; of several only the first sets it. No slots when there is none.
+static bool index_settings(const tsmith_timeline *timeline, struct table *table) {
+    size_t count = 0;
+    for (size_t i = 0; i < timeline->call_count; i++)
+        count += timeline->calls[i].role == TSMITH_CALL_SET_EVENT;
+    if (count && !table_make(table, count))
+        return false;
+    for (size_t i = 0; i < timeline->call_count && count; i++) {
+        const tsmith_call *call = &timeline->calls[i];
+        if (call->role != TSMITH_CALL_SET_EVENT || !call->correlation)
+            continue;
+        uint32_t *slot =
+            call_slot(timeline, table, call->correlation, timeline->threads[call->thread].process);
+        if (!*slot || timeline->calls[*slot - 1].start > call->start)
+            *slot = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+// Notes the calls that set the events a command waits for. False when memory is exhausted.
+static bool find_settings(tsmith_timeline *timeline, const struct table *settings, uint32_t index) {
+    const tsmith_command *command = &timeline->commands[index];
+    const uint32_t process = timeline->rows[command->row].process;
+    for (uint32_t i = 0; settings->slots && i < command->wait_count; i++) {
+        const uint64_t number = timeline->raw_waits[command->wait_first + i];
+        const uint32_t slot = *call_slot(timeline, settings, number, process);
+        if (slot &&
+            !ARRAY_RESERVE(timeline->settings, timeline->setting_capacity, timeline->setting_count + 1))
+            return false;
+        if (slot)
+            timeline->settings[timeline->setting_count++] = (struct setting){index, slot - 1};
+    }
+    return true;
+}
+
+// Replaces numbers by indices; what is no command of the trace (user events, commands before the trace) goes.
 static void resolve(tsmith_timeline *timeline, const struct table *table, uint32_t process, uint32_t *first,
                     uint32_t *count) {
     uint32_t from = *first, n = *count, slot;
@@ -260,16 +296,19 @@ static void resolve(tsmith_timeline *timeline, const struct table *table, uint32
 }
 
 static tsmith_status resolve_waits(tsmith_timeline *timeline) {
-    struct table table = {0};
+    struct table table = {0}, settings = {0};
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     timeline->waits = malloc((timeline->raw_wait_count + 1) * sizeof *timeline->waits);
     if (!timeline->waits)
         return status;
     status = TSMITH_OK;
-    if (timeline->raw_wait_count && !index_commands(timeline, &table))
+    if (timeline->raw_wait_count &&
+        !(index_commands(timeline, &table) && index_settings(timeline, &settings)))
         status = TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < timeline->command_count && table.slots; i++) {
         tsmith_command *command = &timeline->commands[i];
+        if (!find_settings(timeline, &settings, (uint32_t)i))
+            status = TSMITH_ERROR_NO_MEMORY;
         resolve(timeline, &table, timeline->rows[command->row].process, &command->wait_first,
                 &command->wait_count);
     }
@@ -279,6 +318,7 @@ static tsmith_status resolve_waits(tsmith_timeline *timeline) {
                 &call->wait_count);
     }
     free(table.slots);
+    free(settings.slots);
     free(timeline->raw_waits);
     timeline->raw_waits = NULL;
     return status;

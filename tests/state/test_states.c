@@ -152,7 +152,8 @@ static void check_rows(const struct built *built) {
         const tsmith_segment *segments = tsmith_states_device(built->states, d, &count);
         walk(segments, count, built->window);
         for (int64_t at = built->window.from; at < built->window.to; at++) {
-            tsmith_state least = TSMITH_STATE_EMPTY;
+            tsmith_state least =
+                TSMITH_STATE_EMPTY; // no command here waits for the host: the order is that of the numbers
             for (uint32_t r = device[d].first_row; r < device[d].first_row + device[d].row_count; r++) {
                 tsmith_state state = state_at(built, &built->rows[r], at);
                 least = state < least ? state : least;
@@ -278,6 +279,43 @@ static void a_queue_by_hand(void **state) {
     made_trace_finish(&trace);
 }
 
+// A command of another thread's queue waits for a user event: until it is set the host holds the command back, and the call
+// that sets it lets it go.
+static void a_command_waits_for_the_host(void **state) {
+    (void)state;
+    struct made_trace trace;
+    made_trace_init(&trace);
+    uint32_t process = made_process(&trace, 1), device = made_device(&trace, "device");
+    uint32_t thread = made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "main");
+    uint32_t setter = made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "setter");
+    uint32_t queue = made_track(&trace, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
+    const char *const names[] = {"clCreateUserEvent", "clSetUserEventStatus", "clSetUserEventStatus"};
+    const int64_t starts[] = {0, 5000, 6000};
+    for (size_t i = 0; i < 3; i++) { // the second set fails: the event is set already
+        struct made_event *call = made_event(&trace, TSMITH_KIND_API, i ? setter : thread, starts[i], 10);
+        call->name = names[i];
+        call->correlation = 7;
+    }
+    made_launch(&trace, thread, queue, 8, 20, 30, 5100, 100); // runs 5100..5200
+    struct made_event *command = &trace.events[trace.count - 1];
+    command->queued = 40;
+    command->submitted = 5080;
+    command->waits[command->wait_count++] = 7;
+    struct built built = build(&trace, NULL);
+    assert_int_equal(life_of(&built, 8)->block, TSMITH_BLOCK_HOST);
+    assert_int_equal(life_of(&built, 8)->blocker, TSMITH_INDEX_NONE);
+    assert_int_equal(life_of(&built, 8)->unblocked, 5000);
+    assert_int_equal(total(&built, 0, TSMITH_STATE_WAIT_HOST), 5000 - 40);
+    assert_int_equal(total(&built, 0, TSMITH_STATE_QUEUED), (40 - 20) + (5080 - 5000));
+    assert_int_equal(total(&built, 0, TSMITH_STATE_PENDING), 5100 - 5080);
+    uint32_t count;
+    const tsmith_edge *edges = tsmith_graph_predecessors(built.graph, 0, &count);
+    assert_int_equal(count, 2); // its launch, and the first call that sets the event
+    assert_true(edges[0].kind == TSMITH_EDGE_LAUNCH && edges[1].kind == TSMITH_EDGE_LAUNCH);
+    destroy(&built);
+    made_trace_finish(&trace);
+}
+
 // Waits as CUPTI reports them: records on the queue's side that name the queue and the recording call.
 static void a_stream_waits_for_an_event(void **state) {
     (void)state;
@@ -362,6 +400,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_states_fit_their_definitions),
         cmocka_unit_test(a_queue_by_hand),
+        cmocka_unit_test(a_command_waits_for_the_host),
         cmocka_unit_test(a_stream_waits_for_an_event),
         cmocka_unit_test(a_long_wait_without_a_reason_is_unknown),
         cmocka_unit_test(every_state_has_a_coarse_one),
