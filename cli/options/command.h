@@ -106,6 +106,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(view)                                                                                                  \
     X(info)                                                                                                  \
     X(analyze)                                                                                               \
+    X(report)                                                                                                \
     X(diff)                                                                                                  \
     X(import)                                                                                                \
     X(simulate)                                                                                              \

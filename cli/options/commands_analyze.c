@@ -71,6 +71,51 @@ const struct command analyze_entry = {
     .run = command_analyze,
 };
 
+// ---- report
+
+static const struct option report_options[] = {
+    {.name = "format",
+     .letter = 'f',
+     .argument = "FORMAT",
+     .word = option_report_word,
+     .word_doc = option_report_doc,
+     .doc = "Format of the report; default: by the extension of --output (.html, .md), else html"},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "OUT",
+     .kind = VALUE_FILE,
+     .doc = "Write the report to this file; default: standard output"},
+    {.name = "title", .argument = "TEXT", .doc = "Title of the report; default: the name of the file"},
+    {.name = "rows",
+     .letter = 'n',
+     .argument = "COUNT",
+     .doc = "Show at most COUNT rows per table; default 30"},
+    FROM_OPTION,
+    TO_OPTION,
+    BINARY_OPTION,
+    END_OF_OPTIONS};
+static const struct example report_examples[] = {
+    {"tracesmith report trace.json.gz -o report.html", "One page to mail or to keep with a CI run"},
+    {"tracesmith report trace.sbt -f markdown >> \"$GITHUB_STEP_SUMMARY\"", "A summary in a pull request"},
+    {NULL, NULL}};
+
+const struct command report_entry = {
+    .name = "report",
+    .operands = "FILE",
+    .doc = "Write a report about a trace: one HTML page, or Markdown",
+    .about =
+        "The page has what to fix first, a timeline, the tables of all analyses, and what is missing. It "
+        "is one file that loads nothing and is complete with scripts off; scripts only zoom the "
+        "timeline. Names in the trace are shown as text, whatever they contain.\n\nFILE may have any "
+        "format that TraceSmith reads; - is standard input.",
+    .operands_least = 1,
+    .operands_most = 1,
+    .operand_kind = VALUE_TRACE,
+    .options = report_options,
+    .examples = report_examples,
+    .run = command_report,
+};
+
 // ---- diff
 
 static const struct option diff_options[] = {

@@ -52,6 +52,10 @@ const char *option_kind_doc(size_t index);
 const char *option_export_word(size_t index);
 const char *option_export_doc(size_t index);
 
+// The formats of `report`.
+const char *option_report_word(size_t index);
+const char *option_report_doc(size_t index);
+
 // The formats that are read.
 const char *option_import_word(size_t index);
 const char *option_import_doc(size_t index);

@@ -41,6 +41,7 @@
 #include "tracesmith/stream.h"
 #include "tracesmith/timeline.h"
 #include "tracesmith/trace.h"
+#include "tracesmith/trace_report.h"
 #include "tracesmith/version.h"
 #include "tracesmith/watch.h"
 #include "tracesmith/xray.h"

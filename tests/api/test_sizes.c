@@ -10,6 +10,7 @@
 
 #include "base/sized.h"
 #include "support/made_trace.h"
+#include "tracesmith/trace_report.h"
 #include "tracesmith/tracesmith.h"
 
 enum { MORE = 24, ROOM = 1024 };
@@ -148,6 +149,23 @@ static tsmith_status take_timeline(const void *options, tsmith_error *error) {
     return status;
 }
 
+static tsmith_status put_nowhere(void *context, const void *bytes, size_t size) {
+    (void)context;
+    (void)bytes;
+    (void)size;
+    return TSMITH_OK;
+}
+
+static tsmith_status take_report(const void *options, tsmith_error *error) {
+    const tsmith_output output = {put_nowhere, NULL};
+    tsmith_trace *trace = NULL;
+    tsmith_status status = tsmith_trace_open(sbt_path, NULL, &trace, error);
+    if (status == TSMITH_OK)
+        status = tsmith_trace_report_write(trace, options, &output, error);
+    tsmith_trace_close(trace);
+    return status;
+}
+
 static tsmith_status take_trace(const void *options, tsmith_error *error) {
     tsmith_trace *out = NULL;
     const tsmith_status status = tsmith_trace_open(sbt_path, options, &out, error);
@@ -198,6 +216,7 @@ static const struct options_struct {
     OPTIONS_STRUCT(tsmith_timeline_options, timeline, RUNS),
     OPTIONS_STRUCT(tsmith_trace_options, trace, RUNS),
     OPTIONS_STRUCT(tsmith_watch_options, watch, MAY),
+    OPTIONS_STRUCT(tsmith_trace_report_options, report, RUNS),
     OPTIONS_STRUCT(tsmith_xray_options, xray, RUNS),
 };
 enum { OPTIONS_COUNT = sizeof OPTIONS / sizeof OPTIONS[0] };

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report about a trace for people who do not have TraceSmith: one HTML page that needs nothing else, or Markdown for a pull
+// request.
+#ifndef TRACESMITH_TRACE_REPORT_H
+#define TRACESMITH_TRACE_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/output.h"
+#include "tracesmith/status.h"
+#include "tracesmith/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// X(NAME, number, "name", "doc")
+#define TSMITH_REPORT_FORMAT_TABLE(X)                                                                        \
+    X(HTML, 0, "html",                                                                                       \
+      "one page with tables and pictures, which loads nothing and is complete without scripts")              \
+    X(MARKDOWN, 1, "markdown", "GitHub's Markdown: what to fix first, what was found, what is missing")
+
+typedef enum tsmith_report_format {
+#define TSMITH_REPORT_FORMAT_ENUM(NAME, number, name, doc) TSMITH_REPORT_FORMAT_##NAME = number,
+    TSMITH_REPORT_FORMAT_TABLE(TSMITH_REPORT_FORMAT_ENUM)
+#undef TSMITH_REPORT_FORMAT_ENUM
+} tsmith_report_format;
+
+typedef struct tsmith_trace_report_options {
+    size_t size; // sizeof(tsmith_trace_report_options)
+    tsmith_report_format format;
+    const char *title; // what the trace is called; NULL: "trace"
+    int has_window;
+    int64_t from, to;  // ns on the trace clock: only events that begin there
+    size_t table_rows; // of each table at most so many rows; what is left out is counted. 0: 30
+} tsmith_trace_report_options;
+
+// Writes the report. All analyses are made for it, in one pass over the events; memory is theirs (tracesmith/analyze.h). Names of
+// the trace are text, whatever is in them. `options` may be NULL. TRUNCATED where the trace ends early: the report is written and
+// says so. ERROR_INVALID_ARGUMENT for an unknown format, an empty window, or an output without a function.
+TSMITH_API tsmith_status tsmith_trace_report_write(tsmith_trace *trace,
+                                                   const tsmith_trace_report_options *options,
+                                                   const tsmith_output *output, tsmith_error *error);
+
+// By index: "html", and a line about it; NULL past the last.
+TSMITH_API const char *tsmith_report_format_name(unsigned index);
+TSMITH_API const char *tsmith_report_format_doc(unsigned index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes all answers to a trace in one pass over its events and writes them as a page. The command `report` calls it.
+#include "tracesmith/trace_report.h"
+
+#include <string.h>
+
+#include "base/destination.h"
+#include "base/sized.h"
+#include "base/status.h"
+#include "report/page.h"
+
+enum { TABLE_ROWS = 30 };
+
+static const struct {
+    const char *name, *doc;
+    tsmith_status (*write)(const void *page, FILE *out, tsmith_error *error);
+} FORMATS[] = {
+#define FORMAT_ROW(NAME, number, name, doc) [number] = {name, doc, NULL},
+    TSMITH_REPORT_FORMAT_TABLE(FORMAT_ROW)
+#undef FORMAT_ROW
+};
+enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
+
+const char *tsmith_report_format_name(unsigned index) {
+    return index < FORMAT_COUNT ? FORMATS[index].name : NULL;
+}
+
+const char *tsmith_report_format_doc(unsigned index) {
+    return index < FORMAT_COUNT ? FORMATS[index].doc : NULL;
+}
+
+static tsmith_status read_events(struct page *page, tsmith_error *error) {
+    tsmith_source *source = NULL;
+    const tsmith_batch *batch;
+    tsmith_status status = tsmith_sbt_scan(tsmith_trace_sbt(page->trace), NULL, &source, error);
+    while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, error)) == TSMITH_OK) {
+        const tsmith_dictionary *dictionary = tsmith_source_dictionary(source);
+        status = tsmith_analysis_add(page->analysis, dictionary, batch, error);
+        if (status == TSMITH_OK)
+            status = tsmith_timeline_add(page->timeline, dictionary, batch, error);
+    }
+    tsmith_source_destroy(source);
+    page->truncated = status == TSMITH_TRUNCATED;
+    if (status < 0)
+        return status;
+    status = tsmith_sbt_dictionary(tsmith_trace_sbt(page->trace), &page->dictionary, error);
+    if (status == TSMITH_OK)
+        status = tsmith_analysis_finish(page->analysis, page->dictionary, error);
+    return status == TSMITH_OK ? tsmith_timeline_finish(page->timeline, page->dictionary, error) : status;
+}
+
+static tsmith_status make(struct page *page, tsmith_error *error) {
+    const tsmith_trace_report_options *options = page->options;
+    const tsmith_analysis_options analysis = {
+        .size = sizeof analysis, .has_window = options->has_window, .from = options->from, .to = options->to};
+    const tsmith_timeline_options timeline = {
+        .size = sizeof timeline, .has_window = options->has_window, .from = options->from, .to = options->to};
+    tsmith_status status = tsmith_analysis_create(&analysis, &page->analysis, error);
+    if (status == TSMITH_OK && tsmith_timeline_create(&timeline, &page->timeline) != TSMITH_OK)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    if (status == TSMITH_OK)
+        status = read_events(page, error);
+    if (status == TSMITH_OK) // after the events: it knows of the damage that they showed
+        status = tsmith_sbt_summarize(tsmith_trace_sbt(page->trace), &page->summary, error);
+    return status;
+}
+
+tsmith_status tsmith_trace_report_write(tsmith_trace *trace, const tsmith_trace_report_options *given,
+                                        const tsmith_output *output, tsmith_error *error) {
+    tsmith_trace_report_options options;
+    tsmith_status status = sized_take(tsmith_trace_report_options, given, &options, error);
+    if (status != TSMITH_OK || (status = destination_check(output, error)) != TSMITH_OK)
+        return status;
+    if ((unsigned)options.format >= FORMAT_COUNT)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "There is no report format %d",
+                          (int)options.format);
+    if (options.has_window && options.from >= options.to)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "The window of the report is empty");
+    struct page page = {.trace = trace,
+                        .options = &options,
+                        .title = options.title ? options.title : "trace",
+                        .table_rows = options.table_rows ? options.table_rows : TABLE_ROWS,
+                        .summary = {.version_major = 0}};
+    page.truncated = tsmith_trace_ended(trace, NULL) != TSMITH_OK;
+    status = make(&page, error);
+    if (status == TSMITH_OK)
+        status = destination_print(
+            output, options.format == TSMITH_REPORT_FORMAT_HTML ? page_write_html : page_write_markdown,
+            &page, error);
+    tsmith_timeline_destroy(page.timeline);
+    tsmith_analysis_destroy(page.analysis);
+    if (status == TSMITH_OK && page.truncated)
+        return status_set(error, TSMITH_TRUNCATED, "The trace ends early, and the report says so");
+    return status;
+}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check_page.py PAGE TRACE: a page of `tracesmith report`, read by a parser that knows nothing of it, against what SQL says of
+the trace. The page is well-formed, loads nothing, runs only the script that its policy names, and shows names as text."""
+import base64
+import hashlib
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+
+VOID = {"meta", "br", "link", "img", "input"}
+PICTURE = {"path", "rect"}  # closed by themselves, or by an end tag
+WORKS = {"k", "c", "y"}
+WIDE = 1000000
+
+
+def expect(right, message):
+    if not right:
+        print("FAILED:", message, file=sys.stderr)
+        sys.exit(1)
+
+
+def sql(trace, question):
+    done = subprocess.run([os.environ["TRACESMITH"], "query", "--json", trace, question], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=True)
+    rows = json.loads(done.stdout)["results"][0]["rows"]
+    return [row if isinstance(row, list) else list(row.values()) for row in rows]
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tables, self.rows, self.cells = [], {}, None, None
+        self.scripts, self.policy, self.pictures, self.text, self.lists = [], None, [], [], []
+        self.feed(text)
+        self.close()
+        expect(self.open in ([], ["p"]), f"not closed: {self.open}")
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        expect(tag not in ("iframe", "object", "embed", "img", "link", "form", "base"), f"<{tag}>")
+        for name, value in attrs:
+            expect(not name.startswith("on") and name not in ("src", "href", "srcset", "style"), f"{tag} {name}={value}")
+        if given.get("http-equiv") == "content-security-policy":
+            self.policy = given["content"]
+        if tag == "table":
+            self.rows = self.tables.setdefault(given["data-table"], [])
+        elif tag == "tr":
+            self.cells = []
+        elif tag in ("td", "th"):
+            self.cells.append("")
+        elif tag == "svg":
+            self.pictures.append({"busy": given.get("data-busy"), "area": 0.0, "holes": 0, "names": []})
+        elif tag in PICTURE and self.pictures:
+            self.draw(tag, given)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def draw(self, tag, given):
+        picture, kind = self.pictures[-1], given.get("class")
+        picture["holes"] += kind == "h" and tag == "rect"
+        if kind not in WORKS:
+            return
+        if tag == "rect":
+            picture["area"] += float(given["width"]) * float(given["height"]) / 100 / WIDE
+        for wide, tall in re.findall(r"h(\d+)v-([0-9.]+)", given.get("d", "")):
+            picture["area"] += float(wide) * float(tall) / 100 / WIDE
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag != "p" and self.open and self.open[-1] == "p":
+            self.open.pop()
+        expect(self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}")
+        self.open.pop()
+        if tag == "tr" and self.rows is not None:
+            self.rows.append(self.cells)
+        if tag == "table":
+            self.rows = None
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+        elif "style" not in self.open:
+            self.text.append(data)
+        if self.rows is not None and self.cells and ({"td", "th"} & set(self.open)):
+            self.cells[-1] += data
+
+
+def nanoseconds(text):
+    number, unit = text.split()
+    return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def check_policy(page):
+    expect(len(page.scripts) == 1, f"{len(page.scripts)} scripts")
+    digest = base64.b64encode(hashlib.sha256(page.scripts[0].encode()).digest()).decode()
+    expect(f"script-src 'sha256-{digest}'" in page.policy, f"{page.policy}: the script is {digest}")
+    expect(page.policy.startswith("default-src 'none'"), page.policy)
+
+
+def check_kernels(page, trace):
+    rows = sql(trace, "SELECT name, count(*), sum(duration) FROM kernel WHERE duration > 0 GROUP BY name")
+    table = page.tables.get("kernels")
+    expect((table is None) == (not rows), f"kernels: {len(rows)} in SQL")
+    if not rows:
+        return
+    wanted = {re.sub("[\x00-\x1f\x7f]", "\ufffd", name): (count, total) for name, count, total in rows}
+    head = table[0]
+    for row in table[1:]:
+        cells = dict(zip(head, row))
+        name = cells["kernel"]
+        known = [key for key in wanted if key == name or (name.endswith("…") and key.startswith(name[:-1]))]
+        expect(known, f"{name!r} is no kernel")
+        fits = [key for key in known if str(wanted[key][0]) == cells["count"] and
+                abs(nanoseconds(cells["total"]) - wanted[key][1]) <= 0.006 * wanted[key][1] + 1]
+        expect(fits, f"{cells}: SQL has {[wanted[key] for key in known]}")
+
+
+# What is drawn of a queue covers as much of the picture as the queue was busy; SQL adds up where nothing overlaps.
+def check_pictures(page, trace):
+    (whole,) = sql(trace, "SELECT max(coalesce(end, start)) - min(start) FROM events")
+    busy = sorted(total for (total,) in sql(
+        trace, "SELECT sum(duration) FROM states WHERE scope = 'queue' AND state = 'running' GROUP BY track"))
+    rows = [picture for picture in page.pictures if picture["busy"] is not None]
+    drawn = sorted(int(picture["busy"]) for picture in rows if int(picture["busy"]))
+    if len(rows) < 64:
+        expect(drawn == busy, f"the queues are busy {drawn}, SQL has {busy}")
+    for picture in rows:
+        share = int(picture["busy"]) / (whole[0] or 1)
+        slack = 0.01 + 0.02 * share  # what is shorter than a pixel is drawn as one
+        expect(picture["area"] >= share - slack, f"{picture['area']} of the picture is drawn, {share} busy")
+
+
+def check_loss(page, trace):
+    lost = sql(trace, "SELECT reason, sum(lost) FROM loss WHERE reason IS NOT NULL GROUP BY reason")
+    text = "".join(page.text)
+    for reason, count in lost:
+        if count:
+            expect(f"{count} × {reason}" in text, f"{count} {reason} are not said")
+    if not lost:
+        expect("Nothing is known to be missing." in text, "no word of what is missing")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        text = file.read()
+    page = Page(text)
+    check_policy(page)
+    check_kernels(page, sys.argv[2])
+    check_pictures(page, sys.argv[2])
+    check_loss(page, sys.argv[2])
+    print(f"{os.path.basename(sys.argv[2])}: {len(text)} bytes, {len(page.tables)} tables, {len(page.pictures)} pictures")
+
+
+main()
