@@ -125,6 +125,10 @@ TSMITH_API tsmith_status tsmith_analysis_read_totals(tsmith_analysis *analysis, 
 // Lives as long as the analysis.
 TSMITH_API const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, size_t index);
 
+// After finish: the timeline that the analyses share, NULL where none of those asked for needs one. Lives as long as the
+// analysis.
+TSMITH_API const tsmith_timeline *tsmith_analysis_timeline(const tsmith_analysis *analysis);
+
 // The analyses there are: name and question; NULL past the last.
 TSMITH_API const char *tsmith_analysis_name(size_t index);
 TSMITH_API const char *tsmith_analysis_question(size_t index);

@@ -340,6 +340,10 @@ tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dic
     return status;
 }
 
+const tsmith_timeline *tsmith_analysis_timeline(const tsmith_analysis *analysis) {
+    return analysis->finished && analysis->needs != NEEDS_NOTHING ? analysis->timeline : NULL;
+}
+
 const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, size_t index) {
     for (size_t i = 0; i < KIND_COUNT && analysis->finished; i++)
         if (analysis->running[i].asked && index-- == 0)

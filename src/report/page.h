@@ -22,7 +22,7 @@ struct page {
     tsmith_sbt_summary summary;
     bool truncated; // the trace ends early
     tsmith_analysis *analysis;
-    tsmith_timeline *timeline;
+    const tsmith_timeline *timeline; // of the analysis
 };
 
 // ---- page.c

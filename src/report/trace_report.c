@@ -36,8 +36,6 @@ static tsmith_status read_events(struct page *page, tsmith_error *error) {
     while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, error)) == TSMITH_OK) {
         const tsmith_dictionary *dictionary = tsmith_source_dictionary(source);
         status = tsmith_analysis_add(page->analysis, dictionary, batch, error);
-        if (status == TSMITH_OK)
-            status = tsmith_timeline_add(page->timeline, dictionary, batch, error);
     }
     tsmith_source_destroy(source);
     page->truncated = status == TSMITH_TRUNCATED;
@@ -46,18 +44,15 @@ static tsmith_status read_events(struct page *page, tsmith_error *error) {
     status = tsmith_sbt_dictionary(tsmith_trace_sbt(page->trace), &page->dictionary, error);
     if (status == TSMITH_OK)
         status = tsmith_analysis_finish(page->analysis, page->dictionary, error);
-    return status == TSMITH_OK ? tsmith_timeline_finish(page->timeline, page->dictionary, error) : status;
+    page->timeline = tsmith_analysis_timeline(page->analysis);
+    return status;
 }
 
 static tsmith_status make(struct page *page, tsmith_error *error) {
     const tsmith_trace_report_options *options = page->options;
     const tsmith_analysis_options analysis = {
         .size = sizeof analysis, .has_window = options->has_window, .from = options->from, .to = options->to};
-    const tsmith_timeline_options timeline = {
-        .size = sizeof timeline, .has_window = options->has_window, .from = options->from, .to = options->to};
     tsmith_status status = tsmith_analysis_create(&analysis, &page->analysis, error);
-    if (status == TSMITH_OK && tsmith_timeline_create(&timeline, &page->timeline) != TSMITH_OK)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     if (status == TSMITH_OK)
         status = read_events(page, error);
     if (status == TSMITH_OK) // after the events: it knows of the damage that they showed
@@ -87,7 +82,6 @@ tsmith_status tsmith_trace_report_write(tsmith_trace *trace, const tsmith_trace_
         status = destination_print(
             output, options.format == TSMITH_REPORT_FORMAT_HTML ? page_write_html : page_write_markdown,
             &page, error);
-    tsmith_timeline_destroy(page.timeline);
     tsmith_analysis_destroy(page.analysis);
     if (status == TSMITH_OK && page.truncated)
         return status_set(error, TSMITH_TRUNCATED, "The trace ends early, and the report says so");
