@@ -88,6 +88,9 @@ PyObject *analysis_of(struct native_state *state, struct trace_handle *handle,
 PyObject *timeline_of(struct native_state *state, struct trace_handle *handle, const int64_t *window,
                       size_t buckets);
 
+// A report as str; (format, title, from, to, rows). NULL with an exception.
+PyObject *report_of(struct native_state *state, struct trace_handle *handle, PyObject *arguments);
+
 // A time, or `otherwise` for None. Times beyond int64 are before and after all events. False with an exception.
 bool native_take_time(PyObject *value, int64_t otherwise, int64_t *out);
 

@@ -247,6 +247,14 @@ static PyObject *trace_timeline(PyObject *object, PyObject *arguments) {
     return timeline;
 }
 
+static PyObject *trace_report(PyObject *object, PyObject *arguments) {
+    struct native_state *state;
+    struct trace_handle *handle = hold(object, &state);
+    PyObject *report = handle ? report_of(state, handle, arguments) : NULL;
+    trace_handle_release(handle);
+    return report;
+}
+
 // Takes `value` over; a NULL fails.
 static bool put(PyObject *dictionary, const char *key, PyObject *value) {
     const bool good = value && PyDict_SetItemString(dictionary, key, value) == 0;
@@ -389,6 +397,9 @@ static PyMethodDef methods[] = {
      "or None."},
     {"timeline", trace_timeline, METH_VARARGS,
      "timeline(start, end, buckets): how busy each queue was, as a tuple (start, end, rows, holes)."},
+    {"report", trace_report, METH_VARARGS,
+     "report(format, title, start, end, rows): a report as str. title: str or None; start, end: ns, or None; "
+     "rows: 0 for the default."},
     {"sql", trace_sql, METH_O, "A Stream of the answer to one statement."},
     {NULL, NULL, 0, NULL},
 };

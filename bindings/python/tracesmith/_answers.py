@@ -114,6 +114,40 @@ class Answers:
         start, end = self._window(start, end)
         return Analysis(self._native.analyze(names, tuple(skip), start, end, bool(hide_interpreter)))
 
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        format: str | None = None,
+        title: str | None = None,
+        start: int | None = None,
+        end: int | None = None,
+        rows: int | None = None,
+    ) -> str:
+        """A report for people who do not have the trace: one HTML page that loads nothing, or Markdown for a pull request.
+
+        path:       where it is written (mode 0600 if it is new); None: nowhere.
+        format:     "html" or "markdown". None: by the ending of `path` (.md: Markdown), else HTML.
+        title:      None: the name of the trace's file.
+        start, end: only events that begin in this window (ns on the trace clock).
+        rows:       of each table at most so many; None: 30.
+
+        Returns the text. Raises ValueError for another format or an empty window, tracesmith.Error for a damaged trace, and
+        OSError where the file cannot be written.
+        """
+        import os
+
+        if format is None:
+            format = "markdown" if path is not None and os.fspath(path).endswith((".md", ".markdown")) else "html"
+        if start is not None or end is not None:
+            start, end = self._window(start, end)
+        if title is None:
+            title = os.path.basename(os.fsdecode(self.path))
+        text = self._native.report(format, title, start, end, rows or 0)
+        if path is not None:
+            with open(path, "w", encoding="utf-8", newline="\n", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+                file.write(text)
+        return text
+
     def timeline(self, start: int | None = None, end: int | None = None, buckets: int = 200) -> Timeline:
         """How busy each queue of each device was, in equal parts of a window, as a Timeline.
 
