@@ -57,7 +57,7 @@ static void put_notes(const struct page *page, const tsmith_report *report) {
 static void put_problem(const struct page *page, const tsmith_report *report, size_t row) {
     static const struct {
         const char *label, *table, *column;
-    } parts[] = {{"Why", "evidence", "evidence"}, {"Fix", "fixes", "fix"}, {"At most", "bounds", "bound"}};
+    } parts[] = {{"Why", "evidence", "evidence"}, {"Fix", "fixes", "fix"}, {"Bound", "bounds", "bound"}};
     const tsmith_report_table *table = page_table(report, "advice");
     const tsmith_cell *saves = page_cell(table, row, "saves"), *share = page_cell(table, row, "share"),
                       *at = page_cell(table, row, "at"), *length = page_cell(table, row, "length");
@@ -141,6 +141,7 @@ tsmith_status page_write_html(const void *what, FILE *out, tsmith_error *error) 
     put_begin(&page);
     put_advice(&page);
     picture_timeline(&page);
+    flame_of_callsites(&page);
     (void)fputs("<section id=analyses><h2>What the analyses found</h2>\n", out);
     for (size_t i = 0; (report = tsmith_analysis_report(page.analysis, i)); i++)
         if (strcmp(report->name, "advice") != 0)

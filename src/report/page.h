@@ -66,6 +66,10 @@ void markup_table(const struct page *page, const tsmith_report_table *table);
 
 void picture_timeline(const struct page *page);
 
+// ---- flame.c
+
+void flame_of_callsites(const struct page *page);
+
 // ---- style.c
 
 extern const char style_sheet[], style_script[];

@@ -35,6 +35,8 @@ const char style_sheet[] =
     ".k{fill:var(--k)}.c{fill:var(--c)}.y{fill:var(--y)}.a{fill:var(--a)}.w path,path.w{fill:"
     "var(--w)}.h{fill:var(--h);fill-opacity:.45;stroke:var(--h);stroke-dasharray:4 3;vector-e"
     "ffect:non-scaling-stroke}\n"
+    ".fl{font:12px system-ui,sans-serif}.fl text{fill:#1c1c1e}.fl rect{stroke:var(--g);stroke"
+    "-width:.5}.f0{fill:#f0b469}.f1{fill:#e8c98f}\n"
     ".g{font-size:.8rem;color:var(--m)}.g svg{width:.7rem;height:.7rem;margin-left:.6rem}\n"
     "button{font:inherit;font-size:.8rem;border:1px solid var(--e);border-radius:4px;backgrou"
     "nd:var(--r);color:inherit}\n"

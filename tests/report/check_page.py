@@ -33,7 +33,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.open, self.tables, self.rows, self.cells = [], {}, None, None
-        self.scripts, self.policy, self.pictures, self.text, self.lists = [], None, [], [], []
+        self.scripts, self.policy, self.pictures, self.text, self.boxes = [], None, [], [], []
         self.feed(text)
         self.close()
         expect(self.open in ([], ["p"]), f"not closed: {self.open}")
@@ -60,10 +60,12 @@ class Page(html.parser.HTMLParser):
 
     def draw(self, tag, given):
         picture, kind = self.pictures[-1], given.get("class")
+        if kind in ("f0", "f1"):
+            self.boxes.append((int(given["y"]), float(given["x"].rstrip("%")), float(given["width"].rstrip("%"))))
         picture["holes"] += kind == "h" and tag == "rect"
         if kind not in WORKS:
             return
-        if tag == "rect":
+        if tag == "rect" and kind in WORKS:
             picture["area"] += float(given["width"]) * float(given["height"]) / 100 / WIDE
         for wide, tall in re.findall(r"h(\d+)v-([0-9.]+)", given.get("d", "")):
             picture["area"] += float(wide) * float(tall) / 100 / WIDE
@@ -137,6 +139,23 @@ def check_pictures(page, trace):
         expect(picture["area"] >= share - slack, f"{picture['area']} of the picture is drawn, {share} busy")
 
 
+# The boxes of the flame graph at the top are as wide as the functions that no other function of the table calls; a
+# table of 30 rows may lack some.
+def check_flame(page):
+    rows = page.tables.get("paths")
+    expect(bool(rows) == bool(page.boxes), f"{len(rows or [])} rows of call paths, {len(page.boxes)} boxes")
+    if not rows:
+        return
+    top = [dict(zip(rows[0], row)) for row in rows[1:]]
+    wanted = sum(float(row["share"].rstrip("%")) for row in top if row["depth"] == "0")
+    drawn = sum(wide for y, _, wide in page.boxes if y == 0)
+    expect(len(top) >= 30 or abs(drawn - wanted) < 1 + 0.2 * len(top), f"the boxes at the top cover {drawn}%, the table has {wanted}%")
+    for y, x, wide in page.boxes:
+        expect(0 <= x and x + wide <= 100.1, f"a box from {x}% to {x + wide}%")
+        under = [1 for above, left, length in page.boxes if above == y - 20 and left - 0.01 <= x and x + wide <= left + length + 0.01]
+        expect(y == 0 or under, f"a box at {x}%, {wide}% wide, lies under none")
+
+
 def check_loss(page, trace):
     lost = sql(trace, "SELECT reason, sum(lost) FROM loss WHERE reason IS NOT NULL GROUP BY reason")
     text = "".join(page.text)
@@ -155,6 +174,7 @@ def main():
     check_kernels(page, sys.argv[2])
     check_pictures(page, sys.argv[2])
     check_loss(page, sys.argv[2])
+    check_flame(page)
     print(f"{os.path.basename(sys.argv[2])}: {len(text)} bytes, {len(page.tables)} tables, {len(page.pictures)} pictures")
 
 
