@@ -13,6 +13,7 @@
 #include "cli/convert.h"
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
+#include "cli/page.h"
 #include "cli/present/progress.h"
 #include "cli/present/terminal.h"
 #include "cli/window.h"
@@ -23,6 +24,7 @@ enum { NAMES_MAX = 64 };
 enum form { FORM_OVERVIEW, FORM_TABLES, FORM_JSON, FORM_CSV };
 
 struct analyze {
+    const struct invocation *invocation;
     const char *names[NAMES_MAX]; // asked for, without repetition
     size_t name_count;            // 0: all
     const char **files;
@@ -146,8 +148,16 @@ static bool read_quick(const struct invocation *invocation, struct analyze *anal
 
 static bool read_ranks(const struct invocation *invocation, struct analyze *analyze) {
     analyze->ranks = invocation_flag(invocation, "ranks");
+    if (!analyze->ranks &&
+        (invocation_value(invocation, "html") || invocation_value(invocation, "markdown"))) {
+        complain("--html and --markdown need --ranks; for one trace, use tracesmith report");
+        return false;
+    }
     if (!analyze->ranks)
         return true;
+    for (size_t i = 0; i < analyze->file_count; i++)
+        if (!page_may_replace(invocation, analyze->files[i]))
+            return false;
     if (analyze->name_count || analyze->quick || window_has_time(&analyze->window) ||
         invocation_flag(invocation, "all")) {
         complain("--ranks cannot be combined with analysis names or a window");
@@ -398,8 +408,13 @@ static int analyze_file(const struct analyze *analyze, const char *path) {
 
 // ---- all traces
 
-static tsmith_status put_ranks(const void *context, const tsmith_report *report, tsmith_error *error) {
-    return put_report(context, report, "", error);
+static int put_ranks(const void *context, const tsmith_report *report) {
+    const struct analyze *analyze = context;
+    tsmith_error error;
+    if (put_report(analyze, report, "", &error) == TSMITH_OK)
+        return page_write(analyze->invocation, report, NULL);
+    complain("%s", error.message);
+    return EXIT_LACKING;
 }
 
 static const char RANKS_HINT[] =
@@ -447,7 +462,7 @@ static int analyze_into(struct analyze *analyze) {
 }
 
 int command_analyze(const struct invocation *invocation) {
-    struct analyze analyze = {.form = FORM_OVERVIEW};
+    struct analyze analyze = {.invocation = invocation, .form = FORM_OVERVIEW};
     if (invocation_flag(invocation, "list"))
         return list(invocation_flag(invocation, "json"));
     analyze.files = calloc(invocation->operand_count + 1, sizeof *analyze.files);

@@ -11,9 +11,8 @@ void analyze_add_overview(struct text *text, const tsmith_analysis *analysis);
 // "FILE: 1.295 s, 117,635 events, chrome-json"
 void analyze_add_head(struct text *text, const struct trace *trace);
 
-// The answer to `analyze --ranks`, handed to `put`; the exit code.
+// The answer to `analyze --ranks`, handed to `put`, which gives an exit code; the exit code.
 int analyze_ranks(const char *const *paths, size_t count,
-                  tsmith_status (*put)(const void *context, const tsmith_report *report, tsmith_error *error),
-                  const void *context);
+                  int (*put)(const void *context, const tsmith_report *report), const void *context);
 
 #endif

@@ -28,8 +28,7 @@ static int add_rank(tsmith_ranks *ranks, const char *path, bool *truncated) {
 }
 
 int analyze_ranks(const char *const *paths, size_t count,
-                  tsmith_status (*put)(const void *context, const tsmith_report *report, tsmith_error *error),
-                  const void *context) {
+                  int (*put)(const void *context, const tsmith_report *report), const void *context) {
     tsmith_ranks *ranks = NULL;
     tsmith_error error;
     bool truncated = false;
@@ -41,11 +40,12 @@ int analyze_ranks(const char *const *paths, size_t count,
     code = EXIT_DONE;
     for (size_t i = 0; i < count && code == EXIT_DONE; i++)
         code = add_rank(ranks, paths[i], &truncated);
-    if (code == EXIT_DONE && (tsmith_ranks_finish(ranks, &error) != TSMITH_OK ||
-                              put(context, tsmith_ranks_report(ranks), &error) != TSMITH_OK)) {
+    if (code == EXIT_DONE && tsmith_ranks_finish(ranks, &error) != TSMITH_OK) {
         complain("%s", error.message);
         code = EXIT_LACKING;
     }
+    if (code == EXIT_DONE)
+        code = put(context, tsmith_ranks_report(ranks));
     tsmith_ranks_destroy(ranks);
     return code == EXIT_DONE && truncated ? EXIT_DAMAGED : code;
 }

@@ -13,6 +13,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
+#include "cli/page.h"
 #include "cli/present/terminal.h"
 
 struct differing {
@@ -245,6 +246,8 @@ static int answer(const struct invocation *invocation, struct differing *differi
         code = put_report(differing);
     if (code == EXIT_DONE && junit)
         code = put_junit(differing, junit);
+    if (code == EXIT_DONE)
+        code = page_write(invocation, tsmith_diff_report(differing->diff), NULL);
     for (size_t i = 0; code == EXIT_DONE && i < differing->gate_count; i++)
         code = differing->gates[i].passed ? EXIT_DONE : EXIT_NO;
     return code == EXIT_DONE && differing->truncated ? EXIT_DAMAGED : code;
@@ -258,8 +261,9 @@ int command_diff(const struct invocation *invocation) {
     int code = EXIT_USAGE;
     if (!read_sides(invocation, &differing) || !read_options(invocation, &differing, &options))
         goto done;
-    for (size_t i = 0; junit && i < run_count(&differing); i++)
-        if (!convert_may_replace(file_at(&differing, i), junit))
+    for (size_t i = 0; i < run_count(&differing); i++)
+        if (!page_may_replace(invocation, file_at(&differing, i)) ||
+            (junit && !convert_may_replace(file_at(&differing, i), junit)))
             goto done;
     code = EXIT_LACKING;
     if (tsmith_diff_create(&options, &differing.diff, &error) != TSMITH_OK) {

@@ -16,6 +16,7 @@ static const struct option analyze_options[] = {
     {.name = "ranks",
      .doc = "Treat the files as ranks of one run: report which ranks arrive late at collectives, and which "
             "wait"},
+    PAGE_OPTIONS("With --ranks: also write the answer"),
     {.name = "gpu-util", .doc = "Device utilization and its causes: breakdown, idle, streams"},
     {.name = "memory", .doc = "Memory use and transfers: memory, bandwidth"},
     {.name = "kernels", .doc = "Kernel time and launches: kernels, launches"},
@@ -131,6 +132,7 @@ static const struct option diff_options[] = {
      .argument = "OUT",
      .kind = VALUE_FILE,
      .doc = "Write the results of the gates to this file as JUnit XML"},
+    PAGE_OPTIONS("Also write the answer"),
     {.name = "confidence",
      .argument = "PERCENT",
      .doc = "Confidence level of the intervals, if both sides have several runs; default 95"},

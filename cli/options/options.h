@@ -41,6 +41,15 @@
         .doc = where ": leave out the C functions of the Python interpreter (python3, libpython3) in "       \
                      "stacks that have Python functions"                                                     \
     }
+#define PAGE_OPTIONS(what)                                                                                   \
+    {.name = "html",                                                                                         \
+     .argument = "OUT",                                                                                      \
+     .kind = VALUE_FILE,                                                                                     \
+     .doc = what " to this file, as an HTML page that loads nothing"},                                       \
+    {                                                                                                        \
+        .name = "markdown", .argument = "OUT", .kind = VALUE_FILE,                                           \
+        .doc = what " to this file, as Markdown for a pull request"                                          \
+    }
 #define END_OF_OPTIONS                                                                                       \
     { .name = NULL }
 

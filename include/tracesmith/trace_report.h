@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracesmith/analyze.h"
 #include "tracesmith/export.h"
 #include "tracesmith/output.h"
 #include "tracesmith/status.h"
@@ -43,6 +44,12 @@ typedef struct tsmith_trace_report_options {
 TSMITH_API tsmith_status tsmith_trace_report_write(tsmith_trace *trace,
                                                    const tsmith_trace_report_options *options,
                                                    const tsmith_output *output, tsmith_error *error);
+
+// Writes answers that were made already (tsmith_diff_report, tsmith_ranks_report, tsmith_analysis_report) in the same way: their
+// findings, notes and tables. The title of NULL is the first answer's question. ERROR_INVALID_ARGUMENT as above, and with a window.
+TSMITH_API tsmith_status tsmith_reports_write(const tsmith_report *const *reports, size_t count,
+                                              const tsmith_trace_report_options *options,
+                                              const tsmith_output *output, tsmith_error *error);
 
 // By index: "html", and a line about it; NULL past the last.
 TSMITH_API const char *tsmith_report_format_name(unsigned index);

@@ -125,3 +125,76 @@ tsmith_status page_write_markdown(const void *what, FILE *out, tsmith_error *err
     (void)fputs("\n</details>\n", out);
     return report_written(out, error);
 }
+
+// ---- answers without a trace
+
+static void put_cell(FILE *out, const tsmith_cell *cell, tsmith_cell_type type) {
+    char text[REPORT_TEXT];
+    if (!cell->known)
+        (void)fputc('-', out);
+    else if (type == TSMITH_CELL_TEXT)
+        put_cstr(out, cell->value.text);
+    else if (type == TSMITH_CELL_DURATION || type == TSMITH_CELL_TIME)
+        (void)fputs(report_duration(text, cell->value.integer), out);
+    else if (type == TSMITH_CELL_BYTES)
+        (void)fputs(report_bytes(text, (double)cell->value.integer), out);
+    else if (type == TSMITH_CELL_RATE)
+        (void)fputs(report_rate(text, cell->value.number), out);
+    else if (type == TSMITH_CELL_SHARE)
+        (void)fprintf(out, "%.1f%%", 100 * cell->value.number);
+    else if (type == TSMITH_CELL_NUMBER)
+        (void)fprintf(out, "%g", cell->value.number);
+    else
+        (void)fprintf(out, "%" PRId64, cell->value.integer);
+}
+
+static void put_table(const struct page *page, const tsmith_report_table *table) {
+    FILE *out = page->out;
+    const size_t rows = table->row_count < page->table_rows ? table->row_count : page->table_rows;
+    (void)fprintf(out, "\n`%s`: ", table->name);
+    put_cstr(out, table->doc);
+    (void)fputs("\n\n|", out);
+    for (size_t i = 0; i < table->column_count; i++) {
+        (void)fputc(' ', out);
+        put_cstr(out, table->columns[i].name);
+        (void)fputs(" |", out);
+    }
+    (void)fputs("\n|", out);
+    for (size_t i = 0; i < table->column_count; i++)
+        (void)fputs(table->columns[i].type == TSMITH_CELL_TEXT ? "---|" : "---:|", out);
+    (void)fputc('\n', out);
+    for (size_t row = 0; row < rows; row++) {
+        (void)fputc('|', out);
+        for (size_t i = 0; i < table->column_count; i++) {
+            (void)fputc(' ', out);
+            put_cell(out, &table->cells[row * table->column_count + i], table->columns[i].type);
+            (void)fputs(" |", out);
+        }
+        (void)fputc('\n', out);
+    }
+    if (rows < table->row_count)
+        (void)fprintf(out, "\n%zu of %zu rows are shown.\n", rows, table->row_count);
+}
+
+tsmith_status page_write_reports_markdown(const void *what, FILE *out, tsmith_error *error) {
+    struct page page = *(const struct page *)what;
+    page.out = out;
+    (void)fputs("## TraceSmith: ", out);
+    put_cstr(out, page.title);
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < page.report_count; i++) {
+        const tsmith_report *report = page.reports[i];
+        (void)fputs("\n**", out);
+        put_cstr(out, report->finding);
+        (void)fputs("**\n", out);
+        for (size_t k = 0; k < report->note_count; k++) {
+            (void)fputs("\n> Note: ", out);
+            put_cstr(out, report->notes[k]);
+            (void)fputc('\n', out);
+        }
+        for (size_t k = 0; k < report->table_count; k++)
+            if (report->tables[k].row_count)
+                put_table(&page, &report->tables[k]);
+    }
+    return report_written(out, error);
+}

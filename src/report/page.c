@@ -52,6 +52,14 @@ static void put_notes(const struct page *page, const tsmith_report *report) {
     }
 }
 
+static void put_end(const struct page *page) {
+    (void)fprintf(
+        page->out,
+        "</main>\n<footer>Made by TraceSmith. The same figures as text: <code>tracesmith analyze FILE "
+        "--all</code>, <code>tracesmith diff</code>.</footer>\n<script>%s</script>\n</body>\n</html>\n",
+        style_script);
+}
+
 // ---- what to fix first
 
 static void put_problem(const struct page *page, const tsmith_report *report, size_t row) {
@@ -118,6 +126,14 @@ static void put_covered(const struct page *page, const tsmith_report *report) {
                   report_duration(window, length), report_duration(missing, report->missing), report->lost);
 }
 
+static void put_tables(const struct page *page, const tsmith_report *report) {
+    put_covered(page, report);
+    put_notes(page, report);
+    for (size_t i = 0; i < report->table_count; i++)
+        if (report->tables[i].row_count)
+            markup_table(page, &report->tables[i]);
+}
+
 static void put_analysis(const struct page *page, const tsmith_report *report) {
     FILE *out = page->out;
     (void)fprintf(out, "<details id=\"a-%s\"><summary><b>%s</b> ", report->name, report->name);
@@ -125,12 +141,29 @@ static void put_analysis(const struct page *page, const tsmith_report *report) {
     (void)fputs("</summary>\n<p>", out);
     markup_cstr(out, report->question);
     (void)fprintf(out, " <code>tracesmith analyze FILE --only %s</code></p>\n", report->name);
-    put_covered(page, report);
-    put_notes(page, report);
-    for (size_t i = 0; i < report->table_count; i++)
-        if (report->tables[i].row_count)
-            markup_table(page, &report->tables[i]);
+    put_tables(page, report);
     (void)fputs("</details>\n", out);
+}
+
+tsmith_status page_write_reports_html(const void *what, FILE *out, tsmith_error *error) {
+    struct page page = *(const struct page *)what;
+    page.out = out;
+    put_head(&page);
+    (void)fputs("<header><h1>", out);
+    markup_name(out, (tsmith_string){page.title, strlen(page.title)});
+    (void)fputs("</h1></header>\n<main>\n", out);
+    for (size_t i = 0; i < page.report_count; i++) {
+        const tsmith_report *report = page.reports[i];
+        (void)fprintf(out, "<section id=\"a-%s\"><h2>", report->name);
+        markup_cstr(out, report->question);
+        (void)fputs("</h2>\n<p><b>", out);
+        markup_cstr(out, report->finding);
+        (void)fputs("</b></p>\n", out);
+        put_tables(&page, report);
+        (void)fputs("</section>\n", out);
+    }
+    put_end(&page);
+    return report_written(out, error);
 }
 
 tsmith_status page_write_html(const void *what, FILE *out, tsmith_error *error) {
@@ -146,10 +179,7 @@ tsmith_status page_write_html(const void *what, FILE *out, tsmith_error *error) 
     for (size_t i = 0; (report = tsmith_analysis_report(page.analysis, i)); i++)
         if (strcmp(report->name, "advice") != 0)
             put_analysis(&page, report);
-    (void)fprintf(out,
-                  "</section>\n</main>\n<footer>Made by TraceSmith: <code>tracesmith report</code>. The same "
-                  "figures: <code>tracesmith analyze FILE --all</code>.</footer>\n"
-                  "<script>%s</script>\n</body>\n</html>\n",
-                  style_script);
+    (void)fputs("</section>\n", out);
+    put_end(&page);
     return report_written(out, error);
 }

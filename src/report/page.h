@@ -22,16 +22,21 @@ struct page {
     tsmith_sbt_summary summary;
     bool truncated; // the trace ends early
     tsmith_analysis *analysis;
-    const tsmith_timeline *timeline; // of the analysis
+    const tsmith_timeline *timeline;     // of the analysis
+    const tsmith_report *const *reports; // answers without a trace
+    size_t report_count;
 };
 
 // ---- page.c
 
 tsmith_status page_write_html(const void *page, FILE *out, tsmith_error *error);
+// Of `reports` alone.
+tsmith_status page_write_reports_html(const void *page, FILE *out, tsmith_error *error);
 
 // ---- markdown.c
 
 tsmith_status page_write_markdown(const void *page, FILE *out, tsmith_error *error);
+tsmith_status page_write_reports_markdown(const void *page, FILE *out, tsmith_error *error);
 
 // ---- parts.c: what the trace says of itself
 

@@ -29,6 +29,22 @@ const char *tsmith_report_format_doc(unsigned index) {
     return index < FORMAT_COUNT ? FORMATS[index].doc : NULL;
 }
 
+// Options that are whole and fit together, for a report with a window or without.
+static tsmith_status take_options(const tsmith_trace_report_options *given, tsmith_trace_report_options *out,
+                                  bool may_have_window, const tsmith_output *output, tsmith_error *error) {
+    tsmith_status status = sized_take(tsmith_trace_report_options, given, out, error);
+    if (status != TSMITH_OK || (status = destination_check(output, error)) != TSMITH_OK)
+        return status;
+    if ((unsigned)out->format >= FORMAT_COUNT)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "There is no report format %d",
+                          (int)out->format);
+    if (out->has_window && (!may_have_window || out->from >= out->to))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          may_have_window ? "The window of the report is empty"
+                                          : "Answers that were made already have no window to select");
+    return TSMITH_OK;
+}
+
 static tsmith_status read_events(struct page *page, tsmith_error *error) {
     tsmith_source *source = NULL;
     const tsmith_batch *batch;
@@ -63,14 +79,9 @@ static tsmith_status make(struct page *page, tsmith_error *error) {
 tsmith_status tsmith_trace_report_write(tsmith_trace *trace, const tsmith_trace_report_options *given,
                                         const tsmith_output *output, tsmith_error *error) {
     tsmith_trace_report_options options;
-    tsmith_status status = sized_take(tsmith_trace_report_options, given, &options, error);
-    if (status != TSMITH_OK || (status = destination_check(output, error)) != TSMITH_OK)
+    tsmith_status status = take_options(given, &options, true, output, error);
+    if (status != TSMITH_OK)
         return status;
-    if ((unsigned)options.format >= FORMAT_COUNT)
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "There is no report format %d",
-                          (int)options.format);
-    if (options.has_window && options.from >= options.to)
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "The window of the report is empty");
     struct page page = {.trace = trace,
                         .options = &options,
                         .title = options.title ? options.title : "trace",
@@ -86,4 +97,24 @@ tsmith_status tsmith_trace_report_write(tsmith_trace *trace, const tsmith_trace_
     if (status == TSMITH_OK && page.truncated)
         return status_set(error, TSMITH_TRUNCATED, "The trace ends early, and the report says so");
     return status;
+}
+
+tsmith_status tsmith_reports_write(const tsmith_report *const *reports, size_t count,
+                                   const tsmith_trace_report_options *given, const tsmith_output *output,
+                                   tsmith_error *error) {
+    tsmith_trace_report_options options;
+    const tsmith_status status = take_options(given, &options, false, output, error);
+    if (status != TSMITH_OK)
+        return status;
+    const struct page page = {.options = &options,
+                              .title = options.title ? options.title
+                                       : count       ? reports[0]->question
+                                                     : "",
+                              .table_rows = options.table_rows ? options.table_rows : TABLE_ROWS,
+                              .reports = reports,
+                              .report_count = count};
+    return destination_print(output,
+                             options.format == TSMITH_REPORT_FORMAT_HTML ? page_write_reports_html
+                                                                         : page_write_reports_markdown,
+                             &page, error);
 }

@@ -1,25 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_page.py PAGE TRACE: a page of `tracesmith report`, read by a parser that knows nothing of it, against what SQL says of
 the trace. The page is well-formed, loads nothing, runs only the script that its policy names, and shows names as text."""
-import base64
-import hashlib
-import html.parser
 import json
 import os
 import re
 import subprocess
 import sys
 
-VOID = {"meta", "br", "link", "img", "input"}
-PICTURE = {"path", "rect"}  # closed by themselves, or by an end tag
-WORKS = {"k", "c", "y"}
-WIDE = 1000000
-
-
-def expect(right, message):
-    if not right:
-        print("FAILED:", message, file=sys.stderr)
-        sys.exit(1)
+from page import WIDE, Page, expect
 
 
 def sql(trace, question):
@@ -29,81 +17,9 @@ def sql(trace, question):
     return [row if isinstance(row, list) else list(row.values()) for row in rows]
 
 
-class Page(html.parser.HTMLParser):
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.open, self.tables, self.rows, self.cells = [], {}, None, None
-        self.scripts, self.policy, self.pictures, self.text, self.boxes = [], None, [], [], []
-        self.feed(text)
-        self.close()
-        expect(self.open in ([], ["p"]), f"not closed: {self.open}")
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        expect(tag not in ("iframe", "object", "embed", "img", "link", "form", "base"), f"<{tag}>")
-        for name, value in attrs:
-            expect(not name.startswith("on") and name not in ("src", "href", "srcset", "style"), f"{tag} {name}={value}")
-        if given.get("http-equiv") == "content-security-policy":
-            self.policy = given["content"]
-        if tag == "table":
-            self.rows = self.tables.setdefault(given["data-table"], [])
-        elif tag == "tr":
-            self.cells = []
-        elif tag in ("td", "th"):
-            self.cells.append("")
-        elif tag == "svg":
-            self.pictures.append({"busy": given.get("data-busy"), "area": 0.0, "holes": 0, "names": []})
-        elif tag in PICTURE and self.pictures:
-            self.draw(tag, given)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def draw(self, tag, given):
-        picture, kind = self.pictures[-1], given.get("class")
-        if kind in ("f0", "f1"):
-            self.boxes.append((int(given["y"]), float(given["x"].rstrip("%")), float(given["width"].rstrip("%"))))
-        picture["holes"] += kind == "h" and tag == "rect"
-        if kind not in WORKS:
-            return
-        if tag == "rect" and kind in WORKS:
-            picture["area"] += float(given["width"]) * float(given["height"]) / 100 / WIDE
-        for wide, tall in re.findall(r"h(\d+)v-([0-9.]+)", given.get("d", "")):
-            picture["area"] += float(wide) * float(tall) / 100 / WIDE
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        if tag != "p" and self.open and self.open[-1] == "p":
-            self.open.pop()
-        expect(self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}")
-        self.open.pop()
-        if tag == "tr" and self.rows is not None:
-            self.rows.append(self.cells)
-        if tag == "table":
-            self.rows = None
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] == "script":
-            self.scripts.append(data)
-        elif "style" not in self.open:
-            self.text.append(data)
-        if self.rows is not None and self.cells and ({"td", "th"} & set(self.open)):
-            self.cells[-1] += data
-
-
 def nanoseconds(text):
     number, unit = text.split()
     return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
-
-
-def check_policy(page):
-    expect(len(page.scripts) == 1, f"{len(page.scripts)} scripts")
-    digest = base64.b64encode(hashlib.sha256(page.scripts[0].encode()).digest()).decode()
-    expect(f"script-src 'sha256-{digest}'" in page.policy, f"{page.policy}: the script is {digest}")
-    expect(page.policy.startswith("default-src 'none'"), page.policy)
 
 
 def check_kernels(page, trace):
@@ -170,7 +86,7 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         text = file.read()
     page = Page(text)
-    check_policy(page)
+    page.check_policy()
     check_kernels(page, sys.argv[2])
     check_pictures(page, sys.argv[2])
     check_loss(page, sys.argv[2])

@@ -54,6 +54,20 @@ code=0
 "$TRACESMITH" report "$here/test_page.sh" -o "$folder/x" 2>"$folder/err" || code=$?
 [ "$code" -ne 0 ] && [ ! -e "$folder/x" ] || fail "no trace: exit code $code"
 
+# The answers of diff and of ranks, as pages: they are those of JSON.
+"$TRACESMITH" diff "$folder/awkward.json" "$folder/awkward.json" --html "$folder/diff.html" --markdown "$folder/diff.md" >/dev/null
+"$TRACESMITH" diff "$folder/awkward.json" "$folder/awkward.json" --json >"$folder/diff.json"
+python3 "$here/check_reports.py" "$folder/diff.html" "$folder/diff.json" diff
+"$TRACESMITH" analyze --ranks "$folder/awkward.json" "$folder/awkward.json" --json --html "$folder/ranks.html" >"$folder/ranks.json"
+python3 "$here/check_reports.py" "$folder/ranks.html" "$folder/ranks.json"
+! grep -q '<script\|<img\|@everyone\|](http' "$folder/diff.md" || fail "a name of the trace became Markdown"
+code=0
+"$TRACESMITH" analyze "$folder/awkward.json" --html "$folder/x" 2>"$folder/err" || code=$?
+[ "$code" -eq 2 ] && grep -q 'tracesmith report' "$folder/err" || fail "analyze --html without --ranks: exit code $code"
+code=0
+"$TRACESMITH" diff "$folder/awkward.json" "$folder/awkward.json" --html "$folder/awkward.json" >/dev/null 2>&1 || code=$?
+[ "$code" -eq 2 ] || fail "a page may replace the trace that is read: exit code $code"
+
 # A trace that ends early says so.
 "$TRACESMITH" import "$folder/awkward.json" -o "$folder/whole.sbt" >/dev/null 2>&1
 head -c "$(($(wc -c <"$folder/whole.sbt") * 2 / 3))" "$folder/whole.sbt" >"$folder/cut.sbt"
