@@ -52,7 +52,7 @@ code=0
 [ "$code" -eq 2 ] || fail "an empty window: exit code $code"
 code=0
 "$TRACESMITH" report "$here/test_page.sh" -o "$folder/x" 2>"$folder/err" || code=$?
-[ "$code" -ne 0 ] && [ ! -e "$folder/x" ] || fail "no trace: exit code $code"
+if [ "$code" -eq 0 ] || [ -e "$folder/x" ]; then fail "no trace: exit code $code"; fi
 
 # The answers of diff and of ranks, as pages: they are those of JSON.
 "$TRACESMITH" diff "$folder/awkward.json" "$folder/awkward.json" --html "$folder/diff.html" --markdown "$folder/diff.md" >/dev/null
@@ -63,7 +63,8 @@ python3 "$here/check_reports.py" "$folder/ranks.html" "$folder/ranks.json"
 ! grep -q '<script\|<img\|@everyone\|](http' "$folder/diff.md" || fail "a name of the trace became Markdown"
 code=0
 "$TRACESMITH" analyze "$folder/awkward.json" --html "$folder/x" 2>"$folder/err" || code=$?
-[ "$code" -eq 2 ] && grep -q 'tracesmith report' "$folder/err" || fail "analyze --html without --ranks: exit code $code"
+[ "$code" -eq 2 ] || fail "analyze --html without --ranks: exit code $code"
+grep -q "tracesmith report" "$folder/err" || fail "analyze --html: $(cat "$folder/err")"
 code=0
 "$TRACESMITH" diff "$folder/awkward.json" "$folder/awkward.json" --html "$folder/awkward.json" >/dev/null 2>&1 || code=$?
 [ "$code" -eq 2 ] || fail "a page may replace the trace that is read: exit code $code"
