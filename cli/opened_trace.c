@@ -81,7 +81,7 @@ bool trace_is_directory(const char *path) {
         complain_command("a recording that was not finished: tracesmith recover ", path,
                          " -o FILE makes it a trace");
     else
-        complain("%s is a directory: a trace is a file", path);
+        complain("%s is a directory, not a trace", path);
     return true;
 }
 

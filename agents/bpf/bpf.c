@@ -185,7 +185,7 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     *why = failed == -EPERM ? AGENT_BPF_NO_RIGHT
                             : AGENT_BPF_REFUSED; // EACCES is what the verifier says of a program
     if (failed)
-        return say(message, size, "the kernel does not take the programs: %s", strerror(-failed));
+        return say(message, size, "the kernel rejects the programs: %s", strerror(-failed));
     for (unsigned i = 0; i < options->node_count; i++) {
         const unsigned node = options->nodes[i].major << 20 | options->nodes[i].minor, one = 1;
         bpf_map_update_elem(bpf_map__fd(agent->skeleton->maps.nodes), &node, &one, BPF_ANY);

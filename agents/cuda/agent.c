@@ -90,11 +90,10 @@ static void describe_sharing(void) {
     char text[512];
     if (!mps)
         return;
-    snprintf(
-        text, sizeof text,
-        "the program shares its GPU through MPS (%s): what other clients ran on it is not in the trace, and "
-        "counters of the GPU are of all of them",
-        mps);
+    snprintf(text, sizeof text,
+             "the program shares its GPU through MPS (%s): work of its other clients is not in the trace, "
+             "and counters of the GPU include all clients",
+             mps);
     channel_attribute(agent.channel, "notice.cuda-mps", text);
 }
 

@@ -118,7 +118,7 @@ static void add_beside_runtime(struct candidates *candidates) {
         return;
     *strrchr(runtime.path, '/') = '\0';
     add_below(candidates, runtime.path, places, sizeof places / sizeof *places,
-              "beside the program's CUDA runtime");
+              "next to the program's CUDA runtime");
 }
 
 // Folders of packages (site-packages, dist-packages) that the process has libraries of.

@@ -78,7 +78,7 @@ bool holder_find(bool before, char *out, size_t size) {
         add(&words, "a library that loaded %s by name", cupti.path);
     const bool found = words.found != 0;
     if (!found)
-        add(&words, "nobody that is found in this process");
+        add(&words, "an unknown user");
     const long debugger = tracer();
     if (debugger)
         add(&words, "and the process is debugged by process %ld", debugger);

@@ -79,7 +79,7 @@ static enum outcome try(const struct candidate *candidate, int (*take)(void), in
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
         snprintf(cupti.path, sizeof cupti.path, "%s", map->l_name);
     if (find_functions(library)) {
-        snprintf(why, size, "not whole, or too old");
+        snprintf(why, size, "incomplete, or too old");
         return REFUSED;
     }
     *result = cupti.GetVersion(&cupti.version);
@@ -114,7 +114,8 @@ static void explain(const char *asked, int result, char *why, size_t size) {
     driver_in_words(driver, sizeof driver);
     if (refused.count) {
         snprintf(why, size,
-                 "CUDA work is not recorded: no libcupti goes with %s: %s%s; CUPTI of CUDA 11.0 or newer is "
+                 "CUDA work is not recorded: no libcupti is compatible with %s: %s%s; CUPTI of CUDA 11.0 or "
+                 "newer is "
                  "needed, of the driver's CUDA version: %sset TRACESMITH_CUPTI to its path",
                  driver, refused.count > 1 ? "tried " : "", refused.text,
                  result == CUPTI_OK ? "" : "see that the driver works (nvidia-smi), and ");

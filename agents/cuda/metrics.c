@@ -76,7 +76,7 @@ static void say_refused(const char *step, int result) {
               "allow it (NVreg_RestrictProfilingToAdminUsers=0), or run as root or with CAP_SYS_ADMIN"
         : result == CUPTI_HARDWARE_BUSY
             ? "another tool has the GPU's performance counters (Nsight, DCGM, --pc-samples); stop it"
-            : "metrics need a GPU of compute capability 7.5 or higher, and libnvperf_host beside libcupti";
+            : "metrics need a GPU of compute capability 7.5 or higher, and libnvperf_host next to libcupti";
     snprintf(text, sizeof text,
              "no metrics of the GPU: CUPTI says %s (%d) at %s: %s; everything else is recorded",
              library_error(result), result, step, advice);
@@ -363,7 +363,7 @@ void metrics_start(void) {
     else {
         process = getpid();
         if (!start_thread())
-            notice("no metrics of the GPU: there is no thread to be had");
+            notice("no metrics of the GPU: a thread could not be created");
     }
 }
 

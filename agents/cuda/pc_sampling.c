@@ -204,7 +204,7 @@ static void say_refused(int result) {
                    "administrator can "
                    "allow it (NVreg_RestrictProfilingToAdminUsers=0), or run as root or with CAP_SYS_ADMIN"
                  : "sampling needs a GPU of compute capability 7.0 or higher that no other tool samples, "
-                   "and a driver and CUPTI that go together");
+                   "and a driver and CUPTI that are compatible");
     notice(text);
 }
 

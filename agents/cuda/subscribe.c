@@ -325,8 +325,9 @@ static void prepare(void) {
                                                : CUPTI_NOT_SUPPORTED;
     cupti.system_threads = result == CUPTI_OK;
     if (cupti.shared && wants_graphs() && set_shared(CUPTI_ATTRIBUTE_GRAPHS_AS_A_WHOLE, 1, 1) != CUPTI_OK)
-        channel_attribute(agent.channel, "notice.cuda-graphs",
-                          "graphs are recorded node by node: another tool that shares CUPTI wants them so");
+        channel_attribute(
+            agent.channel, "notice.cuda-graphs",
+            "graphs are recorded node by node, because another tool that shares CUPTI requires it");
     enable_latency();
 }
 
@@ -389,7 +390,7 @@ static const char *advice(int result) {
         return "this GPU cannot be profiled under WSL";
     case CUPTI_LEGACY_PROFILER:
     case CUPTI_NOT_COMPATIBLE:
-        return "libcupti and the driver do not go together; install the CUPTI of the driver's CUDA version, "
+        return "libcupti and the driver are not compatible; install the CUPTI of the driver's CUDA version, "
                "or set "
                "TRACESMITH_CUPTI to its path";
     default:

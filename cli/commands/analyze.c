@@ -123,7 +123,7 @@ static bool read_form(const struct invocation *invocation, struct analyze *analy
     }
     if (rows && (json || csv || !quantity_count(rows, &count) || count == 0)) {
         complain(json || csv ? "--rows is for text: JSON and CSV have all rows"
-                             : "--rows: '%s' is no number of rows",
+                             : "--rows: '%s' is not a number of rows",
                  rows);
         return false;
     }
@@ -418,8 +418,8 @@ static int put_ranks(const void *context, const tsmith_report *report) {
 }
 
 static const char RANKS_HINT[] =
-    "\nEach trace was looked at by itself. If they are the ranks of one run, --ranks compares\n"
-    "them: who comes late to collectives, and who waits.\n";
+    "\nEach trace was analyzed separately. If they are the ranks of one run, --ranks compares\n"
+    "them: which ranks come late to collectives, and which ranks wait.\n";
 
 static int analyze_files(const struct analyze *analyze) {
     int worst = EXIT_DONE;

@@ -66,7 +66,7 @@ static bool read_sides(const struct invocation *invocation, struct differing *di
     if (differing->base_count && differing->base_count < count)
         return true;
     complain(count < 2 ? "diff needs two traces: see 'tracesmith help diff'"
-                       : "which of these are the base? 'diff A1 A2 -- B1 B2', or --base A1,A2");
+                       : "the base side is not clear; write 'diff A1 A2 -- B1 B2', or --base A1,A2");
     return false;
 }
 
@@ -84,7 +84,7 @@ static bool read_options(const struct invocation *invocation, struct differing *
     }
     if (rows && (differing->json || differing->csv || !quantity_count(rows, &count) || !count)) {
         complain(differing->json || differing->csv ? "--rows is for text: JSON and CSV have all rows"
-                                                   : "--rows: '%s' is no number of rows",
+                                                   : "--rows: '%s' is not a number of rows",
                  rows);
         return false;
     }

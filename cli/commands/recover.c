@@ -296,12 +296,12 @@ static int list_sessions(bool json) {
         output_printf("%-*s%-*s%-*s%-*s%-*s%s\n", DIRECTORY_COLUMNS, "directory", STATE_COLUMNS, "state",
                       PID_COLUMNS, "pid", AGE_COLUMNS, "age", SIZE_COLUMNS, "size", "command");
     else
-        output_cstr("No recording was left behind on this machine.\n");
+        output_cstr("No unfinished recording was found on this machine.\n");
     output_text(&found.lines);
     if (json)
         output_cstr("]}\n");
     else if (found.count)
-        output_cstr("'tracesmith recover DIRECTORY' writes the whole trace of one that was left behind.\n");
+        output_cstr("'tracesmith recover DIRECTORY' writes the complete trace of an unfinished recording.\n");
     text_finish(&found.lines);
     return EXIT_DONE;
 }

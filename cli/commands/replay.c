@@ -71,7 +71,7 @@ static bool read_permute(struct replay *replay) {
         return false;
     }
     if (seed && (!orders || !quantity_count(seed, &replay->permute.seed))) {
-        complain(orders ? "--seed: '%s' is no number" : "--seed %s is for --permute", seed);
+        complain(orders ? "--seed: '%s' is not a number" : "--seed %s is for --permute", seed);
         return false;
     }
     return true;

@@ -170,8 +170,8 @@ static void say_times(struct text *text, tsmith_recording *recording, const tsmi
             continue;
         text_add_cstr(text, "hint: the source of ");
         text_add_safe(text, text_string(result->writer), 60);
-        text_add_cstr(text, " uses atomics, whose order may decide the result; --times 20 tells noise from a "
-                            "wrong result\n");
+        text_add_cstr(text, " uses atomics, whose order may decide the result; --times 20 distinguishes "
+                            "noise from a wrong result\n");
         return;
     }
 }

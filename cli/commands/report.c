@@ -48,7 +48,7 @@ static bool read_options(const struct invocation *invocation, struct reporting *
     if (!window_read(invocation, &out->window))
         return false;
     if (rows && (!quantity_count(rows, &count) || count == 0)) {
-        complain("--rows: '%s' is no number of rows", rows);
+        complain("--rows: '%s' is not a number of rows", rows);
         return false;
     }
     out->options.table_rows = (size_t)count;

@@ -93,7 +93,7 @@ static bool read_scale(struct simulate *simulate, const char *word) {
                  {"host", TSMITH_CHANGE_SCALE_HOST}};
     const char *equals = strchr(word, '='), *colon = strrchr(word, ':');
     if (simulate->scale_count == SCALES_MOST) {
-        complain("--scale is given too often: at most %d times", SCALES_MOST);
+        complain("--scale may be given at most %d times", SCALES_MOST);
         return false;
     }
     struct scale *scale = &simulate->scales[simulate->scale_count];
@@ -441,7 +441,7 @@ static void add_times_text(const struct simulate *simulate, struct text *text, i
 static void add_unknown_text(const tsmith_bounds *bounds, struct text *text) {
     if (bounds->untimed) {
         text_add_counted(text, bounds->untimed, "of the commands has", "of the commands have");
-        text_add_cstr(text, " no times in the trace: what they would gain or lose is not in the answer\n");
+        text_add_cstr(text, " no times in the trace: the answer does not include their change\n");
     }
     if (!bounds->unknown_launches)
         return;
@@ -568,7 +568,7 @@ static bool is_within(const struct simulate *simulate, const struct answered *fo
     return simulate->after_time >= found->interval.from && simulate->after_time <= found->interval.to;
 }
 
-// As if every call cost what it cost: the one figure that is compared.
+// If every call cost as much as recorded: the one figure that is compared.
 static int64_t predicted_time(const struct answered *found) {
     return found->point.from + (found->point.to - found->point.from) / 2;
 }
@@ -630,7 +630,7 @@ static void add_answer_text(const struct simulate *simulate, struct text *text,
         text_add_cstr(text, " concerned): ");
         add_times_text(simulate, text, found->interval.from, found->interval.to);
         add_unknown_text(&found->bounds, text);
-        text_add_cstr(text, "As if every call cost what it cost: ");
+        text_add_cstr(text, "If every call cost as much as recorded: ");
         add_times_text(simulate, text, found->point.from, found->point.to);
         if (found->unexplained) {
             text_add_cstr(text, "Nothing in the trace explains ");

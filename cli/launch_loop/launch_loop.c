@@ -45,7 +45,7 @@ static cl_device_id first_device(void) {
         for (cl_uint i = 0; i < count && i < 16; i++)
             if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL) == CL_SUCCESS)
                 return device;
-    fprintf(stderr, "tracesmith-launch-loop: there is no OpenCL device\n");
+    fprintf(stderr, "tracesmith-launch-loop: no OpenCL device was found\n");
     exit(EXIT_NO_DEVICE);
 }
 

@@ -10,7 +10,7 @@ const struct option global_options[] = {
      .doc = "Do not use or fill the cache of imported traces ($XDG_CACHE_HOME/tracesmith/imports); the same "
             "as TRACESMITH_NO_CACHE"},
     {.name = "no-color",
-     .doc = "Use no colors. Colors are used only on a terminal, and not if NO_COLOR is set"},
+     .doc = "Do not use colors. Colors are used only on a terminal, and not if NO_COLOR is set"},
     {.name = "version", .doc = "Print the version"},
     END_OF_OPTIONS};
 

@@ -453,7 +453,7 @@ static void write_timed(const struct stats *stats) {
     text_add_count(&line, stats->timed_work);
     text_add_cstr(&line, " of ");
     text_add_count(&line, stats->work);
-    text_add_format(&line, " kernels and transfers (%.1f%%); every time of a device above rests on those\n",
+    text_add_format(&line, " kernels and transfers (%.1f%%); device times above are based on those only\n",
                     100 * (double)stats->timed_work / (double)stats->work);
     output_text(&line);
     text_finish(&line);

@@ -769,7 +769,7 @@ int view_timeline(struct view *view) {
     if (!timeline_init(&timeline, view)) {
         complain("out of memory");
     } else if (timeline.to <= timeline.from) {
-        complain("%s: there is no time to draw: the trace %s", view->trace.path,
+        complain("%s: nothing to draw: the trace %s", view->trace.path,
                  view->trace.summary.events ? "has no duration in that window" : "has no events");
         code = EXIT_NO;
     } else {
@@ -779,7 +779,7 @@ int view_timeline(struct view *view) {
             code = EXIT_LACKING;
         }
         if (code == EXIT_DONE && !timeline.events) {
-            complain("%s: there is nothing to draw: no such events are in that window", view->trace.path);
+            complain("%s: nothing to draw: no such events are in that window", view->trace.path);
             code = EXIT_NO;
         }
         if (code == EXIT_DONE)

@@ -111,8 +111,7 @@ static void write_finding(const struct advice *advice, const struct advice_item 
     else if (small)
         report_finding(report, "Nothing is known that could save 1%% of the time or more.");
     else
-        report_finding(report,
-                       "Nothing is known that could be won: no command of a device takes time in the %s.",
+        report_finding(report, "No saving is known: no command of a device takes time in the %s.",
                        context->scope);
 }
 
@@ -126,11 +125,11 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     const int64_t window = context->window.to - context->window.from,
                   least = window / LEAST_PART + (window % LEAST_PART > 0);
     size_t count = 0, small = 0;
-    struct report_table *table = REPORT_TABLE(report, "advice",
-                                              "saves is at most (see bounds), and of different rows may be "
-                                              "of the same time; at, length and example "
-                                              "are of the worst case",
-                                              COLUMNS);
+    struct report_table *table =
+        REPORT_TABLE(report, "advice",
+                     "saves is an upper bound (see bounds), and several rows may count the same time; at, "
+                     "length and example describe the worst case",
+                     COLUMNS);
     (void)state;
     for (size_t i = 0; i < ADVICE_LIMIT; i++)
         if (advice->items[i].saves > 0 && advice->items[i].saves >= least)
@@ -148,7 +147,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
                     small == 1 ? "" : "s", small == 1 ? "" : " each", small == 1 ? "is" : "are");
     if (advice->unknown) {
         char time[REPORT_TEXT];
-        report_note(report, "For %s a device is idle and the trace does not tell why; that is in no row.",
+        report_note(report, "For %s a device is idle for an unknown reason; no row includes that time.",
                     report_duration(time, advice->unknown));
     }
     return TSMITH_OK;

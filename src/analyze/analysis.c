@@ -256,8 +256,8 @@ static void say_what_is_timed(const struct analysis_context *context, const stru
                        (unsigned long long)timed, (unsigned long long)work,
                        100 * (double)timed / (double)work);
     report_note(report,
-                "Times are known of %llu of %llu kernels and transfers (%.1f%%); whatever is said of time "
-                "rests on those. The ledger says why (no_timing).",
+                "Times are known of %llu of %llu kernels and transfers (%.1f%%); every statement about time "
+                "is based on those. The loss ledger has the reason (no_timing).",
                 (unsigned long long)timed, (unsigned long long)work, 100 * (double)timed / (double)work);
 }
 

@@ -193,8 +193,10 @@ tsmith_status diff_report(tsmith_diff *diff) {
         write_group(diff, (enum diff_group)group, ranked, diff->count);
     write_finding(diff, ranked, diff->count);
     if (diff->runs[0] < 2 || diff->runs[1] < 2)
-        report_note(report, "%zu run%s against %zu: two or more on both sides would tell change from noise.",
-                    diff->runs[0], diff->runs[0] == 1 ? "" : "s", diff->runs[1]);
+        report_note(
+            report,
+            "%zu run%s against %zu: two or more on both sides are needed to distinguish a change from noise.",
+            diff->runs[0], diff->runs[0] == 1 ? "" : "s", diff->runs[1]);
     else
         report_note(report, "%zu runs against %zu; low and high bound the change with %.4g %% confidence.",
                     diff->runs[0], diff->runs[1], 100 * diff->confidence);

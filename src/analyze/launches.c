@@ -105,10 +105,10 @@ static void write_calls(const struct launches *launches, const struct analysis_c
         {"call", TSMITH_CELL_TEXT},    {"count", TSMITH_CELL_COUNT},     {"total", TSMITH_CELL_DURATION},
         {"min", TSMITH_CELL_DURATION}, {"median", TSMITH_CELL_DURATION}, {"p99", TSMITH_CELL_DURATION},
         {"max", TSMITH_CELL_DURATION}, {"waiting", TSMITH_CELL_DURATION}};
-    struct report_table *table = REPORT_TABLE(
-        report, "calls",
-        "time the host spends in calls that put something into a queue, but for waiting for a device in them",
-        COLUMNS);
+    struct report_table *table = REPORT_TABLE(report, "calls",
+                                              "time the host spends in calls that enqueue something, without "
+                                              "the time in which they wait for a device",
+                                              COLUMNS);
     for (size_t i = 0; i < launches->count; i++) {
         struct samples *calls = &launches->names[i].calls;
         if (!calls->count)
@@ -136,7 +136,8 @@ static void write_delays(const struct launches *launches, const struct analysis_
                                                    {"queued_median", TSMITH_CELL_DURATION}};
     struct report_table *table = REPORT_TABLE(
         report, "delays",
-        "from the begin of the call to the start on the device, by whether anything was in front", COLUMNS);
+        "from the begin of the call to the start on the device, by whether earlier work was in the queue",
+        COLUMNS);
     for (size_t i = 0; i < launches->row_count; i++) {
         struct samples *delays = &launches->delays[i], *queued = &launches->queued[i];
         if (!delays->count && !queued->count)
@@ -214,11 +215,10 @@ static void write_finding(const struct launches *launches, const struct analysis
             report_duration(calls, total), (unsigned long long)shorter, (unsigned long long)paired,
             report_plural(paired), report_percent((int64_t)shorter, (int64_t)paired));
     if (waiting)
-        report_note(
-            report,
-            "Besides, launching calls wait %s for a device to finish; %s of that are inferred from their "
-            "times.",
-            report_duration(waits, waiting), report_duration(part, inferred));
+        report_note(report,
+                    "Launching calls also wait %s for a device to finish; %s of that are inferred from their "
+                    "times.",
+                    report_duration(waits, waiting), report_duration(part, inferred));
     if (shorter)
         advice_evidence(context->advice, ADVICE_LAUNCH,
                         "%llu of %llu command%s: a kernel shorter than the call that launched it.",

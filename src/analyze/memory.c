@@ -607,9 +607,9 @@ static void write_finding(const struct memory *memory, const struct totals *tota
     if (!memory->count)
         report_finding(report, "No allocation of device memory is in the %s.", scope);
     else if (!totals->sized)
-        report_finding(report, "The %s does not tell how much device memory was allocated.", scope);
+        report_finding(report, "The %s does not state how much device memory was allocated.", scope);
     else if (!totals->objects)
-        report_finding(report, "%s; the %s does not tell which were freed.", most, scope);
+        report_finding(report, "%s; the %s does not state which were freed.", most, scope);
     else
         report_finding(report, "%s; %llu object%s (%s) not freed before the %s ends, %llu freed twice.", most,
                        (unsigned long long)totals->leaks, report_plural(totals->leaks),

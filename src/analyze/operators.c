@@ -175,8 +175,8 @@ static void write_finding(const struct operators *operators, const struct analys
                    report_plural(first->self_count));
     if (operators->outside)
         report_note(report,
-                    "%llu of %llu %s (%.1f%% of the device time) %s launched outside of any range, or "
-                    "nobody is seen to launch them.",
+                    "%llu of %llu %s (%.1f%% of the device time) %s launched outside of any range, or by a "
+                    "call that the trace does not have.",
                     (unsigned long long)operators->outside, (unsigned long long)operators->commands,
                     plural(operators->commands, "command", "commands"),
                     report_percent(operators->outside_time, operators->time),

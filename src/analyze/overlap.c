@@ -78,8 +78,9 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         {"exposed", TSMITH_CELL_DURATION}, {"overlap", TSMITH_CELL_SHARE},
     };
     static const tsmith_work WORKS[] = {TSMITH_WORK_COMMUNICATION, TSMITH_WORK_COPY};
-    struct report_table *table = REPORT_TABLE(
-        report, "overlap", "time of communication and copies, and the part beside computation", COLUMNS);
+    struct report_table *table =
+        REPORT_TABLE(report, "overlap",
+                     "time of communication and copies, and the part that overlaps computation", COLUMNS);
     int64_t time[2] = {0}, hidden[2] = {0};
     (void)state;
     for (size_t i = 0; i < context->timeline->device_count; i++) {
@@ -101,14 +102,12 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     }
     char text[REPORT_TEXT];
     if (time[0])
-        report_finding(report, "%.1f%% of the time of communication is beside computation; %s of it are not.",
+        report_finding(report, "%.1f%% of the communication time overlaps computation; %s does not.",
                        report_percent(hidden[0], time[0]), report_duration(text, time[0] - hidden[0]));
     else if (time[1])
-        report_finding(report,
-                       "No communication is in the %s. %.1f%% of the time of copies is beside computation; "
-                       "%s of it are not.",
-                       context->scope, report_percent(hidden[1], time[1]),
-                       report_duration(text, time[1] - hidden[1]));
+        report_finding(
+            report, "The %s has no communication. %.1f%% of the copy time overlaps computation; %s does not.",
+            context->scope, report_percent(hidden[1], time[1]), report_duration(text, time[1] - hidden[1]));
     else
         report_finding(report, "No communication and no copy that takes time is in the %s.", context->scope);
     return TSMITH_OK;

@@ -278,13 +278,13 @@ static void write_finding(const struct matching *matching, struct report *report
             "unseen.",
             (long long)ranks->world);
     else if (ranks->world < 0)
-        report_note(report, "The traces do not tell how many ranks the run had.");
+        report_note(report, "The traces do not state how many ranks the run had.");
     if (matching->unmatched)
         report_note(report, "%llu collective%s in one trace only.", (unsigned long long)matching->unmatched,
                     matching->unmatched == 1 ? " is" : "s are");
     if (ranks->ordered)
         report_note(report,
-                    "The traces do not tell their ranks (or tell one twice): they are numbered in order.");
+                    "The traces do not state their ranks (or state one twice): they are numbered in order.");
     if (ranks->truncated)
         report_note(report, "%zu of the traces end early.", ranks->truncated);
 }

@@ -248,7 +248,7 @@ static void release(void *state) {
 
 const struct analysis_kind analysis_sequences = {
     .name = "sequences",
-    .question = "Which sequences of kernels come again and again?",
+    .question = "Which sequences of kernels repeat?",
     .needs = NEEDS_TIMELINE,
     .ranges = true,
     .state_size = sizeof(struct sequences),

@@ -68,7 +68,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         add_row(report, queues, context, &timeline->rows[i]);
     struct report_table *depths =
         REPORT_TABLE(report, "concurrency",
-                     "how long so many commands ran at once; the last row of many is \"or more\"", DEPTHS);
+                     "how long this many commands ran at once; the last row of many is \"or more\"", DEPTHS);
     int64_t busy = 0, window = context->window.to - context->window.from;
     uint32_t deepest = 0;
     (void)state;

@@ -72,21 +72,20 @@ static void match(struct completion *completion, const struct sbt_tail *tail) {
     tsmith_capture_completion *out = completion->out;
     switch (recovery_match_file(completion->recovery, &file, &completion->whole_events)) {
     case RECOVERY_NO_JOURNAL:
-        leave_file(completion, "the session's journal is damaged or missing, so it is unknown what of it the "
-                               "file that was being written has: that file is left out");
+        leave_file(completion, "the session's journal is damaged or missing, so it is unknown which of its "
+                               "events the output file has: that file is left out");
         break;
     case RECOVERY_UNSURE:
         out->may_repeat = 1;
         snprintf(out->note, sizeof out->note,
-                 "there was no space to note what had been written: the last events of the file may be there "
-                 "twice");
+                 "the journal could not be updated because space ran out: the last events of the output file "
+                 "may appear twice");
         break;
     case RECOVERY_SHORT:
         out->file_damaged = 1;
-        snprintf(
-            out->note, sizeof out->note,
-            "the file that was being written has become shorter since: what it lacks is lost unless it was "
-            "still in the session");
+        snprintf(out->note, sizeof out->note,
+                 "the output file was truncated after it was written: the missing events are lost unless "
+                 "they were still in the session");
         break;
     case RECOVERY_EXACT:
         break;
@@ -107,19 +106,19 @@ static void open_file(struct completion *completion) {
     if (lstat(path, &status) == 0 &&
         (!S_ISREG(status.st_mode) || status.st_uid != recovery_user(completion->recovery))) {
         snprintf(why, sizeof why,
-                 "the file that was being written is left out: %.400s is not a file of the "
+                 "the output file is left out: %.400s is not a file of the "
                  "user who made the recording",
                  path);
         leave_file(completion, why);
         return;
     }
     if (sbt_continue_open(path, &completion->file, &tail, &error)) {
-        snprintf(why, sizeof why, "the file that was being written is left out: %.400s", error.message);
+        snprintf(why, sizeof why, "the output file is left out: %.400s", error.message);
         leave_file(completion, why);
         return;
     }
     if (!belongs(completion, &tail)) {
-        snprintf(why, sizeof why, "%.400s holds another recording by now and is left out", path);
+        snprintf(why, sizeof why, "%.400s now holds another recording and is left out", path);
         leave_file(completion, why);
         return;
     }
@@ -254,9 +253,9 @@ static tsmith_status complete(struct completion *completion, const char *directo
         return status;
     bool is_whole = recovery_processes(completion->recovery) == 0;
     if (!is_whole && file_is_same(path, recovery_control(completion->recovery)->output))
-        return status_set(error, TSMITH_ERROR_BUSY,
-                          "the recorded program still runs; end it first, or write to another file than %s",
-                          path);
+        return status_set(
+            error, TSMITH_ERROR_BUSY,
+            "the recorded program is still running; end it first, or write to a file other than %s", path);
     open_file(completion);
     struct recovery *recovery = completion->recovery;
     completion->recovery = NULL;

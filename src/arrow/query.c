@@ -59,7 +59,7 @@ static tsmith_status add_row(struct query_stream *stream, size_t *bytes, tsmith_
                 stream->names[i], word_of((int)value.type),
                 (unsigned long long)(stream->rows_before + column->count + 1), word_of((int)column->kind));
         if (status != TSMITH_OK)
-            return status_set(error, status, "There is no memory for the answer");
+            return status_set(error, status, "out of memory while building the Arrow answer");
         *bytes += value.type == TSMITH_SQL_TEXT || value.type == TSMITH_SQL_BLOB ? value.text.length : 0;
     }
     return TSMITH_OK;
@@ -95,7 +95,8 @@ static tsmith_status take_array(struct query_stream *stream, size_t rows, struct
     stream->rows_before += rows;
     if (!good && out->release)
         out->release(out);
-    return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the answer");
+    return good ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while building the Arrow answer");
 }
 
 // Reads what the first array has and settles the types.
@@ -123,7 +124,8 @@ static tsmith_status query_schema(void *self, struct ArrowSchema *out, tsmith_er
                                  true, 0, false, NULL, NULL);
     if (!good && out->release)
         out->release(out);
-    return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the schema");
+    return good ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while building an Arrow schema");
 }
 
 static tsmith_status query_next(void *self, struct ArrowArray *out, tsmith_error *error) {
@@ -183,7 +185,7 @@ tsmith_status tsmith_arrow_query(tsmith_query *query, struct ArrowArrayStream *o
     if (stream && fill(stream, query))
         status = arrow_stream_make(&ops, stream, out, error);
     else
-        status_set(error, status, "There is no memory for the answer");
+        status_set(error, status, "out of memory while building the Arrow answer");
     if (status != TSMITH_OK && stream)
         query_destroy(stream);
     return status;

@@ -97,17 +97,18 @@ static tsmith_status add_column(struct source_stream *stream, const tsmith_dicti
                                 uint32_t field, tsmith_error *error) {
     tsmith_field_info info;
     if (!tsmith_dictionary_describe_field(dictionary, field, &info) || !tsmith_type_size(info.type))
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "there is no field %u", (unsigned)field);
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "field number %u does not exist",
+                          (unsigned)field);
     bool is_new = false;
     uint64_t *place = table_add(&stream->by_field, field, &is_new);
     if (place && !is_new)
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "the field %s is asked for twice", info.name);
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "the field %s is requested twice", info.name);
     char *name = place ? make_name(stream, &info) : NULL;
     struct source_column *column =
         name ? ARRAY_PUSH(stream->columns, stream->column_count, stream->column_capacity) : NULL;
     if (!column) {
         free(name);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the columns");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while building Arrow columns");
     }
     *place = stream->column_count - 1;
     *column = (struct source_column){field, info.type, name, info.unit, info.doc};
@@ -162,7 +163,8 @@ static tsmith_status source_schema(void *self, struct ArrowSchema *out, tsmith_e
         good = column_schema(&stream->columns[i], out->children[i + first]);
     if (!good && out->release)
         out->release(out);
-    return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the schema");
+    return good ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while building an Arrow schema");
 }
 
 // ---- columns of a batch
@@ -311,8 +313,8 @@ static tsmith_status check(const struct source_stream *stream, const tsmith_batc
                               tsmith_type_name(column.type), tsmith_type_name(found->type));
         if (!found && !stream->fields)
             return status_set(error, TSMITH_ERROR_UNSUPPORTED,
-                              "the field %s came up after the schema was settled: open the trace with "
-                              "tsmith_trace_open, or name the fields that are wanted",
+                              "the field %s appeared after the schema was fixed: open the trace with "
+                              "tsmith_trace_open, or name the fields to read",
                               described ? info.name : "(without a name)");
         if (found && column.offsets && column.offsets[column.count] > INT32_MAX)
             return status_set(error, TSMITH_ERROR_LIMIT, "the lists of field %s have too many elements",
@@ -343,7 +345,8 @@ static tsmith_status make_batch(struct source_stream *stream, const tsmith_batch
     }
     if (!good && out->release)
         out->release(out);
-    return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the columns");
+    return good ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while building Arrow columns");
 }
 
 // The events of the batch that are wanted: the batch itself, or another one, which is lent too. It may have none.
@@ -356,7 +359,7 @@ static tsmith_status choose(struct source_stream *stream, const tsmith_batch **b
     if (!status && !stream->rows && !(stream->rows = calloc(TSMITH_BATCH_MAX + 1, sizeof *stream->rows)))
         status = TSMITH_ERROR_NO_MEMORY;
     if (status)
-        return status_set(error, status, "There is no memory for a batch");
+        return status_set(error, status, "out of memory while building an Arrow batch");
     const int64_t from = options->has_window ? options->from : INT64_MIN;
     const int64_t to = options->has_window ? options->to : INT64_MAX;
     const uint32_t wanted = select_rows(*batch, options->kinds, from, to, stream->rows);
@@ -364,7 +367,7 @@ static tsmith_status choose(struct source_stream *stream, const tsmith_batch **b
         return TSMITH_OK;
     status = select_batch(stream->some, *batch, stream->rows, wanted);
     *batch = stream->some;
-    return status ? status_set(error, status, "There is no memory for a batch") : TSMITH_OK;
+    return status ? status_set(error, status, "out of memory while building an Arrow batch") : TSMITH_OK;
 }
 
 static tsmith_status source_next(void *self, struct ArrowArray *out, tsmith_error *error) {
@@ -385,7 +388,7 @@ static tsmith_status source_next(void *self, struct ArrowArray *out, tsmith_erro
         return status;
     status = tsmith_batch_retain(batch, &kept);
     if (status != TSMITH_OK)
-        return status_set(error, status, "There is no memory for a batch");
+        return status_set(error, status, "out of memory while building an Arrow batch");
     status = make_batch(stream, kept, out, error);
     tsmith_batch_release(kept);
     return status;
@@ -418,14 +421,15 @@ tsmith_status tsmith_arrow_source(tsmith_source *source, const tsmith_arrow_opti
     struct source_stream *stream = calloc(1, sizeof *stream);
     *out = (struct ArrowArrayStream){.release = NULL};
     if (!stream)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for a stream");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating an Arrow stream");
     stream->source = source;
     tsmith_status status = sized_take(tsmith_arrow_options, options, &stream->options, error);
     const size_t count = stream->options.field_count;
     if (status == TSMITH_OK && stream->options.fields) {
         stream->fields = calloc(count + 1, sizeof *stream->fields);
         if (!stream->fields)
-            status = status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for a stream");
+            status =
+                status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating an Arrow stream");
         else if (count)
             memcpy(stream->fields, stream->options.fields, count * sizeof *stream->fields);
     }

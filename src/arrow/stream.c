@@ -75,7 +75,7 @@ tsmith_status arrow_stream_make(const struct arrow_stream_ops *ops, void *self, 
     struct stream *stream = calloc(1, sizeof *stream);
     *out = (struct ArrowArrayStream){.release = NULL};
     if (!stream)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for a stream");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating an Arrow stream");
     stream->ops = ops;
     stream->self = self;
     *out = (struct ArrowArrayStream){get_schema, get_next, get_last_error, release, stream};

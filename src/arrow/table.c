@@ -93,7 +93,8 @@ static tsmith_status table_schema(void *self, struct ArrowSchema *out, tsmith_er
         good = column_schema(&stream->columns[i], out->children[i]);
     if (!good && out->release)
         out->release(out);
-    return good ? TSMITH_OK : status_set(error, TSMITH_ERROR_NO_MEMORY, "There is no memory for the schema");
+    return good ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while building an Arrow schema");
 }
 
 static tsmith_status table_next(void *self, struct ArrowArray *out, tsmith_error *error) {
@@ -144,7 +145,7 @@ tsmith_status tsmith_arrow_table(const tsmith_report_table *table, struct ArrowA
     if (stream && fill(stream, table))
         status = arrow_stream_make(&ops, stream, out, error);
     else
-        status_set(error, status, "There is no memory for the table");
+        status_set(error, status, "out of memory while building an Arrow table");
     if (status != TSMITH_OK && stream)
         table_destroy(stream);
     return status;

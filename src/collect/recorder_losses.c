@@ -68,7 +68,7 @@ static bool find(void *self, struct loss *out) {
             continue;
         out->pid = strtoull(entry->d_name + prefix, NULL, 10);
         out->track = "recording for a replay";
-        out->text = "there was no room in the session directory to record any further for a replay";
+        out->text = "the session directory ran out of space: the recording for replay ends here";
         out->reason = TSMITH_REASON_DISK_FULL;
         return true;
     }

@@ -103,7 +103,7 @@ static size_t decode_gzip(struct input *input, char *into, size_t size) {
         return 0;
     }
     if (decoder->between && (decoder->padding || *gzip->next_in != 0x1f)) {
-        cut(input, "what follows a gzip member is no gzip member");
+        cut(input, "the data after a gzip member is not a gzip member");
         return 0;
     }
     int result = inflate(gzip, Z_NO_FLUSH);

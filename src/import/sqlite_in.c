@@ -220,7 +220,7 @@ static const char *other_tool(const struct sqlite_in *in) {
                "rpd2tracing.py FILE trace.json, and import that";
     if (sqlite_in_has(in, "CANN_API") || sqlite_in_has(in, "STRING_IDS"))
         return "a database of msprof (Ascend), which TraceSmith does not read; import the trace_view.json or "
-               "msprof_*.json that is written beside it";
+               "msprof_*.json that msprof writes next to it";
     return "an SQLite database, but neither an export of nsys nor a trace of rocprofv3 (rocpd): it has none "
            "of their "
            "tables (views are not read)";

@@ -648,7 +648,7 @@ tsmith_status plan_check(struct plan *plan, tsmith_error *error) {
     finish(&check);
     if (check.limit)
         return status_set(error, TSMITH_ERROR_LIMIT,
-                          "more commands of the recording can run at once than can be kept apart: their "
+                          "more commands of the recording can run at once than can be distinguished: their "
                           "order is not checked");
     return check.failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while checking the plan")
                         : TSMITH_OK;

@@ -98,10 +98,8 @@ static tsmith_status run_process(struct tsmith_replay *replay, struct execution 
     if (!results_begin(replay))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing the replay");
     if (recording_unfinished(replay->process))
-        results_note(
-            replay,
-            "the recording of a process has no end: it was killed, left by _exit or exec, or there was "
-            "no room to write any further; what is whole is replayed");
+        results_note(replay, "the recording of a process has no end: it was killed, left by _exit or exec, "
+                             "or there was no room to continue; the complete part is replayed");
     enum { MORE = 8 }; // times as many replays as asked for, where it is undecided
     for (replay->turn = 0; status == TSMITH_OK; replay->turn++) {
         if (replay->turn >= options->times &&

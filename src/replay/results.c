@@ -166,10 +166,10 @@ static void judge_hashes(const struct compare_tolerance *tolerance, tsmith_repla
         return;
     if (result->varies && result->replays_exact) {
         result->verdict = TSMITH_VERDICT_WITHIN_NOISE;
-        result->reason = "it differs from replay to replay, and was as recorded in some";
+        result->reason = "it differs between replays, and was as recorded in some of them";
     } else if (result->varies) {
         result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
-        result->reason = "only a hash of it was recorded, and it differs from replay to replay";
+        result->reason = "only a hash of it was recorded, and it differs between replays";
     } else if (tolerance->ulps || tolerance->absolute > 0) {
         result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
         result->reason = "only a hash of it was recorded: it differs, and how far is not known";

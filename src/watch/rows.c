@@ -706,8 +706,7 @@ static void end(struct rows *rows) {
     note(rows, ended->lost_threads, TSMITH_REASON_TABLE_FULL,
          "threads or processes were too many for the kernel's tables");
     note(rows, ended->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
-    note(rows, ended->missed, TSMITH_REASON_VENDOR_DROPPED,
-         "times the kernel passed over a program that was to look at something");
+    note(rows, ended->missed, TSMITH_REASON_VENDOR_DROPPED, "times the kernel skipped a tracing program");
     note_stacks(rows, ended);
     if (ended->lost_faults)
         ledger_note(

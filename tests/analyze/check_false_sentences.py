@@ -177,7 +177,7 @@ def path(made):
 
 def launching(made):
     """A launching call that waits for its copy is told; one that returns before is none, and neither is a command without a call."""
-    besides = "Besides, launching calls wait"
+    besides = "Launching calls also wait"
     call = lambda dur: event("cuda_runtime", "cudaMemcpyAsync", 1, 1, 0, dur, correlation=1)  # noqa: E731
     expect("waits", report(made.trace([call(100), copy(10, 85, kind="Pageable", correlation=1, bytes=64)]), "launches"), [besides], ["No command"])
     expect("returns", report(made.trace([call(5), copy(10, 85, correlation=1, bytes=64)]), "launches"), ["5.00 us in launching calls"],
@@ -322,7 +322,7 @@ def sizes(made):
         return one, row["peak_bytes"], shown.get("peak_bytes")
     more = "no size: more was alive"
     for known, yes, no, wanted, passes in (
-            ((0, 0), ["does not tell how much", "2 allocations have " + more], ["0 B of device"], None, 1),
+            ((0, 0), ["does not state how much", "2 allocations have " + more], ["0 B of device"], None, 1),
             ((64, 0), ["64 B of device memory were alive", "1 allocation has " + more], [], 64, 1),
             ((64, 64), ["128 B of device memory were alive"], [more, "does not tell"], 128, 0)):
         path = trace(*known)

@@ -79,8 +79,8 @@ static void without_numbers_the_order_counts(void **state) {
         assert_int_equal(integer(ranks, 1, 1, "delay"), 5);
         // Numbered in order; without a number the traces do not tell how many there were, with one that they were three.
         assert_int_equal(tsmith_ranks_report(ranks)->note_count, 2);
-        assert_non_null(
-            strstr(tsmith_ranks_report(ranks)->notes[0], twice < 0 ? "do not tell how many" : "had 3 ranks"));
+        assert_non_null(strstr(tsmith_ranks_report(ranks)->notes[0],
+                               twice < 0 ? "do not state how many" : "had 3 ranks"));
         assert_int_equal(strncmp(tsmith_ranks_report(ranks)->finding, "Of the 2 of 3 ranks", 19) == 0,
                          twice >= 0);
         tsmith_ranks_destroy(ranks);

@@ -121,7 +121,7 @@ grep -q 'CUDA work is not recorded: CUPTI (.*/d/libcupti.so.13) says FAKE_ERROR 
 fake "$work/n/libcupti.so.13" 130000 15
 fake "$work/n/libcupti.so.12" 26 999
 look none 12060 "$work/n" "$work_program" launches=40
-grep -q "CUDA work is not recorded: no libcupti goes with the driver's CUDA 12.6: tried $work/n/libcupti.so.12: FAKE_ERROR (999); .*$work/n/libcupti.so.13: FAKE_ERROR (15)" \
+grep -q "CUDA work is not recorded: no libcupti is compatible with the driver's CUDA 12.6: tried $work/n/libcupti.so.12: FAKE_ERROR (999); .*$work/n/libcupti.so.13: FAKE_ERROR (15)" \
     "$work/none.err" || fail "none: $(cat "$work/none.err")"
 "$work_program" launches=40 | sed 's/ pid .*//' >"$work/bare"
 sed 's/ pid .*//' "$work/none.out" | cmp -s - "$work/bare" || fail "none: the program says otherwise"
@@ -130,11 +130,11 @@ sed 's/ pid .*//' "$work/none.out" | cmp -s - "$work/bare" || fail "none: the pr
 empty "$work/wheel/nvidia/cuda_runtime/lib/libcudart.so.12"
 works "$work/wheel/nvidia/cuda_cupti/lib/libcupti.so.12"
 look runtime 13000 "$work/a" env LD_PRELOAD="$work/wheel/nvidia/cuda_runtime/lib/libcudart.so.12" "$work_program" launches=40
-taken runtime "$work/wheel/nvidia/cuda_runtime/lib/../../cuda_cupti/lib/libcupti.so.12" "beside the program's CUDA runtime"
+taken runtime "$work/wheel/nvidia/cuda_runtime/lib/../../cuda_cupti/lib/libcupti.so.12" "next to the program's CUDA runtime"
 empty "$work/toolkit/targets/x86_64-linux/lib/libcudart.so.13"
 works "$work/toolkit/extras/CUPTI/lib64/libcupti.so.13"
 look toolkit 13000 "$work/a" env LD_PRELOAD="$work/toolkit/targets/x86_64-linux/lib/libcudart.so.13" "$work_program" launches=40
-taken toolkit "$work/toolkit/targets/x86_64-linux/lib/../../../extras/CUPTI/lib64/libcupti.so.13" "beside the program's CUDA runtime"
+taken toolkit "$work/toolkit/targets/x86_64-linux/lib/../../../extras/CUPTI/lib64/libcupti.so.13" "next to the program's CUDA runtime"
 # In CUDA_HOME, where the runtime is linked statically.
 look home 13000 "$plain" env CUDA_HOME="$work/toolkit" "$work_program" launches=40
 taken home "$work/toolkit/extras/CUPTI/lib64/libcupti.so.13" "in a toolkit" ".*" # the linker may know one of this machine
@@ -168,6 +168,6 @@ PY
     LD_LIBRARY_PATH=$work/real
     record real_python -- python3 "$work/inject.py" "$agent"
     [ "$status $(cat "$work/real_python.out")" = "0 goes on" ] || fail "NVIDIA's in Python: $status, $(cat "$work/real_python.err")"
-    grep -q 'no libcupti goes with this driver: tried .*/real/libcupti.so.13: .*(999).*/real/libcupti.so.12: .*(15).*/real/libcupti.so.11.8: .*(15)' \
+    grep -q 'no libcupti is compatible with this driver: tried .*/real/libcupti.so.13: .*(999).*/real/libcupti.so.12: .*(15).*/real/libcupti.so.11.8: .*(15)' \
         "$work/real_python.err" || fail "NVIDIA's in Python: $(cat "$work/real_python.err")"
 fi

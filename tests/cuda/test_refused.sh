@@ -45,12 +45,12 @@ refused missing 'TRACESMITH_CUPTI names no library: .*none.so: .*No such file.*;
 TRACESMITH_CUPTI=/etc/passwd
 refused text 'TRACESMITH_CUPTI names no library: /etc/passwd: .*; set it to the path of libcupti'
 TRACESMITH_CUPTI=$mocks/libcuda.so.1
-refused wrong 'libcuda.so.1: not whole, or too old; CUPTI of CUDA 11.0 or newer is needed'
+refused wrong 'libcuda.so.1: incomplete, or too old; CUPTI of CUDA 11.0 or newer is needed'
 unset TRACESMITH_CUPTI
 export MOCK_CUPTI=version=12
 refused old 'too old; (.*; )?CUPTI of CUDA 11.0 or newer'
 export MOCK_CUPTI=held,exclusive
-refused held 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*held by "nobody that is found in this process".*another tool has CUPTI in this process.*keeps it'
+refused held 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*held by "an unknown user".*another tool has CUPTI in this process.*keeps it'
 export MOCK_CUPTI=held,version=130300
 refused held_by 'held by "the mock.s other tool": another tool'
 export MOCK_CUPTI=denied=35
@@ -71,7 +71,7 @@ for how in held held,late,unordered,version=18; do
     MOCK_CUPTI=$how record "alone-$how" -- "$programs/cu_work" launches=400 threads=2 graphs=3
     [ "$status" -eq 0 ] || fail "$how: exit status $status"
     sed 's/ pid .*//' "$work/alone-$how.out" | cmp -s - "$work/bare.counts" || fail "$how: the program says otherwise"
-    grep -q 'CUPTI refuses to be subscribed to: .*(39), held by nobody that is found in this process; kernels,' "$work/alone-$how.err" ||
+    grep -q 'CUPTI refuses to be subscribed to: .*(39), held by an unknown user; kernels,' "$work/alone-$how.err" ||
         fail "$how: $(cat "$work/alone-$how.err")"
 done
 # Within cuInit no kind can be enabled: what is launched after the first looks of the agent is recorded.

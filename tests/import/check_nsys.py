@@ -373,7 +373,7 @@ def test_odd_values():
     path = base.done()
     document = compare(path)
     said = texts(document)
-    for text in ("1 rows that end before they start", "6 rows without a time", "3 rows without an end",
+    for text in ("1 rows that end before they start", "6 rows without a valid time", "3 rows without an end",
                  "ids of strings"):
         check(text in said, text, said)
 

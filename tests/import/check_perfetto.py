@@ -229,7 +229,7 @@ def losses():
     events, attributes = trace(data)
     if [e["start"] for e in events if e["kind"] == MARKER] != [2, 5, 6]:
         fail(events)
-    for text, count in (("ftrace", 4), ("battery counters", 3), ("texts were dropped", 3), ("no protobuf", 2)):
+    for text, count in (("ftrace", 4), ("battery counters", 3), ("texts were dropped", 3), ("not valid protobuf", 2)):
         found = lost(events, text)
         if len(found) != 1 or found[0].get("lost") != count:
             fail(text, found)

@@ -176,7 +176,7 @@ def test_attacks():
         view(write("deep.xml", "<trace-query-result>%s</trace-query-result>" % inside), code=None)
     for inside in (deep, "<node><row>%s</row></node>" % deep):
         _, said = view(write("deep.xml", "<trace-query-result>%s" % inside), code=3)
-        check("within one another" in said, said)  # and not: read until the memory is gone
+        check("nested too deeply" in said, said)  # and not: read until the memory is gone
     huge = '<trace-query-result><node><row><start-time id="1">5</start-time><string fmt="%s">%s</string></row></node>' \
            "</trace-query-result>" % ("f" * 300000, "t" * 300000)
     document, _ = view(write("huge.xml", huge))

@@ -100,7 +100,7 @@ verdicts noise '{x["element"] for x in r if x["verdict"] != "exact"} <= {"f32"}'
 # One that diverged all the same is told what could tell noise from a wrong result, if its kernel has atomics.
 code=0
 "$TRACESMITH" replay "$work/noise.sbt" >"$work/noise.txt" || code=$?
-[ "$code" -eq 0 ] || grep -q -- "--times 20 tells noise" "$work/noise.txt" || fail "no hint: $(cat "$work/noise.txt")"
+[ "$code" -eq 0 ] || grep -q -- "--times 20 distinguishes noise" "$work/noise.txt" || fail "no hint: $(cat "$work/noise.txt")"
 
 # The program sees nothing of it: not in results, errors, reference counts or the order of callbacks.
 for program in cl_own_events cl_errors; do
@@ -195,7 +195,7 @@ if [ -x "$TRACESMITH_BUILD_DIR/examples/image_pipeline" ]; then
     python3 - "$work/full.json" <<'PY' || fail "the ledger does not say that the recording stopped"
 import json, sys
 losses = [(e.get("reason"), e.get("text", "")) for e in json.load(open(sys.argv[1]))["events"]]
-sys.exit(0 if any(r == "disk_full" and "no room" in t for r, t in losses) else str(losses))
+sys.exit(0 if any(r == "disk_full" and "ran out of space" in t for r, t in losses) else str(losses))
 PY
     replay 4 full # there was no room for a result, and a replay without one is no success
     verdicts full 'a["recording"]["commands"] < 60 and a["recording"]["unfinished"] == 1 and v["diverged"] == 0'

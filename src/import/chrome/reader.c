@@ -765,7 +765,7 @@ tsmith_status reader_run(struct chrome *chrome, tsmith_error *error) {
             give_up(chrome);
         } else if (status == TSMITH_ERROR_LIMIT)
             return status_set_at(error, status, chrome->input.offset + chrome->input.begin, UINT64_MAX,
-                                 "%s: a value beside the events is larger than %zu bytes", chrome->name,
+                                 "%s: a value outside the events is larger than %zu bytes", chrome->name,
                                  INPUT_WINDOW_MAX);
         else if (status < 0)
             return status;

@@ -320,11 +320,10 @@ static void note_leftovers(struct nsys *nsys, const char *path) {
     static const char *const ENDINGS[] = {"-wal", "-journal"};
     for (size_t i = 0; i < sizeof ENDINGS / sizeof *ENDINGS; i++)
         if (is_there(path, ENDINGS[i]))
-            ledger_note(
-                &nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, true,
-                "beside the file is a log of changes (%s%s) that was not read; open the file once with "
-                "sqlite3 to merge it",
-                path, ENDINGS[i]);
+            ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, true,
+                        "a log of changes next to the file (%s%s) was not read; open the file once with "
+                        "sqlite3 to merge it",
+                        path, ENDINGS[i]);
 }
 
 // A file cut short has fewer pages than its header says.

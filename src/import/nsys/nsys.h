@@ -198,9 +198,9 @@ struct nsys_name nsys_split_name(const char *text, size_t length);
 
 // X(NAME, lost, reason, "text"): what can be wrong with rows of a table. lost: 1 when the event is missing.
 #define NSYS_PROBLEM_TABLE(X)                                                                                \
-    X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "rows without a time that can be one")                              \
+    X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "rows without a valid time")                                        \
     X(NOT_TIMED, 1, TSMITH_REASON_NO_TIMING, "rows whose time was not collected")                            \
-    X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "rows of more threads and streams than can be told apart")      \
+    X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "rows of more threads and streams than can be distinguished")   \
     X(NO_END, 0, TSMITH_REASON_UNMATCHED, "rows without an end")                                             \
     X(BACKWARDS, 0, TSMITH_REASON_NO_TIMING, "rows that end before they start")                              \
     X(DANGLING, 0, TSMITH_REASON_CORRUPT, "ids of strings that the file does not have, kept as numbers")

@@ -23,7 +23,7 @@ enum {
     PF_SEQUENCES_MAX = 1 << 14,
     PF_TEXTS_MAX = 1 << 22, // interned at a time, of all sequences
     PF_FIELDS_MAX = 2048,
-    PF_OPEN_MAX = 1 << 16, // slices begun and not ended, of all tracks
+    PF_OPEN_MAX = 1 << 16, // slices that begin and do not end, of all tracks
     PF_VALUES_MAX = 4096,  // of an event
     PF_CLOCKS_MAX = 4096,  // snapshots of a clock that are kept
     PF_EXTRA_MAX = 16,
@@ -56,12 +56,12 @@ enum {
 
 // X(NAME, lost, reason, "text"): what can be wrong. lost: 1 when an event is missing for each.
 #define PF_PROBLEM_TABLE(X)                                                                                  \
-    X(MALFORMED, 1, TSMITH_REASON_CORRUPT, "packets that are no protobuf")                                   \
+    X(MALFORMED, 1, TSMITH_REASON_CORRUPT, "packets that are not valid protobuf")                            \
     X(TOO_LARGE, 1, TSMITH_REASON_TABLE_FULL, "packets too large to be read")                                \
     X(BAD_COMPRESSION, 1, TSMITH_REASON_CORRUPT, "compressed packets that cannot be unpacked")               \
     X(NO_STATE, 1, TSMITH_REASON_VENDOR_DROPPED, "packets whose texts were dropped when they were recorded") \
     X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "events without a time")                                            \
-    X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "events on more tracks or sequences than can be told apart")    \
+    X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "events on more tracks or sequences than can be distinguished") \
     X(DROPPED, 0, TSMITH_REASON_VENDOR_DROPPED, "times that packets were dropped when they were recorded")   \
     X(NO_CLOCK, 0, TSMITH_REASON_CORRUPT, "times of a clock that the file does not relate to the others")    \
     X(NO_TEXT, 0, TSMITH_REASON_CORRUPT, "numbers of texts that the file does not have")                     \
@@ -71,8 +71,8 @@ enum {
     X(CUT, 0, TSMITH_REASON_CORRUPT,                                                                         \
       "the file ends early, or its compressed data is damaged: events may be missing or wrong")              \
     X(SAMPLES, 1, TSMITH_REASON_VENDOR_DROPPED, "samples that were lost or skipped when they were recorded") \
-    X(NO_END, 0, TSMITH_REASON_UNMATCHED, "slices begun and not ended")                                      \
-    X(NO_BEGIN, 0, TSMITH_REASON_UNMATCHED, "ends of slices that were not begun")                            \
+    X(NO_END, 0, TSMITH_REASON_UNMATCHED, "slices that begin and do not end")                                \
+    X(NO_BEGIN, 0, TSMITH_REASON_UNMATCHED, "ends of slices that did not begin")                             \
     X(BACKWARDS, 0, TSMITH_REASON_NO_TIMING, "slices that end before they begin")                            \
     X(UNREAD_FIELD, 0, TSMITH_REASON_UNTRACED, "parts of track events that are not read")                    \
     X(TOO_MANY_FIELDS, 0, TSMITH_REASON_TABLE_FULL, "annotations with more names than can be kept")

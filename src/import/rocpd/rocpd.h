@@ -17,8 +17,8 @@ enum { ROCPD_TRACKS_MAX = 1 << 18, ROCPD_FIELDS_MAX = 2048, ROCPD_BESIDE_MAX = 1
 
 // X(NAME, lost, reason, "text"): what can be wrong. lost: 1 when an event is missing for each.
 #define ROCPD_PROBLEM_TABLE(X)                                                                               \
-    X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "rows without a time that can be one")                              \
-    X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "rows of more threads and queues than can be told apart")       \
+    X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "rows without a valid time")                                        \
+    X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "rows of more threads and queues than can be distinguished")    \
     X(BACKWARDS, 0, TSMITH_REASON_NO_TIMING, "rows that end before they start")                              \
     X(DANGLING, 0, TSMITH_REASON_CORRUPT, "numbers of rows that the file does not have, kept as numbers")    \
     X(UNUSED, 0, TSMITH_REASON_UNTRACED, "arguments and counter values of events that are on no row")        \

@@ -305,7 +305,7 @@ static void close_in_row(struct xctrace *xctrace) {
 static void XMLCALL start(void *data, const char *tag, const char **attributes) {
     struct xctrace *xctrace = data;
     if (++xctrace->levels > XCTRACE_LEVELS) {
-        xctrace->why = "too many elements within one another";
+        xctrace->why = "elements are nested too deeply";
         (void)XML_StopParser(xctrace->parser, XML_FALSE);
     } else if (xctrace->in_row) {
         open_in_row(xctrace, tag, attributes);

@@ -28,10 +28,10 @@ enum {
 
 // X(NAME, lost, reason, "text"): what can be wrong. lost: 1 when an event is missing for each.
 #define XP_PROBLEM_TABLE(X)                                                                                  \
-    X(MALFORMED, 1, TSMITH_REASON_CORRUPT, "events or lines that are no protobuf")                           \
+    X(MALFORMED, 1, TSMITH_REASON_CORRUPT, "events or lines that are not valid protobuf")                    \
     X(TOO_LARGE, 1, TSMITH_REASON_TABLE_FULL, "events or names larger than 64 MiB")                          \
     X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "lines or names, more than can be kept")                        \
-    X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "events whose time cannot be one")                                  \
+    X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "events with an invalid time")                                      \
     X(AGGREGATED, 1, TSMITH_REASON_NO_TIMING, "events that have a count instead of a time")                  \
     X(BACKWARDS, 0, TSMITH_REASON_NO_TIMING, "events that end before they start")                            \
     X(NO_NAME, 0, TSMITH_REASON_CORRUPT, "numbers of names that the plane does not have")                    \

@@ -22,7 +22,7 @@ static const char *set_shared(struct run *run, const struct live *kernel, cl_uin
         return target && target->why ? target->why : "shared memory of a kernel could not be made";
     if (run->cl->clSetKernelArgSVMPointer(kernel->handle.kernel, index,
                                           (uint8_t *)target->handle.shared + argument->offset) != CL_SUCCESS)
-        return "the kernel does not take an argument as it was recorded";
+        return "the kernel does not accept an argument as it was recorded";
     argument->changed = false;
     return NULL;
 }
@@ -102,7 +102,7 @@ static const char *set_argument(struct run *run, const struct live *kernel, cl_u
         return "an argument of the kernel cannot be replayed";
     }
     if (run->cl->clSetKernelArg(kernel->handle.kernel, index, size, value) != CL_SUCCESS)
-        return "the kernel does not take an argument as it was recorded";
+        return "the kernel does not accept an argument as it was recorded";
     argument->changed = false;
     return NULL;
 }

@@ -27,12 +27,11 @@ enum { PLATFORMS_MOST = 64 };
 static tsmith_status load(struct execution *execution, bool oclgrind, tsmith_error *error) {
     void *library = oclgrind ? execute_oclgrind_library() : dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library && oclgrind)
-        return status_set(
-            error, TSMITH_ERROR_MISSING,
-            "there is no Oclgrind (liboclgrind-rt.so) to replay on: on Debian, apt install oclgrind");
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "Oclgrind (liboclgrind-rt.so) was not found: on Debian, apt install oclgrind");
     if (!library)
         return status_set(error, TSMITH_ERROR_MISSING,
-                          "there is no OpenCL loader (libOpenCL.so.1) to replay with: on Debian, apt install "
+                          "the OpenCL loader (libOpenCL.so.1) was not found: on Debian, apt install "
                           "ocl-icd-libopencl1 pocl-opencl-icd");
 #define CALL_LOAD(name)                                                                                      \
     execution->cl.name = __extension__(__typeof__(name) *) dlsym(library, #name);                            \
@@ -107,11 +106,11 @@ static tsmith_status no_device(tsmith_error *error) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         return status_set(error, TSMITH_ERROR_MISSING,
-                          "there is no OpenCL device to replay on, or its driver found no room: this process "
-                          "may have %llu MiB of memory (ulimit -v)",
+                          "no OpenCL device was found, or its driver ran out of memory: this process is "
+                          "limited to %llu MiB (ulimit -v)",
                           (unsigned long long)limit.rlim_cur >> 20);
     return status_set(error, TSMITH_ERROR_MISSING,
-                      "there is no OpenCL device to replay on: on Debian, apt install pocl-opencl-icd");
+                      "no OpenCL device was found: on Debian, apt install pocl-opencl-icd");
 }
 
 // One, which may have a comma in its name, or several.

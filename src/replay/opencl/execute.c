@@ -100,7 +100,7 @@ bool run_wait(struct run *run, cl_event event) {
         if (run->cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) ||
             status < 0) {
             status_set(run->error, TSMITH_ERROR_IO,
-                       "the device gave up on a command before record %zu of the recording (OpenCL error %d)",
+                       "a command failed on the device before record %zu of the recording (OpenCL error %d)",
                        run->at, status);
             return false;
         }
