@@ -84,6 +84,19 @@ TSMITH_API tsmith_status tsmith_sbt_summarize(tsmith_sbt *trace, tsmith_sbt_summ
 // some; an error only when the file cannot be read.
 TSMITH_API tsmith_status tsmith_sbt_verify(tsmith_sbt *trace, tsmith_error *error);
 
+// A frame of events, as the index of the file describes it.
+typedef struct tsmith_sbt_event_frame {
+    size_t size; // sizeof(tsmith_sbt_event_frame)
+    uint32_t track;
+    uint32_t events;
+    int64_t first_start, last_end; // ns on the trace clock
+} tsmith_sbt_event_frame;
+
+// The frames of a file, of events and others, and one of them: false for one that a scan does not yield (other contents, a newer
+// version, known to be damaged). No event is read. Frames are in the order of the file, which is the order of a scan.
+TSMITH_API size_t tsmith_sbt_event_frame_count(const tsmith_sbt *trace);
+TSMITH_API int tsmith_sbt_event_frame_at(const tsmith_sbt *trace, size_t index, tsmith_sbt_event_frame *out);
+
 // Which events a scan yields. A zeroed one with `size` set means everything.
 typedef struct tsmith_scan {
     size_t size;

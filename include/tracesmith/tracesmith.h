@@ -39,6 +39,7 @@
 #include "tracesmith/states.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
+#include "tracesmith/tiles.h"
 #include "tracesmith/timeline.h"
 #include "tracesmith/trace.h"
 #include "tracesmith/trace_report.h"

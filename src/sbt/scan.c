@@ -40,9 +40,30 @@ static uint32_t frame_kinds(uint64_t asked) {
     return known ? kinds : UINT32_MAX;
 }
 
+static bool has_events(const struct index_entry *entry) {
+    return entry->type == FRAME_EVENTS && entry->version == SBT_FRAME_VERSION && !entry->damaged;
+}
+
+size_t tsmith_sbt_event_frame_count(const tsmith_sbt *trace) {
+    return trace->frames.count;
+}
+
+int tsmith_sbt_event_frame_at(const tsmith_sbt *trace, size_t index, tsmith_sbt_event_frame *out) {
+    if (index >= trace->frames.count || !has_events(&trace->frames.entries[index]))
+        return 0;
+    const struct index_entry *entry = &trace->frames.entries[index];
+    const tsmith_sbt_event_frame frame = {.size = sizeof frame,
+                                          .track = entry->track,
+                                          .events = entry->events,
+                                          .first_start = entry->first_start,
+                                          .last_end = entry->last_end};
+    sized_give(tsmith_sbt_event_frame, &frame, out);
+    return 1;
+}
+
 static bool is_asked_for(const struct scan *scan, const struct index_entry *entry) {
     const tsmith_scan *filter = &scan->filter;
-    if (entry->type != FRAME_EVENTS || entry->version != SBT_FRAME_VERSION || entry->damaged)
+    if (!has_events(entry))
         return false;
     if (filter->has_window && (entry->first_start > filter->to || entry->last_end < filter->from))
         return false;

@@ -230,7 +230,9 @@ static const char *const RESULTS[] = {
     "tsmith_plan_summary",
     "tsmith_recording_summary",
     "tsmith_replay_extent",
+    "tsmith_sbt_event_frame",
     "tsmith_symbolize_counts",
+    "tsmith_tile",
     "tsmith_watch_totals",
 };
 

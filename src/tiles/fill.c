@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills tiles: one pass over the events of a file, all tracks at once. A track's batches may overlap in time; an event is added
+// when no later batch of the track can have an earlier one.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "tiles/tiles.h"
+
+static tsmith_status out_of_memory(tsmith_error *error) {
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "No memory for the buckets of a timeline");
+}
+
+static bool make_finest(struct tile_track *track) {
+    const uint64_t length = (uint64_t)(track->last - track->first);
+    const uint64_t wanted = track->events / TILES_PER_BUCKET;
+    const uint64_t most = wanted > TILES_LEAST ? wanted : TILES_LEAST;
+    while ((length >> track->shift) >= most)
+        track->shift++;
+    track->skipped = (size_t)(track->first >> track->shift);
+    const size_t count = (size_t)(track->last >> track->shift) - track->skipped + 1;
+    union tile_bucket *buckets = calloc(count, sizeof *buckets);
+    if (!buckets)
+        return false;
+    track->levels[0] = (struct tile_level){buckets, count};
+    track->level_count = 1;
+    if (track->is_counter)
+        return true;
+    track->load = malloc(sizeof *track->load);
+    if (track->load)
+        load_begin(track->load, (int64_t)track->skipped << track->shift, track->shift, &buckets->load, count);
+    return track->load != NULL;
+}
+
+static void add_event(struct tile_track *track, const struct tile_event *event) {
+    if (!track->is_counter) {
+        load_add(track->load, event);
+        return;
+    }
+    const size_t bucket = (size_t)(event->start >> track->shift) - track->skipped;
+    if (event->start >= 0 && bucket < track->levels[0].count)
+        tiles_add_value(&track->levels[0].buckets[bucket].value, event->value);
+}
+
+// Adds what is pending before a time.
+static void add_pending(struct tile_track *track, int64_t before) {
+    size_t i = 0;
+    while (i < track->pending_count && track->pending[i].start < before)
+        add_event(track, &track->pending[i++]);
+    track->pending_count -= i;
+    memmove(track->pending, track->pending + i, track->pending_count * sizeof *track->pending);
+}
+
+// The earliest start of what comes after this batch. A damaged frame of the index may not have come.
+static int64_t least_after(struct tile_track *track, const struct tsmith_tiles *tiles,
+                           const tsmith_batch *batch) {
+    const int64_t first = tiles_since(tiles, tsmith_batch_first_start(batch));
+    while (track->frame_next < track->frame_count) {
+        const struct tile_frame *frame = &track->frames[track->frame_next++];
+        if (frame->first == first && frame->events == tsmith_batch_count(batch))
+            return frame->least_after;
+    }
+    return INT64_MAX;
+}
+
+static tsmith_status take(struct tsmith_tiles *tiles, const tsmith_batch *batch, tsmith_error *error) {
+    struct tile_track *track = tiles_find(tiles, tsmith_batch_track(batch));
+    if (!track)
+        return TSMITH_OK;
+    if (!track->level_count && !make_finest(track))
+        return out_of_memory(error);
+    if (!tiles_take_batch(tiles, track, batch, &track->pending, &track->pending_count,
+                          &track->pending_capacity))
+        return out_of_memory(error);
+    add_pending(track, least_after(track, tiles, batch));
+    return TSMITH_OK;
+}
+
+static bool finish_track(struct tile_track *track) {
+    if (!track->level_count)
+        return true; // no batch of it could be read
+    add_pending(track, INT64_MAX);
+    if (track->load)
+        load_end(track->load);
+    free(track->load);
+    free(track->pending);
+    free(track->frames);
+    track->load = NULL;
+    track->pending = NULL;
+    track->frames = NULL;
+    track->pending_count = track->pending_capacity = track->frame_count = track->frame_capacity = 0;
+    track->is_filled = true;
+    return tiles_make_levels(track);
+}
+
+static tsmith_status finish(struct tsmith_tiles *tiles, tsmith_status ended, tsmith_error *error) {
+    tsmith_source_destroy(tiles->filling);
+    tiles->filling = NULL;
+    for (size_t i = 0; i < tiles->track_count; i++)
+        if (!finish_track(&tiles->tracks[i]))
+            return out_of_memory(error);
+    tiles->is_full = true;
+    tiles->is_truncated = ended == TSMITH_TRUNCATED;
+    return ended == TSMITH_END ? TSMITH_OK : ended;
+}
+
+tsmith_status tsmith_tiles_fill(tsmith_tiles *tiles, size_t batches, tsmith_error *error) {
+    if (tiles->is_full)
+        return TSMITH_OK;
+    const tsmith_scan scan = {.size = sizeof scan, .fields = tiles_fields, .field_count = TILES_FIELDS};
+    if (!tiles->filling) {
+        const tsmith_status status = tsmith_sbt_scan(tiles->trace, &scan, &tiles->filling, error);
+        if (status != TSMITH_OK)
+            return status;
+    }
+    for (size_t taken = 0; batches == 0 || taken < batches; taken++) {
+        const tsmith_batch *batch;
+        tsmith_status status = tsmith_source_next(tiles->filling, &batch, error);
+        if (status == TSMITH_END || status == TSMITH_TRUNCATED)
+            return finish(tiles, status, error);
+        if (status == TSMITH_OK)
+            status = take(tiles, batch, error);
+        if (status != TSMITH_OK)
+            return status;
+    }
+    return TSMITH_AGAIN;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The levels of a track: buckets joined from finer ones. fill.c makes what is kept, read.c what is between two kept levels.
+#include <stdlib.h>
+
+#include "tiles/tiles.h"
+
+static union tile_bucket join_loads(const union tile_bucket *buckets, size_t count, size_t of) {
+    uint64_t events = 0, busy = 0;
+    size_t most = 0;
+    uint64_t most_time = 0;
+    union tile_bucket out = {.load = {0}};
+    for (size_t i = 0; i < count; i++) {
+        const tsmith_bucket *one = &buckets[i].load;
+        events += one->events;
+        busy += one->busy;
+        out.load.flags |= one->flags;
+        uint64_t time = 0; // that the buckets with this name were busy
+        for (size_t j = i; j < count; j++)
+            if (buckets[j].load.name == one->name && buckets[j].load.kind == one->kind)
+                time += buckets[j].load.busy;
+        const bool is_first = !buckets[most].load.kind && one->kind;
+        if (time > most_time || is_first) {
+            most = i;
+            most_time = time;
+        }
+    }
+    out.load.name = buckets[most].load.name;
+    out.load.kind = buckets[most].load.kind;
+    out.load.events = events < UINT32_MAX ? (uint32_t)events : UINT32_MAX;
+    out.load.busy = (uint16_t)((busy + of / 2) / of);
+    if (busy && !out.load.busy)
+        out.load.busy = 1;
+    return out;
+}
+
+static union tile_bucket join_values(const union tile_bucket *buckets, size_t count) {
+    union tile_bucket out = {.value = {0}};
+    for (size_t i = 0; i < count; i++) {
+        const tsmith_value_bucket *one = &buckets[i].value;
+        if (!one->events)
+            continue;
+        if (!out.value.events || one->least < out.value.least)
+            out.value.least = one->least;
+        if (!out.value.events || one->most > out.value.most)
+            out.value.most = one->most;
+        const uint64_t events = (uint64_t)out.value.events + one->events;
+        out.value.events = events < UINT32_MAX ? (uint32_t)events : UINT32_MAX;
+    }
+    return out;
+}
+
+union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, size_t of, bool is_counter) {
+    return is_counter ? join_values(buckets, count) : join_loads(buckets, count, of);
+}
+
+bool tiles_make_levels(struct tile_track *track) {
+    while (track->level_count < TILES_KEPT && track->levels[track->level_count - 1].count > TILES_LEAST / 4) {
+        const struct tile_level *below = &track->levels[track->level_count - 1];
+        const unsigned step = TILES_STEP * track->level_count;
+        // Buckets begin at multiples of their length since the origin, whatever the first one kept is.
+        const size_t begin = track->skipped >> (step - TILES_STEP), first = track->skipped >> step;
+        const size_t end = begin + below->count, each = (size_t)1 << TILES_STEP;
+        const size_t count = ((end - 1) >> TILES_STEP) - first + 1;
+        union tile_bucket *buckets = calloc(count, sizeof *buckets);
+        if (!buckets)
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            const size_t wanted = (first + i) * each;
+            const size_t from = wanted > begin ? wanted : begin,
+                         to = wanted + each < end ? wanted + each : end;
+            buckets[i] = tiles_join(below->buckets + (from - begin), to - from, each, track->is_counter);
+        }
+        track->levels[track->level_count++] = (struct tile_level){buckets, count};
+    }
+    return true;
+}

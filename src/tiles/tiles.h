@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of this room share: a track with its buckets, at every level that is kept.
+#ifndef TILES_TILES_H
+#define TILES_TILES_H
+
+#include "tiles/load.h"
+#include "tracesmith/stream.h"
+
+enum {
+    TILES_PER_BUCKET = 64, // events, on average, of the finest buckets that are kept
+    TILES_LEAST = 512,     // such buckets of a track with fewer events
+    TILES_STEP = 2,        // each level that is kept has buckets 2^2 times as long as the one before
+    TILES_KEPT = 22        // levels
+};
+
+// Times beyond this are drawn there.
+#define TILES_FARTHEST (INT64_C(1) << 61)
+
+// The load of a track at one level. Values of counters and loads have the same size.
+union tile_bucket {
+    tsmith_bucket load;
+    tsmith_value_bucket value;
+};
+
+struct tile_frame {
+    int64_t first, last; // since the origin
+    int64_t least_after; // the earliest start of all later frames of the track
+    uint32_t events;
+};
+
+struct tile_track {
+    uint32_t track;
+    uint64_t events;
+    int64_t first, last; // since the origin
+    bool is_counter, is_queue;
+    bool is_filled;
+    unsigned shift; // of the finest level that is kept
+    size_t skipped; // buckets of that level before the first that is kept
+    struct tile_level {
+        union tile_bucket *buckets;
+        size_t count;
+    } levels[TILES_KEPT];
+    unsigned level_count;
+    struct tile_frame *frames;
+    size_t frame_count, frame_capacity, frame_next;
+    // While it is filled: what cannot be added yet, since an earlier event may come.
+    struct tile_event *pending;
+    size_t pending_count, pending_capacity;
+    struct load *load;
+};
+
+struct tsmith_tiles {
+    tsmith_sbt *trace;
+    int64_t origin, end; // on the trace clock
+    struct tile_track *tracks;
+    size_t track_count, track_capacity;
+    tsmith_tile_track *described;
+    tsmith_source *filling; // NULL before the first and after the last batch
+    bool is_full, is_truncated;
+    // Of the tile that was read last.
+    union tile_bucket *buckets;
+    tsmith_slice *slices;
+    struct tile_event *events;
+    size_t event_count, event_capacity;
+    struct load load;
+};
+
+enum { TILES_FIELDS = 5 };
+extern const uint32_t tiles_fields[TILES_FIELDS];
+
+// Appends what a batch has of a track, in order of start; the events of tracks that are no counters, or only values. False when
+// memory is exhausted.
+bool tiles_take_batch(const struct tsmith_tiles *tiles, const struct tile_track *track,
+                      const tsmith_batch *batch, struct tile_event **events, size_t *count, size_t *capacity);
+void tiles_sort_events(struct tile_event *events, size_t count);
+// Puts a value into a bucket.
+void tiles_add_value(tsmith_value_bucket *bucket, double value);
+
+// Makes the levels above the finest. False when memory is exhausted.
+bool tiles_make_levels(struct tile_track *track);
+// The bucket made of `count` neighbors.
+union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, size_t of, bool is_counter);
+
+// ns since the origin, or as far from it as is drawn: sums of two such times do not overflow.
+int64_t tiles_since(const struct tsmith_tiles *tiles, int64_t time);
+struct tile_track *tiles_find(const struct tsmith_tiles *tiles, uint32_t track);
+
+#endif
