@@ -18,6 +18,9 @@ else()
     message(STATUS "the launch loop of `tracesmith benchmark` left out: no OpenCL loader or headers")
 endif()
 
+# --- the server of `tracesmith studio`, and its page ---------------------------------------------------
+include(studio)
+
 # --- man pages and completions -------------------------------------------------------------------------
 # Only a command that runs here can write them.
 if(NOT CMAKE_CROSSCOMPILING)

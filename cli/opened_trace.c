@@ -91,8 +91,8 @@ void trace_no_cache(void) {
     no_cache = true;
 }
 
-// Where imported traces are kept; NULL: nowhere. The XDG directories are absolute paths or do not count.
-static const char *cache_folder(struct text *path) {
+// The XDG directories are absolute paths or do not count.
+const char *trace_cache_folder(struct text *path) {
     const char *off = getenv("TRACESMITH_NO_CACHE"), *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (no_cache || (off && *off))
         return NULL;
@@ -116,7 +116,7 @@ static tsmith_status open_file(struct trace *trace, const char *path, tsmith_err
                                           .progress = show_progress,
                                           .progress_context = &progress,
                                           .binary = binary,
-                                          .cache = cache_folder(&folder)};
+                                          .cache = trace_cache_folder(&folder)};
     tsmith_status status = tsmith_trace_open(path, &options, &trace->opened, error);
     text_finish(&folder);
     progress_clear(&progress);

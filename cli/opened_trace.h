@@ -28,6 +28,9 @@ const char *trace_binary(void);
 // Import every foreign trace anew, and keep nothing of it.
 void trace_no_cache(void);
 
+// Where imported traces are kept; NULL: nowhere. `path` is room for the name.
+const char *trace_cache_folder(struct text *path);
+
 // Whether it is a directory, which is no trace; complains, and says what to do with a recording.
 bool trace_is_directory(const char *path);
 

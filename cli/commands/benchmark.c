@@ -18,16 +18,13 @@
 #include <unistd.h>
 
 #include "benchmark_trace.h"
+#include "cli/helper_program.h"
 #include "cli/launch_loop/report.h"
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
 #include "cli/present/progress.h"
 #include "cli/present/terminal.h"
 #include "record.h"
-
-#ifndef TRACESMITH_HELPER_DIR
-#define TRACESMITH_HELPER_DIR "../libexec/tracesmith" // from where the command is
-#endif
 
 enum { RUNS_DEFAULT = 5, RUNS_MOST = 1000, LAUNCHES_DEFAULT = 10000, REPORT_SIZE = 1024 };
 static const uint64_t LAUNCHES_MOST = 100000000;
@@ -65,19 +62,8 @@ struct benchmark {
 // ---- one run
 
 static bool find_program(struct benchmark *benchmark) {
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length > 0) {
-        self[length] = '\0';
-        int needed = snprintf(benchmark->program, sizeof benchmark->program, "%s/%s/tracesmith-launch-loop",
-                              dirname(self), TRACESMITH_HELPER_DIR);
-        if (needed > 0 && (size_t)needed < sizeof benchmark->program && access(benchmark->program, X_OK) == 0)
-            return true;
-    }
-    complain("the launch loop is missing: %s", length > 0 ? benchmark->program : "tracesmith-launch-loop");
-    complain(
-        "./dev build builds it in the source tree, where OpenCL is (Debian: apt install ocl-icd-opencl-dev)");
-    return false;
+    return helper_find("tracesmith-launch-loop", benchmark->program, sizeof benchmark->program,
+                       "OpenCL is (Debian: apt install ocl-icd-opencl-dev)");
 }
 
 static const char *find_member(const char *json, const char *key) {

@@ -107,6 +107,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(info)                                                                                                  \
     X(analyze)                                                                                               \
     X(report)                                                                                                \
+    X(studio)                                                                                                \
     X(diff)                                                                                                  \
     X(import)                                                                                                \
     X(simulate)                                                                                              \

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds out what a request asks for. http.c calls it on the thread of the request's connection.
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/studio/server.h"
+#include "tracesmith/analyze.h"
+#include "tracesmith/version.h"
+
+static const char JSON[] = "application/json; charset=utf-8";
+
+void answer_failure(struct answer *out, int status, const char *format, ...) {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    out->status = status;
+    out->type = JSON;
+    text_clear(&out->text);
+    text_add_cstr(&out->text, "{\"error\":");
+    text_add_json_cstr(&out->text, message);
+    text_add_cstr(&out->text, "}\n");
+}
+
+bool answer_number(const char *text, uint64_t most, uint64_t *out) {
+    char *end;
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return !errno && !*end && *out <= most;
+}
+
+static void list_traces(struct server *server, struct answer *out) {
+    static const char *const STATES[] = {"opening", "ready", "failed"};
+    text_add_format(&out->text, "{\"version\":\"%s\",\"traces\":[", tsmith_version());
+    for (size_t i = 0; i < server->file_count; i++) {
+        struct file *file = &server->files[i];
+        const int state = atomic_load(&file->state);
+        const uint64_t done = atomic_load(&file->done), total = atomic_load(&file->total);
+        const char *slash = strrchr(file->path, '/');
+        text_add_format(&out->text, "%s{\"id\":%zu,\"name\":", i ? "," : "", i);
+        text_add_json_cstr(&out->text, slash && slash[1] ? slash + 1 : file->path);
+        text_add_format(&out->text, ",\"state\":\"%s\",\"done\":%llu,\"total\":", STATES[state],
+                        (unsigned long long)done);
+        if (total)
+            text_add_u64(&out->text, total);
+        else
+            text_add_cstr(&out->text, "null");
+        text_add_cstr(&out->text, ",\"error\":");
+        if (state == FILE_FAILED)
+            text_add_json_cstr(&out->text, file->error ? file->error : "out of memory");
+        else
+            text_add_cstr(&out->text, "null");
+        text_add_char(&out->text, '}');
+    }
+    text_add_cstr(&out->text, "]}\n");
+}
+
+static void list_analyses(struct answer *out) {
+    text_add_char(&out->text, '[');
+    for (size_t i = 0; tsmith_analysis_name(i); i++) {
+        text_add_cstr(&out->text, i ? ",{\"name\":" : "{\"name\":");
+        text_add_json_cstr(&out->text, tsmith_analysis_name(i));
+        text_add_cstr(&out->text, ",\"doc\":");
+        text_add_json_cstr(&out->text, tsmith_analysis_question(i));
+        text_add_char(&out->text, '}');
+    }
+    text_add_cstr(&out->text, "]\n");
+}
+
+static bool is_analysis(const char *name) {
+    for (size_t i = 0; tsmith_analysis_name(i); i++)
+        if (strcmp(name, tsmith_analysis_name(i)) == 0)
+            return true;
+    return false;
+}
+
+static void analyze(struct server *server, const struct file *file, const char *name, struct answer *out) {
+    if (name && !is_analysis(name)) {
+        answer_failure(out, 404, "There is no analysis of this name");
+        return;
+    }
+    const char *const words[] = {"analyze", file->path, "--json", name ? "--only" : NULL, name, NULL};
+    (void)answer_by_command(server, words, out);
+}
+
+// Call paths with what they launched, one per line: the page makes the tree of it.
+static void fold(const struct server *server, const struct file *file, struct answer *out) {
+    const char *const words[] = {"export", file->path, "--format", "folded", "--output", "-", NULL};
+    if (answer_by_command(server, words, out))
+        out->type = "text/plain; charset=utf-8";
+}
+
+// The changes of `simulate` that a page may ask for; every parameter is one of its options.
+static const char *const SIMULATE_OPTIONS[] = {"scale",        "drop-sync",    "fuse",   "graph",
+                                               "overlap-comm", "device-ratio", "policy", NULL};
+enum { WORDS_MOST = 64, WORD_MOST = 4096 };
+
+static bool is_one_of(const char *const *names, const char *name) {
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+static void simulate(struct server *server, const struct file *file, const struct request *request,
+                     struct answer *out) {
+    const char *words[WORDS_MOST + 4] = {"simulate", file->path, "--json"};
+    char *made[WORDS_MOST];
+    size_t count = 0;
+    const char *name, *value;
+    bool good = true;
+    for (size_t i = 0; good && request->parameter_at(request, i, &name, &value); i++) {
+        good =
+            count < WORDS_MOST && is_one_of(SIMULATE_OPTIONS, name) && (!value || strlen(value) < WORD_MOST);
+        const bool has_value = value && *value;
+        good = good &&
+               asprintf(&made[count], "--%s%s%s", name, has_value ? "=" : "", has_value ? value : "") >= 0;
+        if (good)
+            words[3 + count] = made[count];
+        count += good;
+    }
+    if (good)
+        (void)answer_by_command(server, words, out);
+    else
+        answer_failure(out, 400, "These are no changes that simulate knows");
+    while (count)
+        free(made[--count]);
+}
+
+static struct file *ready_file(struct server *server, uint64_t number, struct answer *out) {
+    struct file *file = number < server->file_count ? &server->files[number] : NULL;
+    const int state = file ? atomic_load(&file->state) : FILE_FAILED;
+    if (!file)
+        answer_failure(out, 404, "There is no trace %llu", (unsigned long long)number);
+    else if (state == FILE_FAILED)
+        answer_failure(out, 409, "%s", file->error ? file->error : "out of memory");
+    else if (state == FILE_OPENING)
+        answer_failure(out, 409, "The trace is still being read");
+    return state == FILE_READY ? file : NULL;
+}
+
+static void about_file(struct server *server, struct file *file, const char *what,
+                       const struct request *request, struct answer *out) {
+    const bool is_post = strcmp(request->method, "POST") == 0;
+    if (is_post != (strcmp(what, "sql") == 0))
+        answer_failure(out, 405, "The method of the request does not fit");
+    else if (strcmp(what, "overview") == 0)
+        answer_overview(server, file, out);
+    else if (strncmp(what, "tile/", 5) == 0)
+        answer_tile(file, what + 5, out);
+    else if (strcmp(what, "names") == 0)
+        answer_names(file, request, out);
+    else if (strcmp(what, "event") == 0)
+        answer_event(server, file, request, out);
+    else if (strcmp(what, "findings") == 0)
+        analyze(server, file, NULL, out);
+    else if (strcmp(what, "analyses") == 0)
+        list_analyses(out);
+    else if (strncmp(what, "analysis/", 9) == 0)
+        analyze(server, file, what + 9, out);
+    else if (strcmp(what, "sql") == 0)
+        answer_sql(server, file, request, out);
+    else if (strcmp(what, "folded") == 0)
+        fold(server, file, out);
+    else if (strcmp(what, "simulate") == 0)
+        simulate(server, file, request, out);
+    else
+        answer_failure(out, 404, "There is no such request");
+}
+
+static void diff(struct server *server, const struct request *request, struct answer *out) {
+    uint64_t before, after;
+    if (!answer_number(request->parameter(request, "before"), UINT32_MAX, &before) ||
+        !answer_number(request->parameter(request, "after"), UINT32_MAX, &after)) {
+        answer_failure(out, 400, "diff needs the numbers of two traces: before=0&after=1");
+        return;
+    }
+    const struct file *left = ready_file(server, before, out),
+                      *right = left ? ready_file(server, after, out) : NULL;
+    if (!right)
+        return;
+    const char *const words[] = {"diff", left->path, right->path, "--json", NULL};
+    (void)answer_by_command(server, words, out);
+}
+
+static void ranks(struct server *server, struct answer *out) {
+    const char **words = calloc(server->file_count + 4, sizeof *words);
+    if (!words) {
+        answer_failure(out, 500, "out of memory");
+        return;
+    }
+    words[0] = "analyze";
+    words[1] = "--ranks";
+    words[2] = "--json";
+    for (size_t i = 0; i < server->file_count; i++)
+        words[3 + i] = server->files[i].path;
+    (void)answer_by_command(server, words, out);
+    free(words);
+}
+
+void answer_request(struct server *server, const struct request *request, struct answer *out) {
+    const char *path = request->path + strlen("/api/");
+    char *end;
+    out->status = 200;
+    out->type = JSON;
+    if (strcmp(path, "traces") == 0)
+        list_traces(server, out);
+    else if (strcmp(path, "diff") == 0)
+        diff(server, request, out);
+    else if (strcmp(path, "ranks") == 0)
+        ranks(server, out);
+    else if (*path >= '0' && *path <= '9') {
+        errno = 0;
+        const uint64_t number = strtoull(path, &end, 10);
+        struct file *file = errno || *end != '/' ? NULL : ready_file(server, number, out);
+        if (file)
+            about_file(server, file, end + 1, request, out);
+        else if (out->status == 200)
+            answer_failure(out, 404, "There is no such request");
+    } else
+        answer_failure(out, 404, "There is no such request");
+    if (out->text.failed)
+        answer_failure(out, 500, "out of memory");
+}

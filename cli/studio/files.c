@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the traces of the command line and fills their tiles, beside the requests. main.c starts it.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/studio/server.h"
+#include "tracesmith/stacks.h"
+
+enum { BATCHES_AT_ONCE = 4 }; // between two chances for a request
+
+static void note_progress(void *context, uint64_t done, uint64_t total) {
+    struct file *file = context;
+    atomic_store_explicit(&file->done, done, memory_order_relaxed);
+    atomic_store_explicit(&file->total, total, memory_order_relaxed);
+}
+
+tsmith_trace_options files_options(const struct server *server, struct file *progress) {
+    return (tsmith_trace_options){.size = sizeof(tsmith_trace_options),
+                                  .progress = progress ? note_progress : NULL,
+                                  .progress_context = progress,
+                                  .cache = server->cache};
+}
+
+static tsmith_status open_file(const struct server *server, struct file *file, tsmith_error *error) {
+    const tsmith_trace_options options = files_options(server, file);
+    tsmith_status status = tsmith_trace_open(file->path, &options, &file->trace, error);
+    if (status < 0)
+        return status;
+    file->sbt = tsmith_trace_sbt(file->trace);
+    status = tsmith_sbt_dictionary(file->sbt, &file->dictionary, error);
+    if (status >= 0 && tsmith_dictionary_stack_count(file->dictionary) > 1)
+        (void)tsmith_trace_symbolize(file->trace, NULL, NULL); // what has no name is module and offset
+    return status < 0 ? status : tsmith_tiles_create(file->sbt, &file->tiles, error);
+}
+
+static void fill_tiles(struct server *server, struct file *file) {
+    tsmith_status status = TSMITH_AGAIN;
+    while (status == TSMITH_AGAIN && !atomic_load(&server->is_ending)) {
+        pthread_mutex_lock(&file->lock);
+        status = tsmith_tiles_fill(file->tiles, BATCHES_AT_ONCE, NULL);
+        pthread_mutex_unlock(&file->lock);
+    }
+    atomic_store(&file->is_filled, status != TSMITH_AGAIN);
+}
+
+static void *open_all(void *context) {
+    struct server *server = context;
+    for (size_t i = 0; i < server->file_count && !atomic_load(&server->is_ending); i++) {
+        struct file *file = &server->files[i];
+        tsmith_error error;
+        const bool good = open_file(server, file, &error) >= 0;
+        if (!good)
+            file->error = strdup(error.message);
+        atomic_store(&file->state, good ? FILE_READY : FILE_FAILED);
+    }
+    for (size_t i = 0; i < server->file_count; i++)
+        if (atomic_load(&server->files[i].state) == FILE_READY)
+            fill_tiles(server, &server->files[i]);
+    return NULL;
+}
+
+bool files_begin(struct server *server) {
+    for (size_t i = 0; i < server->file_count; i++) {
+        pthread_mutex_init(&server->files[i].lock, NULL);
+        pthread_mutex_init(&server->files[i].query_lock, NULL);
+    }
+    return pthread_create(&server->opener, NULL, open_all, server) == 0;
+}
+
+void files_end(struct server *server) {
+    atomic_store(&server->is_ending, true);
+    (void)pthread_join(server->opener, NULL);
+    for (size_t i = 0; i < server->file_count; i++) {
+        struct file *file = &server->files[i];
+        tsmith_query_close(file->query);
+        tsmith_trace_close(file->query_trace);
+        tsmith_tiles_destroy(file->tiles);
+        tsmith_trace_close(file->trace);
+        free(file->error);
+        pthread_mutex_destroy(&file->lock);
+        pthread_mutex_destroy(&file->query_lock);
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trace consists of: processes, devices, tracks, losses. The page asks for it first.
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/studio/server.h"
+
+static void add_number(struct text *text, const char *name, uint64_t value) {
+    text_add_format(text, ",\"%s\":%" PRIu64, name, value);
+}
+
+// Kineto has processes of number -1.
+static void add_pid(struct text *text, uint64_t pid) {
+    if (pid)
+        text_add_format(text, ",\"pid\":%" PRId64, (int64_t)pid);
+    else
+        text_add_cstr(text, ",\"pid\":null");
+}
+
+static void add_string(struct text *text, const struct file *file, const char *name, uint32_t id) {
+    const tsmith_string string = tsmith_dictionary_string(file->dictionary, id);
+    text_add_format(text, ",\"%s\":", name);
+    if (string.length)
+        text_add_json(text, string);
+    else
+        text_add_cstr(text, "null");
+}
+
+static void add_processes(struct text *text, const struct file *file) {
+    const uint32_t count = tsmith_dictionary_process_count(file->dictionary);
+    text_add_cstr(text, ",\"processes\":[");
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_process *process = tsmith_dictionary_process(file->dictionary, id);
+        text_add_format(text, "%s{\"id\":%u", id > 1 ? ",\n" : "", id);
+        add_pid(text, process->pid);
+        add_string(text, file, "name", process->name);
+        add_string(text, file, "host", process->host);
+        text_add_char(text, '}');
+    }
+    text_add_char(text, ']');
+}
+
+static void add_devices(struct text *text, const struct file *file) {
+    const uint32_t count = tsmith_dictionary_device_count(file->dictionary);
+    char room[TSMITH_LABEL_SIZE];
+    text_add_cstr(text, ",\n\"devices\":[");
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_device *device = tsmith_dictionary_device(file->dictionary, id);
+        text_add_format(text, "%s{\"id\":%u,\"name\":", id > 1 ? ",\n" : "", id);
+        text_add_json(text, tsmith_device_name(file->dictionary, id, room));
+        add_string(text, file, "vendor", device->vendor);
+        add_string(text, file, "kind", device->type);
+        text_add_char(text, '}');
+    }
+    text_add_char(text, ']');
+}
+
+// ---- tracks
+
+static const char *kind_of(const tsmith_track *track) {
+    switch (track ? track->kind : TSMITH_TRACK_KIND_NONE) {
+    case TSMITH_TRACK_THREAD:
+        return "thread";
+    case TSMITH_TRACK_QUEUE:
+    case TSMITH_TRACK_COPY_ENGINE:
+        return "queue";
+    case TSMITH_TRACK_COUNTER:
+        return "counter";
+    case TSMITH_TRACK_PROCESS:
+    case TSMITH_TRACK_LOSS:
+        return "process";
+    default:
+        return "other";
+    }
+}
+
+static void add_track(struct text *text, const struct file *file, const tsmith_tile_track *tile) {
+    const tsmith_track *track = tsmith_dictionary_track(file->dictionary, tile->track);
+    char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
+    struct text name = {0};
+    const tsmith_string own = tsmith_track_name(file->dictionary, tile->track, room);
+    text_add(&name, own.bytes, own.length);
+    const size_t more = tsmith_track_distinction(file->dictionary, tile->track,
+                                                 TSMITH_LABEL_PROCESS | TSMITH_LABEL_DEVICE, distinction);
+    text_add(&name, distinction, more);
+    text_add_format(text, "{\"id\":%u,\"name\":", tile->track);
+    text_add_json(text, (tsmith_string){text_cstr(&name), name.length});
+    text_finish(&name);
+    text_add_format(text, ",\"kind\":\"%s\",\"process\":%u,\"device\":%u", kind_of(track),
+                    track ? track->process : 0, track ? track->device : 0);
+    add_number(text, "events", tile->events);
+    text_add_format(text, ",\"first\":%" PRId64 ",\"last\":%" PRId64 ",\"parent\":%u}", tile->first,
+                    tile->last, track ? track->parent : 0);
+}
+
+static void add_tracks(struct text *text, const struct file *file) {
+    size_t count;
+    const tsmith_tile_track *tracks = tsmith_tiles_tracks(file->tiles, &count);
+    text_add_cstr(text, ",\n\"tracks\":[");
+    for (size_t i = 0; i < count; i++) {
+        text_add_cstr(text, i ? ",\n" : "");
+        add_track(text, file, &tracks[i]);
+    }
+    text_add_char(text, ']');
+}
+
+// ---- losses
+
+static void add_loss(struct text *text, const struct file *file, const tsmith_batch *batch, uint32_t row,
+                     bool *is_first) {
+    uint64_t start = 0, duration = 0, count = 0, reason = 0, detail = 0;
+    const uint32_t number = tsmith_batch_track(batch);
+    const tsmith_track *track = tsmith_dictionary_track(file->dictionary, number);
+    (void)tsmith_batch_get(batch, TSMITH_FIELD_START, row, &start);
+    (void)tsmith_batch_get(batch, TSMITH_FIELD_DURATION, row, &duration);
+    const bool has_reason = tsmith_batch_get(batch, TSMITH_FIELD_REASON, row, &reason);
+    const int64_t from = (int64_t)(start - (uint64_t)tsmith_tiles_origin(file->tiles));
+    text_add_format(text, "%s{\"from\":%" PRId64 ",\"to\":%" PRId64, *is_first ? "" : ",\n", from,
+                    (int64_t)((uint64_t)from + duration));
+    *is_first = false;
+    text_add_format(text, ",\"process\":%u,\"track\":%u", track ? track->process : 0,
+                    track && track->kind != TSMITH_TRACK_LOSS ? number : 0);
+    if (tsmith_batch_get(batch, TSMITH_FIELD_LOST, row, &count))
+        add_number(text, "count", count);
+    else
+        text_add_cstr(text, ",\"count\":null");
+    const char *name = has_reason ? tsmith_reason_name((tsmith_reason)reason) : NULL;
+    const char *doc = has_reason ? tsmith_reason_doc((tsmith_reason)reason) : NULL;
+    text_add_cstr(text, ",\"reason\":");
+    text_add_json_cstr(text, name ? name : "unknown");
+    text_add_cstr(text, ",\"doc\":");
+    text_add_json_cstr(text, doc ? doc : "");
+    if (tsmith_batch_get(batch, TSMITH_FIELD_TEXT, row, &detail))
+        add_string(text, file, "text", (uint32_t)detail);
+    text_add_char(text, '}');
+}
+
+// The ledger. What of it cannot be read is said by `incomplete`.
+static void add_losses(struct text *text, const struct file *file) {
+    const tsmith_scan scan = {.size = sizeof scan, .kinds = TSMITH_KIND_BIT(TSMITH_KIND_LOSS)};
+    tsmith_source *source = NULL;
+    const tsmith_batch *batch;
+    bool is_first = true;
+    text_add_cstr(text, ",\n\"losses\":[");
+    tsmith_status status = tsmith_sbt_scan(file->sbt, &scan, &source, NULL);
+    while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, NULL)) == TSMITH_OK)
+        for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+            uint64_t kind = 0;
+            if (tsmith_batch_get(batch, TSMITH_FIELD_KIND, row, &kind) && kind == TSMITH_KIND_LOSS)
+                add_loss(text, file, batch, row, &is_first);
+        }
+    tsmith_source_destroy(source);
+    text_add_char(text, ']');
+}
+
+// ----
+
+static void add_state(struct text *text, struct file *file) {
+    tsmith_sbt_summary summary;
+    tsmith_error error = {.status = TSMITH_OK};
+    uint64_t lost = 0;
+    if (tsmith_sbt_summarize(file->sbt, &summary, &error) != TSMITH_OK) {
+        text_add_cstr(text, ",\"events\":null,\"lost\":null,\"incomplete\":");
+        text_add_json_cstr(text, error.message);
+        return;
+    }
+    for (int reason = 0; reason < TSMITH_REASON_LIMIT; reason++)
+        lost += tsmith_reason_is_of_events((tsmith_reason)reason) ? summary.lost[reason] : 0;
+    add_number(text, "events", summary.events);
+    add_number(text, "lost", lost);
+    text_add_cstr(text, ",\"incomplete\":");
+    if (tsmith_trace_ended(file->trace, &error) != TSMITH_OK)
+        text_add_json_cstr(text, error.message);
+    else if (!summary.complete)
+        text_add_cstr(text, "\"The file is damaged or was not finished; what is readable is shown\"");
+    else
+        text_add_cstr(text, "null");
+}
+
+static void add_kinds(struct text *text) {
+    text_add_cstr(text, ",\n\"kinds\":{");
+    for (int kind = 1; kind < TSMITH_KIND_LIMIT; kind++) {
+        const char *name = tsmith_kind_name((tsmith_kind)kind);
+        text_add_format(text, "%s\"%d\":\"%s\"", kind > 1 ? "," : "", kind, name ? name : "?");
+    }
+    text_add_char(text, '}');
+}
+
+void answer_overview(struct server *server, struct file *file, struct answer *out) {
+    struct text *text = &out->text, word = {0};
+    (void)server;
+    pthread_mutex_lock(&file->lock);
+    const char *slash = strrchr(file->path, '/');
+    text_add_cstr(text, "{\"name\":");
+    text_add_json_cstr(text, slash && slash[1] ? slash + 1 : file->path);
+    text_add_cstr(text, ",\"path\":");
+    text_add_json_cstr(text, file->path);
+    text_add_shell(&word, file->path);
+    text_add_cstr(text, ",\"file\":");
+    text_add_json(text, (tsmith_string){text_cstr(&word), word.length});
+    text_finish(&word);
+    text_add_format(text, ",\"format\":\"%s\",\"origin\":\"%" PRId64 "\",\"duration\":%" PRIu64,
+                    tsmith_trace_format(file->trace), tsmith_tiles_origin(file->tiles),
+                    (uint64_t)tsmith_tiles_end(file->tiles) - (uint64_t)tsmith_tiles_origin(file->tiles));
+    text_add_format(text, ",\"detail\":\"%s\"", atomic_load(&file->is_filled) ? "ready" : "building");
+    add_state(text, file);
+    add_kinds(text);
+    add_processes(text, file);
+    add_devices(text, file);
+    add_tracks(text, file);
+    add_losses(text, file);
+    text_add_cstr(text, "}\n");
+    pthread_mutex_unlock(&file->lock);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles as bytes, and the names that they refer to. docs/studio.md has the layout.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/studio/server.h"
+
+enum { NAMES_MOST = 1000 };
+
+static void add_u32(struct text *text, uint32_t value) {
+    const unsigned char bytes[4] = {(unsigned char)value, (unsigned char)(value >> 8),
+                                    (unsigned char)(value >> 16), (unsigned char)(value >> 24)};
+    text_add(text, (const char *)bytes, sizeof bytes);
+}
+
+static void add_u16(struct text *text, unsigned value) {
+    const unsigned char bytes[2] = {(unsigned char)value, (unsigned char)(value >> 8)};
+    text_add(text, (const char *)bytes, sizeof bytes);
+}
+
+static void add_f32(struct text *text, float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    add_u32(text, bits);
+}
+
+static void add_f64(struct text *text, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    add_u32(text, (uint32_t)bits);
+    add_u32(text, (uint32_t)(bits >> 32));
+}
+
+static void add_bucket(struct text *text, const tsmith_bucket *bucket) {
+    add_u32(text, bucket->name);
+    add_u32(text, bucket->events);
+    add_u16(text, bucket->busy);
+    add_u16(text, bucket->kind | (unsigned)bucket->flags << 8);
+}
+
+static void add_slice(struct text *text, const tsmith_slice *slice) {
+    add_f64(text, (double)slice->start);
+    add_f64(text, slice->duration < 0 ? __builtin_nan("") : (double)slice->duration);
+    add_u32(text, slice->name);
+    add_u16(text, slice->kind | (unsigned)slice->lane << 8);
+    add_u16(text, slice->flags);
+}
+
+static void add_values(struct text *text, const tsmith_value_bucket *values) {
+    add_f32(text, values->events ? values->least : __builtin_nanf(""));
+    add_f32(text, values->events ? values->most : __builtin_nanf(""));
+}
+
+static void add_tile(struct text *text, const tsmith_tile *tile) {
+    add_u32(text, (uint32_t)tile->form);
+    add_u32(text, tile->count);
+    add_u32(text, tile->level);
+    add_u32(text, tile->preliminary != 0);
+    for (uint32_t i = 0; i < tile->count; i++) {
+        if (tile->form == TSMITH_FORM_BUCKETS)
+            add_bucket(text, &tile->of.buckets[i]);
+        else if (tile->form == TSMITH_FORM_SLICES)
+            add_slice(text, &tile->of.slices[i]);
+        else
+            add_values(text, &tile->of.values[i]);
+    }
+}
+
+// Splits "TRACK/LEVEL/INDEX".
+static bool parse_tile(const char *rest, uint64_t parts[3]) {
+    char room[64];
+    if (strlen(rest) >= sizeof room)
+        return false;
+    memcpy(room, rest, strlen(rest) + 1);
+    char *at = room;
+    for (int i = 0; i < 3; i++) {
+        char *slash = strchr(at, '/');
+        if ((i < 2) != (slash != NULL))
+            return false;
+        if (slash)
+            *slash = '\0';
+        if (!answer_number(at, i < 2 ? UINT32_MAX : UINT64_MAX, &parts[i]))
+            return false;
+        at = slash ? slash + 1 : at;
+    }
+    return true;
+}
+
+void answer_tile(struct file *file, const char *rest, struct answer *out) {
+    uint64_t parts[3];
+    tsmith_tile tile = {.size = sizeof tile};
+    tsmith_error error;
+    if (!parse_tile(rest, parts)) {
+        answer_failure(out, 400, "A tile is asked for as tile/TRACK/LEVEL/INDEX");
+        return;
+    }
+    pthread_mutex_lock(&file->lock);
+    const tsmith_status status =
+        tsmith_tiles_read(file->tiles, (uint32_t)parts[0], (uint32_t)parts[1], parts[2], &tile, &error);
+    if (status == TSMITH_OK) {
+        out->type = "application/octet-stream";
+        add_tile(&out->text, &tile);
+    }
+    pthread_mutex_unlock(&file->lock);
+    if (status != TSMITH_OK)
+        answer_failure(
+            out, status == TSMITH_ERROR_INVALID_ARGUMENT || status == TSMITH_ERROR_NOT_FOUND ? 404 : 500,
+            "%s", error.message);
+}
+
+void answer_names(struct file *file, const struct request *request, struct answer *out) {
+    const char *ids = request->parameter(request, "ids");
+    size_t count = 0;
+    text_add_char(&out->text, '{');
+    pthread_mutex_lock(&file->lock);
+    for (char *end; ids && *ids >= '0' && *ids <= '9' && count < NAMES_MOST;
+         ids = *end == ',' ? end + 1 : end) {
+        const unsigned long id = strtoul(ids, &end, 10);
+        const tsmith_string name =
+            tsmith_dictionary_string(file->dictionary, id <= UINT32_MAX ? (uint32_t)id : 0);
+        text_add_format(&out->text, "%s\"%lu\":", count++ ? "," : "", id);
+        text_add_json(&out->text, name);
+    }
+    pthread_mutex_unlock(&file->lock);
+    text_add_cstr(&out->text, "}\n");
+}

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# `tracesmith studio`: its server, built where libmicrohttpd is, and its page, checked by TypeScript and bundled by esbuild.
+# Everything else needs none of them.
+find_path(TRACESMITH_MICROHTTPD_INCLUDE microhttpd.h)
+find_library(TRACESMITH_MICROHTTPD_LIBRARY microhttpd)
+find_program(TRACESMITH_TSC tsc)
+find_program(TRACESMITH_ESBUILD esbuild)
+tracesmith_optional_part(TRACESMITH_ENABLE_STUDIO "the server and the page of tracesmith studio"
+    "libmicrohttpd, TypeScript and esbuild (Debian: libmicrohttpd-dev node-typescript esbuild)"
+    TRACESMITH_MICROHTTPD_INCLUDE TRACESMITH_MICROHTTPD_LIBRARY TRACESMITH_TSC TRACESMITH_ESBUILD)
+if(TRACESMITH_ENABLE_STUDIO)
+    set(folder ${PROJECT_BINARY_DIR}/studio)
+    file(MAKE_DIRECTORY ${folder})
+    file(GLOB_RECURSE page_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/studio/src/*.ts)
+    add_custom_command(OUTPUT ${folder}/studio.js
+        COMMAND ${TRACESMITH_TSC} --noEmit -p ${PROJECT_SOURCE_DIR}/studio
+        COMMAND ${TRACESMITH_ESBUILD} ${PROJECT_SOURCE_DIR}/studio/src/main.ts --bundle --minify --target=es2020
+            --log-level=warning --outfile=${folder}/studio.js
+        DEPENDS ${page_sources} ${PROJECT_SOURCE_DIR}/studio/tsconfig.json VERBATIM)
+    file(GLOB studio_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/studio/*.c)
+    add_executable(tracesmith_studio ${studio_sources} ${PROJECT_SOURCE_DIR}/cli/present/text.c
+        ${PROJECT_SOURCE_DIR}/cli/present/terminal.c)
+    set(page ${PROJECT_SOURCE_DIR}/studio)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/cli/studio/page.c PROPERTIES
+        COMPILE_DEFINITIONS "STUDIO_HTML=\"${page}/page.html\";STUDIO_CSS=\"${page}/style.css\";STUDIO_SCRIPT=\"${folder}/studio.js\";STUDIO_ICON=\"${page}/icon.svg\""
+        OBJECT_DEPENDS "${page}/page.html;${page}/icon.svg;${page}/style.css;${folder}/studio.js")
+    set_target_properties(tracesmith_studio PROPERTIES
+        OUTPUT_NAME tracesmith-studio
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/${helper_dir}
+        INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")
+    target_include_directories(tracesmith_studio PRIVATE ${PROJECT_SOURCE_DIR})
+    target_include_directories(tracesmith_studio SYSTEM PRIVATE ${TRACESMITH_MICROHTTPD_INCLUDE})
+    target_link_libraries(tracesmith_studio PRIVATE tracesmith_flags tracesmith ${TRACESMITH_MICROHTTPD_LIBRARY}
+        Threads::Threads)
+    install(TARGETS tracesmith_studio RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tracesmith)
+endif()

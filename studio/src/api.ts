@@ -1,0 +1,159 @@
+// Requests to the server and the types of its answers. docs/studio.md describes them.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Row = Record<string, string | number | null>;
+
+export interface TraceState {
+  id: number;
+  name: string;
+  state: "opening" | "ready" | "failed";
+  done: number;
+  total: number | null;
+  error: string | null;
+}
+
+export interface Process {
+  id: number;
+  pid: number | null;
+  name: string | null;
+  host: string | null;
+}
+
+export interface Device {
+  id: number;
+  name: string;
+  vendor: string | null;
+  kind: string | null;
+}
+
+export interface Track {
+  id: number;
+  name: string;
+  kind: "thread" | "queue" | "counter" | "process" | "other";
+  process: number;
+  device: number;
+  events: number;
+  first: number;
+  last: number;
+  parent: number;
+}
+
+export interface Loss {
+  from: number;
+  to: number;
+  process: number;
+  track: number;
+  count: number | null;
+  reason: string;
+  doc: string;
+  text?: string | null;
+}
+
+// Times of an overview, and of everything but SQL and reports, are ns since `origin`.
+export interface Overview {
+  name: string;
+  path: string;
+  file: string; // quoted for a shell
+  format: string;
+  origin: string; // ns on the trace clock; too large for a number
+  duration: number;
+  events: number | null;
+  lost: number | null;
+  incomplete: string | null;
+  detail: "building" | "ready";
+  kinds: Record<string, string>;
+  processes: Process[];
+  devices: Device[];
+  tracks: Track[];
+  losses: Loss[];
+}
+
+export interface Report {
+  report: string;
+  question: string;
+  finding: string;
+  window: { from_ns: number; to_ns: number };
+  covered: number;
+  missing_ns: number;
+  lost_events: number;
+  notes: string[];
+  tables: Record<string, Row[]>;
+}
+
+export interface Answer {
+  columns: string[];
+  types: string[];
+  rows: (string | number | null)[][];
+  more: boolean;
+  truncated: boolean;
+}
+
+export interface Related {
+  what: string;
+  track: number;
+  start: number;
+  duration: number | null;
+  text: string | null;
+}
+
+export interface EventDetails {
+  event: Record<string, string | number | null>;
+  related: Related[];
+  stack: string[] | null;
+}
+
+// What the server says when it has no answer.
+export class ServerError extends Error {
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+async function fetched(path: string, options: RequestInit = {}): Promise<Response> {
+  const response = await fetch(path, { credentials: "same-origin", ...options });
+  if (response.ok) return response;
+  const text = await response.text();
+  let message = text.trim();
+  try {
+    message = String((JSON.parse(text) as { error?: string }).error ?? message);
+  } catch {
+    // not JSON: the text itself is the message
+  }
+  throw new ServerError(response.status, message);
+}
+
+async function json<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await fetched(path, { signal })).json() as Promise<T>;
+}
+
+// Exchanges the token of the address for a cookie.
+export async function enter(token: string): Promise<void> {
+  await fetched("/api/enter", { method: "POST", body: token });
+}
+
+export const api = {
+  traces: (): Promise<{ version: string; traces: TraceState[] }> => json("/api/traces"),
+  overview: (trace: number): Promise<Overview> => json(`/api/${trace}/overview`),
+  tile: async (trace: number, track: number, level: number, index: number, signal?: AbortSignal): Promise<ArrayBuffer> =>
+    (await fetched(`/api/${trace}/tile/${track}/${level}/${index}`, { signal })).arrayBuffer(),
+  names: (trace: number, ids: number[]): Promise<Record<string, string>> =>
+    json(`/api/${trace}/names?ids=${ids.join(",")}`),
+  event: (trace: number, track: number, start: number, duration: number | null, name: number): Promise<EventDetails> =>
+    json(`/api/${trace}/event?track=${track}&start=${start}&name=${name}` + (duration === null ? "" : `&duration=${duration}`)),
+  analyses: (trace: number): Promise<{ name: string; doc: string }[]> => json(`/api/${trace}/analyses`),
+  findings: async (trace: number): Promise<Report[]> => reportsOf(await json(`/api/${trace}/findings`)),
+  analysis: async (trace: number, name: string): Promise<Report[]> =>
+    reportsOf(await json(`/api/${trace}/analysis/${encodeURIComponent(name)}`)),
+  sql: async (trace: number, statement: string, signal?: AbortSignal): Promise<Answer> =>
+    (await fetched(`/api/${trace}/sql`, { method: "POST", body: statement, signal })).json() as Promise<Answer>,
+  folded: async (trace: number): Promise<string> => (await fetched(`/api/${trace}/folded`)).text(),
+  simulate: (trace: number, changes: [string, string][]): Promise<Json> =>
+    json(`/api/${trace}/simulate?` + changes.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")),
+  diff: async (before: number, after: number): Promise<Report> =>
+    (await json<{ diff: Report }>(`/api/diff?before=${before}&after=${after}`)).diff,
+  ranks: (): Promise<Json> => json("/api/ranks"),
+};
+
+function reportsOf(answer: { traces: { reports: Report[] }[] }): Report[] {
+  return answer.traces[0]?.reports ?? [];
+}

@@ -1,0 +1,190 @@
+// What the page shows: which trace, which part of it, which event. The timeline and the panels read it and are told of changes;
+// the address holds it, so that a link opens the same view.
+import { api, Overview, Related, TraceState } from "./api";
+
+export interface Selected {
+  track: number;
+  start: number;
+  duration: number | null; // null: not known
+  name: number;
+  related: Related[];
+}
+
+export interface Span {
+  from: number;
+  to: number;
+}
+
+export type Change = "trace" | "view" | "selection" | "range" | "marks" | "panel" | "detail";
+
+export class Studio {
+  traces: TraceState[] = [];
+  version = "";
+  trace = 0;
+  overview: Overview | null = null;
+  view: Span = { from: 0, to: 1 };
+  selection: Selected | null = null;
+  range: Span | null = null; // chosen with shift and drag
+  marks: number[] = [];
+  panel = "findings";
+  // Filled by the timeline: brings a track into sight.
+  reveal: (track: number) => void = () => undefined;
+
+  private listeners: [Change[], () => void][] = [];
+  private names = new Map<number, string>();
+  private wanted = new Set<number>();
+  private asked = false;
+
+  subscribe(changes: Change[], listener: () => void): void {
+    this.listeners.push([changes, listener]);
+  }
+
+  tell(change: Change): void {
+    for (const [changes, listener] of this.listeners) if (changes.includes(change)) listener();
+    if (change !== "trace") this.writeAddress();
+  }
+
+  async open(trace: number): Promise<void> {
+    this.overview = await api.overview(trace);
+    this.trace = trace;
+    this.names = new Map([[0, ""]]);
+    this.view = { from: 0, to: Math.max(this.overview.duration, 1) };
+    this.selection = null;
+    this.range = null;
+    this.tell("trace");
+    if (this.overview.detail === "building") void this.waitForDetail(trace);
+  }
+
+  private async waitForDetail(trace: number): Promise<void> {
+    while (this.trace === trace && this.overview?.detail === "building") {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const overview = await api.overview(trace);
+      if (this.trace === trace) this.overview = overview;
+    }
+    if (this.trace === trace) this.tell("detail");
+  }
+
+  // The name of a string of the trace, if it is here; else it is asked for, and the view is drawn again when it has come.
+  name(id: number): string | undefined {
+    const known = this.names.get(id);
+    if (known === undefined) {
+      this.wanted.add(id);
+      if (!this.asked) {
+        this.asked = true;
+        setTimeout(() => void this.fetchNames(), 20);
+      }
+    }
+    return known;
+  }
+
+  private async fetchNames(): Promise<void> {
+    const ids = [...this.wanted].slice(0, 500);
+    const trace = this.trace;
+    for (const id of ids) this.wanted.delete(id);
+    try {
+      const names = await api.names(trace, ids);
+      if (trace === this.trace) for (const id of ids) this.names.set(id, names[String(id)] ?? "");
+    } finally {
+      this.asked = false;
+    }
+    this.tell("detail");
+    if (this.wanted.size) void this.fetchNames();
+  }
+
+  setView(from: number, to: number): void {
+    const whole = this.overview?.duration ?? 1;
+    const length = Math.min(Math.max(to - from, 10), whole * 1.2 + 100);
+    const middle = (from + to) / 2;
+    const margin = length * 0.1;
+    const begin = Math.min(Math.max(middle - length / 2, -margin), Math.max(whole - length + margin, -margin));
+    this.view = { from: begin, to: begin + length };
+    this.tell("view");
+  }
+
+  zoom(factor: number, at: number): void {
+    const { from, to } = this.view;
+    this.setView(at - (at - from) * factor, at + (to - at) * factor);
+  }
+
+  pan(share: number): void {
+    const by = (this.view.to - this.view.from) * share;
+    this.setView(this.view.from + by, this.view.to + by);
+  }
+
+  // Shows a stretch with some of what is around it, and a track.
+  goTo(from: number, to: number, track?: number): void {
+    const around = Math.max((to - from) * 0.25, 50);
+    this.setView(from - around, to + around);
+    if (track) this.reveal(track);
+  }
+
+  select(selection: Selected | null): void {
+    this.selection = selection;
+    this.tell("selection");
+    if (selection) void this.fetchRelated(selection);
+  }
+
+  private async fetchRelated(selection: Selected): Promise<void> {
+    try {
+      const { track, start, duration, name } = selection;
+      const details = await api.event(this.trace, track, start, duration, name);
+      if (this.selection === selection) selection.related = details.related;
+    } catch {
+      return; // the panel that shows the event says why
+    }
+    this.tell("detail");
+  }
+
+  selectRange(range: Span | null): void {
+    this.range = range;
+    this.tell("range");
+  }
+
+  mark(at: number): void {
+    const near = (this.view.to - this.view.from) / 200;
+    const found = this.marks.findIndex((mark) => Math.abs(mark - at) < near);
+    if (found >= 0) this.marks.splice(found, 1);
+    else this.marks.push(at);
+    this.tell("marks");
+  }
+
+  show(panel: string): void {
+    this.panel = panel;
+    this.tell("panel");
+  }
+
+  // ---- the address
+
+  private writeAddress(): void {
+    const parts = [`t=${this.trace}`, `v=${Math.round(this.view.from)}-${Math.round(this.view.to)}`, `p=${this.panel}`];
+    const { selection, range } = this;
+    if (selection) parts.push(`s=${selection.track},${selection.start},${selection.duration ?? ""},${selection.name}`);
+    if (range) parts.push(`r=${Math.round(range.from)}-${Math.round(range.to)}`);
+    if (this.marks.length) parts.push(`m=${this.marks.map(Math.round).join(",")}`);
+    history.replaceState(null, "", "#" + parts.join("&"));
+  }
+
+  // What an address says; called once, before anything is shown.
+  async readAddress(fragment: string): Promise<void> {
+    const said = new Map(fragment.split("&").map((part) => part.split("=", 2) as [string, string]));
+    const trace = Number(said.get("t") ?? 0);
+    await this.open(this.traces[trace] ? trace : 0);
+    this.panel = said.get("p") ?? this.panel;
+    const view = span(said.get("v"));
+    if (view) this.setView(view.from, view.to);
+    this.range = span(said.get("r"));
+    this.marks = (said.get("m") ?? "").split(",").filter(Boolean).map(Number).filter(Number.isFinite);
+    const [track, start, duration, name] = (said.get("s") ?? "").split(",");
+    if (track && start)
+      this.select({ track: Number(track), start: Number(start), duration: duration ? Number(duration) : null,
+                    name: Number(name ?? 0), related: [] });
+    this.tell("panel");
+  }
+}
+
+function span(text: string | undefined): Span | null {
+  const found = /^(-?\d+)-(-?\d+)$/.exec(text ?? "");
+  if (!found) return null;
+  const [from, to] = [Number(found[1]), Number(found[2])];
+  return from < to ? { from, to } : null;
+}

@@ -1,0 +1,112 @@
+// Device memory: live bytes over time, objects as rectangles of address and time, and the tables of the analysis.
+import { Answer, api } from "../api";
+import { clipped, copyButton, element, fill, svg } from "../dom";
+import { bytes, cell, count, duration } from "../format";
+import { Studio } from "../model";
+import { Panel, command, quoted } from "./panel";
+import { failure, showReport, waiting } from "./reports";
+import { table } from "./table";
+
+const WIDE = 800, HIGH = 200, OBJECTS_MOST = 4000;
+
+// For each of 400 parts of the trace the most bytes that were alive, and those after the last change in it; by process.
+function liveStatement(studio: Studio): string {
+  const part = `(start - (${studio.overview!.origin})) * 400 / ${Math.max(studio.overview!.duration, 1)}`;
+  const from = "FROM events WHERE live_bytes IS NOT NULL GROUP BY track, part";
+  return `SELECT tops.track, tops.part, most_bytes, last_bytes FROM (SELECT track, ${part} AS part, max(live_bytes) AS most_bytes ${from}) AS tops ` +
+    `JOIN (SELECT track, ${part} AS part, live_bytes AS last_bytes, max(start) ${from}) AS lasts USING (track, part) ORDER BY 1, 2`;
+}
+
+// Each allocation with the next event of the same object: where that is no free, it was never freed.
+function livesStatement(studio: Studio): string {
+  return "WITH steps AS (SELECT kind, object, bytes, address, start, name, lead(kind) OVER same AS next_kind, lead(start) OVER same AS next_start " +
+    "FROM events WHERE kind IN ('alloc', 'free') WINDOW same AS (PARTITION BY track, coalesce(object, address) ORDER BY start)) " +
+    `SELECT object, bytes, address, start - (${studio.overview!.origin}) AS start_ns, ` +
+    "CASE WHEN next_kind = 'free' THEN next_start - start END AS duration_ns, name FROM steps " +
+    `WHERE kind = 'alloc' AND bytes > 0 ORDER BY bytes DESC LIMIT ${OBJECTS_MOST}`;
+}
+
+// Steps: bytes stay alive until the next change.
+function livePicture(rows: [number, number, number][]): SVGElement {
+  const most = Math.max(...rows.map((row) => row[1]), 1);
+  const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "plot", role: "img", "aria-label": `Live bytes over time, at most ${bytes(most)}` });
+  const y = (value: number): number => HIGH - (value / most) * (HIGH - 20);
+  let path = `M0 ${HIGH}`;
+  for (const [part, top, last] of rows) {
+    const x = (part * WIDE) / 400;
+    path += `H${x}V${y(top)}H${x + WIDE / 400}V${y(last)}`;
+  }
+  picture.append(svg("path", { d: `${path}H${WIDE}V${HIGH}Z`, class: "area" }));
+  const label = svg("text", { x: 4, y: 14 });
+  label.textContent = `most: ${bytes(most)}`;
+  picture.append(label);
+  return picture;
+}
+
+function livePictures(studio: Studio, answer: Answer): HTMLElement[] {
+  const tracks = [...new Set(answer.rows.map((row) => Number(row[0])))];
+  return tracks.map((track) => {
+    const rows = answer.rows.filter((row) => Number(row[0]) === track).map((row) => [Number(row[1]), Number(row[2]), Number(row[3])] as [number, number, number]);
+    const name = studio.overview!.tracks.find((one) => one.id === track)?.name ?? `track ${track}`;
+    return element("figure", {}, livePicture(rows) as unknown as HTMLElement, element("figcaption", {}, `Bytes alive over the whole trace: ${clipped(name, 100)}`));
+  });
+}
+
+// Address up, time to the right. Objects without an address are not drawn, and counted.
+function objectsPicture(studio: Studio, answer: Answer): HTMLElement | null {
+  const at = (name: string): number => answer.columns.indexOf(name);
+  const placed = answer.rows.filter((row) => typeof row[at("address")] === "number" && Number(row[at("address")]) > 0);
+  if (!placed.length) return null;
+  const low = Math.min(...placed.map((row) => Number(row[at("address")])));
+  const high = Math.max(...placed.map((row) => Number(row[at("address")]) + Number(row[at("bytes")])));
+  const whole = Math.max(studio.overview!.duration, 1);
+  const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH * 1.5}`, class: "plot", role: "img", "aria-label": `${placed.length} memory objects by address and time` });
+  for (const row of placed) {
+    const start = Number(row[at("start_ns")]), length = row[at("duration_ns")] === null ? whole - start : Number(row[at("duration_ns")]);
+    const height = Math.max((Number(row[at("bytes")]) / (high - low)) * HIGH * 1.5, 0.7);
+    const box = svg("rect", { x: (start / whole) * WIDE, width: Math.max((length / whole) * WIDE, 0.7), height,
+      y: HIGH * 1.5 - ((Number(row[at("address")]) - low) / (high - low)) * HIGH * 1.5 - height, class: row[at("duration_ns")] === null ? "leak" : "object" });
+    const note = svg("title");
+    note.textContent = `${bytes(Number(row[at("bytes")]))}, ${row[at("duration_ns")] === null ? "never freed" : `for ${duration(length)}`}`;
+    box.append(note);
+    picture.append(box);
+  }
+  return element("figure", {}, picture as unknown as HTMLElement,
+    element("figcaption", {}, `${count(placed.length)} objects by address (up) and time (right); those never freed are marked. ` +
+      (placed.length < answer.rows.length ? `${count(answer.rows.length - placed.length)} have no known address.` : "")));
+}
+
+async function part(host: HTMLElement, make: () => Promise<HTMLElement | SVGElement | null>): Promise<void> {
+  const place = element("div", {}, waiting("Reading\u2026"));
+  host.append(place);
+  try {
+    fill(place, await make());
+  } catch (error) {
+    fill(place, failure(error));
+  }
+}
+
+export const memory: Panel = {
+  id: "memory",
+  title: "Memory",
+  async create(studio, host) {
+    fill(host);
+    await part(host, async () => {
+      const sql = liveStatement(studio);
+      const pictures = livePictures(studio, await api.sql(studio.trace, sql));
+      return pictures.length ? element("div", {}, ...pictures, copyButton("Copy the command", () => command(studio, "query", quoted(sql))))
+        : element("p", { class: "note" }, "The trace does not say how many bytes were alive.");
+    });
+    await part(host, async () => {
+      const answer = await api.sql(studio.trace, livesStatement(studio));
+      if (!answer.rows.length) return element("p", { class: "note" }, "The trace has no memory objects with a size.");
+      return element("div", {}, objectsPicture(studio, answer), element("h4", {}, "Largest objects"), table({ columns: answer.columns, rows: answer.rows, shown: 10, format: (column, value) =>
+          column === "duration_ns" && value === null ? "never freed" : column === "address" && typeof value === "number" ? `0x${value.toString(16)}` : cell(column, value),
+        choose: (row) => studio.goTo(Number(row[3]), Number(row[3]) + Number(row[4] ?? studio.overview!.duration / 100)) }));
+    });
+    await part(host, async () => {
+      const reports = await api.analysis(studio.trace, "memory");
+      return element("div", {}, ...reports.map((report) => showReport(studio, report, command(studio, "analyze", "memory"))));
+    });
+  },
+};

@@ -1,0 +1,310 @@
+// What is drawn above the rectangles: the axis, names, counters, losses, arrows, marks, what is selected.
+import { Loss } from "../api";
+import { clipped } from "../dom";
+import { duration, moment } from "../format";
+import { textOn } from "./colors";
+import { TimelineRow } from "./rows";
+import { Form, tileLength } from "./tiles";
+import { AXIS, Shown, Timeline } from "./timeline";
+
+const NAMED_LEAST = 28; // px: narrower slices have no name
+const NAMES_MOST = 1500;
+
+interface Theme {
+  text: string;
+  faint: string;
+  line: string;
+  axis: string;
+  accent: string;
+  loss: string;
+}
+
+export class Overlay {
+  private readonly context: CanvasRenderingContext2D;
+  private theme!: Theme;
+  private hatch: CanvasPattern | null = null;
+
+  constructor(private readonly timeline: Timeline) {
+    this.context = timeline.upper.getContext("2d")!;
+  }
+
+  draw(scale: number, rows: TimelineRow[]): void {
+    const { timeline, context } = this;
+    timeline.upper.width = Math.round(timeline.width * scale);
+    timeline.upper.height = Math.round(timeline.height * scale);
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    this.theme = this.readTheme();
+    this.drawRows(rows);
+    this.drawCounters();
+    this.drawNames();
+    this.drawLosses(rows);
+    this.drawRange();
+    this.drawSelection();
+    this.drawArrows();
+    this.drawAxis();
+    this.drawMarks();
+    this.drawHover();
+  }
+
+  private readTheme(): Theme {
+    const style = getComputedStyle(this.timeline.host);
+    const read = (name: string): string => style.getPropertyValue(name).trim();
+    return { text: read("--text"), faint: read("--faint"), line: read("--line"), axis: read("--bar"), accent: read("--accent"), loss: read("--loss") };
+  }
+
+  private drawRows(rows: TimelineRow[]): void {
+    const { context, timeline } = this;
+    context.fillStyle = this.theme.line;
+    for (const row of rows) {
+      const y = timeline.yOf(row);
+      context.fillRect(0, y + row.height - 1, timeline.width, 1);
+      if (row.track) continue;
+      context.globalAlpha = 0.35;
+      context.fillRect(0, y, timeline.width, row.height);
+      context.globalAlpha = 1;
+    }
+  }
+
+  private drawNames(): void {
+    const { context, timeline } = this;
+    let names = 0;
+    for (const part of timeline.shown) {
+      if (part.tile.form !== Form.Slices) continue;
+      const slices = part.tile.slices!;
+      const lanes = timeline.lanesOf(part.row), lane = (part.row.height - 2) / lanes;
+      if (lane < 9) continue;
+      for (let i = 0; i < slices.start.length && names < NAMES_MOST; i++) {
+        const start = Math.max(slices.start[i]!, part.from), end = slices.start[i]! + (slices.duration[i] || 0);
+        const x = Math.max(timeline.xOf(start), 0);
+        if (Math.min(timeline.xOf(end), timeline.width) - x < NAMED_LEAST) continue;
+        if (slices.start[i]! < part.from && part.from > timeline.studio.view.from) continue; // the tile before has named it
+        const name = timeline.studio.name(slices.name[i]!);
+        const whole = Math.min(timeline.xOf(end), timeline.width) - x;
+        const text = fit(name || timeline.kindName(slices.kind[i]!), whole - 8);
+        context.fillStyle = textOn(slices.kind[i]!, slices.name[i]!);
+        context.fillText(text, x + 4, part.y + 1 + (slices.lane[i]! + 0.55) * lane);
+        names++;
+      }
+    }
+  }
+
+  // ---- counters
+
+  private drawCounters(): void {
+    const byRow = new Map<TimelineRow, Shown[]>();
+    for (const part of this.timeline.shown)
+      if (part.tile.form === Form.Values) byRow.set(part.row, [...(byRow.get(part.row) ?? []), part]);
+    for (const [row, parts] of byRow) this.drawCounter(row, parts);
+  }
+
+  private drawCounter(row: TimelineRow, parts: Shown[]): void {
+    const { context, timeline } = this;
+    let least = 0, most = -Infinity;
+    for (const { tile } of parts)
+      for (let i = 0; i < tile.values!.length; i += 2) {
+        if (tile.values![i]! < least) least = tile.values![i]!;
+        if (tile.values![i + 1]! > most) most = tile.values![i + 1]!;
+      }
+    if (most === -Infinity) return;
+    const y = (value: number): number =>
+      timeline.yOf(row) + row.height - 3 - ((value - least) / (most - least || 1)) * (row.height - 8);
+    context.fillStyle = this.theme.accent;
+    let held = NaN; // a counter has its last value until it has another
+    for (const { tile, from, to } of parts) {
+      const step = 2 ** tile.level, begin = tile.index * tileLength(tile.level);
+      for (let i = 0; i < tile.values!.length / 2; i++) {
+        const at = begin + i * step;
+        if (at + step < from || at > to) continue;
+        const low = tile.values![2 * i]!, high = tile.values![2 * i + 1]!;
+        const x = timeline.xOf(at), width = Math.max(step / timeline.nsPerPixel, 1);
+        if (!Number.isNaN(low)) context.fillRect(x, y(high), width, Math.max(y(low) - y(high), 1.5));
+        else if (!Number.isNaN(held)) context.fillRect(x, y(held), width, 1);
+        if (!Number.isNaN(high)) held = high;
+      }
+    }
+    context.fillStyle = this.theme.faint;
+    context.fillText(String(Number(most.toPrecision(4))), 2, timeline.yOf(row) + 8);
+  }
+
+  // ---- losses
+
+  private pattern(): CanvasPattern | string {
+    if (this.hatch) return this.hatch;
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 8;
+    const context = tile.getContext("2d")!;
+    context.strokeStyle = this.theme.loss;
+    context.lineWidth = 2;
+    context.beginPath();
+    for (const shift of [-8, 0, 8]) {
+      context.moveTo(shift, 8);
+      context.lineTo(shift + 8, 0);
+    }
+    context.stroke();
+    this.hatch = context.createPattern(tile, "repeat");
+    return this.hatch ?? this.theme.loss;
+  }
+
+  private drawLosses(rows: TimelineRow[]): void {
+    const { context, timeline } = this;
+    const losses = timeline.studio.overview?.losses ?? [];
+    if (!losses.length) return;
+    context.fillStyle = this.pattern();
+    for (const row of rows) {
+      if (!row.track) continue;
+      let covered = -Infinity;
+      for (const loss of losses) {
+        if (!concerns(loss, row)) continue;
+        const x = Math.max(timeline.xOf(loss.from), 0), right = Math.min(Math.max(timeline.xOf(loss.to), x + 3), timeline.width);
+        if (right <= 0 || x >= timeline.width || right <= covered) continue;
+        context.fillRect(Math.max(x, covered), timeline.yOf(row), right - Math.max(x, covered), row.height - 1);
+        covered = right;
+      }
+    }
+  }
+
+  // ---- what is chosen
+
+  private drawRange(): void {
+    const { context, timeline } = this;
+    const range = timeline.drag ?? timeline.studio.range;
+    if (!range) return;
+    const from = timeline.xOf(Math.min(range.from, range.to)), to = timeline.xOf(Math.max(range.from, range.to));
+    context.globalAlpha = 0.18;
+    context.fillStyle = this.theme.accent;
+    context.fillRect(from, AXIS, to - from, timeline.height);
+    context.globalAlpha = 1;
+    context.fillRect(from, AXIS, 1, timeline.height);
+    context.fillRect(to, AXIS, 1, timeline.height);
+    context.fillStyle = this.theme.text;
+    context.fillText(duration(Math.abs(range.to - range.from)), from + 4, AXIS + 10);
+  }
+
+  private box(track: number, start: number, length: number | null): { x: number; width: number; y: number; height: number } | null {
+    const { timeline } = this;
+    const row = timeline.rowOf(track);
+    if (!row) return null;
+    const x = timeline.xOf(start);
+    const box = { x, width: Math.max((length ?? 0) / timeline.nsPerPixel, 2), y: timeline.yOf(row), height: row.height - 1 };
+    for (const part of timeline.shown) {
+      const slices = part.row === row ? part.tile.slices : undefined;
+      const at = slices ? slices.start.findIndex((one, i) => one === start && (slices.duration[i] || 0) === (length ?? 0)) : -1;
+      if (at < 0) continue;
+      const lane = (row.height - 2) / timeline.lanesOf(row);
+      return { ...box, y: box.y + 1 + slices!.lane[at]! * lane, height: lane };
+    }
+    return box;
+  }
+
+  private drawSelection(): void {
+    const { context, timeline } = this;
+    const selected = timeline.studio.selection;
+    const box = selected && this.box(selected.track, selected.start, selected.duration);
+    if (!box) return;
+    context.strokeStyle = this.theme.text;
+    context.lineWidth = 2;
+    context.strokeRect(Math.max(box.x, -4) - 1, box.y, Math.min(box.width, timeline.width + 8) + 2, box.height);
+  }
+
+  // From what happened first to what followed.
+  private drawArrows(): void {
+    const { context, timeline } = this;
+    const selected = timeline.studio.selection;
+    if (!selected) return;
+    const own = this.box(selected.track, selected.start, selected.duration);
+    if (!own) return;
+    context.strokeStyle = context.fillStyle = this.theme.accent;
+    context.lineWidth = 1.5;
+    for (const related of selected.related) {
+      const other = this.box(related.track, related.start, related.duration);
+      if (!other) continue;
+      const isBefore = related.start <= selected.start;
+      this.arrow(isBefore ? other : own, isBefore ? own : other);
+    }
+  }
+
+  private arrow(from: { x: number; y: number; height: number }, to: { x: number; y: number; height: number }): void {
+    const { context } = this;
+    const [x1, y1, x2, y2] = [from.x, from.y + from.height / 2, to.x, to.y + to.height / 2];
+    const bend = Math.max(Math.min((x2 - x1) / 2, 80), 20);
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2, y2);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x2, y2);
+    context.lineTo(x2 - 7, y2 - 4);
+    context.lineTo(x2 - 7, y2 + 4);
+    context.fill();
+  }
+
+  // ---- time
+
+  private drawAxis(): void {
+    const { context, timeline } = this;
+    context.fillStyle = this.theme.axis;
+    context.fillRect(0, 0, timeline.width, AXIS);
+    context.fillStyle = this.theme.line;
+    context.fillRect(0, AXIS - 1, timeline.width, 1);
+    const rough = timeline.nsPerPixel * 110;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = Math.max([1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? rough, 1);
+    const { from, to } = timeline.studio.view;
+    context.font = "11px system-ui, sans-serif";
+    for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+      const x = timeline.xOf(at);
+      context.fillStyle = this.theme.line;
+      context.fillRect(x, AXIS - 6, 1, 6);
+      context.fillStyle = this.theme.faint;
+      context.fillText(moment(at, step), x + 3, AXIS / 2);
+    }
+  }
+
+  private drawMarks(): void {
+    const { context, timeline } = this;
+    timeline.studio.marks.forEach((mark, i) => {
+      const x = timeline.xOf(mark);
+      context.fillStyle = this.theme.accent;
+      context.fillRect(x, 0, 1.5, timeline.height);
+      context.fillText(String(i + 1), x + 3, AXIS + 8);
+    });
+  }
+
+  private drawHover(): void {
+    const { context, timeline } = this;
+    if (timeline.cursor !== null) {
+      context.fillStyle = this.theme.faint;
+      context.fillRect(timeline.xOf(timeline.cursor), AXIS, 0.5, timeline.height);
+    }
+    const hit = timeline.hover;
+    if (!hit || timeline.cursor === null) return;
+    const lines = timeline.describe(hit).split("\n").map((line) => clipped(line, 110));
+    const loss = timeline.studio.overview?.losses.find((one) => concerns(one, hit.row) &&
+      hit.time >= one.from - 3 * timeline.nsPerPixel && hit.time <= one.to + 3 * timeline.nsPerPixel);
+    if (loss) lines.push(clipped(`${loss.count === null ? "an unknown number of" : loss.count} events missing: ${loss.doc}`, 110));
+    const width = Math.max(...lines.map((line) => context.measureText(line).width)) + 12;
+    const x = Math.min(timeline.xOf(hit.time) + 12, Math.max(timeline.width - width - 4, 0));
+    const below = timeline.yOf(hit.row) + hit.row.height + 2;
+    const y = below + 16 * lines.length > timeline.height ? timeline.yOf(hit.row) - 16 * lines.length - 6 : below;
+    context.fillStyle = this.theme.axis;
+    context.fillRect(x, y, width, 16 * lines.length + 4);
+    context.strokeStyle = this.theme.line;
+    context.lineWidth = 1;
+    context.strokeRect(x, y, width, 16 * lines.length + 4);
+    context.fillStyle = this.theme.text;
+    lines.forEach((line, i) => context.fillText(line, x + 6, y + 10 + 16 * i));
+  }
+}
+
+function concerns(loss: Loss, row: TimelineRow): boolean {
+  if (!row.track) return false;
+  return loss.track ? loss.track === row.track.id : !loss.process || loss.process === row.track.process;
+}
+
+// As much of a text as fits, by the width of its letters on average: measuring each name would take most of a frame.
+function fit(text: string, width: number): string {
+  const most = Math.floor(width / 6);
+  return most < 2 ? "" : clipped(text, most);
+}

@@ -1,0 +1,163 @@
+// Draws the rectangles of tiles: with WebGL2, each tile uploaded once and moved by two numbers, or on a canvas where WebGL2 is
+// missing or too slow. Text and marks are drawn on a second canvas above, by timeline.ts.
+import { cssColor } from "./colors";
+import { Tile, WORDS } from "./tiles";
+
+// Where a tile is on the screen, in CSS pixels.
+export interface Place {
+  x: number;
+  width: number;
+  y: number;
+  height: number; // of all lanes
+  lanes: number;
+  clipFrom: number; // the part of the screen that it may cover
+  clipTo: number;
+}
+
+export interface Renderer {
+  readonly name: string;
+  begin(width: number, height: number, scale: number): void;
+  draw(tile: Tile, place: Place): void;
+  forget(tile: Tile): void;
+}
+
+const VERTEX = `#version 300 es
+in vec4 rect; in vec4 color;
+uniform vec2 screen; uniform vec4 place; uniform vec3 more; // x width y height; lanes clipFrom clipTo
+out vec4 shade;
+void main() {
+  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  float from = place.x + rect.x * place.y, to = max(place.x + rect.y * place.y, from + 1.0);
+  from = clamp(from, more.y, more.z); to = clamp(to, more.y, more.z);
+  float lane = place.w / more.x, bottom = place.z + (rect.z + 1.0) * lane, top = bottom - rect.w * lane;
+  vec2 at = vec2(mix(from, to, corner.x), mix(top, bottom, corner.y)) / screen * 2.0 - 1.0;
+  gl_Position = vec4(at.x, -at.y, 0.0, 1.0);
+  shade = color;
+}`;
+const FRAGMENT = `#version 300 es
+precision mediump float; in vec4 shade; out vec4 result;
+void main() { result = shade; }`;
+
+interface Uploaded {
+  vertices: WebGLVertexArrayObject;
+  buffer: WebGLBuffer;
+}
+
+class GlRenderer implements Renderer {
+  readonly name = "WebGL2";
+  private readonly screen: WebGLUniformLocation;
+  private readonly place: WebGLUniformLocation;
+  private readonly more: WebGLUniformLocation;
+
+  constructor(private readonly gl: WebGL2RenderingContext, private readonly canvas: HTMLCanvasElement) {
+    const program = gl.createProgram()!;
+    for (const [type, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
+      const shader = gl.createShader(type)!;
+      gl.shaderSource(shader, source);
+      gl.compileShader(shader);
+      gl.attachShader(program, shader);
+    }
+    gl.bindAttribLocation(program, 0, "rect");
+    gl.bindAttribLocation(program, 1, "color");
+    gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) ?? "no program");
+    gl.useProgram(program);
+    this.screen = gl.getUniformLocation(program, "screen")!;
+    this.place = gl.getUniformLocation(program, "place")!;
+    this.more = gl.getUniformLocation(program, "more")!;
+  }
+
+  begin(width: number, height: number, scale: number): void {
+    const { gl, canvas } = this;
+    const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
+    if (canvas.width !== w || canvas.height !== h) {
+      canvas.width = w;
+      canvas.height = h;
+    }
+    gl.viewport(0, 0, w, h);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.uniform2f(this.screen, width, height);
+  }
+
+  private upload(tile: Tile): Uploaded {
+    const { gl } = this;
+    const uploaded = { vertices: gl.createVertexArray()!, buffer: gl.createBuffer()! };
+    gl.bindVertexArray(uploaded.vertices);
+    gl.bindBuffer(gl.ARRAY_BUFFER, uploaded.buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, tile.rects, gl.STATIC_DRAW);
+    gl.enableVertexAttribArray(0);
+    gl.vertexAttribPointer(0, 4, gl.FLOAT, false, WORDS * 4, 0);
+    gl.vertexAttribDivisor(0, 1);
+    gl.enableVertexAttribArray(1);
+    gl.vertexAttribPointer(1, 4, gl.UNSIGNED_BYTE, true, WORDS * 4, 16);
+    gl.vertexAttribDivisor(1, 1);
+    tile.drawn = uploaded;
+    return uploaded;
+  }
+
+  draw(tile: Tile, place: Place): void {
+    if (!tile.count) return;
+    const { gl } = this;
+    const uploaded = (tile.drawn as Uploaded | null) ?? this.upload(tile);
+    gl.bindVertexArray(uploaded.vertices);
+    gl.uniform4f(this.place, place.x, place.width, place.y, place.height);
+    gl.uniform3f(this.more, place.lanes, place.clipFrom, place.clipTo);
+    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, tile.count);
+  }
+
+  forget(tile: Tile): void {
+    const uploaded = tile.drawn as Uploaded | null;
+    if (!uploaded) return;
+    this.gl.deleteBuffer(uploaded.buffer);
+    this.gl.deleteVertexArray(uploaded.vertices);
+    tile.drawn = null;
+  }
+}
+
+class CanvasRenderer implements Renderer {
+  readonly name = "canvas";
+
+  constructor(private readonly context: CanvasRenderingContext2D, private readonly canvas: HTMLCanvasElement) {}
+
+  begin(width: number, height: number, scale: number): void {
+    this.canvas.width = Math.round(width * scale);
+    this.canvas.height = Math.round(height * scale);
+    this.context.setTransform(scale, 0, 0, scale, 0, 0);
+  }
+
+  draw(tile: Tile, place: Place): void {
+    const colors = new Uint32Array(tile.rects.buffer, tile.rects.byteOffset, tile.rects.length);
+    const lane = place.height / place.lanes;
+    let last = -1;
+    for (let i = 0; i < tile.count; i++) {
+      const at = i * WORDS;
+      const from = Math.max(place.x + tile.rects[at]! * place.width, place.clipFrom);
+      const to = Math.min(Math.max(place.x + tile.rects[at + 1]! * place.width, from + 1), place.clipTo);
+      if (to <= from) continue;
+      const color = colors[at + 4]!;
+      if (color !== last) this.context.fillStyle = cssColor(color);
+      last = color;
+      const height = tile.rects[at + 3]! * lane;
+      this.context.fillRect(from, place.y + (tile.rects[at + 2]! + 1) * lane - height, to - from, height);
+    }
+  }
+
+  forget(): void {
+    // nothing is kept of a tile
+  }
+}
+
+export function makeRenderer(canvas: HTMLCanvasElement, withGl: boolean): Renderer {
+  const gl = withGl ? canvas.getContext("webgl2", { antialias: false, alpha: true, preserveDrawingBuffer: true }) : null;
+  if (gl) {
+    try {
+      return new GlRenderer(gl, canvas);
+    } catch (error) {
+      console.warn("WebGL2 is not used:", error);
+    }
+  }
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("This browser can draw neither with WebGL2 nor on a canvas");
+  return new CanvasRenderer(context, canvas);
+}

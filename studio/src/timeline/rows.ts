@@ -1,0 +1,66 @@
+// The rows of the timeline: devices with their queues, processes with their threads, counters. A group can be closed.
+import { Overview, Track } from "../api";
+import { counted } from "../format";
+
+export interface TimelineRow {
+  key: string;
+  label: string;
+  detail: string; // for the tooltip and screen readers
+  level: number;
+  track: Track | null; // null: a group
+  isOpen: boolean; // of a group: its rows are shown; of a track: its lanes are
+  y: number;
+  height: number;
+}
+
+const HEIGHTS: Record<string, number> = { thread: 36, queue: 30, counter: 38, process: 18, other: 24 };
+const GROUP = 22, LANE = 17;
+
+interface Group {
+  key: string;
+  label: string;
+  tracks: Track[];
+}
+
+function groupsOf(overview: Overview): Group[] {
+  const groups = new Map<string, Group>();
+  for (const device of overview.devices)
+    groups.set(`d${device.id}`, { key: `d${device.id}`, label: device.name, tracks: [] });
+  for (const process of overview.processes) {
+    const pid = process.pid === null ? "" : ` (${process.pid})`;
+    groups.set(`p${process.id}`, { key: `p${process.id}`, label: `${process.name ?? "process"}${pid}`, tracks: [] });
+  }
+  groups.set("o", { key: "o", label: "Others", tracks: [] });
+  for (const track of overview.tracks) {
+    const isOfDevice = track.device !== 0 && (track.kind === "queue" || track.kind === "counter");
+    const group = groups.get(isOfDevice ? `d${track.device}` : `p${track.process}`) ?? groups.get("o")!;
+    group.tracks.push(track);
+  }
+  return [...groups.values()].filter((group) => group.tracks.length);
+}
+
+// `closed` and `wide` hold keys of groups that are closed, and of tracks whose lanes are drawn one below the other.
+export function makeRows(overview: Overview, closed: Set<string>, wide: Map<number, number>): TimelineRow[] {
+  const rows: TimelineRow[] = [];
+  let y = 0;
+  const add = (row: Omit<TimelineRow, "y">): void => {
+    rows.push({ ...row, y });
+    y += row.height;
+  };
+  for (const group of groupsOf(overview)) {
+    const isOpen = !closed.has(group.key);
+    add({ key: group.key, label: group.label, detail: counted(group.tracks.length, "track", "tracks"), level: 1,
+          track: null, isOpen, height: GROUP });
+    for (const track of isOpen ? group.tracks : []) {
+      const lanes = wide.get(track.id) ?? 0;
+      add({ key: `t${track.id}`, label: track.name, detail: counted(track.events, "event", "events"), level: 2, track,
+            isOpen: lanes > 0, height: lanes ? Math.max(lanes * LANE, HEIGHTS[track.kind] ?? 24) : HEIGHTS[track.kind] ?? 24 });
+    }
+  }
+  return rows;
+}
+
+export function heightOf(rows: TimelineRow[]): number {
+  const last = rows[rows.length - 1];
+  return last ? last.y + last.height : 0;
+}

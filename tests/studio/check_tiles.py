@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiles of a trace against SQL: for random tracks, levels and places, the busy share of each bucket, the events that begin in it,
+slices and names are what a plain count over the events of `tracesmith query` gives.  usage: check_tiles.py TRACE COUNT"""
+import json
+import os
+import random
+import subprocess
+import sys
+
+from server import Server
+
+WORK = {"kernel", "memcpy", "memset", "collective", "host_function", "graph_launch"}
+
+
+def query(path, statement):
+    out = subprocess.run([os.environ["TRACESMITH"], "query", path, statement, "--json"], capture_output=True, check=False)
+    assert out.stdout, out.stderr
+    return json.loads(out.stdout)["results"][0]["rows"]
+
+
+def busy(events, start, end, is_queue):
+    covered, total, starts = start, 0, 0
+    for begin, duration, kind, _ in events:
+        if begin >= end:
+            break
+        starts += begin >= start
+        if duration is None or (is_queue and kind not in WORK):
+            continue
+        first, last = max(begin, covered), min(begin + duration, end)
+        if last > first:
+            total += last - first
+            covered = last
+    return total, starts
+
+
+def check_buckets(events, parts, start, length, is_queue):
+    # A plain count over all events for each bucket would take hours: 12 buckets of the tile.
+    for at in random.sample(range(512), 12):
+        _, begun, share, kind, flags = parts[at]
+        total, starts = busy(events, start + at * length, start + (at + 1) * length, is_queue)
+        assert begun == starts, ("events", at, begun, starts)
+        assert abs(share / 65535 - total / length) < 0.0003 or (share == 1 and total), ("busy", at, share / 65535, total / length)
+        assert (share == 0) == (total == 0), ("busy at all", at, share, total)
+
+
+def check_slices(server, events, parts, start, end):
+    expected = sorted((begin, duration) for begin, duration, _, _ in events
+                      if begin < end and (begin + (duration or 0) > start or begin >= start))
+    got = sorted((int(part[0]), None if part[1] != part[1] else int(part[1])) for part in parts)
+    assert [(a, b or 0) for a, b in got] == [(a, b or 0) for a, b in expected], (len(got), len(expected))
+    sample = random.sample(parts, min(len(parts), 20))
+    if sample:
+        names = server.json("/api/0/names?ids=" + ",".join(str(part[2]) for part in sample))
+        known = {(begin, duration or 0): set() for begin, duration, _, _ in events}
+        for begin, duration, _, name in events:
+            known[(begin, duration or 0)].add(name or "")
+        for part in sample:
+            key = (int(part[0]), 0 if part[1] != part[1] else int(part[1]))
+            assert names[str(part[2])] in known[key], (part, names[str(part[2])], known[key])
+
+
+def main(path, count):
+    random.seed(7)
+    server = Server(path).enter().wait()
+    overview = server.json("/api/0/overview")
+    origin = int(overview["origin"])
+    tracks = [track for track in overview["tracks"] if track["kind"] != "counter"]
+    total = query(path, "SELECT count(*) AS n FROM events")[0]["n"]
+    assert overview["events"] == total and sum(track["events"] for track in overview["tracks"]) == total
+    forms, cache = set(), {}
+    for _ in range(count):
+        track = random.choice(tracks)
+        number = track["id"]
+        if number not in cache:
+            rows = query(path, "SELECT start - (%d) AS start, duration, kind, name FROM events WHERE track = %d ORDER BY 1" % (origin, number))
+            cache[number] = [(row["start"], row["duration"], row["kind"], row["name"]) for row in rows]
+        level = random.randint(4, max(5, overview["duration"].bit_length() - 8))
+        tile = 512 << level
+        index = random.randint(track["first"] // tile, max(track["last"], 0) // tile)
+        form, flags, parts = server.tile(0, number, level, index)
+        assert flags == 0, "preliminary"
+        forms.add(form)
+        try:
+            if form == 1:
+                check_buckets(cache[number], parts, index * tile, 1 << level, track["kind"] == "queue")
+            else:
+                check_slices(server, cache[number], parts, index * tile, (index + 1) * tile)
+        except AssertionError as error:
+            raise AssertionError("%s: track %d level %d index %d: %s" % (path, number, level, index, error)) from error
+    server.stop()
+    print("%s: %d tiles, forms %s" % (os.path.basename(path), count, sorted(forms)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
