@@ -37,7 +37,7 @@ static void die(const char *what) {
     exit(1);
 }
 
-// Everything is found beside this program, in the build tree.
+// Everything is found next to this program, in the build tree.
 static struct paths find(void) {
     struct paths paths;
     char self[PATH_MAX - 64];

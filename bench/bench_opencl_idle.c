@@ -27,7 +27,7 @@ static void die(const char *what) {
     exit(1);
 }
 
-// Everything is found beside this program, in the build tree.
+// Everything is found next to this program, in the build tree.
 static void find(void) {
     char self[PATH_MAX - 64];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);

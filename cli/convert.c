@@ -134,7 +134,7 @@ int convert_exit_code(const struct convert *convert) {
     if (convert->status == TSMITH_OK)
         return EXIT_DONE;
     if (convert->writing_failed && convert->error.system_errno == EPIPE)
-        return EXIT_DONE; // nobody reads it any more
+        return EXIT_DONE; // the reader has closed the pipe
     complain("%s", convert->error.message);
     if (convert->status == TSMITH_TRUNCATED || !convert->writing_failed)
         return convert->status == TSMITH_TRUNCATED ? EXIT_DAMAGED : exit_code_of_input(convert->status);

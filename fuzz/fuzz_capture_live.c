@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live collector beside a hostile program. The files of a sound recording are put into a new session; then the input
+// A live collector while a hostile program runs. The files of a sound recording are put into a new session; then the input
 // says, step by step, what the program does to its own files and to the collector's, and when the collector goes on:
 //
 //     u8 what: 0 collect a batch | 1 write | 2 truncate | 3 put the sound bytes back | 4 hand a sub-buffer over |

@@ -75,7 +75,7 @@ static unsigned arguments_of(const struct btf *kernel, const char *name) {
     return is && btf_is_func_proto(is) && btf_vlen(is) ? btf_vlen(is) - 1u : 0;
 }
 
-// Programs whose tracepoints this kernel lacks, and those nobody asked for, are not loaded: a group all or none.
+// Programs whose tracepoints this kernel lacks, and those not requested, are not loaded: a group all or none.
 static bool choose_group(const struct btf *kernel, bool wanted, struct bpf_program *const *programs,
                          const char *const *tracepoints, size_t count) {
     for (size_t i = 0; i < count; i++)

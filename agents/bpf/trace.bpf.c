@@ -50,7 +50,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_QUEUE);
     __uint(max_entries, 1024);
     __type(value, unsigned);
-} free_copies SEC(".maps"); // which of them nobody has; the loader fills it
+} free_copies SEC(".maps"); // the unused ones; the loader fills it
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -279,7 +279,7 @@ static void end_wait(const struct off *off, struct task_struct *task, unsigned l
 static void copy_waker(const struct off *off, struct task_struct *waker, struct task_struct *waits) {
     const unsigned zero = 0;
     struct agent_bpf_copy *copy = bpf_map_lookup_elem(&waker_copy, &zero);
-    // An interrupt that nobody told of may have come in between: it finds the copy in use.
+    // An unreported interrupt may have come in between: it finds the copy in use.
     if (!copy || copy->head.type)
         return;
     copy->head.type = AGENT_BPF_COPY;
@@ -485,7 +485,7 @@ int BPF_PROG(on_waking, struct task_struct *task) {
     off->woken = bpf_ktime_get_ns();
     off->flags |= AGENT_BPF_WOKEN;
     struct task_struct *waker = (struct task_struct *)bpf_get_current_task_btf();
-    if (waker->pid == 0 || in_interrupt()) { // an idle processor wakes nobody by itself
+    if (waker->pid == 0 || in_interrupt()) { // an idle processor wakes no thread by itself
         off->flags |= AGENT_BPF_WOKEN_BY_INTERRUPT;
         return 0;
     }

@@ -108,7 +108,7 @@ static void add_below(struct candidates *candidates, const char *folder, const c
 
 // ---- where
 
-// Beside the program's CUDA runtime, or where toolkits and Python's wheels have it from there.
+// Next to the program's CUDA runtime, or where toolkits and Python's wheels have it from there.
 static void add_beside_runtime(struct candidates *candidates) {
     static const char *const places[] = {"libcupti.so*", "../extras/CUPTI/lib64/libcupti.so*",
                                          "../../../extras/CUPTI/lib64/libcupti.so*",

@@ -21,7 +21,7 @@ struct candidates {
     uint32_t driver; // the newest CUDA that the driver supports, as 12080; 0: not known
 };
 
-// The libcupti that the process has comes first. Then only `asked`, if it is not NULL. Else those beside the program's CUDA
+// The libcupti that the process has comes first. Then only `asked`, if it is not NULL. Else those next to the program's CUDA
 // runtime, in the Python environment that runs, known to the dynamic linker, and in toolkits. Those of a later major version
 // than the driver's come last: they do not work with it.
 void candidates_find(struct candidates *candidates, const char *asked);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of CUPTI's activity records that are enabled, and the calls whose callbacks are taken without call stacks.
 // The agent and tests/gpu/programs/cupti_only.c, which measures what the same requests cost without the agent, both use
-// these lists. This file includes nothing of the project, so that it compiles beside NVIDIA's headers.
+// these lists. This file includes nothing of the project, so that it compiles together with NVIDIA's headers.
 #ifndef CUDA_KINDS_H
 #define CUDA_KINDS_H
 

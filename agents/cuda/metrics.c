@@ -270,7 +270,7 @@ static void look_at(struct device *device) {
         device->full = false;
     }
     if (!well) {
-        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1); // how many nobody knows
+        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1); // how many is unknown
         device->overflowed = false;
         give_back(device);
     }
@@ -379,7 +379,7 @@ void metrics_end(void) {
         return;
     for (int waited = 0; atomic_load(&running); waited++) {
         if (waited == WAIT_MS) {
-            channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1); // how many nobody knows
+            channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1); // how many is unknown
             notice("the last metrics of the GPU are missing: CUPTI did not return");
             return;
         }

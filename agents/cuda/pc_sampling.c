@@ -301,7 +301,7 @@ static void record(struct sampled *sampled, struct cupti_pc_data *data, int64_t 
         tell(&sampled->others, TSMITH_REASON_UNTRACED, data->not_users, whole);
     }
     if (data->full) {
-        // How many were lost nobody knows.
+        // The number of lost samples is unknown.
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
         notice("some PC samples are missing: the GPU's buffer for them was full; sample less often "
                "(--pc-samples=N with a larger N)");
@@ -377,7 +377,7 @@ void pc_sampling_context_ends(void *context) {
             if (waited < WAIT_MS)
                 nanosleep(&step, NULL);
         }
-        // How many samples it had nobody knows.
+        // Its number of samples is unknown.
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
         notice("the last PC samples of a context are missing: CUPTI was still busy with it when the program "
                "destroyed it");

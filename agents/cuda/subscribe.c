@@ -406,7 +406,7 @@ static bool may_do_without(int taken, char *who, size_t size) {
         return false;
     holder[sizeof holder - 1] = '\0';
     const bool found = holder_find(cupti.was_loaded, who, size);
-    // Without callbacks nobody says when a range begins.
+    // Without callbacks the begin of a range is unknown.
     return !found && !holder[0] && !cuda_option(CUDA_OPTION_RANGE);
 }
 

@@ -93,7 +93,7 @@ static struct operation *retain(void *handle) {
 }
 
 static void release(struct operation *operation) {
-    // The last reference goes after the record is written, so that nobody finds a place that is half another's.
+    // The last reference goes after the record is written, so that no reader finds a half-written entry.
     uint64_t life = atomic_load(&operation->life);
     while ((uint32_t)life > 1)
         if (atomic_compare_exchange_weak(&operation->life, &life, life - 1))

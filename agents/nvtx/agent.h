@@ -84,7 +84,7 @@ void names_after_fork_child(void);
 
 // ---- threads (thread.c)
 
-// What an event says beside when it was.
+// The data of an event other than its time.
 struct label {
     uint32_t name;     // strings
     uint32_t domain;   // 0: the default one

@@ -163,7 +163,7 @@ static void (*const payload_functions[])(void) = {
 enum { PAYLOAD_FUNCTIONS = sizeof payload_functions / sizeof *payload_functions, SLOTS_MAX = 64 };
 
 // The next tool fills slots of ours; those of our functions are what we call. Others take handles, which they
-// would not know: the program calls nobody there.
+// would not know: the program makes no call there.
 typedef int extension_initialise(struct nvtx_module_info *module);
 
 static extension_initialise *find_next_extension(void) {

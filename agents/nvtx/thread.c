@@ -111,7 +111,7 @@ struct thread *thread_make(void) {
 }
 
 void threads_after_fork_child(void) {
-    // The memory of the other threads is theirs in the parent; here nobody uses it any more.
+    // The memory of the other threads is theirs in the parent; here it is unused.
     pthread_mutex_init(&lock, NULL);
     threads = NULL;
     lists_used = 0;

@@ -128,7 +128,7 @@ static void command_write(struct command *command, cl_int result, cl_uint wait_c
 
 cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits) {
     command_write(command, result, wait_count, waits);
-    // What a blocking one does beside is finishing commands, which is measured for itself.
+    // What a blocking one also does is finishing commands, which is measured separately.
     if (__builtin_expect(command->entered != 0, 0) && command->blocking != BLOCKING_YES)
         overhead_left(command->entered, command->call.start, command->call.end);
     return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control thread (agentkit/control.h) does here: looks after commands nobody waits for, and makes the last
+// What the control thread (agentkit/control.h) does here: looks after commands that no thread waits for, and makes the last
 // pass at exit. Rules: agent.h. What it may do when: pending.h. Its exit handler runs before those of the driver: these
 // are older than our first command. Without a thread, commands are finished where the program waits.
 #include "control.h"

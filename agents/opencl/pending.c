@@ -32,7 +32,7 @@ struct entry {
     bool held;
     bool first_launch;
     bool has_waits;
-    bool calibrates; // brings the host's times beside the device's
+    bool calibrates; // brings the host's times next to the device's
     uint32_t track;  // of its queue
     uint32_t stack;  // of its call; 0: none
     cl_event event;

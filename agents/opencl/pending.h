@@ -14,7 +14,7 @@
 //
 // The control thread is for programs that never wait. It is made at the first command, blocks every signal,
 // and ends in the exit handler, which gives it a bounded time for a last pass: a driver that hangs there
-// keeps nobody waiting. What is still in flight when the library goes is counted as NO_COMPLETION.
+// delays no thread. What is still in flight when the library goes is counted as NO_COMPLETION.
 #ifndef OPENCL_PENDING_H
 #define OPENCL_PENDING_H
 

@@ -65,7 +65,7 @@ cl_int layer_clGetContextInfo(cl_context context, cl_context_info what, size_t s
     return opencl_next.clGetContextInfo(context, what, size, value, size_ret);
 }
 
-// The driver's count and whether we hold one of it must be of the same moment: nobody may release in between.
+// The driver's count and whether we hold one of it must be of the same moment: no other thread may release in between.
 static cl_int event_references(cl_event event, size_t size, void *value, size_t *size_ret) {
     cl_int result = CL_SUCCESS;
     for (int i = 0; i < TRIES; i++) {

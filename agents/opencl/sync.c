@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting, user events, and the program's references on events. Rules: agent.h.
 //
-// A call that waits is an API event, and a SYNC event beside it when there was something to wait for: a queue
+// A call that waits is an API event, and also a SYNC event when there was something to wait for: a queue
 // in which commands were enqueued since it was last finished, an event that was not complete when the call
 // came.
 #include "command.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that a program's source includes: kept with it, so that it can be built where they are not. Rules: recorder.h.
 //
-// They are looked for as a compiler does it: beside the file that includes them, in the folders of -I, in the current folder.
+// They are searched as a compiler does: in the folder of the including file, in the folders of -I, in the current folder.
 // Conditions are not looked at: a file that is not included after all is kept for nothing. One that is not found is the
 // compiler's own, or is left out by a condition, or the build fails here as well.
 #include <fcntl.h>

@@ -33,7 +33,7 @@ static void note_buffer(cl_mem buffer, cl_context context, cl_mem_flags flags, s
                         const void *host) {
     struct payload payload = {0};
     const bool given = host && size && (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR));
-    // Of a range nobody knows whether it will come to this buffer: it is copied when it does.
+    // A capture range may never touch this buffer, so it is copied on first access.
     const bool known = given && range_whole();
     if (known)
         payload_take(&payload, host, size);

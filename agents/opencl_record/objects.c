@@ -109,7 +109,7 @@ static void leave(struct object *object) {
         copy_queues_leave(context);
 }
 
-// Nobody can find it, and nobody names it.
+// Called when no handle and no reference leads to the object any more.
 static void put_away(struct object *object) {
     object_drop(object->parent);
     object_drop(object->context);

@@ -20,7 +20,7 @@ static _Atomic uint32_t user_ranges; // of the name, that are open: written by t
 
 static __thread uint32_t this_thread __attribute__((tls_model("initial-exec")));
 
-// The NVTX agent lies beside this one. NVTX may load it later: it is the same library then.
+// The NVTX agent is next to this one. NVTX may load it later: it is the same library then.
 static bool watch_ranges(void) {
     void (*watch)(const char *name, _Atomic uint32_t *open) = NULL;
     char path[4096];

@@ -111,7 +111,7 @@ struct object {
     bool inside;       // of memory and a queue: it is counted in its context
     uint32_t insiders; // of a context: memory and queues in it that the program has not released
     uint32_t number;   // of a queue: from 1, as they were made
-    bool waiting;      // of a queue: something recorded is in it that nobody has waited for
+    bool waiting;      // of a queue: it has recorded commands that no wait has covered
     uint64_t enqueued,
         finished; // of a queue: commands, and how many of them the program has waited for
     // Of memory that lies in no other:

@@ -282,7 +282,7 @@ static void add_left(struct object *object, void *context) {
     struct left *left = context;
     if (object->parent || !object->written || object->references <= 0 ||
         (object->kind == OBJECT_SHARED && (object->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)))
-        return; // of what is fine-grained nobody knows what the host did to it since
+        return; // the host may have changed fine-grained memory since
     if (left->count == left->capacity) {
         const size_t capacity = left->capacity ? left->capacity * 2 : 64;
         void *buffers = realloc(left->buffers, capacity * sizeof(struct object *));

@@ -314,7 +314,7 @@ void touch_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count) 
     pthread_mutex_unlock(&recorder.lock);
 }
 
-// ---- a command of which nobody says what memory it writes
+// ---- a command that may write unknown memory
 
 struct everything {
     struct object **memory; // named: another thread may end them meanwhile

@@ -170,7 +170,7 @@ static int write_graph(struct exporting *exporting, const tsmith_timeline *timel
     if (status == TSMITH_OK)
         return trace_report(&exporting->trace);
     if (error.system_errno == EPIPE)
-        return EXIT_DONE; // nobody reads it any more
+        return EXIT_DONE; // the reader has closed the pipe
     complain("%s: %s", exporting->to, error.message);
     return EXIT_LACKING;
 }

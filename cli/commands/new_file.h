@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that a command makes beside its answer. Nothing is overwritten; nobody else can read them (they come of recorded
-// programs). Complaints begin with the option's name.
+// Files that a command makes in addition to its answer. Nothing is overwritten. No other user can read them, because they
+// are made of recorded programs. Complaints begin with the option's name.
 #ifndef CLI_NEW_FILE_H
 #define CLI_NEW_FILE_H
 

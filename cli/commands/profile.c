@@ -301,7 +301,7 @@ static void write_json(const struct summary *summary) {
                     summary->result->unwritten, summary->result->left_running, summary->result->unrecorded,
                     summary->result->session_removed ? "true" : "false");
     if (write(STDERR_FILENO, text_cstr(&line), line.length) < 0)
-        (void)0; // there is nobody left to tell
+        (void)0; // no output is left to report it to
     text_finish(&line);
 }
 

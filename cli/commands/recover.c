@@ -81,7 +81,7 @@ static int show_progress(void *context) {
     return 1;
 }
 
-// run.sbt -> run.recovered.sbt, beside it. Nothing that is there is touched unless it is named.
+// run.sbt -> run.recovered.sbt, next to it. An existing file is not changed unless it is named.
 static const char *default_path_beside(const char *output, struct text *into) {
     static const char suffix[] = ".sbt";
     size_t length = strlen(output), cut = sizeof suffix - 1;

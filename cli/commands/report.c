@@ -109,7 +109,7 @@ static int write_report(struct reporting *reporting, struct trace *trace) {
     const bool failed = ferror(file) != 0, closed = fclose(file) == 0;
     if (failed || !closed) {
         if (errno == EPIPE)
-            return EXIT_DONE; // nobody reads it any more
+            return EXIT_DONE; // the reader has closed the pipe
         complain("%s could not be written: %s", reporting->to ? reporting->to : "standard output",
                  strerror(errno));
         return EXIT_LACKING;

@@ -57,7 +57,7 @@ static bool is_of_kernel(const char *word) {
     return strncmp(word, "kernel:", strlen("kernel:")) == 0;
 }
 
-// A probe is measured before it is used, so that nobody slows a program down unawares.
+// A probe is measured before it is used, so that the user knows the cost before the program runs.
 static void tell_cost(struct sources *sources, size_t index) {
     tsmith_error error;
     const char *site = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launch loop reports beside its JSON, for who looks whether a trace has the same: for each launch of the loop, in
+// What the launch loop reports in addition to its JSON, to compare a trace with: for each launch of the loop, in
 // order, where its functions were called from, as a number. The calls are told innermost first, each as its return address
 // - 1 in the program's file; the call of the API itself and what is outside of main are left out.
 #ifndef LAUNCH_LOOP_REPORT_H

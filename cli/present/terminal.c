@@ -191,7 +191,7 @@ void complain(const char *format, ...) {
     text_add_char(&line, '\n');
     // One write: a line of ours is not torn apart by the program's.
     if (write(STDERR_FILENO, line.bytes ? line.bytes : "", line.length) < 0)
-        (void)0; // there is nobody left to tell
+        (void)0; // no output is left to report it to
     text_finish(&line);
     free(message);
 }

@@ -44,7 +44,7 @@ bool output_text(struct text *text); // writes and clears it
 bool output_cstr(const char *cstr);
 void output_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool output_flush(void);
-// The exit code after all was written: `code`, unless the output was lost (EXIT_LACKING) or nobody reads it
+// The exit code after all was written: `code`, unless the output was lost (EXIT_LACKING) or the reader has closed it
 // any more (EXIT_DONE).
 int output_finish(int code);
 

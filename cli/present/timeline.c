@@ -229,7 +229,7 @@ static bool timeline_emit(void *context, const char *record, size_t length) {
         return true;
     struct row *row = &timeline->rows[event.row - 1];
     if (event.start == event.end && activity == CLASS_LOSS)
-        event.end = event.start + 1; // a loss is to be seen even when nobody knows how long it lasted
+        event.end = event.start + 1; // a loss is to be seen even when its duration is unknown
     int64_t start = event.start > timeline->from ? event.start : timeline->from;
     int64_t end = event.end < timeline->to ? event.end : timeline->to;
     if (start >= end)

@@ -48,7 +48,7 @@ typedef struct tsmith_capture_options {
     tsmith_overflow overflow;
     const char *const *apis; // which agents to inject, by name ("opencl"); NULL: all there are
     size_t api_count;
-    const char *agent_directory; // where the agents are; NULL: beside the library, or TRACESMITH_AGENT_DIR
+    const char *agent_directory; // where the agents are; NULL: next to the library, or TRACESMITH_AGENT_DIR
     int only_program; // end with the program, even when processes it started still run (tsmith_capture_stop)
     const char *session_root; // where the session directory is made; NULL: /dev/shm, else TMPDIR, else /tmp
     const char *

@@ -32,7 +32,7 @@ struct kept {
 };
 
 struct thread {
-    struct thread *next; // of those that nobody has
+    struct thread *next; // of the unused ones
     uint64_t busy;       // the stack pointer of the call whose stack is being taken; 0: none is
     struct kept kept[UNWIND_MEMOS];
     struct unwind_thread unwind;

@@ -178,7 +178,7 @@ static void tell_all(void *unused) {
     modules.full = false;
 }
 
-static _Atomic int owner; // the process that is looking: one that a fork left behind is nobody
+static _Atomic int owner; // the process that is looking: one that a fork left behind does not count
 
 // Waits for another thread's look, but not for ever: that may wait for a lock of the linker's that this thread has.
 bool stacks_modules_take_turn(void) {

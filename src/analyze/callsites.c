@@ -210,7 +210,7 @@ static uint32_t truncated_function(struct callsites *sites) {
     return number;
 }
 
-static const uint32_t IS_GUESSED = UINT32_C(1) << 31; // beside the number of a function
+static const uint32_t IS_GUESSED = UINT32_C(1) << 31; // a flag in the number of a function
 
 static uint32_t child_of(struct callsites *sites, uint32_t parent, uint32_t function) {
     size_t had = sites->node_numbers.count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Per device one pass over its commands in the order of their start, and beside it one over the ranges and calls of each
+// Per device one pass over its commands in the order of their start, and one over the ranges and calls of each
 // thread: gaps only come later and later.
 #include "analyze/gap_ranges.h"
 

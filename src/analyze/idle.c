@@ -512,7 +512,7 @@ static void name_calls(struct idle *idle, enum advice_problem problem, int64_t t
     }
 }
 
-// And the program's own ranges, beside the calls. `most` is sorted.
+// And the program's own ranges, in addition to the calls. `most` is sorted.
 static void name_ranges(struct idle *idle, enum advice_problem problem, const struct gap_range *most,
                         int64_t time) {
     enum { NAMED = 3, LEAST_PART = 20 };

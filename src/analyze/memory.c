@@ -63,7 +63,7 @@ struct memory {
     uint32_t fields_seen;
 };
 
-// What is alive in a place. Without objects nobody knows what is freed, and more may be than was allocated.
+// What is alive in a place. Without objects it is unknown what is freed, and more may be than was allocated.
 struct account {
     uint64_t allocations, unsized, frees, unknown_frees, double_frees; // `unsized`: allocations
     int64_t from; // changes before it happened before the window

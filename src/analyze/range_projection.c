@@ -2,7 +2,7 @@
 // What the program's own ranges cost on the devices: every range of a host thread (NVTX, record_function, ours; not a
 // framework's operators and not frames) is projected onto each device: from the first start to the last end of the
 // commands that were launched in it. Kineto's gpu_user_annotation is the same, by queue. What PyTorch's backward pass launched
-// for operators of a range is told beside that: the autograd engine has a thread of its own.
+// for operators of a range is reported separately: the autograd engine has a thread of its own.
 #include <stdlib.h>
 
 #include "analyze/analysis.h"

@@ -83,7 +83,7 @@ static void judge(struct matching *matching, const struct member *members, size_
         rank->waited = sweep_add(rank->waited, waited);
         of_key->waited = sweep_add(of_key->waited, waited);
     }
-    if (longest > shortest) { // nobody is the last of those that come at once
+    if (longest > shortest) { // among those that come at once none is the last
         matching->of_rank[last].last += second > shortest;
         matching->last_of[last] += second > shortest;
         matching->of_rank[last].delay = sweep_add(matching->of_rank[last].delay, second - shortest);

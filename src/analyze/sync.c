@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What waiting costs. A wait is split where the device finished what it waited for: before that the device worked,
-// after that only the way back to the host took time. Beside it: how long finished commands stayed unobserved.
+// after that only the way back to the host took time. Also: how long finished commands stayed unobserved.
 #include <stdlib.h>
 
 #include "analyze/analysis.h"

@@ -299,7 +299,7 @@ static bool copy_file(int from, int to, uint64_t size) {
     return good;
 }
 
-// Under a name of its own, so that nobody sees it before it is whole.
+// Under a temporary name, so that no other process sees it before it is complete.
 static bool write_entry(const struct import_cache *cache, int made, uint64_t size, const char *name) {
     char temporary[NAME_SIZE];
     uint64_t number;

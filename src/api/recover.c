@@ -134,7 +134,7 @@ static void open_file(struct completion *completion) {
 
 // ---- the new file
 
-// What is written to first: a new file beside `path`, or `path` itself when that is no regular file.
+// What is written to first: a new file in the directory of `path`, or `path` itself if it is not a regular file.
 static tsmith_status make_place(const char *path, char **out, tsmith_error *error) {
     struct stat status;
     size_t length = strlen(path);

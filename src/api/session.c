@@ -593,7 +593,7 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
     if (session->collecting->agents.on)
         own_process_switch(false);
     struct collecting *collecting = session->collecting;
-    // In this order: no new emission, nobody waits for room any more, then the last drain.
+    // In this order: no new emission, no thread waits for room any more, then the last drain.
     channel_close(session->channel);
     session_directory_end(&collecting->directory);
     atomic_store(&collecting->stopping, true);

@@ -58,7 +58,7 @@ static void place_close(struct place *place) {
     *place = (struct place){.fd = -1};
 }
 
-// A pipe with a name may have nobody who writes to it; one without always has, or is at its end.
+// A named pipe may have no writer; an unnamed one has a writer, or is at its end.
 static int patience(int fd) {
     struct statfs system;
     return fstatfs(fd, &system) == 0 && system.f_type == PIPEFS_MAGIC ? -1 : FIRST_BYTES_MS;
@@ -121,7 +121,7 @@ static tsmith_status place_open(struct place *place, const char *path, const tsm
         place_close(place);
         return status;
     }
-    // Without O_NONBLOCK a pipe that nobody writes to would hold us here.
+    // Without O_NONBLOCK a pipe without a writer would block here.
     place->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                          : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (place->fd < 0)

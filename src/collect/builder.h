@@ -117,7 +117,7 @@ static inline bool builder_full(const struct builder *builder) {
     return builder->rows >= BUILDER_ROWS_MAX;
 }
 
-// Rows by layout: the words of a record are stored and the row's layout beside them, and no more. Which values there are
+// Rows by layout: only the words of a record and the row's layout are stored. Which values there are
 // follows from both, for all rows at once: they are settled.
 //
 // The layout of this number; its own number is 0 when it must be filled in first. NULL when memory is exhausted (the builder

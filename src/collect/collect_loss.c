@@ -249,7 +249,7 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
     if (in_use > 0) {
         collect_lose(collector, channel, alive ? TSMITH_REASON_STILL_RUNNING : TSMITH_REASON_PROCESS_DIED,
                      in_use, now, now, 0);
-        collector->totals.dropped -= in_use; // nobody knows that they were asked for
+        collector->totals.dropped -= in_use; // they are not known to have been requested
     }
     const uint64_t unfinished = in_flight(channel);
     if (unfinished > 0) {

@@ -97,7 +97,7 @@ static _Atomic uint32_t *local_state(const struct collect_channel *channel, uint
 }
 
 // One atomic operation on the state of a sub-buffer in the file, by the kernel: ordered like a sequentially consistent
-// one. Nobody waits on either word, so nobody is woken.
+// one. No thread waits on either word, so none is woken.
 static bool change(struct collect_channel *channel, uint32_t sub, int operation, uint32_t operand) {
     static uint32_t nobody;
     const size_t at = LAYOUT_SUBS_AT + sub * sizeof(struct layout_sub) + offsetof(struct layout_sub, state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collector: turns a session directory into batches. It finds the channels of the processes, takes the
 // sub-buffers they hand over, turns records into rows by their shapes, and hands out batches. Live, it runs
-// beside the programs; over a dead directory (recover) the same code reads what is left.
+// while the programs run; over a dead directory (recover) the same code reads what is left.
 //
 // Nothing in the directory is believed: a program that scribbles over its files, or truncates them, gets a damaged
 // trace, not a crash of the collector. What other processes wrote is copied out (pread) before it is looked at, and
@@ -129,7 +129,7 @@ struct collect_channel {
     struct layout_rings
         *rings; // a copy of LAYOUT_DATA_AT bytes, as far as they are in use; of `local` the rings themselves
     void *shared;       // of another process, live: the same part of the file, mapped for its addresses only
-    bool live;          // the collector runs beside the process: what was copied is looked at again
+    bool live;          // the process is still running: what was copied is looked at again
     bool files_damaged; // truncated or overwritten: its files are not looked at any more
     int table_fd, rings_fd;
     struct ring_pool *local; // the channel is this process's: its sub-buffers are read in place
@@ -189,7 +189,7 @@ void collector_destroy(struct collector *collector);
 
 // OK with a batch, AGAIN when there is nothing at the moment, END when closing and all has been handed out.
 tsmith_status collector_next(struct collector *collector, const tsmith_batch **out, tsmith_error *error);
-// Whether what the programs record can stay where it is for a moment: the rings are far from full and nobody waits, nothing
+// Whether what the programs record can stay where it is for a moment: the rings are far from full, no thread waits, nothing
 // is new, and the last round is not long ago. Who asks leaves the processors to the programs meanwhile, whose bursts then
 // end before they are worked on. Not while closing or settling.
 bool collector_can_rest(const struct collector *collector);

@@ -196,7 +196,7 @@ static bool write_at(int fd, const void *bytes, size_t count, uint64_t offset) {
     return true;
 }
 
-// A file of that size under a name nobody can foresee, moved to its place once it is ready. -1: there is no space.
+// A file of that size under an unpredictable name, moved to its place once it is ready. -1: there is no space.
 static int make_file(int directory, uint64_t half_bytes, char name[32]) {
     const struct layout_journal head = {
         .magic = LAYOUT_JOURNAL_MAGIC, .version = LAYOUT_VERSION, .half_bytes = half_bytes};

@@ -24,7 +24,7 @@ struct recovery {
     bool has_known;
     struct collector *collector;
     struct joined joined;
-    void (*ended)(void *context, struct recovery *recovery); // NULL: nobody wants to know, or was told
+    void (*ended)(void *context, struct recovery *recovery); // NULL: no callback, or it was called already
     void *ended_context;
     bool drained; // only joined sources are left
 };

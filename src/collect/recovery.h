@@ -24,14 +24,14 @@ uint32_t recovery_processes(const struct recovery *recovery);
 // What is in the file.
 struct recovery_file {
     uint64_t events;
-    bool uncertain; // parts of it are damaged so that nobody knows how many events they had,
+    bool uncertain; // parts of it are damaged so that it is unknown how many events they had,
     struct layout_journal_entry
         tail; // but these are its last ones: dictionary_track, rows, first_start, last_end of
               // the frames of one track that it ends with
 };
 
 enum recovery_match {
-    RECOVERY_NO_JOURNAL, // nobody knows what of the rings is in the file
+    RECOVERY_NO_JOURNAL, // it is unknown what of the rings is in the file
     RECOVERY_EXACT,      // *whole_events of the file are whole batches; the rings go on from there
     RECOVERY_SHORT,      // the file lacks some that were written to it
     RECOVERY_UNSURE,     // the journal ended early: some may be in both

@@ -33,7 +33,7 @@ struct index {
     uint32_t slot_count, used, seen;
 };
 
-// An interned string; id 0: empty. The hash beside it spares looking at strings that only share the place.
+// An interned string; id 0: empty. The stored hash avoids comparing strings that only share the slot.
 struct string_slot {
     uint32_t id, hash;
 };

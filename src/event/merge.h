@@ -19,7 +19,7 @@ enum merge_entries {
 
 struct merge;
 
-// `into` stays the caller's, and nobody else adds to it meanwhile. NULL when memory is exhausted.
+// `into` stays the caller's, and no other thread adds to it meanwhile. NULL when memory is exhausted.
 struct merge *merge_create(tsmith_dictionary *into, enum merge_entries entries);
 void merge_destroy(struct merge *merge);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices of a track wait until there are many, are sorted, and go down a trie of names. A slice lies within the
-// innermost open one that ends no earlier; one that crosses another lies beside it. What comes after later ones were
+// innermost open one that ends no earlier; one that crosses another is its sibling. What comes after later ones were
 // counted already (more than WAITING_MAX slices wait at once) is counted as if it lay in none.
 //
 // Of a trace with call stacks, commands and the calls that launched them wait until all are there: 48 bytes each.

@@ -38,7 +38,7 @@ struct input_decoder {
     uint32_t frame_bytes; // of this zstd frame's header, at most ZSTD_FRAME_HEADER_MOST
 };
 
-// What there is to read: of a pipe nobody knows.
+// What there is to read: unknown for a pipe.
 static uint64_t size_left(int fd) {
     struct stat stat;
     off_t at = lseek(fd, 0, SEEK_CUR);

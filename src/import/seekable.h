@@ -23,7 +23,7 @@ tsmith_status seekable_open(struct seekable *file, const struct import_place *pl
 tsmith_status seekable_take(struct seekable *file, struct input *input, const char *name,
                             tsmith_error *error);
 void seekable_close(struct seekable *file);
-// The first bytes of a place that nobody has read yet; how many there are.
+// The first bytes of a place that has not been read yet; how many there are.
 size_t seekable_peek(const struct import_place *place, void *into, size_t size);
 // Up to `size` bytes at `offset`: how many there were (less at the end of the file), or -1 with errno set.
 int64_t seekable_read(const struct seekable *file, uint64_t offset, void *into, size_t size);

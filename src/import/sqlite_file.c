@@ -2,7 +2,7 @@
 // SQLite reading from a descriptor and from nothing else.
 //
 // A file system of our own for SQLite: the database is the descriptor, it never changes, and there is no other
-// file. So nothing is created, locked or looked for beside the user's file, and what a database says cannot
+// file. So nothing is created, locked or opened next to the user's file, and what a database says cannot
 // reach any other.
 #include <errno.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@ struct launch_signals {
 };
 void launch_save_signals(struct launch_signals *signals);
 
-// The directory of the agents: `wanted`, or TRACESMITH_AGENT_DIR, or beside this library.
+// The directory of the agents: `wanted`, or TRACESMITH_AGENT_DIR, or next to this library.
 tsmith_status launch_agent_directory(const char *wanted, char *out, size_t size, tsmith_error *error);
 
 // The environment for a session, as an array for exec; freed with launch_free_environment. NOT_FOUND when an API that

@@ -49,7 +49,7 @@ tsmith_status launch_agent_directory(const char *wanted, char *out, size_t size,
         char *slash = strrchr(resolved, '/');
         if (slash)
             *slash = '\0';
-        // Beside the library; or, where the library is linked into a program of a build tree, beside its lib folder.
+        // Next to the library; or, where the library is linked into a program of a build tree, next to its lib folder.
         const char *const places[] = {"/tracesmith", "/../lib/tracesmith", "/../../lib/tracesmith"};
         for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
             snprintf(beside, sizeof beside, "%s%s", resolved, places[i]);

@@ -19,7 +19,7 @@
 #include "wire/agent.h"
 
 enum { WHY_MAX = 512 };
-static const int64_t START_PATIENCE = 20000000000; // ns: a driver that nobody uses may have to be loaded
+static const int64_t START_PATIENCE = 20000000000; // ns: a driver that is not in use may have to be loaded
 static const int64_t STOP_PATIENCE = 3000000000;
 
 // ---- the process
@@ -31,7 +31,7 @@ static void tell(void *context, const char *why) {
     if (why)
         snprintf(text, sizeof text, "%s", why);
     ssize_t written = write(fd, text, sizeof text);
-    (void)written; // nobody is there any more
+    (void)written; // the reader is gone
     close(fd);
 }
 

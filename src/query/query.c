@@ -37,7 +37,7 @@ static void note_column(tsmith_query *query, const char *table, const char *colu
     }
 }
 
-// Temporary tables; and SQLite itself updates its own table to declare a virtual one, which it lets nobody else do.
+// Temporary tables; and SQLite itself updates its own table to declare a virtual one, which it does not allow to others.
 static bool may_change(int action, const char *table, const char *database) {
     return (database && strcmp(database, "temp") == 0) ||
            (action == SQLITE_UPDATE && table && strcmp(table, "sqlite_master") == 0);
@@ -129,7 +129,7 @@ static bool configure(tsmith_query *query) {
         {SQLITE_DBCONFIG_DEFENSIVE, 1},
         {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
         {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-        // A name nobody knows is a mistake and no text.
+        // An unknown name is an error, not a text.
         {SQLITE_DBCONFIG_DQS_DML, 0},
         {SQLITE_DBCONFIG_DQS_DDL, 0},
     };

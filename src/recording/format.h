@@ -9,7 +9,7 @@ enum {
     RECORDING_HEADER = 16,            // magic, u16 type, u16 zero, u32 length of the body, CRC32C of it all
     RECORDING_CHUNK_BYTES = 64 << 10, // payload is cut into pieces of this size
     RECORDING_HASH = 16,              // bytes of a chunk's hash; all zero: a chunk of zeros, kept nowhere
-    RECORDING_BODY_MOST = 64 << 20,   // nobody writes a longer record, and nobody believes one
+    RECORDING_BODY_MOST = 64 << 20,   // the limit of writer and reader
     RECORDING_DIMENSIONS = 3
 };
 

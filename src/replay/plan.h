@@ -13,7 +13,7 @@
 //   - a user event comes after what the host had waited for when it set it.
 //
 // All edges but those of user events point from a lower to a higher number; a recording that contradicts itself can have
-// circles, and what is in or behind one never runs (`order` leaves it out), like what waits for an event nobody set.
+// circles, and what is in or behind one never runs (`order` leaves it out), like what waits for an event that was never set.
 //
 // Accesses are exact for transfers. For a kernel they are its arguments, read and written whole unless the declaration, the
 // buffer or the source of the kernel says otherwise; where nothing is known they are marked as assumed.

@@ -261,7 +261,7 @@ static void add_argument(struct plan_builder *builder, const struct plan_kernel 
     uses |= use && use->atomic ? PLAN_ATOMIC : 0;
     if (known && use->element && buffer->type != RECORDING_IMAGE && form == RECORDING_ARGUMENT_OBJECT)
         add_elements(builder, buffer, use, launch, uses | PLAN_PARTLY, plus);
-    else // which bytes of it a kernel uses, nobody says
+    else // which bytes of it a kernel uses is unknown
         add_part(builder, buffer, 0, buffer->size, uses | PLAN_ASSUMED);
 }
 

@@ -305,7 +305,7 @@ static bool shares_work(const struct plan *plan, uint32_t first, uint32_t second
     return differs;
 }
 
-// Whether the two may be no conflict: atomics meet, or nobody knows that they use the same bytes.
+// Whether the two may be no conflict: atomics meet, or it is unknown whether they use the same bytes.
 static bool is_possible(const struct plan *plan, uint32_t first, uint32_t second, uint32_t memory,
                         const struct stretch *stretch) {
     uint32_t any[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording in memory: the records of each process in their order, and the chunks by their hash. Everything in it came
-// from a file; records are sound as such (checksums), what they say is believed by nobody before it is checked.
+// from a file; records are sound as such (checksums), their content is checked before it is used.
 #ifndef REPLAY_RECORDING_H
 #define REPLAY_RECORDING_H
 

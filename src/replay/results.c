@@ -160,7 +160,7 @@ static void compare_hashes(const struct recording_record *content, const struct 
     result->different = 1;
 }
 
-// How far off the content of a hash is, nobody can say: where that matters there is no verdict.
+// How far off the content behind a hash is cannot be known: where that matters there is no verdict.
 static void judge_hashes(const struct compare_tolerance *tolerance, tsmith_replay_result *result) {
     if (!result->different)
         return;

@@ -19,7 +19,7 @@
 
 // ---- writing
 
-// A new file beside `path`, with a name nobody can foresee.
+// A new file in the directory of `path`, with an unpredictable name.
 static int create_beside(const char *path, char *name, size_t name_size) {
     for (int attempt = 0; attempt < 16; attempt++) {
         uint64_t number;
@@ -61,7 +61,7 @@ struct old_file {
     pid_t writer; // of a busy one; 0: who is not known
 };
 
-// The file that is at `path`, locked so that nobody else replaces it meanwhile.
+// The file that is at `path`, locked so that no other process replaces it meanwhile.
 static struct old_file lock_old(const char *path) {
     struct old_file old = {.busy = true};
     for (int attempt = 0; attempt < 16 && !old.writer; attempt++) {
@@ -259,7 +259,7 @@ static tsmith_status open_pipe(const char *path, int pipe_fd, size_t probe,
 
 tsmith_status file_open(const char *path, size_t probe, bool (*accept)(const uint8_t *bytes, size_t size),
                         int *out, uint64_t *size, tsmith_error *error) {
-    // Without O_NONBLOCK a pipe that nobody writes to would hold us here.
+    // Without O_NONBLOCK a pipe without a writer would block here.
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return status_set_errno(error, "%s cannot be opened", path);

@@ -21,7 +21,7 @@ enum {
     SBT_VECTOR = 1024           // integers of a FOR vector, and of a step of decoding
 };
 
-// Section 15 of the document: what nobody writes and nobody believes.
+// Section 15 of the document: the limits of writer and reader.
 enum {
     SBT_MAX_PAYLOAD = 128 << 20,
     SBT_MAX_STRING = 64 << 20,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of a newer version that have no name here read as 0, so that nobody indexes a table with them.
+// Numbers of a newer version that have no name here read as 0, so that they never index a table.
 #ifndef SBT_KNOWN_H
 #define SBT_KNOWN_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One writer for a trace. Who writes a file holds a lock of its open file (flock): nothing is left of it when the process
-// ends, however it ends. Where a file system has no locks, nobody is held back.
+// ends, however it ends. Where a file system has no locks, no writer is excluded.
 #ifndef SBT_LOCK_H
 #define SBT_LOCK_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing a packing. Everything is decided from a sample of PACK_SAMPLE values, four stretches of 256 spread
 // over the column: stretches, because order matters (runs, repeats); few, because looking must stay cheap
-// beside packing. The same values give the same decision, always.
+// other than packing. The same values always give the same decision.
 #include <string.h>
 #include <zstd.h>
 
@@ -11,7 +11,7 @@
 enum {
     STRETCHES = 4,
     PLAN_VALUES = 128,      // of the sample, that a FOR plan looks at
-    EXCEPTION_BITS = 22,    // about what an exception costs beside the packed bits
+    EXCEPTION_BITS = 22,    // about what an exception costs in addition to the packed bits
     DICTIONARY_SAMPLE = 64, // distinct values in the sample, at most, for a dictionary to be tried
     DICTIONARY_LIMIT = DISTINCT_MOST,
     TEXT_LEVEL = 15, // of zstd, in a small file: beyond it text takes ten times as long and gets 1 % smaller

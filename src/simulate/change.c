@@ -313,7 +313,7 @@ static tsmith_status make_graphs(struct change *change) {
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 
-// ---- communication beside computation
+// ---- communication that overlaps computation
 
 // By command: the last of its row before it that communicates, and the last that does not; SIM_NONE when there is none.
 struct neighbours {

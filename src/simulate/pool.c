@@ -3,7 +3,7 @@
 //
 // A device, or a copy engine of one direction, is exclusive where the graph found that it never ran two commands at
 // once and made one wait (its edges of kind RESOURCE). Otherwise its kernels share it. How much they slow each other is
-// measured where the trace has kernels of one name both alone and beside others: n kernels that need the part `demand`
+// measured where the trace has kernels of one name both alone and with others: n kernels that need the part `demand`
 // of the device run at min(1, 1 / (n * demand)). A trace without such kernels is taken to show that as many as ran at
 // once fit.
 #include <math.h>
@@ -47,9 +47,9 @@ static void find_exclusive(tsmith_simulation *simulation) {
     }
 }
 
-// ---- kernels beside each other
+// ---- concurrent kernels
 
-// A kernel on the list of one device, and how many ran beside it on the average, itself included.
+// A kernel on the list of one device, and how many ran at once on average, itself included.
 struct shared_kernel {
     uint32_t node, name;
     double depth;
@@ -145,7 +145,7 @@ static int order_by_name(const void *left, const void *right) {
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
-// What part of the device a kernel needs, from names that ran both alone and beside others. Negative when there are
+// What part of the device a kernel needs, from names that ran both alone and with others. Negative when there are
 // fewer than EVIDENCE of either.
 static double measure_demand(const tsmith_simulation *simulation, struct shared_kernel *kernels,
                              uint32_t count) {

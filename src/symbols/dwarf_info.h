@@ -2,7 +2,7 @@
 // Lines and inlined functions, from DWARF by libdw. The ranges of all units are read when it is opened, what is in a unit
 // when the first address of it is asked for, each once, into flat tables that are searched by halving.
 //
-// libdw reads bytes that nobody trusts. It is given no file, and none is looked for by it, but memory that is made for it
+// libdw reads untrusted bytes. It is given no file, and none is looked for by it, but memory that is made for it
 // (image.h); and it is asked for as many entries as the bytes can hold, not for as many as they claim.
 #ifndef SYMBOLS_DWARF_INFO_H
 #define SYMBOLS_DWARF_INFO_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DWARF's entries do not say what they lie in: the way to one is found from its unit's, past the ones beside it.
+// DWARF's entries do not say what they lie in: the way to one is found from its unit's, past its siblings.
 #include "symbols/scope.h"
 
 #include <dwarf.h>

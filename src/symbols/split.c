@@ -256,7 +256,7 @@ static struct symbols_image read_file(struct symbols_split *split, int fd,
 
 // ---- the files of units
 
-// Where it was made; else beside the program, by its whole name or by its last part.
+// Where it was made; else in the program's directory, by its whole name or by its last part.
 static bool place_of(const struct symbols_split *split, const struct symbols_skeleton *skeleton,
                      unsigned which, char path[PATH_MAX]) {
     const char *name = skeleton->name, *slash = strrchr(name, '/'),

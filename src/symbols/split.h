@@ -22,7 +22,7 @@ struct symbols_skeleton {
 
 struct symbols_split;
 
-// Of the files at these paths (the file with skeletons, and the module it belongs to; "": none): a package lies beside one of
+// Of the files at these paths (the file with skeletons, and the module it belongs to; "": none): a package is next to one of
 // them, a .dwo too when it is not where it was made. NULL: no memory.
 struct symbols_split *symbols_split_create(const char *path, const char *module);
 // Of an open package, which stays the caller's; no other file is looked for.

@@ -135,7 +135,7 @@ static struct cursor entry_at(const struct cfi_section *section, uint64_t at) {
         return cursor;
     cursor = (struct cursor){section->start + at, section->end, false};
     uint64_t length = take(&cursor, 4);
-    if (length == 0 || length == UINT32_MAX) // the end; the 64-bit form, which nobody writes here
+    if (length == 0 || length == UINT32_MAX) // the end; the 64-bit form, which is not used here
         cursor.bad = true;
     return take_block(&cursor, length);
 }
@@ -214,7 +214,7 @@ struct machine {
 };
 
 static void set_rule(struct machine *machine, uint64_t reg, enum cfi_how how, int64_t value) {
-    // A register nobody tracks (vector registers) is no damage.
+    // An untracked register (vector registers) is not damage.
     if (reg < CFI_REGISTERS)
         machine->row->registers[reg] = (struct cfi_rule){.how = (uint16_t)how, .value = (int32_t)value};
 }

@@ -29,7 +29,7 @@ struct copy {
 static struct {
     _Atomic uint64_t version;
     struct copy copies[2];
-    _Atomic int writer; // the process that refreshes: one that a fork left behind is nobody
+    _Atomic int writer; // the process that refreshes: one that a fork left behind does not count
     uint64_t added, removed;
 } table;
 

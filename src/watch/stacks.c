@@ -91,7 +91,7 @@ static bool is_ours(const struct watch_stacks *stacks, uint64_t address) {
     return false;
 }
 
-// Whether a thread of the kernel begins here, or a processor: nobody called it.
+// Whether a thread of the kernel begins here, or a processor: it has no caller.
 static bool is_base(const struct watch_stacks *stacks, uint64_t address) {
     static const char *const bases[] = {"ret_from_fork",     "ret_from_kernel_thread", "secondary_startup_64",
                                         "common_startup_64", "start_kernel",           "x86_64_start",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an agent's library exports for us, beside what its API's loader looks for.
+// What an agent's library exports for us, in addition to what its API's loader looks for.
 #ifndef WIRE_AGENT_H
 #define WIRE_AGENT_H
 

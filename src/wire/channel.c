@@ -212,7 +212,7 @@ static int make_named_files(struct channel_process *process, unsigned long long 
     return ENOSPC;
 }
 
-// Makes the two files under a name nobody has. Sets head, pool and the paths. No API has joined.
+// Makes the two files under an unused name. Sets head, pool and the paths. No API has joined.
 static bool make_files(struct channel_process *process) {
     unsigned long long start = process_start_time();
     int failure = EEXIST;
@@ -285,7 +285,7 @@ static void leave_word(const char *session_directory) {
     int length =
         snprintf(path, sizeof path, "%s/%d" LAYOUT_UNRECORDED_SUFFIX, session_directory, (int)getpid());
     if (length > 0 && (size_t)length < sizeof path)
-        (void)mkdir(path, 0700); // no session there any more: nobody to tell
+        (void)mkdir(path, 0700); // the session is gone: nothing to report to
 }
 
 static struct channel *make_channel(const struct layout_control *control, const char *api) {

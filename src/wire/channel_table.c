@@ -15,8 +15,7 @@
 #include "wire/memory.h"
 
 static const uint64_t FIRST_BYTES = 64 * 1024;
-static const size_t STRING_MAX =
-    1u << 20; // longer ones are cut: nobody reads them, and a ring is no place for them
+static const size_t STRING_MAX = 1u << 20; // longer ones are cut: they are of no use, and would fill a ring
 enum { FIRST_PLACES = 256 };
 
 // Makes room for `bytes` more: the file grows, and is mapped anew.

@@ -141,7 +141,7 @@ static tsmith_reason why_not_wait(struct ring_owner *owner) {
     return (tsmith_reason)owner->gone_reason;
 }
 
-// Block: waits until the oldest sub-buffer is free. The reason when nobody frees it.
+// Block: waits until the oldest sub-buffer is free. The reason when it is not freed.
 static tsmith_reason wait_for_room(struct ring_owner *owner, uint32_t position) {
     struct layout_control *control = owner->pool->control;
     int saved = errno;

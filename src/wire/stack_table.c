@@ -76,7 +76,7 @@ static bool is_same(struct stack_table *table, uint32_t id, uint64_t head, const
     return !different;
 }
 
-// Writes a stack where nobody else writes; 0: no room.
+// Writes a stack where no other thread writes; 0: no room.
 static uint32_t append(struct stack_table *table, uint64_t head, const uint64_t *frames, uint32_t count) {
     // The cursor stays near the end once it is there, however often a full table is asked.
     if (atomic_load_explicit(&table->next, memory_order_relaxed) + 1 + count > table->words)

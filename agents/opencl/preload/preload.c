@@ -47,7 +47,7 @@ static void find_loader(void) {
 #undef FIND
 }
 
-// The layer beside this library, or NULL.
+// The layer next to this library, or NULL.
 static void *open_layer(void) {
     static const char here;
     Dl_info self;

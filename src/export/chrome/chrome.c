@@ -106,7 +106,7 @@ static bool plan_column(struct chrome *chrome, tsmith_column column) {
                 ? tsmith_dictionary_dynamic_field(chrome->dictionary, column.field - TSMITH_FIELD_DYNAMIC)
                 : NULL;
         if (!field)
-            return true; // a field that nobody described has no name to print
+            return true; // a field without a description has no name to print
         name = tsmith_dictionary_string(chrome->dictionary, field->name);
         unit = tsmith_dictionary_string(chrome->dictionary, field->unit);
         if (chrome->origin.chrome)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands beside the events at the top of Chrome's JSON, each behind a comma.
+// The top-level keys of Chrome's JSON other than the events, each preceded by a comma.
 #ifndef EXPORT_CHROME_TOP_H
 #define EXPORT_CHROME_TOP_H
 

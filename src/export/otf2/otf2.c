@@ -153,7 +153,7 @@ static void plan_column(struct plan *plan, tsmith_column column) {
     tsmith_type type = is_stack ? TSMITH_TYPE_STRING : column.type;
     size_t field = is_told ? 0 : otf2_field(otf2, column.field, type);
     if (field == SIZE_MAX || !tsmith_dictionary_describe_field(otf2->dictionary, column.field, &info))
-        return; // a field that nobody described has no name
+        return; // a field without a description has no name
     struct plan_column *it = &plan->columns[plan->count++];
     *it = (struct plan_column){column, field, type, column.field <= TSMITH_FIELD_NAME,
                                origin_is_series(otf2->origin, &column, &info)};

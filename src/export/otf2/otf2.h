@@ -85,7 +85,7 @@ struct otf2 {
 
 // Makes the directory (or empties one that holds an archive) and opens the archive in it.
 tsmith_status otf2_archive_open(struct otf2 *otf2, const char *path, bool exclusive, tsmith_error *error);
-// Closes the archive. One that is not finished loses its anchor, so that nobody takes it for whole.
+// Closes the archive. One that is not finished loses its anchor, so that no reader takes it for complete.
 void otf2_archive_close(struct otf2 *otf2);
 void otf2_no_memory(struct otf2 *otf2);
 // Keeps the first failure. True when the code is success.
@@ -105,7 +105,7 @@ OTF2_RegionRef otf2_region(struct otf2 *otf2, uint64_t name, tsmith_kind kind, b
                            OTF2_Paradigm paradigm);
 OTF2_MetricRef otf2_metric(struct otf2 *otf2, uint64_t name, const struct otf2_field *field, OTF2_Type type);
 OTF2_Type otf2_type(tsmith_type type);
-// The index in otf2->fields; SIZE_MAX when nobody described the field.
+// The index in otf2->fields; SIZE_MAX when the field has no description.
 size_t otf2_field(struct otf2 *otf2, uint32_t field, tsmith_type type);
 void otf2_definitions_finish(struct otf2 *otf2);
 

@@ -113,7 +113,7 @@ static void put_clock(struct otf2 *otf2) {
 
 // ---- nodes and groups
 
-// The node of a host: that of the first process that has it; the root when nobody knows.
+// The node of a host: that of the first process that has it; the root when it is unknown.
 static OTF2_SystemTreeNodeRef node_of(const struct otf2 *otf2, uint32_t process) {
     const tsmith_process *it = tsmith_dictionary_process(otf2->dictionary, process);
     if (!it || tsmith_dictionary_string(otf2->dictionary, it->host).length == 0)

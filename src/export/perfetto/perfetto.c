@@ -19,7 +19,7 @@
 #include "export/perfetto/perfetto.h"
 
 enum {
-    EXTRA_COUNTERS_MAX = 8, // that trace_processor takes beside the first one of an event
+    EXTRA_COUNTERS_MAX = 8, // that trace_processor accepts after the first one of an event
     INTERNED_MAX = 1 << 20, // texts of a sequence before it forgets them and begins anew
     BYTES_MAX = 1 << 30     // that one batch can make wait
 };
@@ -249,7 +249,7 @@ static uint8_t *put_own_flow(struct plan *plan, uint8_t *at, tsmith_kind kind, u
 static uint32_t counter_uuid(struct plan *plan, const struct perfetto_column *it, uint32_t row) {
     struct perfetto *perfetto = plan->perfetto;
     uint64_t name = has(plan->name, row) ? value_at(plan->name, row) : 0;
-    // Up to 2^24 fields, beside the name.
+    // Up to 2^24 fields, and the name.
     uint64_t key = (uint64_t)(it->field + 1) << 32 | (uint32_t)name;
     struct interned *slot = perfetto_slot(perfetto, plan->sequence, SPACE_COUNTER, key & ((1ull << 56) - 1));
     if (slot && !slot->iid) {
@@ -497,7 +497,7 @@ static void plan_column(struct plan *plan, tsmith_column column) {
     tsmith_field_info info;
     size_t field = perfetto_field(perfetto, column.field);
     if (field == SIZE_MAX || !tsmith_dictionary_describe_field(perfetto->dictionary, column.field, &info))
-        return; // a field that nobody described has no name
+        return; // a field without a description has no name
     struct perfetto_column it = {.column = column, .role = role_of(perfetto, &column, &info), .field = field};
     if (it.role == ROLE_ANNOTATION || it.role == ROLE_COUNTER || it.role == ROLE_STACK) {
         const char *name = perfetto->fields[field].name;

@@ -171,7 +171,7 @@ void perfetto_start(struct perfetto *perfetto);
 void perfetto_put_attributes(struct perfetto *perfetto);
 // The sequence of a track, described; NULL when memory is exhausted.
 struct sequence *perfetto_sequence(struct perfetto *perfetto, uint32_t track);
-// The uuid of a track under which a counter or lane is shown beside `sequence`.
+// The uuid of a track under which a counter or lane is shown next to `sequence`.
 uint32_t perfetto_put_lane(struct perfetto *perfetto, uint32_t track, const struct sequence *sequence);
 uint32_t perfetto_put_counter(struct perfetto *perfetto, uint32_t track, tsmith_string name,
                               const char *series);

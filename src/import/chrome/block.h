@@ -19,7 +19,7 @@ struct block {
     tsmith_error error;
 };
 
-// A string of the reader's dictionary, and its id in the dictionary of the trace; 0: nobody has asked yet.
+// A string of the reader's dictionary, and its id in the dictionary of the trace; 0: not requested yet.
 struct word {
     tsmith_string text;
     uint32_t id;

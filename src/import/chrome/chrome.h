@@ -109,7 +109,7 @@ static inline bool ident_same(struct ident a, struct ident b) {
     return a.form == b.form && a.bits == b.bits;
 }
 
-// A time of the file in ns. What int64 ns cannot say is beside it.
+// A time of the file in ns. What int64 ns cannot express is stored separately.
 struct moment {
     int64_t ns;
     int64_t rest;  // 10^-6 ns
@@ -168,7 +168,7 @@ void rows_destroy(struct rows *rows);
 // Takes an event; its text in the file is text[0 .. length). False when the rows are full: nothing more until
 // rows_take has been called.
 bool rows_add(struct chrome *chrome, struct event *event, const char *text, size_t length);
-// A key of the file beside its events.
+// A top-level key of the file other than its events.
 void rows_add_top(struct chrome *chrome, const char *key, size_t key_length, const char *text, size_t length);
 // No more events come: what was lost becomes events.
 void rows_end(struct chrome *chrome);

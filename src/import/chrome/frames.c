@@ -204,7 +204,7 @@ static uint32_t add_stack(struct chrome *chrome, const struct stack_frame *frame
     tsmith_dictionary *dictionary = chrome->dictionary;
     tsmith_string category = tsmith_dictionary_string(dictionary, frame->category);
     const tsmith_module module = {.path = frame->category};
-    // Where the code lies nobody says: what the place is called stands for it.
+    // The location of the code is unknown, so its symbol name is used.
     uint64_t place = ((uint64_t)frame->file << 32 | frame->line) * 0x9e3779b97f4a7c15u;
     const tsmith_frame made = {.module =
                                    category.length ? tsmith_dictionary_intern_module(dictionary, &module) : 0,

@@ -309,7 +309,7 @@ static bool set_known(struct chrome *chrome, tsmith_batch *batch, uint8_t role, 
     }
 }
 
-// Kineto writes bytes / ns beside both: that it does is one bit, the quotient eight bytes of noise.
+// Kineto also writes bytes / ns: that it does takes one bit, the quotient eight bytes of noise.
 static bool set_bandwidth(struct chrome *chrome, tsmith_batch *batch, const struct event *event,
                           const struct known_values *known) {
     const struct moment *duration = &event->duration;
@@ -487,7 +487,7 @@ static void add_raw(struct chrome *chrome, struct event *event, const char *text
 
 // ---- flows
 
-// The text of a flow beside its place and id; 0 when it has anything else.
+// The text of a flow other than its place and id; 0 when it has anything else.
 static uint32_t flow_form(struct chrome *chrome, const struct event *event) {
     struct rows *rows = chrome->rows;
     struct flow_form form = {.ph = event->ph, .name = event->name, .category = event->category};
@@ -787,7 +787,7 @@ void rows_end(struct chrome *chrome) {
             add_unended(chrome, open);
     close_all(rows);
     tracks_write(chrome);
-    if (!rows->stacks.python) // without Python functions nobody asked for stacks
+    if (!rows->stacks.python) // without Python functions no stacks were requested
         chrome->problems.counts[PROBLEM_LATE_RANGE] = 0;
     add_losses(chrome);
     rows->ended = true;

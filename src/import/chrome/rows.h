@@ -63,7 +63,7 @@ struct last_row {
     bool has_correlation, has_flow;
 };
 
-// What a flow has beside its place and id, as JSON.
+// What a flow has besides its place and id, as JSON.
 struct flow_form {
     char ph;
     uint32_t name, category, binding;
@@ -130,7 +130,7 @@ void kinds_learn(struct chrome *chrome, struct row_track *track, const struct ev
 
 // ---- own.c
 
-// A key of the file beside its events: whether it says that we wrote it.
+// A top-level key other than the events: whether it says that TraceSmith wrote it.
 void own_recognize(struct chrome *chrome, const char *key, size_t key_length, const char *text,
                    size_t length);
 tsmith_kind own_kind(const struct chrome *chrome, const struct event *event, tsmith_kind otherwise);

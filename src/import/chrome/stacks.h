@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks of a Chrome trace, which has them in two ways: frames beside the events ("stackFrames"), which an event names
+// Call stacks of a Chrome trace, which has them in two ways: frames next to the events ("stackFrames"), which an event names
 // ("sf": frames.c); and Kineto's, with_stack=True, as ranges of Python functions and operators in which the calls lie
 // (around.c). Both become stacks of the dictionary.
 #ifndef IMPORT_CHROME_STACKS_H
@@ -32,7 +32,7 @@ struct around_track {
 
 struct stacks {
     // Kineto's
-    bool python; // there are Python functions: without them nobody wanted stacks
+    bool python; // there are Python functions: without them no stacks were requested
     bool off;    // too much, or in an order that takes too long
     size_t ranges, sorted;
     // stackFrames

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Chrome trace says beside its events: an attribute each, and the devices; and what the file has behind its end.
+// What a Chrome trace has besides its events: an attribute each, and the devices; and what the file has behind its end.
 #include <stdlib.h>
 #include <string.h>
 

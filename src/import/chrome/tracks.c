@@ -139,7 +139,7 @@ void tracks_finish(struct rows *rows) {
 
 // ---- into the dictionary
 
-// What cannot be a number of the dictionary is beside it: "import.track.3.tid" = the JSON text, or "=" and the
+// What cannot be a number of the dictionary is stored separately: "import.track.3.tid" = the JSON text, or "=" and the
 // string, or "" when the events have none.
 static void note_ident(struct chrome *chrome, const char *what, size_t id, const char *part,
                        struct ident ident) {

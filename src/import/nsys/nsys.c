@@ -315,7 +315,7 @@ static bool is_there(const char *path, const char *ending) {
     return length > 0 && (size_t)length < sizeof beside && stat(beside, &status) == 0 && status.st_size > 0;
 }
 
-// What is beside the file is not touched; that it is there may mean that rows are missing.
+// The file next to it is not opened; its existence may mean that rows are missing.
 static void note_leftovers(struct nsys *nsys, const char *path) {
     static const char *const ENDINGS[] = {"-wal", "-journal"};
     for (size_t i = 0; i < sizeof ENDINGS / sizeof *ENDINGS; i++)

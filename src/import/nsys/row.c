@@ -397,7 +397,7 @@ static void find_where(struct row *row) {
     for (int role = NSYS_TID; role <= NSYS_METRIC; role++)
         if (number_of(row, (enum nsys_role)role, numbers[role]))
             where->has |= (uint64_t)1 << role;
-    // A number below 0 is nobody's.
+    // A number below 0 has no owner.
     if (where->tid < 0)
         where->has &= ~((uint64_t)1 << NSYS_TID);
     if (where->pid < 0)

@@ -25,7 +25,7 @@ static bool is_message(const struct proto_field *field) {
     return !in.bad;
 }
 
-// A packet carries one message, and beside it numbers and what is interned. Other protobuf files have numbers where packets
+// A packet has one message, numbers, and interned data. Other protobuf files have numbers where packets
 // have messages (pprof), or several messages (XPlane).
 static bool is_packet_field(const struct proto_field *field, unsigned *messages) {
     enum { INTERNED = 12, DEFAULTS = 59, SHARED = 6, TESTS = 900, LAST = 2000 };

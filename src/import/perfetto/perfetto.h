@@ -8,7 +8,7 @@
 // ledger.c counts what was not read.
 //
 // A file that our exporter wrote says so ("tracesmith.export"), and what it says about processes, tracks and fields
-// beside the format is then used to make the same events again.
+// in addition to the format is then used to restore the same events.
 #ifndef IMPORT_PERFETTO_PERFETTO_H
 #define IMPORT_PERFETTO_PERFETTO_H
 

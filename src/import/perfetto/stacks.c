@@ -8,7 +8,7 @@
 #include "import/perfetto/perfetto.h"
 
 enum {
-    // Fields of InternedData, and what this file keeps by number beside them.
+    // Fields of InternedData, and what this file also keeps by number.
     FRAMES = 6,
     MAPPINGS = 19,
     BY_BUILD_ID = 1, // of pf.module_map
@@ -126,7 +126,7 @@ static void read_mapping(struct pf *pf, struct pf_sequence *sequence, struct pro
 
 // ---- frames
 
-// Where nobody says where the code lies, what the place is called stands for it.
+// Where the location of the code is unknown, its symbol name is used.
 static uint64_t place_of(const tsmith_symbol *symbol) {
     return symbol->function + ((uint64_t)symbol->file << 32 | symbol->line) * 0x9e3779b97f4a7c15u;
 }

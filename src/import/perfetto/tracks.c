@@ -262,7 +262,7 @@ void pf_read_process_tree(struct pf *pf, struct proto_in in) {
     }
 }
 
-// ---- what our exporter says beside the format
+// ---- what our exporter adds to the format
 
 static uint64_t next_number(const char **at) {
     char *end;

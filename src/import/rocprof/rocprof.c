@@ -45,7 +45,7 @@ struct rocprof {
     uint64_t events;
 };
 
-// What flattening a record has found beside the arguments.
+// What flattening a record has found besides the arguments.
 struct record {
     // sizes: grid x y z, work-group x y z; -1: none
     int64_t start, end, thread, kernel, agent, queue, operation, sizes[6];
@@ -302,7 +302,7 @@ static bool add_record(struct chrome *chrome, struct rocprof *rocprof, const cha
     return rows_add(chrome, event, text, length);
 }
 
-// ---- beside the records
+// ---- outside the records
 
 static const char *find(const char *text, size_t length, const char *key) {
     const char *found = memmem(text, length, key, strlen(key));

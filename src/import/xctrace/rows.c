@@ -280,7 +280,7 @@ static void set_name(struct xctrace *xctrace, tsmith_batch *batch, const struct 
         set(xctrace, batch, TSMITH_FIELD_TEXT, stack->text);
         name = stack->leaf;
     } else if (found->name >= 0) {
-        // What a label says beside its first part is kept.
+        // The rest of a label is kept as well.
         name = part && part->leaf ? part->leaf : xctrace->cells[found->name].value.text;
         told[found->name] = name && name == xctrace->cells[found->name].value.text;
     } else if (found->counter >= 0) {

@@ -150,7 +150,7 @@ static void add_lines(struct text *text, struct xplane *xplane) {
     add_cstr(text, "]");
 }
 
-// What a name has beside names. Its message stays in the buffer: reading a stat reads no other part of the file.
+// What a name has besides its text. Its message stays in the buffer: reading a stat reads no other part of the file.
 static void add_name(struct text *text, struct xplane *xplane, const struct xp_event_name *name,
                      const char *before) {
     enum { METADATA = 3, STATS = 5, CHILDREN = 6 };

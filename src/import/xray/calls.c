@@ -114,7 +114,7 @@ struct xray_thread *xray_find_thread(struct xray *xray, uint32_t pid, uint32_t t
     if (xray->threads[at] || xray->thread_count == THREADS_MAX)
         return xray->threads[at];
     struct xray_thread *thread = calloc(1, sizeof *thread);
-    // Before version 3 of the log nobody says which process it was.
+    // Before version 3 the log does not name the process.
     tsmith_track track = {
         .kind = TSMITH_TRACK_THREAD, .tid = tid, .process = pid ? process_of(xray, pid) : 0};
     if (thread)

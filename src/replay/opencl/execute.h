@@ -192,7 +192,7 @@ struct command {
     cl_command_queue queue;
     cl_event *waits;
     cl_uint wait_count;
-    cl_event *event; // where the driver puts one; NULL: nobody wants it
+    cl_event *event; // where the driver puts one; NULL: not requested
     cl_event made;
     bool blocking;
     cl_int status;

@@ -335,7 +335,7 @@ void transfers_drop(struct run *run) {
     run->transfers = NULL;
 }
 
-// ---- beside the queues of the recording: a queue of its own, after a marker in each of those that use the memory
+// ---- outside the queues of the recording: a queue of its own, after a marker in each of those that use the memory
 
 struct beside {
     cl_command_queue queue;
@@ -451,7 +451,7 @@ static bool enqueue_all(struct run *run, const struct live *memory, bool write, 
     return false;
 }
 
-// What nobody has written may be read in another order: as zeros, in every replay.
+// Memory that was never written may be read in another order: as zeros, in every replay.
 tsmith_status memory_clear(struct run *run, struct live *memory) {
     struct transfer transfer = {.bytes = calloc(1, memory->size ? memory->size : 1), .size = memory->size};
     if (!transfer.bytes)
