@@ -54,7 +54,7 @@ enum { KIND_LIMIT = 64, PENDING = 1 << 16 };
 static cupti_callback *subscriber;
 static void *subscriber_context;
 static int subscribed; // handed out as the handle
-struct mock_wishes mock_wishes;
+struct mock_settings mock_settings;
 static cupti_buffer_wanted *wanted;
 static cupti_buffer_full *full;
 static _Atomic uint64_t enabled;
@@ -152,8 +152,8 @@ void mock_deliver(struct buffer buffer) {
         buffer.used += 8;
     }
     for (int i = 0; i < (how.twice ? 2 : 1); i++)
-        if (mock_wishes.shared)
-            mock_wishes.full(buffer.at, buffer.size, buffer.used, NULL);
+        if (mock_settings.shared)
+            mock_settings.full(buffer.at, buffer.size, buffer.used, NULL);
         else
             full(NULL, 0, buffer.at, buffer.size, buffer.used);
 }
@@ -161,8 +161,8 @@ void mock_deliver(struct buffer buffer) {
 struct buffer mock_ask(void) {
     struct buffer buffer = {NULL, 0, 0, 0};
     size_t records = 0;
-    if (mock_wishes.shared)
-        mock_wishes.wanted(&buffer.at, &buffer.size, &records, NULL);
+    if (mock_settings.shared)
+        mock_settings.wanted(&buffer.at, &buffer.size, &records, NULL);
     else if (wanted)
         wanted(&buffer.at, &buffer.size, &records);
     mock_check_zeroed(&buffer);
@@ -308,7 +308,7 @@ static void write_at(const void *record, size_t size, uint32_t kind, uint64_t en
 // ---- what the driver tells
 
 uint32_t mock_thread(void) {
-    return mock_wishes.system_threads ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
+    return mock_settings.system_threads ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
 }
 
 static void on_call(int site, int domain, uint32_t id, const char *name, uint32_t correlation,
@@ -345,7 +345,8 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
 
 // A client that shares CUPTI must have said so beforehand: to have the kind switched on does not do.
 static bool graphs_as_a_whole(void) {
-    return mock_is_enabled(CUPTI_KIND_GRAPH_TRACE) && (!mock_wishes.shared || mock_wishes.graphs_as_a_whole);
+    return mock_is_enabled(CUPTI_KIND_GRAPH_TRACE) &&
+           (!mock_settings.shared || mock_settings.graphs_as_a_whole);
 }
 
 static void finalize_itself(void) {
@@ -355,7 +356,7 @@ static void finalize_itself(void) {
         subscriber(subscriber_context, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, &data);
     subscriber = NULL;
     atomic_store(&enabled, 0);
-    mock_wishes.finalized = true;
+    mock_settings.finalized = true;
 }
 
 static void on_kernel(const struct operation *operation) {
@@ -397,12 +398,12 @@ static void on_kernel(const struct operation *operation) {
         record.start -= 3600000000000u;
         record.end -= 3600000000000u;
     }
-    if (mock_wishes.latency) {
+    if (mock_settings.latency) {
         record.queued = operation->start - LATENCY_QUEUED;
         record.submitted = number % 2 ? operation->start - LATENCY_SUBMITTED : 0; // not every one is known
     }
     if (how.strict &&
-        (number <= mock_wishes.clocks || (operation->graph && !mock_is_enabled(CUPTI_KIND_MEMCPY))))
+        (number <= mock_settings.clocks || (operation->graph && !mock_is_enabled(CUPTI_KIND_MEMCPY))))
         record.start = record.end = 0;
     if (how.strict && operation->graph && disabled)
         return;
@@ -603,7 +604,7 @@ API(Unsubscribe, void *handle) {
     (void)handle;
     subscriber = NULL;
     subscribed = 0;
-    mock_wishes.shared = false;
+    mock_settings.shared = false;
     return CUPTI_OK;
 }
 
@@ -654,7 +655,7 @@ API(SetThreadIdType, int type) {
     MOCK_FIRST_ONLY
     if (mock_has("pthreads") || type > 1)
         return CUPTI_NOT_SUPPORTED;
-    mock_wishes.system_threads = type == 1;
+    mock_settings.system_threads = type == 1;
     return CUPTI_OK;
 }
 
@@ -705,7 +706,7 @@ API(ActivityConfigureUnifiedMemoryCounter, struct cupti_unified_memory_config *c
     if (!mock_is_ready() || mock_has("unmanageable"))
         return mock_is_ready() ? CUPTI_NOT_SUPPORTED : CUPTI_NOT_INITIALIZED;
     for (uint32_t i = 0; i < count; i++)
-        mock_wishes.unified_memory |= UINT64_C(1) << config[i].device;
+        mock_settings.unified_memory |= UINT64_C(1) << config[i].device;
     return CUPTI_OK;
 }
 
@@ -719,7 +720,7 @@ API(ActivityEnableLatencyTimestamps, uint8_t enable) {
     MOCK_FIRST_ONLY
     if (mock_has("hardware") || mock_is_ready())
         return CUPTI_NOT_SUPPORTED;
-    mock_wishes.latency = enable == 1;
+    mock_settings.latency = enable == 1;
     return CUPTI_OK;
 }
 

@@ -24,13 +24,13 @@ static _Atomic uint8_t left_out[2][CALLS];
 
 // A call after CUPTI finalised itself initialises it again.
 void mock_late_call(const char *name) {
-    if (mock_wishes.finalized)
+    if (mock_settings.finalized)
         fprintf(stderr, "the mock: %s was called after it finalised itself\n", name);
 }
 
 // A client that said that its buffers come zeroed gives no others.
 void mock_check_zeroed(const struct buffer *buffer) {
-    for (size_t i = 0; mock_wishes.zeroed && buffer->at && i + 8 <= buffer->size; i += 8)
+    for (size_t i = 0; mock_settings.zeroed && buffer->at && i + 8 <= buffer->size; i += 8)
         if (*(const uint64_t *)(const void *)(buffer->at + i)) {
             fprintf(stderr, "the mock: a buffer is not zeroed\n");
             return;
@@ -91,7 +91,7 @@ API(ActivityFlush, void *context, uint32_t stream, uint32_t flags) {
 API(ActivitySetAttribute, int attribute, size_t *size, void *value) {
     MOCK_FIRST_ONLY
     if (attribute == CUPTI_ATTRIBUTE_ZEROED_BUFFERS && *size == 1)
-        mock_wishes.zeroed = *(uint8_t *)value;
+        mock_settings.zeroed = *(uint8_t *)value;
     return *size ? CUPTI_OK : INVALID_PARAMETER;
 }
 
@@ -159,8 +159,8 @@ API(ActivityRegisterTimestampCallback, uint64_t (*clock)(void)) {
     static _Atomic uint32_t count;
     if (!clock)
         return INVALID_PARAMETER;
-    mock_wishes.clocks = atomic_fetch_add(&count, 1) + 1;
-    fprintf(stderr, "the mock: a timestamp callback was registered (%u)\n", mock_wishes.clocks);
+    mock_settings.clocks = atomic_fetch_add(&count, 1) + 1;
+    fprintf(stderr, "the mock: a timestamp callback was registered (%u)\n", mock_settings.clocks);
     mock_clock_of_client(clock);
     return CUPTI_OK;
 }

@@ -15,8 +15,8 @@ struct buffer {
     uint64_t complete; // when the last of its records is, by the driver's clock
 };
 
-// How the client wants it; cupti_shared.c is who shares CUPTI with others.
-extern struct mock_wishes {
+// What the client has set; cupti_shared.c is who shares CUPTI with others.
+extern struct mock_settings {
     bool shared; // subscribed by the second interface: what the first one has in its place is refused
     bool system_threads, latency, graphs_as_a_whole;
     cupti_buffer_wanted_v2 *wanted;
@@ -25,14 +25,14 @@ extern struct mock_wishes {
     bool finalized;          // by itself
     uint8_t zeroed;          // buffers come zeroed
     uint32_t clocks;         // timestamp callbacks that were registered
-} mock_wishes;
+} mock_settings;
 int mock_next(uint8_t *buffer, size_t valid, void **record);
 uint64_t mock_dropped(void); // since it was asked last
 int mock_enable(uint32_t kind);
 int mock_subscribe(void **handle, cupti_callback *callback, void *context);
 // What the first interface says to a client of the second.
 #define MOCK_FIRST_ONLY                                                                                      \
-    if (mock_wishes.shared)                                                                                  \
+    if (mock_settings.shared)                                                                                \
         return CUPTI_MULTIPLE_SUBSCRIBERS;
 
 // Words of MOCK_CUPTI: whether one is there, and its number.

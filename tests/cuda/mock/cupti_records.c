@@ -180,7 +180,7 @@ void mock_write_migration(uint32_t device, uint64_t address, uint64_t bytes) {
                                                 .address = address,
                                                 .source = CUPTI_NONE,
                                                 .destination = device};
-    if (mock_wishes.unified_memory >> device & 1)
+    if (mock_settings.unified_memory >> device & 1)
         write_rare(&record, sizeof record);
 }
 
@@ -236,7 +236,7 @@ void mock_write_rare(uint32_t correlation) {
         struct cupti_unified_memory there = moved;
         there.destination = device;
         there.value = 4096 * device;
-        if (mock_wishes.unified_memory >> device & 1)
+        if (mock_settings.unified_memory >> device & 1)
             write_rare(&there, sizeof there);
     }
     write_rare(&faults, sizeof faults);

@@ -18,7 +18,7 @@ API(Subscribe_v2, void **handle, cupti_callback *callback, void *context,
     if (mock_has("held") && params->old_name && params->old_size >= 64)
         snprintf(params->old_name, params->old_size, "the mock's other tool");
     const int result = mock_subscribe(handle, callback, context);
-    mock_wishes.shared = result == CUPTI_OK;
+    mock_settings.shared = result == CUPTI_OK;
     return result;
 }
 
@@ -28,8 +28,8 @@ API(GetTimestamp_v2, void *handle, uint64_t *time) {
 }
 
 API(ActivityRegisterCallbacks_v2, void *handle, cupti_buffer_wanted_v2 *asks, cupti_buffer_full_v2 *gives) {
-    mock_wishes.wanted = asks;
-    mock_wishes.full = gives;
+    mock_settings.wanted = asks;
+    mock_settings.full = gives;
     return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
 }
 
@@ -45,27 +45,27 @@ API(ActivitySetAttribute_v2, void *handle, int attribute, size_t *size, void *va
         SYSTEM = 1
     };
     const size_t wanted = attribute == THREADS ? sizeof(uint32_t) : sizeof(uint8_t);
-    if (!handle || !mock_wishes.shared || *size != wanted)
+    if (!handle || !mock_settings.shared || *size != wanted)
         return INVALID_PARAMETER;
     const uint32_t number = attribute == THREADS ? *(const uint32_t *)value : *(const uint8_t *)value;
     switch (attribute) {
     case ZEROED:
-        mock_wishes.zeroed = (uint8_t)number;
+        mock_settings.zeroed = (uint8_t)number;
         return CUPTI_OK;
     case THREADS:
         if (mock_has("pthreads") || number > SYSTEM)
             return CUPTI_NOT_SUPPORTED;
-        mock_wishes.system_threads = number == SYSTEM;
+        mock_settings.system_threads = number == SYSTEM;
         return CUPTI_OK;
     case GRAPHS: // of all clients, before any of them switches a kind on
         if (mock_has("nodes") || mock_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL))
             return CUPTI_NOT_SUPPORTED;
-        mock_wishes.graphs_as_a_whole = number == 1;
+        mock_settings.graphs_as_a_whole = number == 1;
         return CUPTI_OK;
     case LATENCY:
         if (mock_has("hardware"))
             return CUPTI_NOT_SUPPORTED;
-        mock_wishes.latency = number == 1;
+        mock_settings.latency = number == 1;
         return CUPTI_OK;
     case EVENTS:
         return CUPTI_OK;
