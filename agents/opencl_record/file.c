@@ -20,7 +20,7 @@
 #include "wire/channel.h"
 
 struct recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
-struct recorder_wishes wishes;
+struct recorder_options recorder_options;
 
 static char path[4096];
 static struct stat identity;
@@ -255,7 +255,7 @@ bool file_begin(const char *directory) {
     atomic_store(&recorder.begun, true); // this one is written at once
     struct recording_writer *writer = record_open(RECORDING_PROCESS);
     recording_put(writer, RECORDING_KEY_PID, (uint64_t)getpid());
-    if (wishes.no_payload)
+    if (recorder_options.no_payload)
         recording_put(writer, RECORDING_KEY_FLAGS, RECORDING_HASHES_ONLY);
     record_close();
     atomic_store(&recorder.begun, range_whole());
@@ -296,7 +296,7 @@ static void take(struct payload *payload, const void *bytes, size_t size, bool k
 }
 
 void payload_take(struct payload *payload, const void *bytes, size_t size) {
-    take(payload, bytes, size, !wishes.no_payload);
+    take(payload, bytes, size, !recorder_options.no_payload);
 }
 
 void payload_keep(struct payload *payload, const void *bytes, size_t size) {

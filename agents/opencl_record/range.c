@@ -41,7 +41,7 @@ static bool watch_ranges(void) {
 bool range_begin(const char *words, const char *session_directory) {
     if (!recording_range_parse(words, &range))
         return false;
-    wishes = (struct recorder_wishes){.no_payload = range.no_payload, .hashes = range.hashes};
+    recorder_options = (struct recorder_options){.no_payload = range.no_payload, .hashes = range.hashes};
     if (range.form == RECORDING_RANGE_USER)
         return watch_ranges();
     if (range.form != RECORDING_RANGE_SIGNAL)

@@ -153,12 +153,12 @@ static inline bool recorder_on(void) {
     return atomic_load_explicit(&recorder.on, memory_order_relaxed);
 }
 
-// What was asked for besides a range.
-struct recorder_wishes {
+// The options of a capture, other than its range.
+struct recorder_options {
     bool no_payload; // hashes of data only
     bool hashes;     // of what each command wrote
 };
-extern struct recorder_wishes wishes;
+extern struct recorder_options recorder_options;
 
 // ---- layer.c
 

@@ -297,7 +297,7 @@ static void copy_written(struct touch *touch, struct object *memory) {
 }
 
 void touch_after(struct touch *touch) {
-    if (wishes.hashes)
+    if (recorder_options.hashes)
         each_written(touch, copy_written);
 }
 
