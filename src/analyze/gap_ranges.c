@@ -86,8 +86,8 @@ static void begin_range(struct search *search, struct pass *pass) {
     pass->stack[pass->count++] = pass->next;
 }
 
-// Goes on to `to`; what lies behind `from` is added up.
-static void go_on(struct search *search, uint32_t thread, int64_t from, int64_t to) {
+// Advances the thread's pass to `to`, and adds up the ranges from `from` on.
+static void advance_thread(struct search *search, uint32_t thread, int64_t from, int64_t to) {
     struct pass *pass = &search->passes[thread];
     const struct range_track *track = &search->ranges->tracks[search->ranges->of_thread[thread]];
     int64_t now = from;
@@ -114,7 +114,7 @@ static void add_gap(struct search *search, uint32_t thread, int64_t from, int64_
     from = from > window.from ? from : window.from;
     to = to < window.to ? to : window.to;
     if (from < to && thread != TSMITH_INDEX_NONE && search->ranges->of_thread[thread] != TSMITH_INDEX_NONE)
-        go_on(search, thread, from, to);
+        advance_thread(search, thread, from, to);
 }
 
 // ---- the most of it

@@ -537,8 +537,8 @@ static bool is_signal_return(uint64_t pc) {
 }
 
 // From `caller`, whose stack pointer is `old` or above.
-static bool go_on(struct walk *walk, struct full *full, const struct cfi_frame *caller, uint64_t old,
-                  bool is_signal_frame) {
+static bool step_to_caller(struct walk *walk, struct full *full, const struct cfi_frame *caller, uint64_t old,
+                           bool is_signal_frame) {
     struct cfi_frame *frame = &full->frame;
     if (!enter_stack(full, old, caller->registers[CFI_STACK_POINTER], is_signal_frame))
         return end(walk, UNWIND_LOST);
@@ -618,7 +618,7 @@ static bool step_full(struct walk *walk, struct full *full) {
     walk->result.stale |= !is_fresh(pc - !full->is_exact);
     if (unwind_table_find(pc - !full->is_exact, &section, &row) != UNWIND_ROW) {
         if (frame->known & stack_pointer && is_signal_return(pc) && machine_interrupted(frame, &caller))
-            return go_on(walk, full, &caller, old, true);
+            return step_to_caller(walk, full, &caller, old, true);
         return guess_full(walk, full);
     }
     if (row.go_calls_c)
@@ -634,7 +634,7 @@ static bool step_full(struct walk *walk, struct full *full) {
     caller.registers[CFI_PC] = machine_address(caller.registers[row.return_register]);
     if (CFI_PC != CFI_RETURN && !row.is_signal_frame)
         caller.known &= ~(UINT64_C(1) << CFI_RETURN); // the call that it waits for has overwritten its own
-    return go_on(walk, full, &caller, old, row.is_signal_frame);
+    return step_to_caller(walk, full, &caller, old, row.is_signal_frame);
 }
 
 static void walk_full(const struct span *own, const struct span *current,

@@ -53,7 +53,7 @@ ON_PATH take(struct path *path) {
 typedef void path_function(struct path *path);
 static path_function *const functions[FUNCTIONS];
 
-__attribute__((always_inline)) static inline void go_on(struct path *path) {
+__attribute__((always_inline)) static inline void call_next(struct path *path) {
     if (path->step == STEPS)
         take(path);
     else
@@ -63,7 +63,7 @@ __attribute__((always_inline)) static inline void go_on(struct path *path) {
 #define PATH_FUNCTION(n)                                                                                     \
     ON_PATH path_##n(struct path *path) {                                                                    \
         CALLED(path);                                                                                        \
-        go_on(path);                                                                                         \
+        call_next(path);                                                                                     \
         path->depth -= 1u + (path->number == UINT64_MAX - (n));                                              \
     }
 PATH_FUNCTION(0)
@@ -84,7 +84,7 @@ __attribute__((noinline)) static uint32_t emit(uint64_t first, uint64_t count) {
     CALLED(&path);
     for (path.number = first; path.number < first + count; path.number++) {
         path.step = 0;
-        go_on(&path);
+        call_next(&path);
         without += path.stack == 0;
         struct ring *ring = channel_ring(channel);
         uint64_t *at = ring_reserve(ring, 4);
