@@ -106,7 +106,7 @@ static int by_sequence(const void *left, const void *right) {
     return 0;
 }
 
-static int by_place(const void *left, const void *right) {
+static int by_track_and_start(const void *left, const void *right) {
     const struct autograd_op *a = left, *b = right;
     COMPARE(track);
     COMPARE(start);
@@ -123,7 +123,8 @@ static int by_flow(const void *left, const void *right) {
 
 bool autograd_make(struct autograd *autograd) {
     if (autograd->backward.count)
-        qsort(autograd->backward.items, autograd->backward.count, sizeof *autograd->backward.items, by_place);
+        qsort(autograd->backward.items, autograd->backward.count, sizeof *autograd->backward.items,
+              by_track_and_start);
     if (autograd->forward.count)
         qsort(autograd->forward.items, autograd->forward.count, sizeof *autograd->forward.items, by_sequence);
     if (autograd->flows.count)
@@ -169,8 +170,8 @@ static const struct range *range_of(const struct ranges *ranges, const struct au
 static const struct autograd_op *backward_at(const struct autograd *autograd, uint32_t track,
                                              const struct range *range) {
     const struct autograd_op key = {.track = track, .start = range->start, .end = range->end};
-    const size_t at = count_before(&autograd->backward, &key, by_place);
-    return at < autograd->backward.count && by_place(&autograd->backward.items[at], &key) == 0
+    const size_t at = count_before(&autograd->backward, &key, by_track_and_start);
+    return at < autograd->backward.count && by_track_and_start(&autograd->backward.items[at], &key) == 0
                ? &autograd->backward.items[at]
                : NULL;
 }

@@ -123,7 +123,7 @@ static tsmith_status write_batch(void *state, const tsmith_dictionary *dictionar
     return TSMITH_OK;
 }
 
-static int by_place(const void *left, const void *right) {
+static int by_track_and_start(const void *left, const void *right) {
     const struct seen *a = left, *b = right;
     if (a->track != b->track)
         return a->track < b->track ? -1 : 1;
@@ -140,7 +140,7 @@ static uint32_t find_stack(const struct callsites *sites, uint32_t track, int64_
     size_t low = 0, high = sites->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (by_place(&sites->seen[middle], &key) < 0)
+        if (by_track_and_start(&sites->seen[middle], &key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -174,7 +174,7 @@ static bool add_commands(struct callsites *sites, const struct analysis_context 
     if (!sites->by_stack)
         return false;
     if (sites->count)
-        qsort(sites->seen, sites->count, sizeof *sites->seen, by_place);
+        qsort(sites->seen, sites->count, sizeof *sites->seen, by_track_and_start);
     for (size_t i = 0; i < timeline->command_count; i++) {
         const tsmith_command *command = &timeline->commands[i];
         if (!is_counted(context, command))

@@ -30,7 +30,7 @@ struct matching {
     int64_t waited;
 };
 
-static int by_place(const void *left, const void *right) {
+static int by_key_and_rank(const void *left, const void *right) {
     const struct member *a = left, *b = right;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
@@ -56,7 +56,7 @@ static bool gather(struct matching *matching) {
                 (struct member){one->key, one->number, i, one->start, one->end};
         }
     }
-    qsort(matching->members, matching->count, sizeof *matching->members, by_place);
+    qsort(matching->members, matching->count, sizeof *matching->members, by_key_and_rank);
     return true;
 }
 
@@ -215,7 +215,7 @@ static bool write_steps(const tsmith_ranks *ranks, struct report *report) {
         for (size_t k = 0; k < ranks->items[i].step_count; k++)
             steps[count++] = (struct member){ranks->items[i].steps[k].name, 0, i,
                                              ranks->items[i].steps[k].start, ranks->items[i].steps[k].end};
-    qsort(steps, count, sizeof *steps, by_place);
+    qsort(steps, count, sizeof *steps, by_key_and_rank);
     struct report_table *table = REPORT_TABLE(
         report, "steps", "the profiler's steps by name: how long they take on the ranks", COLUMNS);
     for (size_t from = 0, to; from < count; from = to) {

@@ -113,7 +113,7 @@ static int compare(uint64_t a, uint64_t b) {
     return (a > b) - (a < b);
 }
 
-static int by_place(const void *left, const void *right) {
+static int by_code_location(const void *left, const void *right) {
     const struct group *a = left, *b = right;
     int order = compare(a->function, b->function);
     order = order ? order : compare(a->file, b->file);
@@ -125,7 +125,7 @@ static int by_place(const void *left, const void *right) {
 static int by_samples(const void *left, const void *right) {
     const struct group *a = left, *b = right;
     const int order = compare(b->samples, a->samples);
-    return order ? order : by_place(left, right);
+    return order ? order : by_code_location(left, right);
 }
 
 // One group per sum, with only what the level tells apart.
@@ -173,7 +173,7 @@ static struct group *group(const struct stalls *stalls, enum level level, size_t
         return NULL;
     for (size_t i = 0; i < *count; i++)
         group_of(stalls, &stalls->sums[i], level, &groups[i]);
-    qsort(groups, *count, sizeof *groups, by_place);
+    qsort(groups, *count, sizeof *groups, by_code_location);
     // What an instruction or line has of a reason first, so that the reason it has most of is known.
     *count = merge(groups, *count, true);
     if (level == BY_LINE)
