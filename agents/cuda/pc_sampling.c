@@ -277,7 +277,7 @@ static uint64_t samples_in(const struct cupti_pc_data *data) {
 }
 
 // `whole`: the reading's samples are those that it has and those that it says it has not.
-static void tell(struct tally *tally, tsmith_reason reason, uint64_t said, bool whole) {
+static void count_lost(struct tally *tally, tsmith_reason reason, uint64_t said, bool whole) {
     tally->by_reading = tally->by_reading || said < tally->last || (whole && tally->last);
     tally->last = said;
     tally->sum += said;
@@ -297,8 +297,8 @@ static void record(struct sampled *sampled, struct cupti_pc_data *data, int64_t 
     // Where there is nothing at all, nothing was said.
     if (data->count || data->samples || data->dropped || data->not_users) {
         const bool whole = data->samples == samples_in(data) + data->dropped + data->not_users;
-        tell(&sampled->dropped, TSMITH_REASON_VENDOR_DROPPED, data->dropped, whole);
-        tell(&sampled->others, TSMITH_REASON_UNTRACED, data->not_users, whole);
+        count_lost(&sampled->dropped, TSMITH_REASON_VENDOR_DROPPED, data->dropped, whole);
+        count_lost(&sampled->others, TSMITH_REASON_UNTRACED, data->not_users, whole);
     }
     if (data->full) {
         // The number of lost samples is unknown.

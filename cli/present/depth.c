@@ -27,7 +27,7 @@ static void sift_up(int64_t *ends, size_t at) {
     }
 }
 
-static void tell(struct depth *depth, int64_t until) {
+static void note_until(struct depth *depth, int64_t until) {
     if (depth->count && until > depth->since)
         depth->note(depth->context, depth->since, until, depth->count);
     depth->since = until > depth->since ? until : depth->since;
@@ -35,11 +35,11 @@ static void tell(struct depth *depth, int64_t until) {
 
 static void advance(struct depth *depth, int64_t until) {
     while (depth->count && depth->ends[0] <= until) {
-        tell(depth, depth->ends[0]);
+        note_until(depth, depth->ends[0]);
         depth->ends[0] = depth->ends[--depth->count];
         sift_down(depth->ends, depth->count);
     }
-    tell(depth, until);
+    note_until(depth, until);
 }
 
 bool depth_add(struct depth *depth, int64_t start, int64_t end) {

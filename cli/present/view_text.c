@@ -207,7 +207,8 @@ static void add_rest(struct text *record, const struct lines *lines, uint32_t ro
 }
 
 // What an interpreter counted, and who woke a thread.
-static void add_told(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
+static void add_counts_and_waker(struct text *record, const struct lines *lines, uint32_t row,
+                                 uint64_t kind) {
     uint64_t bits, taken;
     if (get(lines, AT_LINE, row, &bits))
         text_add_format(record, "  line %" PRIu64, bits);
@@ -232,7 +233,7 @@ static void add_what(struct text *record, const struct lines *lines, uint32_t ro
         add_size(record, lines, AT_LOCAL_X, row, " in ");
     add_transfer(record, lines, row, kind);
     add_loss(record, lines, row, kind);
-    add_told(record, lines, row, kind);
+    add_counts_and_waker(record, lines, row, kind);
     add_rest(record, lines, row, kind);
 }
 

@@ -146,7 +146,7 @@ static const char *path_of(const struct known *module, char *buffer, size_t size
     return buffer;
 }
 
-static void tell(struct channel *channel, struct known *module) {
+static void write_module(struct channel *channel, struct known *module) {
     char path[PATH_BYTES], id[2 * BUILD_ID_MAX + 1];
     const char *name = path_of(module, path, sizeof path);
     const unsigned char *bytes =
@@ -164,13 +164,13 @@ static void tell(struct channel *channel, struct known *module) {
     module->told = true;
 }
 
-static void tell_all(void *unused) {
+static void write_modules(void *unused) {
     (void)unused;
     struct channel *channel = modules.channel;
     if (channel_lock(channel))
         for (uint32_t i = 0; i < modules.count; i++)
             if (!modules.known[i].told)
-                tell(channel, &modules.known[i]);
+                write_module(channel, &modules.known[i]);
     channel_unlock(channel);
     modules.text_used = 0;
     if (modules.full)
@@ -197,7 +197,7 @@ void stacks_modules_end_turn(void) {
 }
 
 void stacks_modules_refresh(struct channel *channel) {
-    static const struct unwind_visitor visitor = {.object = see, .all_seen = tell_all};
+    static const struct unwind_visitor visitor = {.object = see, .all_seen = write_modules};
     if (!modules.known)
         modules.known = agent_memory(MODULES_MAX * sizeof *modules.known);
     if (!modules.text)

@@ -25,7 +25,7 @@ static const int64_t STOP_PATIENCE = 3000000000;
 // ---- the process
 
 // One message: empty when sampling begins.
-static void tell(void *context, const char *why) {
+static void report_state(void *context, const char *why) {
     const int fd = *(const int *)context;
     char text[WHY_MAX] = "";
     if (why)
@@ -46,9 +46,9 @@ static void run(const char *agent, const char *session_directory, uint32_t rate,
     if (library)
         *(void **)&sample = dlsym(library, AGENT_SAMPLE_SYMBOL);
     if (sample)
-        sample(session_directory, rate, stop, tell, &report);
+        sample(session_directory, rate, stop, report_state, &report);
     else
-        tell(&report, "its agent is not of this version");
+        report_state(&report, "its agent is not of this version");
     _exit(0); // no destructor of a driver runs
 }
 

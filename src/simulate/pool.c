@@ -101,10 +101,10 @@ static bool device_kernels_make(struct device_kernels *list, const tsmith_simula
     return true;
 }
 
-// Goes through the moments with a clock whose speed depends on how many run; each kernel is told how far the clock went
+// Goes through the moments with a clock whose speed depends on how many run; `ended_kernel` gets how far the clock went
 // while it ran. With `demand` < 0 the speed is the depth itself, and what comes out its average over the kernel.
 static void run_clock(const struct device_kernels *list, double demand,
-                      void (*tell)(void *context, struct shared_kernel *kernel, double advance),
+                      void (*ended_kernel)(void *context, struct shared_kernel *kernel, double advance),
                       void *context) {
     double clock = 0;
     uint32_t begun = 0, ended = 0;
@@ -121,7 +121,7 @@ static void run_clock(const struct device_kernels *list, double demand,
             list->mark[kernel] = clock;
             begun++;
         } else {
-            tell(context, &list->kernels[kernel], clock - list->mark[kernel]);
+            ended_kernel(context, &list->kernels[kernel], clock - list->mark[kernel]);
             ended++;
         }
     }

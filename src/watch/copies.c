@@ -98,7 +98,7 @@ static void put_module(const struct putting *to, uint32_t number, const char *pa
     to->put(to->context, record, sizeof module + path_size + id_size);
 }
 
-static uint32_t tell(const struct putting *to, const struct code_file *file) {
+static uint32_t add_module(const struct putting *to, const struct code_file *file) {
     struct watch_process *process = to->process;
     void *told = process->told;
     char path[64];
@@ -121,7 +121,7 @@ static uint32_t module_of(const struct putting *to, const struct code_file *file
     for (size_t i = 0; i < process->told_count; i++)
         if (process->told[i].file == file)
             return process->told[i].module;
-    return tell(to, file);
+    return add_module(to, file);
 }
 
 // ---- stacks

@@ -24,7 +24,7 @@ struct outcome {
 };
 
 // One line of the text: a call and what it gave.
-static void tell(struct outcome *outcome, const char *what, cl_int status) {
+static void add_status(struct outcome *outcome, const char *what, cl_int status) {
     if (status == CL_SUCCESS)
         outcome->worked++;
     else
@@ -48,24 +48,24 @@ static void failing_builds(struct outcome *outcome, const struct program_setup *
         cl_int status = CL_SUCCESS;
         const char *source = builds[i].source;
         cl_program program = clCreateProgramWithSource(setup->context, 1, &source, NULL, &status);
-        tell(outcome, "clCreateProgramWithSource", status);
+        add_status(outcome, "clCreateProgramWithSource", status);
         if (!program)
             continue;
         status = clBuildProgram(program, 0, NULL, builds[i].options, NULL, NULL);
-        tell(outcome, builds[i].what, status);
+        add_status(outcome, builds[i].what, status);
         outcome->builds++;
         outcome->failed_builds += status != CL_SUCCESS;
         cl_build_status built = CL_BUILD_NONE;
         size_t log_size = 0;
-        tell(outcome, "  CL_PROGRAM_BUILD_STATUS",
-             clGetProgramBuildInfo(program, setup->device, CL_PROGRAM_BUILD_STATUS, sizeof built, &built,
-                                   NULL));
-        tell(outcome, "  CL_PROGRAM_BUILD_LOG size",
-             clGetProgramBuildInfo(program, setup->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &log_size));
+        add_status(outcome, "  CL_PROGRAM_BUILD_STATUS",
+                   clGetProgramBuildInfo(program, setup->device, CL_PROGRAM_BUILD_STATUS, sizeof built,
+                                         &built, NULL));
+        add_status(outcome, "  CL_PROGRAM_BUILD_LOG size",
+                   clGetProgramBuildInfo(program, setup->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &log_size));
         if (!outcome->quiet)
             printf("  built %d, log %s\n", built, log_size > 1 ? "present" : "empty");
         cl_kernel kernel = clCreateKernel(program, "broken", &status);
-        tell(outcome, "  clCreateKernel of it", status);
+        add_status(outcome, "  clCreateKernel of it", status);
         if (kernel)
             MUST(clReleaseKernel(kernel));
         MUST(clReleaseProgram(program));
@@ -79,21 +79,22 @@ static void failing_launches(struct outcome *outcome, cl_command_queue queue, cl
     const size_t odd[3] = {3, 1, 1};
     cl_event event = NULL;
     cl_event no_event = NULL;
-    tell(outcome, "NDRange: argument not set",
-         clEnqueueNDRangeKernel(queue, kernel, 1, NULL, some, NULL, 0, NULL, NULL));
+    add_status(outcome, "NDRange: argument not set",
+               clEnqueueNDRangeKernel(queue, kernel, 1, NULL, some, NULL, 0, NULL, NULL));
     MUST(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
-    tell(outcome, "NDRange: no dimensions",
-         clEnqueueNDRangeKernel(queue, kernel, 0, NULL, some, NULL, 0, NULL, NULL));
-    tell(outcome, "NDRange: 4 dimensions",
-         clEnqueueNDRangeKernel(queue, kernel, 4, NULL, some, NULL, 0, NULL, NULL));
-    tell(outcome, "NDRange: local size does not divide",
-         clEnqueueNDRangeKernel(queue, kernel, 1, NULL, some, odd, 0, NULL, &event));
-    tell(outcome, "NDRange: local size too large",
-         clEnqueueNDRangeKernel(queue, kernel, 1, NULL, huge, huge, 0, NULL, NULL));
-    tell(outcome, "marker: wait count without list", clEnqueueMarkerWithWaitList(queue, 1, NULL, NULL));
-    tell(outcome, "marker: wait list without count", clEnqueueMarkerWithWaitList(queue, 0, &no_event, NULL));
-    tell(outcome, "marker: a null event in the wait list",
-         clEnqueueMarkerWithWaitList(queue, 1, &no_event, NULL));
+    add_status(outcome, "NDRange: no dimensions",
+               clEnqueueNDRangeKernel(queue, kernel, 0, NULL, some, NULL, 0, NULL, NULL));
+    add_status(outcome, "NDRange: 4 dimensions",
+               clEnqueueNDRangeKernel(queue, kernel, 4, NULL, some, NULL, 0, NULL, NULL));
+    add_status(outcome, "NDRange: local size does not divide",
+               clEnqueueNDRangeKernel(queue, kernel, 1, NULL, some, odd, 0, NULL, &event));
+    add_status(outcome, "NDRange: local size too large",
+               clEnqueueNDRangeKernel(queue, kernel, 1, NULL, huge, huge, 0, NULL, NULL));
+    add_status(outcome, "marker: wait count without list", clEnqueueMarkerWithWaitList(queue, 1, NULL, NULL));
+    add_status(outcome, "marker: wait list without count",
+               clEnqueueMarkerWithWaitList(queue, 0, &no_event, NULL));
+    add_status(outcome, "marker: a null event in the wait list",
+               clEnqueueMarkerWithWaitList(queue, 1, &no_event, NULL));
     EXPECT(event == NULL || clReleaseEvent(event) == CL_SUCCESS);
 }
 
@@ -102,40 +103,42 @@ static void failing_transfers(struct outcome *outcome, cl_command_queue queue, c
     const size_t origin[3] = {0, 0, 0};
     const size_t region[3] = {64, 64, 64};
     cl_int status = CL_SUCCESS;
-    tell(outcome, "read: past the end",
-         clEnqueueReadBuffer(queue, buffer, CL_TRUE, 32, 64, host, 0, NULL, NULL));
-    tell(outcome, "read: to nowhere",
-         clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 64, NULL, 0, NULL, NULL));
-    tell(outcome, "write: past the end",
-         clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, 65, host, 0, NULL, NULL));
-    tell(outcome, "write: no buffer",
-         clEnqueueWriteBuffer(queue, NULL, CL_FALSE, 0, 64, host, 0, NULL, NULL));
-    tell(outcome, "copy: onto itself", clEnqueueCopyBuffer(queue, buffer, buffer, 0, 16, 32, 0, NULL, NULL));
-    tell(outcome, "fill: pattern of 3 bytes",
-         clEnqueueFillBuffer(queue, buffer, host, 3, 0, 48, 0, NULL, NULL));
-    tell(outcome, "rect: past the end",
-         clEnqueueReadBufferRect(queue, buffer, CL_TRUE, origin, origin, region, 0, 0, 0, 0, host, 0, NULL,
-                                 NULL));
+    add_status(outcome, "read: past the end",
+               clEnqueueReadBuffer(queue, buffer, CL_TRUE, 32, 64, host, 0, NULL, NULL));
+    add_status(outcome, "read: to nowhere",
+               clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 64, NULL, 0, NULL, NULL));
+    add_status(outcome, "write: past the end",
+               clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, 65, host, 0, NULL, NULL));
+    add_status(outcome, "write: no buffer",
+               clEnqueueWriteBuffer(queue, NULL, CL_FALSE, 0, 64, host, 0, NULL, NULL));
+    add_status(outcome, "copy: onto itself",
+               clEnqueueCopyBuffer(queue, buffer, buffer, 0, 16, 32, 0, NULL, NULL));
+    add_status(outcome, "fill: pattern of 3 bytes",
+               clEnqueueFillBuffer(queue, buffer, host, 3, 0, 48, 0, NULL, NULL));
+    add_status(outcome, "rect: past the end",
+               clEnqueueReadBufferRect(queue, buffer, CL_TRUE, origin, origin, region, 0, 0, 0, 0, host, 0,
+                                       NULL, NULL));
     void *mapped = clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, 60, 8, 0, NULL, NULL, &status);
     EXPECT(mapped == NULL);
-    tell(outcome, "map: past the end", status);
-    tell(outcome, "unmap: what was not mapped", clEnqueueUnmapMemObject(queue, buffer, host, 0, NULL, NULL));
+    add_status(outcome, "map: past the end", status);
+    add_status(outcome, "unmap: what was not mapped",
+               clEnqueueUnmapMemObject(queue, buffer, host, 0, NULL, NULL));
 }
 
 static void failing_objects(struct outcome *outcome, const struct program_setup *setup) {
     cl_int status = CL_SUCCESS;
     (void)clCreateBuffer(setup->context, CL_MEM_READ_WRITE, 0, NULL, &status);
-    tell(outcome, "buffer: 0 bytes", status);
+    add_status(outcome, "buffer: 0 bytes", status);
     (void)clCreateBuffer(setup->context, CL_MEM_USE_HOST_PTR, 16, NULL, &status);
-    tell(outcome, "buffer: host memory without a pointer", status);
+    add_status(outcome, "buffer: host memory without a pointer", status);
     (void)clCreateBuffer(NULL, CL_MEM_READ_WRITE, 16, NULL, &status);
-    tell(outcome, "buffer: no context", status);
+    add_status(outcome, "buffer: no context", status);
     (void)clCreateKernel(setup->program, "no_such_kernel", &status);
-    tell(outcome, "kernel: no such name", status);
-    tell(outcome, "finish: no queue", clFinish(NULL));
-    tell(outcome, "wait: no events", clWaitForEvents(0, NULL));
-    tell(outcome, "release: no event", clReleaseEvent(NULL));
-    tell(outcome, "release: no memory object", clReleaseMemObject(NULL));
+    add_status(outcome, "kernel: no such name", status);
+    add_status(outcome, "finish: no queue", clFinish(NULL));
+    add_status(outcome, "wait: no events", clWaitForEvents(0, NULL));
+    add_status(outcome, "release: no event", clReleaseEvent(NULL));
+    add_status(outcome, "release: no memory object", clReleaseMemObject(NULL));
 }
 
 int main(int argc, char **argv) {

@@ -47,8 +47,8 @@ struct interned *perfetto_slot(struct perfetto *perfetto, struct sequence *seque
     return slot;
 }
 
-static void tell(struct sequence *sequence, enum space space, uint32_t iid, const char *bytes,
-                 size_t length) {
+static void write_interned(struct sequence *sequence, enum space space, uint32_t iid, const char *bytes,
+                           size_t length) {
     static const uint32_t fields[SPACE_COUNT] = {
         [SPACE_NAME] = INTERNED_NAME,         [SPACE_CATEGORY] = INTERNED_CATEGORY,
         [SPACE_STRING] = INTERNED_STRING,     [SPACE_ANNOTATION] = INTERNED_ANNOTATION,
@@ -73,7 +73,7 @@ const struct interned *perfetto_intern(struct perfetto *perfetto, struct sequenc
         slot->kind = category_own_kind(text, TSMITH_KIND_NONE);
     else if (space == SPACE_NAME && length)
         slot->kind = tsmith_kind_find(bytes);
-    tell(sequence, space, slot->iid, bytes, length);
+    write_interned(sequence, space, slot->iid, bytes, length);
     return slot;
 }
 

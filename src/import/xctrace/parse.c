@@ -211,9 +211,9 @@ static struct xctrace_value value_of(struct xctrace *xctrace, struct xctrace_ele
     return value;
 }
 
-// What an element tells the one around it.
-static void tell(struct xctrace *xctrace, struct xctrace_part *part, const char *tag,
-                 struct xctrace_value value) {
+// Stores the value of an element in the element around it.
+static void set_part(struct xctrace *xctrace, struct xctrace_part *part, const char *tag,
+                     struct xctrace_value value) {
     const struct xctrace_part *inner =
         value.form == XCTRACE_NESTED ? &xctrace->parts[value.number] : &(struct xctrace_part){0};
     if (strcmp(tag, "pid") == 0 && value.form == XCTRACE_NUMBER) {
@@ -292,7 +292,7 @@ static void close_in_row(struct xctrace *xctrace) {
     if (xctrace->open_count) {
         struct xctrace_element *around = &xctrace->open[xctrace->open_count - 1];
         around->has_parts = true;
-        tell(xctrace, &around->part, element->tag, value);
+        set_part(xctrace, &around->part, element->tag, value);
     } else if (xctrace->cell_count == XCTRACE_CELLS) {
         xctrace->row_is_bad = true;
     } else {

@@ -132,7 +132,7 @@ static struct stream *stream_of(void *stream) {
     return stream ? stream : current ? &current->null : NULL;
 }
 
-static void tell(const struct hooks *told, const struct operation *operation) {
+static void report_operation(const struct hooks *told, const struct operation *operation) {
     static const char *const names[] = {"kernel", "copy", "set", "peer", "graph"};
     struct operation said = *operation;
     said.start = mock_time_of_cupti(operation->start);
@@ -157,7 +157,7 @@ static void run(struct stream *stream, struct operation *operation, uint64_t nan
     operation->start = start;
     operation->end = start + nanoseconds;
     if (told)
-        tell(told, operation);
+        report_operation(told, operation);
 }
 
 static void drain(const struct stream *stream) {
@@ -574,6 +574,6 @@ int cuGraphLaunch(struct graph *graph, void *stream) {
     whole.context = at->context->id;
     whole.stream = at->id;
     if (call.hooks && graph->kernels)
-        tell(call.hooks, &whole);
+        report_operation(call.hooks, &whole);
     return mock_end(&call, OK);
 }

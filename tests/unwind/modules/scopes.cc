@@ -5,7 +5,7 @@
 
 extern "C" char __ehdr_start;
 
-__attribute__((noinline)) static void tell(const char *name) {
+__attribute__((noinline)) static void print_name(const char *name) {
     auto address = reinterpret_cast<uintptr_t>(__builtin_return_address(0)) - 1;
     std::printf("%jx %s\n", static_cast<uintmax_t>(address - reinterpret_cast<uintptr_t>(&__ehdr_start)), name);
 }
@@ -15,7 +15,7 @@ __attribute__((noinline)) static void tell(const char *name) {
 // What follows keeps the call from being a jump, after which nobody could tell where it came from.
 #define TELL                                                                                                 \
     do {                                                                                                     \
-        tell(__PRETTY_FUNCTION__);                                                                           \
+        print_name(__PRETTY_FUNCTION__);                                                                           \
         __asm__ volatile("");                                                                                \
     } while (0)
 
