@@ -25,6 +25,7 @@
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"
 #include "tracesmith/memory.h"
+#include "tracesmith/merge.h"
 #include "tracesmith/output.h"
 #include "tracesmith/plan.h"
 #include "tracesmith/profiler.h"

@@ -10,8 +10,8 @@ static int execute(PyObject *module) {
     nvtx_look();
     const bool good = native_add_trace(module, state) && native_add_stream(module, state) &&
                       native_add_analysis(module, state) && native_add_simulate(module) &&
-                      native_add_session(module, state) && native_add_range(module, state) &&
-                      native_add_functions(module) &&
+                      native_add_merge(module) && native_add_session(module, state) &&
+                      native_add_range(module, state) && native_add_functions(module) &&
                       PyModule_AddStringConstant(module, "library_version", tsmith_version()) == 0;
     return good ? 0 : -1;
 }
@@ -26,6 +26,10 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->make_error);
     Py_VISIT(state->active);
     Py_VISIT(state->attached);
+    // Ranges are not known to the collector. One that only this module holds is a part of it, with its reference to the type.
+    for (size_t i = 0; i < NATIVE_RANGES; i++)
+        if (state->ranges[i] && Py_REFCNT(state->ranges[i]) == 1)
+            Py_VISIT(Py_TYPE(state->ranges[i]));
     return 0;
 }
 
@@ -34,6 +38,8 @@ static int clear(PyObject *module) {
     struct native_functions *functions = state->functions;
     state->functions = NULL;
     native_functions_release(functions);
+    for (size_t i = 0; i < NATIVE_RANGES; i++)
+        Py_CLEAR(state->ranges[i]);
     Py_CLEAR(state->active); // stops the session
     Py_CLEAR(state->attached);
     Py_CLEAR(state->trace_type);
@@ -46,10 +52,7 @@ static int clear(PyObject *module) {
 }
 
 static void release(void *module) {
-    struct native_state *state = PyModule_GetState(module);
     clear(module);
-    PyObject_Free(state->spare_range);
-    state->spare_range = NULL;
 }
 
 static PyModuleDef_Slot slots[] = {

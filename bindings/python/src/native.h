@@ -17,6 +17,8 @@
 
 struct native_functions;
 
+enum { NATIVE_RANGES = 8 };
+
 struct native_state {
     PyTypeObject *trace_type;
     PyTypeObject *stream_type;
@@ -26,7 +28,8 @@ struct native_state {
     PyObject *make_error;               // tracesmith._errors.make, found when it is first needed
     PyObject *active;                   // the Session that ranges, marks and counters go to; NULL: none
     struct native_functions *functions; // calls of functions are recorded; NULL: they are not
-    PyObject *spare_range;              // memory of a Range that is gone, for the next one; NULL: none
+    // Ranges that nobody but this holds are used again (range.c); NULL: a free place.
+    PyObject *ranges[NATIVE_RANGES];
     PyObject *attached; // the Session of whoever started this process; active when no other is; NULL: none
 };
 
@@ -115,6 +118,7 @@ void collect_release(struct collected *column);
 bool native_add_trace(PyObject *module, struct native_state *state);
 bool native_add_stream(PyObject *module, struct native_state *state);
 bool native_add_simulate(PyObject *module);
+bool native_add_merge(PyObject *module);
 bool native_add_analysis(PyObject *module, struct native_state *state);
 bool native_add_session(PyObject *module, struct native_state *state);
 bool native_add_range(PyObject *module, struct native_state *state);

@@ -6,10 +6,15 @@
 #include "nvtx.h"
 #include "session.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <structmember.h>
+
+typedef PyObject *(*call_function)(PyObject *, PyObject *const *, size_t, PyObject *);
 
 typedef struct range_object {
-    PyObject_HEAD PyObject *name;
+    PyObject_HEAD call_function call; // where the type says that it is (__vectorcalloffset__)
+    PyObject *name;
     session_object *session; // where it began; NULL: it has not begun, or no session was active
     int64_t start;           // ns
     double flops;
@@ -29,8 +34,7 @@ static void begin_nvtx(range_object *self) {
         PyErr_Clear();
 }
 
-static PyObject *range_enter(PyObject *object, PyObject *unused) {
-    (void)unused;
+static PyObject *range_enter(PyObject *object) {
     range_object *self = (range_object *)object;
     struct native_state *state = PyType_GetModuleState(Py_TYPE(object));
     session_object *session = (session_object *)state->active;
@@ -65,9 +69,7 @@ static void emit(const range_object *self, int64_t end) {
 }
 
 // Also called with the exception that ends the range: it is recorded like any other, and the exception goes on.
-static PyObject *range_exit(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    (void)arguments;
-    (void)count;
+static PyObject *range_exit(PyObject *object) {
     range_object *self = (range_object *)object;
     session_object *session = self->session;
     if (session) {
@@ -98,15 +100,7 @@ static PyObject *make_bytes(const range_object *self) {
 }
 
 // As a decorator. Functions, coroutines and generators differ: tracesmith._decorate knows them.
-static PyObject *range_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
-    const range_object *self = (const range_object *)object;
-    PyObject *function;
-    if (keywords && PyDict_Size(keywords) > 0) {
-        PyErr_SetString(PyExc_TypeError, "a range decorates one function");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(arguments, "O:range", &function))
-        return NULL;
+static PyObject *decorate(const range_object *self, PyObject *function) {
     PyObject *module = PyImport_ImportModule("tracesmith._decorate");
     PyObject *flops = number_or_none(self->has_flops, make_flops, self);
     PyObject *bytes = number_or_none(self->has_bytes, make_bytes, self);
@@ -119,6 +113,36 @@ static PyObject *range_call(PyObject *object, PyObject *arguments, PyObject *key
     return decorated;
 }
 
+// A range is its own __enter__ and __exit__ (special_object below): without arguments it begins, with the three of __exit__ it
+// ends, with a function it decorates.
+static PyObject *call_with(PyObject *object, PyObject *function, size_t count, bool keywords) {
+    if (count == 0 && !keywords)
+        return range_enter(object);
+    if (count == 3 && !keywords)
+        return range_exit(object);
+    if (count == 1 && !keywords)
+        return decorate((range_object *)object, function);
+    PyErr_SetString(PyExc_TypeError, "a range decorates one function");
+    return NULL;
+}
+
+// PEP 590. Its names are in the limited API from 3.12 on, and what they stand for is the same in 3.10 and 3.11.
+#ifndef Py_TPFLAGS_HAVE_VECTORCALL
+#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
+#endif
+
+static PyObject *range_vectorcall(PyObject *object, PyObject *const *arguments, size_t count,
+                                  PyObject *keywords) {
+    count &= ~((size_t)1 << (8 * sizeof count - 1)); // a flag about arguments[-1]
+    return call_with(object, count ? arguments[0] : NULL, count, keywords && PyTuple_Size(keywords) > 0);
+}
+
+static PyObject *range_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
+    const size_t count = (size_t)PyTuple_Size(arguments);
+    return call_with(object, count ? PyTuple_GetItem(arguments, 0) : NULL, count,
+                     keywords && PyDict_Size(keywords) > 0);
+}
+
 static PyObject *range_name(PyObject *object, void *unused) {
     (void)unused;
     return Py_NewRef(((range_object *)object)->name);
@@ -127,28 +151,50 @@ static PyObject *range_name(PyObject *object, void *unused) {
 static void range_dealloc(PyObject *object) {
     range_object *self = (range_object *)object;
     PyTypeObject *type = Py_TYPE(object);
-    struct native_state *state = PyType_GetModuleState(type);
     Py_XDECREF(self->name);
     Py_XDECREF((PyObject *)self->session); // one that never ended stays counted as open
-    if (!state)                            // the interpreter is ending and has taken the type apart
-        PyErr_Clear();
-    if (!state || state->spare_range)
-        PyObject_Free(object);
-    else
-        state->spare_range = object;
+    PyObject_Free(object);
     Py_DECREF(type);
 }
 
-// Ranges come and go one after the other: the memory of one that is gone is a third cheaper than new memory.
-static range_object *allocate_range(struct native_state *state) {
-    PyObject *memory = state->spare_range;
-    state->spare_range = NULL;
-    if (!memory)
-        memory = PyObject_Malloc(sizeof(range_object));
-    if (!memory)
+// What another range left behind in an object that is used again.
+static void forget(range_object *self) {
+    PyObject *session = (PyObject *)self->session;
+    self->session = NULL;
+    self->has_flops = self->has_bytes = self->entered = self->nvtx_open = false;
+    Py_XDECREF(session);
+}
+
+// Ranges come and go one after the other, a few deep: one that only the module still holds is used again, at half the
+// cost of making a new one.
+static range_object *take_range(struct native_state *state, PyObject *name) {
+    PyObject **place = NULL;
+    for (size_t i = 0; i < NATIVE_RANGES; i++) {
+        range_object *self = (range_object *)state->ranges[i];
+        if (!self) {
+            place = &state->ranges[i];
+            break;
+        }
+        if (Py_REFCNT((PyObject *)self) == 1) {
+            PyObject *before = self->name;
+            Py_INCREF((PyObject *)self); // before anything of Python runs
+            self->name = Py_NewRef(name);
+            if (self->entered || self->has_flops || self->has_bytes)
+                forget(self);
+            Py_DECREF(before);
+            return self;
+        }
+    }
+    range_object *self = PyObject_Malloc(sizeof *self);
+    if (!self)
         return (range_object *)PyErr_NoMemory();
-    memset(memory, 0, sizeof(range_object));
-    return (range_object *)PyObject_Init(memory, state->range_type);
+    memset(self, 0, sizeof *self);
+    PyObject_Init((PyObject *)self, state->range_type);
+    self->call = range_vectorcall;
+    self->name = Py_NewRef(name);
+    if (place)
+        *place = Py_NewRef((PyObject *)self);
+    return self;
 }
 
 // ---- range(name, *, flops=None, bytes=None), a function: a call of a type costs twice as much
@@ -183,10 +229,9 @@ static PyObject *make_range(PyObject *module, PyObject *const *arguments, Py_ssi
         PyErr_SetString(PyExc_TypeError, "range takes a name (str), and flops and bytes by keyword");
         return NULL;
     }
-    range_object *self = allocate_range(state);
+    range_object *self = take_range(state, arguments[0]);
     if (!self)
         return NULL;
-    self->name = Py_NewRef(arguments[0]);
     const Py_ssize_t options = keywords ? PyTuple_Size(keywords) : 0;
     for (Py_ssize_t i = 0; i < options; i++)
         if (!take_option(self, PyTuple_GetItem(keywords, i), arguments[count + i])) {
@@ -218,31 +263,108 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMethodDef methods[] = {
-    {"__enter__", range_enter, METH_NOARGS, "Begins the range."},
-    {"__exit__", METHOD_OF_ANY_TYPE(range_exit), METH_FASTCALL, "Ends the range."},
-    {NULL, NULL, 0, NULL},
+// ---- __enter__ and __exit__
+//
+// A with statement looks both up before it calls them. Ordinary methods are bound then: two objects are made and freed, which
+// costs as much as all else. These give the range itself, which knows by the arguments what it is called for. Of the type they
+// give themselves, to be called with the range before the arguments (contextlib.ExitStack).
+
+typedef struct special_object {
+    PyObject_HEAD const char *doc;
+} special_object;
+
+static PyObject *special_get(PyObject *self, PyObject *object, PyObject *type) {
+    (void)type;
+    return Py_NewRef(object ? object : self);
+}
+
+static PyObject *special_call(PyObject *self, PyObject *arguments, PyObject *keywords) {
+    const struct native_state *state = PyType_GetModuleState(Py_TYPE(self));
+    const Py_ssize_t count = PyTuple_Size(arguments);
+    PyObject *object = count ? PyTuple_GetItem(arguments, 0) : NULL;
+    if (!state || !object || !Py_IS_TYPE(object, state->range_type) || (count != 1 && count != 4)) {
+        PyErr_SetString(PyExc_TypeError, "__enter__ takes a range, __exit__ a range and an exception");
+        return NULL;
+    }
+    PyObject *rest = PyTuple_GetSlice(arguments, 1, count);
+    PyObject *result = rest ? range_call(object, rest, keywords) : NULL;
+    Py_XDECREF(rest);
+    return result;
+}
+
+static PyObject *special_doc(PyObject *object, void *unused) {
+    (void)unused;
+    return PyUnicode_FromString(((special_object *)object)->doc);
+}
+
+static PyGetSetDef special_properties[] = {
+    {"__doc__", special_doc, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
+
+static PyObject *refuse_new_special(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    (void)type;
+    (void)arguments;
+    (void)keywords;
+    PyErr_SetString(PyExc_TypeError, "this belongs to a range");
+    return NULL;
+}
+
+static PyType_Slot special_slots[] = {
+    {Py_tp_new, (void *)refuse_new_special},
+    {Py_tp_call, (void *)special_call},
+    {Py_tp_descr_get, (void *)special_get},
+    {Py_tp_getset, special_properties},
+    {0, NULL},
+};
+
+static PyType_Spec special_spec = {"tracesmith._native.RangeMethod", sizeof(special_object), 0,
+                                   Py_TPFLAGS_DEFAULT, special_slots};
+
+static bool add_special(PyTypeObject *type, PyTypeObject *special, const char *name, const char *doc) {
+    allocfunc allocate = (allocfunc)PyType_GetSlot(special, Py_tp_alloc);
+    special_object *method = (special_object *)allocate(special, 0);
+    if (!method)
+        return false;
+    method->doc = doc;
+    const bool good = PyObject_SetAttrString((PyObject *)type, name, (PyObject *)method) == 0;
+    Py_DECREF((PyObject *)method);
+    return good;
+}
+
+static bool add_specials(PyObject *module, PyTypeObject *type) {
+    PyTypeObject *special = (PyTypeObject *)PyType_FromModuleAndSpec(module, &special_spec, NULL);
+    const bool good = special && add_special(type, special, "__enter__", "Begins the range.") &&
+                      add_special(type, special, "__exit__", "Ends the range.");
+    Py_XDECREF((PyObject *)special);
+    return good;
+}
 
 static PyGetSetDef properties[] = {
     {"name", range_name, NULL, "What the range is called.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(range_object, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot slots[] = {
+    {Py_tp_members, members},
     {Py_tp_doc, (void *)(uintptr_t) "A named time range: context manager and decorator."},
     {Py_tp_new, (void *)refuse_new},
     {Py_tp_dealloc, (void *)range_dealloc},
     {Py_tp_call, (void *)range_call},
-    {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {0, NULL},
 };
 
-static PyType_Spec spec = {"tracesmith._native.Range", sizeof(range_object), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {"tracesmith._native.Range", sizeof(range_object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
 bool native_add_range(PyObject *module, struct native_state *state) {
     state->range_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->range_type && PyModule_AddType(module, state->range_type) == 0 &&
-           PyModule_AddFunctions(module, functions) == 0;
+    return state->range_type && add_specials(module, state->range_type) &&
+           PyModule_AddType(module, state->range_type) == 0 && PyModule_AddFunctions(module, functions) == 0;
 }

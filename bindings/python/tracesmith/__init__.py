@@ -35,6 +35,7 @@ _LAZY = {
     "analyses": "_answers",
     "diff": "_answers",
     "ranks": "_answers",
+    "merge": "_merge",
     "Simulation": "_simulate",
     "Session": "_session",
     "session": "_session",

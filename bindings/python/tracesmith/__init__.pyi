@@ -25,6 +25,7 @@ from tracesmith._errors import (
     UnsupportedError as UnsupportedError,
 )
 from tracesmith._functions import FunctionTrace as FunctionTrace, trace_functions as trace_functions
+from tracesmith._merge import merge as merge
 from tracesmith._native import counter as counter, mark as mark, range as range
 from tracesmith._profile import (
     Profile as Profile,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands `tracesmith` and `tracesmith-cli`, and `python -m tracesmith`: the program in this package.
 
-`python -m tracesmith run` is short for `tracesmith profile -- python`.
+`tracesmith-cli` also takes the command lines of the earlier package (_earlier.py). `python -m tracesmith run` is short for `tracesmith profile -- python`.
 """
 import os
 import sys
@@ -51,6 +51,12 @@ def main():
             sys.stderr.write(f"tracesmith: {error}\n{_RUN}\n")
             sys.exit(2)
     program = command()
+    if os.path.basename(sys.argv[0]) == "tracesmith-cli":
+        from tracesmith._earlier import translate
+
+        status = translate(program, arguments)
+        if status is not None:
+            sys.exit(status)
     try:
         os.execv(program, ["tracesmith", *arguments])
     except OSError as error:

@@ -1,0 +1,1 @@
+python/basic_usage.py

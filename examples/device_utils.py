@@ -1,0 +1,1 @@
+python/device_utils.py
