@@ -399,7 +399,7 @@ static void say_what_went_wrong(const struct summary *summary) {
             "program that brings a library of its own (as oclgrind does), that got another environment (env "
             "-i, sudo), another user (su, setpriv) or more rights (set-user-ID, file capabilities): there, "
             "put tracesmith profile behind what changes it%s",
-            summary->apis ? summary->apis : "OpenCL, CUDA", what_of_cuda(summary));
+            summary->apis ? summary->apis : "OpenCL, CUDA, OpenMP offloading", what_of_cuda(summary));
     if (result->written)
         return;
     if (is_gone(result)) {

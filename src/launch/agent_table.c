@@ -24,6 +24,7 @@ const struct agent_row agent_rows[AGENT_ROWS] = {
     {"nvtx", "NVTX: ranges, marks and names", INJECTION_NVTX, '\0', INJECTION_NVTX_NEXT, NULL, NULL, 0},
     {"nccl", "NCCL: collectives, through its profiler plugin interface", INJECTION_NCCL, '\0',
      INJECTION_NCCL_NEXT, NULL, NULL, 0},
+    {"openmp", "OpenMP: target constructs, through OMPT", INJECTION_OPENMP, ':', NULL, NULL, NULL, 0},
 };
 #undef OPTIONS
 

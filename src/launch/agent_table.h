@@ -31,7 +31,7 @@ struct agent_row {
     size_t option_count;
 };
 
-enum { AGENT_ROWS = 4 };
+enum { AGENT_ROWS = 5 };
 extern const struct agent_row agent_rows[AGENT_ROWS];
 
 // The row of an API. INVALID_ARGUMENT, with the APIs there are, if there is none.

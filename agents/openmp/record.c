@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records, and the names of constructs. The callbacks of agent.c write them. Rules: agent.h.
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+#include "agentkit/map.h"
+#include "wire/record_part.h"
+
+#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+
+static struct { uint16_t device, teams; } fields;
+
+#define TIME_WORDS(WORD)                                                                                     \
+    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
+    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
+#define DEVICE_WORDS(WORD) WORD(device, fields.device, RECORD_DYNAMIC)
+#define CONSTRUCT_WORDS(WORD)                                                                                \
+    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
+    WORD(address, TSMITH_FIELD_ADDRESS, OPTIONAL(RECORD_VALUE))
+#define DATA_WORDS(WORD) WORD(address, TSMITH_FIELD_ADDRESS, OPTIONAL(RECORD_VALUE))
+#define BYTES_WORDS(WORD) WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)
+#define DIRECTION_WORDS(WORD) WORD(direction, TSMITH_FIELD_DIRECTION, RECORD_VALUE)
+#define SUBMIT_WORDS(WORD) WORD(teams, fields.teams, OPTIONAL(RECORD_DYNAMIC))
+
+#define OPENMP_RECORD_PARTS(PART)                                                                            \
+    PART(time_words, TIME_WORDS)                                                                             \
+    PART(device_words, DEVICE_WORDS)                                                                         \
+    PART(construct_words, CONSTRUCT_WORDS)                                                                   \
+    PART(data_words, DATA_WORDS)                                                                             \
+    PART(bytes_words, BYTES_WORDS)                                                                           \
+    PART(direction_words, DIRECTION_WORDS)                                                                   \
+    PART(submit_words, SUBMIT_WORDS)
+
+OPENMP_RECORD_PARTS(RECORD_PART)
+OPENMP_RECORD_PARTS(RECORD_PART_SHAPE)
+
+// Forms of a record: the device is known, or is not.
+static struct { uint16_t construct[2], plain[2], sized[2], moved[2], submit[2]; } shapes;
+
+// The operations on data: their names, and which words they have. Of a deletion the runtimes give no size.
+static const struct {
+    enum ompt_data_op operation;
+    const char *name;
+    bool has_bytes;
+    uint8_t direction; // tsmith_direction
+} OPERATIONS[] = {
+    {OMPT_DATA_ALLOC, "target data alloc", true, 0},
+    {OMPT_DATA_TO_DEVICE, "target data to device", true, TSMITH_DIRECTION_HOST_TO_DEVICE},
+    {OMPT_DATA_FROM_DEVICE, "target data from device", true, TSMITH_DIRECTION_DEVICE_TO_HOST},
+    {OMPT_DATA_DELETE, "target data delete", false, 0},
+    {OMPT_DATA_ASSOCIATE, "target data associate", true, 0},
+    {OMPT_DATA_DISASSOCIATE, "target data disassociate", false, 0},
+};
+enum { OPERATIONS_COUNT = sizeof OPERATIONS / sizeof *OPERATIONS };
+
+static struct { uint32_t openmp, submit, other, operations[OPERATIONS_COUNT]; } names;
+
+static struct map places; // of constructs: ids of names
+enum { PLACES_LOG2 = 9 };
+
+static struct record_shape shape_begin(tsmith_kind kind, int has_device) {
+    struct record_shape shape = record_shape_begin(kind, RECORD_SUBJECT_NAME);
+    time_words_add(&shape);
+    if (has_device)
+        device_words_add(&shape);
+    return shape;
+}
+
+static void make_shapes(int has_device) {
+    struct record_shape shape = shape_begin(TSMITH_KIND_RANGE, has_device);
+    construct_words_add(&shape);
+    shapes.construct[has_device] = channel_shape(agent.channel, &shape);
+    shape = shape_begin(TSMITH_KIND_API, has_device);
+    submit_words_add(&shape);
+    shapes.submit[has_device] = channel_shape(agent.channel, &shape);
+    shape = shape_begin(TSMITH_KIND_API, has_device);
+    data_words_add(&shape);
+    shapes.plain[has_device] = channel_shape(agent.channel, &shape);
+    bytes_words_add(&shape);
+    shapes.sized[has_device] = channel_shape(agent.channel, &shape);
+    direction_words_add(&shape);
+    shapes.moved[has_device] = channel_shape(agent.channel, &shape);
+}
+
+void record_init(void) {
+    struct channel *channel = agent.channel;
+    (void)map_init(&places, PLACES_LOG2);
+    fields.device = channel_field(channel, "openmpDevice", TSMITH_TYPE_I64, "");
+    fields.teams = channel_field(channel, "requestedTeams", TSMITH_TYPE_U64, "");
+    names.openmp = channel_string_cstr(channel, "openmp");
+    names.submit = channel_string_cstr(channel, "target submit");
+    names.other = channel_string_cstr(channel, "target data operation");
+    for (int i = 0; i < OPERATIONS_COUNT; i++)
+        names.operations[i] = channel_string_cstr(channel, OPERATIONS[i].name);
+    make_shapes(0);
+    make_shapes(1);
+}
+
+enum { WORDS_MAX = 1 + 3 + 1 + 3 };
+
+// A record under way.
+struct writing {
+    struct ring *ring;
+    uint64_t *head, *at;
+};
+
+static bool writing_begin(struct writing *out, const struct opened *opened, uint64_t end, int device) {
+    out->ring = channel_ring(agent.channel);
+    out->head = out->ring ? ring_reserve(out->ring, WORDS_MAX) : NULL;
+    if (!out->head)
+        return false; // dropped, and counted
+    out->at = out->head + 1;
+    RECORD_PUT(out->at, time_words, .start = opened->start, .end = end, .stack = opened->stack);
+    if (device >= 0)
+        RECORD_PUT(out->at, device_words, .device = (uint64_t)device);
+    return true;
+}
+
+static void writing_end(const struct writing *writing, const uint16_t shape[2], int device, uint32_t name) {
+    const uint32_t words = (uint32_t)(writing->at - writing->head);
+    *writing->head = record_head(shape[device >= 0], words, name);
+    ring_commit(writing->ring, words);
+}
+
+void record_construct(const struct opened *opened, uint64_t end, uint32_t name, int device,
+                      const void *code) {
+    struct writing writing;
+    if (!writing_begin(&writing, opened, end, device))
+        return;
+    RECORD_PUT(writing.at, construct_words, .category = names.openmp, .address = (uintptr_t)code);
+    writing_end(&writing, shapes.construct, device, name);
+}
+
+void record_data_op(const struct opened *opened, uint64_t end, enum ompt_data_op operation, int device,
+                    const void *address, uint64_t bytes) {
+    struct writing writing;
+    const uint16_t *shape = shapes.plain;
+    int i = 0;
+    while (i < OPERATIONS_COUNT && OPERATIONS[i].operation != ompt_data_op_kind(operation))
+        i++;
+    if (!writing_begin(&writing, opened, end, device))
+        return;
+    RECORD_PUT(writing.at, data_words, .address = (uintptr_t)address);
+    if (i < OPERATIONS_COUNT && OPERATIONS[i].has_bytes) {
+        RECORD_PUT(writing.at, bytes_words, .bytes = bytes);
+        shape = shapes.sized;
+        if (OPERATIONS[i].direction) {
+            RECORD_PUT(writing.at, direction_words, .direction = OPERATIONS[i].direction);
+            shape = shapes.moved;
+        }
+    }
+    writing_end(&writing, shape, device, i < OPERATIONS_COUNT ? names.operations[i] : names.other);
+}
+
+void record_submit(const struct opened *opened, uint64_t end, int device, uint32_t teams) {
+    struct writing writing;
+    if (!writing_begin(&writing, opened, end, device))
+        return;
+    RECORD_PUT(writing.at, submit_words, .teams = teams);
+    writing_end(&writing, shapes.submit, device, names.submit);
+}
+
+// ---- names of constructs
+
+static const char *construct_text(enum ompt_construct construct) {
+    switch ((unsigned)construct & ~(unsigned)OMPT_CONSTRUCT_NOWAIT) {
+    case OMPT_CONSTRUCT_TARGET:
+        return "target";
+    case OMPT_CONSTRUCT_ENTER_DATA:
+        return "target enter data";
+    case OMPT_CONSTRUCT_EXIT_DATA:
+        return "target exit data";
+    case OMPT_CONSTRUCT_UPDATE:
+        return "target update";
+    default:
+        return "target construct";
+    }
+}
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+// glibc 2.35 and later says without a lock what is loaded; with an older one this stays NULL.
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+#endif
+
+// "target at saxpy+0x11e4": the file, and the offset that addr2line takes.
+static void place_text(enum ompt_construct construct, const void *code, char *out, size_t size) {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+    struct dl_find_object found;
+    if (_dl_find_object && code && _dl_find_object((void *)(uintptr_t)code, &found) == 0) {
+        const char *path = found.dlfo_link_map->l_name;
+        const char *slash = strrchr(path, '/');
+        const char *file = !path[0] ? program_invocation_short_name : slash ? slash + 1 : path;
+        snprintf(out, size, "%s at %s+0x%llx", construct_text(construct), file,
+                 (unsigned long long)((uintptr_t)code - found.dlfo_link_map->l_addr));
+        return;
+    }
+#endif
+    snprintf(out, size, "%s at 0x%llx", construct_text(construct), (unsigned long long)(uintptr_t)code);
+}
+
+uint32_t construct_name(enum ompt_construct construct, const void *code) {
+    char text[256];
+    const uint64_t known = map_get(&places, code);
+    if (known)
+        return (uint32_t)known;
+    place_text(construct, code, text, sizeof text);
+    const uint32_t name = channel_string_cstr(agent.channel, text);
+    if (name && code)
+        (void)map_put(&places, code, name);
+    return name;
+}
