@@ -38,7 +38,10 @@ bool command_begin(struct command *command, enum call_id function, cl_command_qu
     if (!agent_on() || !overhead_admit())
         return false;
     command->entered = agent_overhead_entered();
-    command->call = call_begin_with_stack(function);
+    // Field by field: a struct that is built and then copied waits for its own stores.
+    command->call.function = function;
+    command->call.stack = stacks_capture();
+    command->call.correlation = command->call.end = 0;
     command->call.queue = object_find(OBJECT_QUEUE, queue);
     command->own = NULL;
     command->event = event ? event : &command->own;
@@ -48,6 +51,7 @@ bool command_begin(struct command *command, enum call_id function, cl_command_qu
     command->first_launch = false;
     command->name = 0;
     command->body_words = BODY_FIXED;
+    command->call.start = agent_tick();
     return true;
 }
 

@@ -92,6 +92,7 @@ static struct object *queue_add(cl_command_queue queue, cl_context context, cl_d
     object->queue.device = object_of_device;
     object->queue.hidden = hidden;
     object->queue.out_of_order = asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    object->queue.no_complete_time = object_of_device && !object_of_device->device.enqueues;
     object->queue.track = queue_track(object, asked & CL_QUEUE_PROFILING_ENABLE);
     return object;
 }

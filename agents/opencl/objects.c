@@ -140,7 +140,7 @@ static void device_describe(cl_device_id id, struct device *out) {
     cl_device_type type = 0;
     cl_ulong bytes = 0;
     cl_uint units = 0;
-    cl_uint clock = 0;
+    cl_uint clock = 0, queues = 0;
     char platform_name[256];
     struct identity identity;
     const cl_platform_id platform = device_platform(id, platform_name);
@@ -148,6 +148,10 @@ static void device_describe(cl_device_id id, struct device *out) {
     opencl_next.clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     opencl_next.clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
     opencl_next.clGetDeviceInfo(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
+    // 0, or refused: there is no such queue, so a command has no children that end after it.
+    out->enqueues = opencl_next.clGetDeviceInfo(id, CL_DEVICE_MAX_ON_DEVICE_QUEUES, sizeof queues, &queues,
+                                                NULL) == CL_SUCCESS &&
+                    queues > 0;
     out->compiles_at_launch = strcmp(platform_name, "Portable Computing Language") == 0;
     identity_find(id, platform, platform_name, &identity);
     const tsmith_device device = {

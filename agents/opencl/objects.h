@@ -30,6 +30,7 @@ struct clock_bounds {
 struct device {
     struct clock_bounds clock, other_clock; // as believed, and as commands said that were not
     uint32_t id;                            // in the channel's table
+    bool enqueues;                          // its kernels may enqueue others
     bool compiles_at_launch; // PoCL: a kernel is compiled for a work-group size when it is first launched
                              // with it
 };
@@ -42,8 +43,9 @@ struct queue {
     bool hidden;         // profiling is on because of us: not to be seen by the program
     bool has_properties; // made by clCreateCommandQueueWithProperties: the program's list is below
     bool out_of_order;
-    bool no_complete_time;     // the driver knows no CL_PROFILING_COMMAND_COMPLETE
-    atomic_bool busy;          // commands were enqueued since the last clFinish
+    bool
+        no_complete_time; // CL_PROFILING_COMMAND_COMPLETE is unknown to the driver, or can be no other than END
+    atomic_bool busy;     // commands were enqueued since the last clFinish
     _Atomic uint64_t scan;     // pending.c: the scan in which a command of it was found unfinished
     _Atomic uint64_t last_end; // device time at which its newest command seen ended
     _Atomic uint64_t seen_start, seen_end; // what the driver said of the command looked at last

@@ -233,8 +233,8 @@ static void entry_record(const struct entry *entry, const struct times *times, c
 }
 
 // Records the entry of this list if its command is complete. False when it is not. It counts as ended right after its record:
-// of a process that dies meanwhile nothing is both in the trace and missing.
-static bool entry_finish(struct entry *entry, uint32_t list) {
+// of a process that dies meanwhile nothing is both in the trace and missing. `now`: of times_believed.
+static bool entry_finish(struct entry *entry, uint32_t list, uint64_t *now) {
     struct times times;
     cl_int status = CL_COMPLETE;
     bool timed = times_get(entry->event, &entry->queue->queue, &times);
@@ -250,7 +250,7 @@ static bool entry_finish(struct entry *entry, uint32_t list) {
         if (status == CL_COMPLETE) // it may have become so between the two questions
             timed = times_get(entry->event, &entry->queue->queue, &times);
     }
-    timed = timed && times_believed(&times, &entry->queue->queue, entry->not_before, entry->not_after);
+    timed = timed && times_believed(&times, &entry->queue->queue, entry->not_before, entry->not_after, now);
     entry_record(entry, timed ? &times : NULL, status);
     channel_ended(agent.channel, list, 1);
     entry->state = ENTRY_DONE;
@@ -266,13 +266,14 @@ static void list_finish(struct pending_list *list, uint32_t limit) {
     const uint64_t scan = atomic_fetch_add_explicit(&scans, 1, memory_order_relaxed) + 1;
     const uint64_t tail = atomic_load_explicit(&list->tail, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&list->head, memory_order_relaxed);
+    uint64_t now = 0;
     bool all_before = true;
     for (uint64_t at = head; at != tail && limit;) {
         struct entry *entry = entry_at(list, at);
         if (entry->state == ENTRY_PENDING) {
             struct queue *queue = &entry->queue->queue;
             if (atomic_load_explicit(&queue->scan, memory_order_relaxed) == scan ||
-                !entry_finish(entry, list->number)) {
+                !entry_finish(entry, list->number, &now)) {
                 if (!queue->out_of_order)
                     atomic_store_explicit(&queue->scan, scan, memory_order_relaxed);
                 all_before = false;

@@ -23,7 +23,9 @@ struct times {
 void times_begin(void);
 // False when the driver gives none (yet).
 bool times_get(cl_event event, struct queue *queue, struct times *times);
-// `begun` and `returned` are the ticks of the call.
-bool times_believed(const struct times *times, struct queue *queue, uint64_t begun, uint64_t returned);
+// `begun` and `returned` are the ticks of the call; `now` is any earlier tick, 0 at first, made newer when that is too early
+// to tell.
+bool times_believed(const struct times *times, struct queue *queue, uint64_t begun, uint64_t returned,
+                    uint64_t *now);
 
 #endif
