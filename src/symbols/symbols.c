@@ -9,6 +9,7 @@
 #include "symbols/dwarf_info.h"
 #include "symbols/elf_file.h"
 #include "symbols/files.h"
+#include "symbols/go_names.h"
 #include "symbols/map.h"
 #include "symbols/plt.h"
 
@@ -96,7 +97,8 @@ struct symbols *symbols_open(const char *path, const char *build_id, enum symbol
     int fd = symbols_files_open(path);
     bool opened = open_module(fd, build_id, &module, own, state), ok = symbols != NULL;
     if (ok && opened)
-        ok = add_file(symbols, &module, path, path) && symbols_plt_add(&symbols->functions, &module);
+        ok = add_file(symbols, &module, path, path) && symbols_plt_add(&symbols->functions, &module) &&
+             symbols_go_add(&symbols->functions, &module);
     if (ok && !symbols->lines)
         ok = add_debug_file(symbols, path,
                             build_id         ? build_id
@@ -124,7 +126,8 @@ struct symbols *symbols_open_fd(int fd, int package, enum symbols_state *state) 
     if (!symbols || !elf_file_open(&module, fd))
         return symbols;
     bool ok = elf_symbols_add(&symbols->functions, &module) &&
-              symbols_plt_add(&symbols->functions, &module) && elf_symbols_sort(&symbols->functions);
+              symbols_plt_add(&symbols->functions, &module) && symbols_go_add(&symbols->functions, &module) &&
+              elf_symbols_sort(&symbols->functions);
     if (ok && has_lines(&module) && !elf_file_section(&module, ".gnu_debugaltlink"))
         symbols->lines =
             dwarf_lines_open(&module, NULL, package >= 0 ? symbols_split_create_fd(package) : NULL);
