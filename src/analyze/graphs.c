@@ -157,8 +157,13 @@ static void write_groups(const struct graphs *graphs, const struct analysis_cont
             report_integer(report, table, one->calls / (int64_t)(one->launches * one->commands));
         else
             report_unknown(report, table);
-        report_integer(report, table, one->time);
-        report_integer(report, table, one->span);
+        if (one->commands) { // else it is not known what they brought
+            report_integer(report, table, one->time);
+            report_integer(report, table, one->span);
+        } else {
+            report_unknown(report, table);
+            report_unknown(report, table);
+        }
     }
 }
 
